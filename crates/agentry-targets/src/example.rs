@@ -140,6 +140,7 @@ fn web(text: &str) -> String {
 /// usual port of an address goes without saying.
 pub fn plain(text: &str) -> String {
     let Places { workspace, home, .. } = Places::default();
+    let text = text.replace(&format!("`{workspace}/`"), "`.`");
     let mut text = text.replace(&format!("`{workspace}/"), "`");
     if let Some(home) = home {
         text = text.replace(&format!("`{home}/"), "`~/");
@@ -188,6 +189,19 @@ mod tests {
             let pattern = Pattern::new(section.kind(), text, Action::Allow, &Places::default());
             let made: Vec<String> = made(&pattern).iter().map(Example::to_string).collect();
             assert_eq!(made, expected, "{section} {text}");
+        }
+    }
+
+    #[test]
+    fn places_are_read_from_the_workspace() {
+        let cases = [
+            ("`/workspace/` is ask", "`.` is ask"),
+            ("`/workspace/a/b` is ask", "`a/b` is ask"),
+            ("`/home/user/a` is ask", "`~/a` is ask"),
+            ("`https://docs.rs:443/` is ask", "`https://docs.rs/` is ask"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(plain(text), expected);
         }
     }
 

@@ -164,6 +164,22 @@ pub(crate) fn may_have(subject: &Subject, harness: &str, groups: &[Vec<&str>], t
     is_kept(tool) || !others.any(|other| is_kept(other))
 }
 
+/// Keeps the first model of an agent for a harness that would not know it by its name.
+pub(crate) fn keep_model(agent: &mut Agent, harness: &str, is_known: impl Fn(&str) -> bool) {
+    let first = agent.model.preferred.as_ref().and_then(|names| names.first());
+    let first = first.map(|name| name.value.clone()).filter(|name| !is_known(name));
+    if let Some(name) = first {
+        set(agent, harness, MODEL, Data::str(name));
+    }
+}
+
+/// The model that an agent had in a harness, while it would rather have that than any other.
+pub(crate) fn model(subject: &Subject, harness: &str) -> Option<String> {
+    let kept = crate::lenient::words(get(&subject.agent, harness, MODEL)?)?;
+    let first = subject.agent.model.preferred.as_ref()?.first()?;
+    kept.first().filter(|name| **name == first.value).cloned()
+}
+
 /// The agent with all that its harness understands and that `result`, what a definition format made of
 /// it, does not say; nothing if it says all of that. And what these fields of the model are called.
 pub fn completed(

@@ -379,7 +379,7 @@ fn import_takes_what_people_write() {
     assert_eq!(intent(Section::Bash), Some("ask"));
     assert_eq!(intent(Section::Edit), Some("deny"));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["color", "metadata", "x-harness.gemini.as-written"]);
+    assert_eq!(fields, ["color", "metadata", "metadata", "x-harness.gemini.as-written"]);
     let remote = "---\nkind: remote\nname: x\nagent_card_url: https://x/\n---\n";
     assert!(crate::back::imported("gemini", &[(path, remote)], path).is_err());
 }

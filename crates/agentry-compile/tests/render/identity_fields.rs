@@ -156,6 +156,12 @@ const CASES: &[Case] = &[
     case("gemini", GEMINI, "tools: [\"*\"]\n"),
     case("gemini", GEMINI, "tools: [read_file, run_shell_command]\n"),
     case("gemini", GEMINI, "model: gemini-3-pro\n"),
+    case("gemini", GEMINI, "model: flash\n"),
+    case("gemini", GEMINI, "tools: [read_file]\nmodel: auto\n"),
+    case("codex", CODEX, "model = \"qwen3-coder\"\nsandbox_mode = \"read-only\"\n")
+        .differing(&[("web_search", SAID)]),
+    case("opencode", OPENCODE, "mode: primary\nmodel: sonnet\n"),
+    case("copilot", COPILOT, "tools: [read]\nmodel: openai/gpt-5\n"),
     case("copilot", COPILOT, "tools: [read, todo]\nmodel: gpt-5\nmetadata:\n  team: docs\n"),
     case(
         "copilot",

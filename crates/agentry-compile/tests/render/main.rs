@@ -23,6 +23,7 @@ mod import_gemini;
 mod import_hooks;
 mod import_least;
 mod import_shapes;
+mod import_told;
 mod opencode;
 mod opencode_exact;
 mod opencode_guard;

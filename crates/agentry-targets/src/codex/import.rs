@@ -9,11 +9,13 @@ use agentry_text::Data;
 use super::listed::{Listed, OWN_SETTINGS, SETTINGS, listed, settings};
 use super::prefix::{self, Prefix};
 use super::role::{HOME, KEYS, PROJECT, checked, of, setup};
-use super::setup::{Sandbox, Setup};
+use super::setup::{Approval, Sandbox, Setup};
+use super::write::named;
 use super::{KEPT, NAME, servers};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Several, Wrong};
 use crate::imported::{Draft, stem};
+use crate::kept::keep_model;
 use crate::model::always;
 use crate::personal::files_in;
 use crate::rendering::LossKind;
@@ -87,9 +89,35 @@ fn identity(own: &Data, known: Option<&Listed>, path: &str) -> Result<Draft, Str
     draft.keep(NAME, own, KEPT);
     draft.unknown(own, KEYS);
     let said = known.and_then(|it| it.description.as_deref());
-    draft.description(said.or_else(|| word("description")));
+    let said = said.or_else(|| word("description"));
+    draft.description(said);
+    if said.is_none() {
+        let detail = "there is none: the start of the prompt stands for it where one is needed";
+        draft.lose("description", LossKind::Changed, detail);
+    }
     draft.models(word("model").into_iter());
+    keep_model(&mut draft.agent, NAME, |model| named(model).is_some());
+    misread(own, &mut draft);
     Ok(draft)
+}
+
+/// Tells what has another shape than Codex reads, so that the strictest is taken for it.
+fn misread(own: &Data, draft: &mut Draft) {
+    let text = |key: &str| own.get(key).map(|value| value.as_str().unwrap_or_default());
+    if text("sandbox_mode").is_some_and(|word| word.parse::<Sandbox>().is_err()) {
+        let detail = format!("Codex has no such sandbox: `{}` here", Sandbox::ReadOnly);
+        draft.lose("sandbox_mode", LossKind::Narrowed, detail);
+    }
+    let known = |word: &str| word == "on-failure" || word.parse::<Approval>().is_ok();
+    if text("approval_policy").is_some_and(|word| !known(word)) {
+        let detail = format!("Codex has no such policy: `{}` here", Approval::Never.as_str());
+        draft.lose("approval_policy", LossKind::Narrowed, detail);
+    }
+    for key in ["tools", "features", "skills", "sandbox_workspace_write"] {
+        if own.get(key).is_some_and(|value| !matches!(value, Data::Map(_))) {
+            draft.lose(key, LossKind::Dropped, "Codex wants a table here: it is left out");
+        }
+    }
 }
 
 /// What an agent says, the settings of the project where it says nothing, and those of the user where

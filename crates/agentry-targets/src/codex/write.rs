@@ -225,16 +225,19 @@ fn common(subjects: &[Subject]) -> Vec<Prefix> {
 /// The first model that Codex knows by its name.
 fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
     let preferred = subject.agent.model.preferred.as_ref()?;
-    let bare = |model: &String| {
-        let name = model.strip_prefix("openai/").unwrap_or(model);
-        let known = ["gpt-", "codex-", "o1", "o3", "o4"];
-        known.iter().any(|start| name.starts_with(start)).then(|| name.to_owned())
-    };
-    let found = preferred.iter().find_map(|model| bare(&model.value));
+    let own = kept::model(subject, NAME);
+    let found = own.or_else(|| preferred.iter().find_map(|model| named(&model.value)));
     if found.is_none() || preferred.len() > 1 {
         out.lose("model", LossKind::Dropped, "Codex takes one model, which is OpenAI's");
     }
     found
+}
+
+/// What Codex calls a model, if it knows it by its name.
+pub(super) fn named(model: &str) -> Option<String> {
+    let name = model.strip_prefix("openai/").unwrap_or(model);
+    let known = ["gpt-", "codex-", "o1", "o3", "o4"];
+    known.iter().any(|start| name.starts_with(start)).then(|| name.to_owned())
 }
 
 /// What the agent may do less than its source says, and what has no place.

@@ -13,7 +13,7 @@ use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Wrong};
 use crate::imported::{Draft, at, stem};
-use crate::kept::keep_tools;
+use crate::kept::{keep_model, keep_tools};
 use crate::model::escape;
 use crate::rendering::LossKind;
 use crate::{Files, Model, Subject, Way, lenient, own_words};
@@ -67,8 +67,14 @@ fn identity(metadata: &Data, draft: &mut Draft) {
     } else {
         (is("user-invocable", false) || is("user-invokable", false)).then(|| at(Mode::Subagent))
     };
+    let for_models = is("user-invocable", false) || is("user-invokable", false);
+    if for_models && draft.agent.identity.mode.is_some_and(|it| it.value == Mode::Primary) {
+        let detail = "neither a person nor a model may start it in Copilot: a person may here";
+        draft.lose("user-invocable", LossKind::Dropped, detail);
+    }
     let models = metadata.get("model").and_then(lenient::words).unwrap_or_default();
     draft.models(models.iter().map(String::as_str));
+    keep_model(&mut draft.agent, NAME, |model| !model.contains('/'));
     let placeless = ["hidden", "agent"];
     draft.placeless(metadata, &placeless);
     draft.keep(NAME, metadata, KEPT);

@@ -193,11 +193,12 @@ fn model(subject: &Subject, out: &mut Rendered) -> Option<Data> {
     if preferred.len() > 1 && kept::is(subject, NAME, "model", &all) {
         return Some(all);
     }
-    let plain = preferred.iter().find(|model| !model.contains('/'));
+    let plain = preferred.iter().map(|model| &model.value).find(|model| !model.contains('/'));
+    let plain = kept::model(subject, NAME).or_else(|| plain.cloned());
     if plain.is_none() || preferred.len() > 1 {
         out.lose("model", LossKind::Dropped, "Copilot takes one model, by its own name for it");
     }
-    plain.map(|model| Data::str(&model.value))
+    plain.map(Data::str)
 }
 
 fn length(body: &str, out: &mut Rendered) {

@@ -7,11 +7,12 @@ use super::import_settings::{Limits, limits};
 use super::personal::others;
 use super::policy::{self, Ruled, When};
 use super::tools::{groups, is_given, is_known, listed, needs, of, of_servers};
+use super::write::named;
 use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Wrong};
 use crate::imported::{Draft, at, stem};
-use crate::kept::keep_tools;
+use crate::kept::{keep_model, keep_tools};
 use crate::personal::files_in;
 use crate::rendering::LossKind;
 use crate::{Files, Model, Subject, lenient, own_words};
@@ -28,6 +29,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let mut draft = Draft::new(&name, &front.body);
     draft.lenient(front.notes);
     draft.unknown(metadata, &[KEYS, REMOVING].concat());
+    refused(metadata, &mut draft);
     identity(metadata, &mut draft);
     let own = metadata.get("mcp_servers").map(Data::to_json);
     let limits = limits(files, own.as_ref(), &mut draft)?;
@@ -41,6 +43,18 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     limits.bound(&listed, &mut model, &mut draft);
     draft.servers(metadata.get("mcp_servers"));
     Ok(draft.read(Bound::new(model), front.metadata))
+}
+
+/// Tells that Gemini itself does not load the agent.
+fn refused(metadata: &Data, draft: &mut Draft) {
+    let Data::Map(entries) = metadata else { return };
+    let new = entries.iter().map(|(key, _)| key).filter(|key| !KEYS.contains(&key.as_str()));
+    let new: Vec<String> = new.map(|key| format!("`{key}`")).collect();
+    if !new.is_empty() {
+        let detail =
+            format!("Gemini itself rejects the agent: it does not know {}", new.join(", "));
+        draft.lose("metadata", LossKind::Changed, detail);
+    }
 }
 
 /// Keys that Gemini does not have, by which other harnesses take tools away.
@@ -60,7 +74,9 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
     let removed: Vec<String> = removed.collect();
     let names: Vec<String> = names.into_iter().filter(|name| !removed.contains(name)).collect();
     for name in names.iter().filter(|name| !is_known(name)) {
-        let detail = format!("`{name}` is no tool that is known: it is left out");
+        let detail = format!(
+            "`{name}` is no tool that is known: it is left out; Gemini itself rejects the agent"
+        );
         draft.lose("tools", LossKind::Dropped, detail);
     }
     let has = |name: &str| names.iter().any(|it| it == name);
@@ -116,6 +132,7 @@ fn identity(metadata: &Data, draft: &mut Draft) {
     draft.described(metadata);
     draft.agent.identity.display_name = text("display_name").map(|text| at(text.to_owned()));
     draft.models(text("model").filter(|model| *model != "inherit").into_iter());
+    keep_model(&mut draft.agent, NAME, |model| named(model).is_some());
     draft.temperature(metadata.get("temperature"));
     draft.turns(metadata.get("max_turns"));
     draft.keep(NAME, metadata, KEPT);

@@ -156,16 +156,19 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
 /// The first model of Google's.
 fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
     let preferred = subject.agent.model.preferred.as_ref()?;
-    let bare = |model: &String| {
-        let name = model.strip_prefix("google/").or_else(|| model.strip_prefix("gemini/"));
-        let name = name.unwrap_or(model);
-        name.starts_with("gemini-").then(|| name.to_owned())
-    };
-    let found = preferred.iter().find_map(|model| bare(&model.value));
+    let own = kept::model(subject, NAME);
+    let found = own.or_else(|| preferred.iter().find_map(|model| named(&model.value)));
     if found.is_none() || preferred.len() > 1 {
         out.lose("model", LossKind::Dropped, "Gemini takes one model, which is Google's");
     }
     found
+}
+
+/// What Gemini calls a model, if it is one of Google's.
+pub(super) fn named(model: &str) -> Option<String> {
+    let name = model.strip_prefix("google/").or_else(|| model.strip_prefix("gemini/"));
+    let name = name.unwrap_or(model);
+    name.starts_with("gemini-").then(|| name.to_owned())
 }
 
 /// What the agent may do less than its source says, and what has no place.

@@ -21,6 +21,7 @@ use crate::Files;
 use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Several, Wrong};
 use crate::imported::{Draft, at, inside};
+use crate::kept::keep_model;
 use crate::lenient::{self, Front};
 use crate::rendering::LossKind;
 use crate::wildcard::reworded;
@@ -292,6 +293,7 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
     draft.described(metadata);
     draft.agent.identity.mode = Some(at(mode.unwrap_or(Mode::All)));
     draft.models(text("model").into_iter());
+    keep_model(&mut draft.agent, NAME, |model| model.contains('/'));
     draft.temperature(metadata.get("temperature"));
     draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
     let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };

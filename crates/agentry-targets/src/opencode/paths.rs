@@ -81,15 +81,17 @@ fn beyond(pattern: &str) -> Matches {
     if takes_root || name.chars().all(|c| matches!(c, '.' | '/')) {
         return Matches { most: format!("{others}{ANYTHING}"), least: NOTHING.to_owned() };
     }
-    let start = match is_open {
-        true => format!("(?:{others}{ANYTHING}|[^/]*)"),
-        false => format!("(?:{others}(?:{ANYTHING}/)?)?"),
+    let start = if is_open {
+        format!("(?:{others}{ANYTHING}|[^/]*)")
+    } else {
+        format!("(?:{others}(?:{ANYTHING}/)?)?")
     };
     let most = format!("{start}{}/", WILDCARDS.whole(rest));
     // However far up a file lies, its name is seen; the directories above it may not be.
-    let least = match rest.contains('/') {
-        true => NOTHING.to_owned(),
-        false => format!("{start}{}/", within_a_name(rest)),
+    let least = if rest.contains('/') {
+        NOTHING.to_owned()
+    } else {
+        format!("{start}{}/", within_a_name(rest))
     };
     Matches { most, least }
 }

@@ -1,6 +1,6 @@
 //! Writes the files of agents for OpenCode.
 
-use agentry_model::{Agent, Behaviour, Identity, Mode, ModelChoice};
+use agentry_model::{Agent, Behaviour, Identity, Mode};
 use agentry_policy::Action;
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
@@ -87,11 +87,11 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 }
 
 fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    let Agent { identity, model: wanted, behaviour, .. } = &subject.agent;
+    let Agent { identity, behaviour, .. } = &subject.agent;
     let mut metadata = MapBuilder::new();
     metadata.str_opt("description", identity.description.as_ref().map(|text| &text.value));
     metadata.set("mode", Data::str(identity.mode.map_or(Mode::All, |mode| mode.value).as_str()));
-    metadata.set_opt("model", model(wanted, out).map(Data::str));
+    metadata.set_opt("model", model(subject, out).map(Data::str));
     metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
     metadata.set_opt("steps", steps(behaviour, out));
     kept::write(subject, NAME, KEPT, &mut metadata);
@@ -130,13 +130,14 @@ fn steps(behaviour: &Behaviour, out: &mut Rendered) -> Option<Data> {
 }
 
 /// The first model that names its provider, as OpenCode wants it.
-fn model(wanted: &ModelChoice, out: &mut Rendered) -> Option<String> {
-    let preferred = wanted.preferred.as_ref()?;
-    let named = preferred.iter().find(|model| model.contains('/'));
+fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
+    let preferred = subject.agent.model.preferred.as_ref()?;
+    let named = preferred.iter().map(|model| &model.value).find(|model| model.contains('/'));
+    let named = kept::model(subject, NAME).or_else(|| named.cloned());
     if named.is_none() || preferred.len() > 1 {
         out.lose("model", LossKind::Dropped, "OpenCode takes one model, as `provider/model`");
     }
-    named.map(|model| model.value.clone())
+    named
 }
 
 /// What OpenCode has no place for.

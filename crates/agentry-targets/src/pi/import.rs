@@ -120,9 +120,13 @@ fn keep(fields: &Fields, metadata: &Data, tools: &Tools, draft: &mut Draft) {
     // An agent that only fetches pages may still be given a shell.
     let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));
     keep_tools(&mut draft.agent, NAME, &groups.collect::<Vec<_>>(), |_| true, has);
-    for name in tools.names.iter().filter(|name| name.contains(ODD)) {
-        let detail = format!("`{name}` is no tool: Pi knows no brackets and no quotes in a list");
-        draft.lose("tools", LossKind::Dropped, detail);
+    for name in tools.names.iter().filter(|name| is_foreign(name) && !is_tool(name)) {
+        let why = if name.contains(ODD) {
+            ": Pi knows no brackets, no quotes and no comments in a list"
+        } else {
+            " that Pi knows"
+        };
+        draft.lose("tools", LossKind::Dropped, format!("`{name}` is no tool{why}"));
     }
     if has("bash") && !has("fetch_content") {
         let detail = "the shell of Pi reaches every address: allowed here";
@@ -134,7 +138,15 @@ fn keep(fields: &Fields, metadata: &Data, tools: &Tools, draft: &mut Draft) {
 }
 
 /// What the name of a tool never has, unless somebody wrote a list as YAML has them.
-const ODD: [char; 4] = ['[', ']', '"', '\''];
+const ODD: [char; 6] = ['[', ']', '"', '\'', '#', ' '];
+
+/// Whether a name can be that of a tool which somebody else brings, or of a server.
+fn is_tool(name: &str) -> bool {
+    match name.strip_prefix("mcp:") {
+        Some(server) => is_plain(server) && !name.contains(ODD),
+        None => !name.contains(['/', '*', '.', ':']) && !name.contains(ODD),
+    }
+}
 
 fn why_not(text: &str) -> String {
     let Some((fields, _)) = front::read(text) else {
@@ -216,16 +228,13 @@ fn is_plain(pattern: &str) -> bool {
 fn by_name(tools: &Tools, action: impl Fn(&str) -> Action, draft: &mut Draft) {
     let rule = |pattern: String, action| PatternRule { pattern, action };
     let (mut servers, mut others) = (Vec::new(), Vec::new());
-    for name in tools.names.iter().filter(|name| is_foreign(name)) {
-        match name.strip_prefix("mcp:").filter(|server| is_plain(server)) {
+    for name in tools.names.iter().filter(|name| is_foreign(name) && is_tool(name)) {
+        match name.strip_prefix("mcp:") {
             Some(server) if server.contains('/') => {
                 servers.push(rule(server.to_owned(), action(name)));
             }
             Some(server) => servers.push(rule(format!("{server}/*"), action(name))),
-            None if !name.contains(['/', '*', '.', ':']) && !name.contains(ODD) => {
-                others.push(rule(name.clone(), action(name)));
-            }
-            None => {}
+            None => others.push(rule(name.clone(), action(name))),
         }
     }
     draft.rules(Section::Mcp, servers, Action::Deny);

@@ -124,7 +124,9 @@ pub(super) fn report(subject: &Subject, granted: &[&str], out: &mut Rendered) {
     for (section, tools) in SECTIONS {
         let field = format!("permissions.{section}");
         let own = TOOLS.iter().find(|tool| tool.reaches.first() == Some(section));
-        if own.is_some_and(|tool| granted.contains(&tool.name)) {
+        // Whoever may write a file can say all of it anew.
+        let writes = *section == Section::Edit && granted.contains(&"write");
+        if writes || own.is_some_and(|tool| granted.contains(&tool.name)) {
             continue;
         }
         if is_used(subject, *section) {

@@ -9,10 +9,10 @@ use agentry_compile::formats::{Converted, Shape, convert};
 use agentry_compile::model::Agent as Model;
 use agentry_compile::model::Format;
 use agentry_compile::model::LossKind::Changed;
-use agentry_compile::targets::LossKind;
 use agentry_compile::targets::import::{Imported, Wrong, import_from};
 use agentry_compile::targets::kept::{completed, place};
 use agentry_compile::targets::own_words;
+use agentry_compile::targets::{LossKind, TARGETS};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
@@ -213,7 +213,9 @@ impl Lost {
     fn written(loss: &agentry_compile::model::Loss, kept: &[&str], harness: &str) -> Self {
         let field = loss.field.clone();
         if kept.contains(&field.as_str()) {
-            let kept = format!("kept in `{}`, which only {harness} gets", place(harness));
+            let is_read = TARGETS.iter().any(|target| target.name == harness);
+            let who = if is_read { format!("only {harness} gets") } else { "nothing reads".into() };
+            let kept = format!("kept in `{}`, which {who}", place(harness));
             let detail =
                 if loss.kind == Changed { format!("{}; {kept}", loss.detail) } else { kept };
             return Self { field, kind: "changed", detail, ..Self::default() };
