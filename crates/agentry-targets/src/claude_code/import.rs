@@ -245,11 +245,10 @@ fn lists(metadata: &Data, draft: &mut Draft) {
         draft.lose("tools", LossKind::Dropped, detail);
     }
     for name in tools.and_then(names).unwrap_or_default().iter().filter(|it| is_unknown(it)) {
-        let (kind, what) = match name.starts_with("mcp__") {
-            true => (LossKind::Dropped, "names no server, and nobody knows what it takes"),
-            false => {
-                (LossKind::Changed, "is known by its name only: a tool of that name, and no other")
-            }
+        let (kind, what) = if name.starts_with("mcp__") {
+            (LossKind::Dropped, "names no server, and nobody knows what it takes")
+        } else {
+            (LossKind::Changed, "is known by its name only: a tool of that name, and no other")
         };
         draft.lose("tools", kind, format!("`{name}` {what}"));
     }
