@@ -184,7 +184,7 @@ fn both_sides_are_explained() {
         opencode: glob, grep, list, lsp  *: deny
         opencode: glob, grep, list, lsp  inside the workspace: allow
                                          *: ask
-        = narrowed `glob`, `grep`, `list`, `lsp` are denied altogether: they look at many files at once, and some of these are
+        = narrowed `glob`, `grep`, `list`, `lsp` are denied altogether: they look at many files at once, and some of these are; `--guard` makes it exact
     "#);
     let json = workspace().run("render agents/pusher --dry-run --explain --format json").json();
     assert_eq!(json["sections"][0]["section"], "bash");
