@@ -184,3 +184,16 @@ fn what_the_machine_takes_away_is_denied() {
     let found = with("", &[("/etc/gemini-cli/policies/a.toml", rule)]).expect("an agent");
     assert_eq!(said(&found, Section::Bash), "deny");
 }
+
+/// Tools of servers that rules name in one word.
+#[test]
+fn rules_about_single_tools_of_servers() {
+    let cases =
+        [("mcp_gh_x", "gh/x:deny ask"), ("mcp_gh_*", "gh/*:deny ask"), ("mcp_*_x", "*/x:deny ask")];
+    for (tool, expected) in cases {
+        let rule =
+            format!("[[rule]]\ntoolName = \"{tool}\"\ndecision = \"deny\"\npriority = 100\n");
+        let found = with("", &[("~/.gemini/policies/p.toml", &rule)]).expect("an agent");
+        assert_eq!(said(&found, Section::Mcp), expected, "{tool}: {}", told(&found));
+    }
+}

@@ -55,6 +55,26 @@ fn what_a_sandbox_of_codex_holds_is_not_allowed_where_there_is_none() {
     assert!(told.contains("run in the sandbox `read-only` in Codex"), "{told}");
 }
 
+/// A profile that the settings choose counts before what a role says, where it is stricter.
+#[test]
+fn profiles_of_codex_count() {
+    let role = "sandbox_mode = \"danger-full-access\"\n";
+    let settings = |name: &str, mode: &str| {
+        format!("profile = \"{name}\"\n[profiles.p]\nsandbox_mode = \"{mode}\"\n")
+    };
+    let cases = [
+        (settings("p", "read-only"), "ask"),
+        (settings("other", "read-only"), "rm *:ask allow"),
+        (settings("p", "danger-full-access"), "rm *:ask allow"),
+    ];
+    for path in [".codex/config.toml", "~/.codex/config.toml"] {
+        for (settings, expected) in &cases {
+            let found = codex(role, &[(path, settings)]);
+            assert_eq!(said(&found, Section::Bash), *expected, "{path} {settings}");
+        }
+    }
+}
+
 #[test]
 fn searches_of_codex_stay_what_they_are() {
     for (word, search, fetch) in

@@ -66,6 +66,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let own = checked(text.trim_start_matches('\u{feff}'))?;
     let mut draft = identity(&own, known.map(|(it, _)| it), path)?;
     let data = settled(files, &own, &mut draft);
+    let data = with_profile(files, data, &mut draft);
     let (rules, understood) = rules(files, &mut draft);
     let mut model = of(&data, &rules, View::Strictest);
     if !understood {
@@ -136,6 +137,33 @@ fn settled(files: &Files<'_>, own: &Data, draft: &mut Draft) -> Data {
         }
         fields.extend(more);
     }
+    Data::Map(fields)
+}
+
+/// The same with what the profile that the settings choose says of the sandbox, where that is stricter: it
+/// counts before all that files say.
+fn with_profile(files: &Files<'_>, data: Data, draft: &mut Draft) -> Data {
+    let all: Vec<Data> =
+        [SETTINGS, OWN_SETTINGS].iter().filter_map(|path| settings(files, path)).collect();
+    let name = all.iter().find_map(|settings| settings.get("profile").and_then(Data::as_str));
+    let table =
+        |settings: &Data| settings.get("profiles")?.get(name?)?.get("sandbox_mode").cloned();
+    let Some(Data::Str(sandbox)) = all.iter().find_map(table) else { return data };
+    let strictness = |word: Option<&str>| match word.and_then(|word| word.parse::<Sandbox>().ok()) {
+        Some(Sandbox::Unbound) => 0,
+        Some(Sandbox::WorkspaceWrite) => 1,
+        Some(Sandbox::ReadOnly) | None => 2,
+    };
+    let Data::Map(mut fields) = data else { return data };
+    let own = fields.iter().position(|(key, _)| key == "sandbox_mode");
+    let said = own.and_then(|at| fields.get(at)).and_then(|(_, value)| value.as_str());
+    if strictness(Some(&sandbox)) <= strictness(said) {
+        return Data::Map(fields);
+    }
+    let detail = format!("the profile `{}` says `{sandbox}`: taken over", name.unwrap_or_default());
+    draft.lose("sandbox_mode", LossKind::Changed, detail);
+    fields.retain(|(key, _)| key != "sandbox_mode");
+    fields.push(("sandbox_mode".to_owned(), Data::Str(sandbox)));
     Data::Map(fields)
 }
 

@@ -6,7 +6,7 @@ use agentry_text::Data;
 use super::import_settings::{Limits, limits};
 use super::personal::others;
 use super::policy::{self, Ruled, When};
-use super::tools::{groups, is_given, is_known, listed, needs, of, of_servers};
+use super::tools::{groups, is_given, is_known, listed, needs, of, of_servers, servers_in};
 use super::write::named;
 use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
@@ -34,6 +34,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let own = metadata.get("mcp_servers").map(Data::to_json);
     let limits = limits(files, own.as_ref(), &mut draft)?;
     let rules = [limits.rules.clone(), rules(files, &name, &text, &mut draft)?].concat();
+    let rules: Vec<Ruled> = rules.into_iter().flat_map(by_server).collect();
     let listed = names(metadata, &mut draft);
     let names = limits.names(listed.clone());
     let has = |tool: &str| names.iter().any(|name| name == tool || (name == "*" && is_given(tool)));
@@ -136,6 +137,21 @@ fn identity(metadata: &Data, draft: &mut Draft) {
     draft.temperature(metadata.get("temperature"));
     draft.turns(metadata.get("max_turns"));
     draft.keep(NAME, metadata, KEPT);
+}
+
+/// A rule that names a tool of a server in one word, as rules about every server and tool that it may mean.
+fn by_server(rule: Ruled) -> Vec<Ruled> {
+    let name = rule.tool.strip_prefix("mcp_").filter(|name| rule.server.is_none() && *name != "*");
+    let Some(name) = name.map(str::to_owned) else { return vec![rule] };
+    let all = servers_in(&name);
+    // What is allowed has to be known.
+    let counts = rule.action > Action::Allow || all.len() == 1;
+    let of = |(server, tool): (&str, &str)| Ruled {
+        tool: tool.to_owned(),
+        server: Some(server.to_owned()),
+        ..rule.clone()
+    };
+    all.into_iter().filter(|_| counts).map(of).collect()
 }
 
 /// What each tool may do, as rules of the model.

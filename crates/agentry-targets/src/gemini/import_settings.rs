@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::import_extensions::extensions;
 use super::policy::{Ruled, When};
-use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server};
+use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server, servers_in};
 use crate::Files;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::imported::Draft;
@@ -282,9 +282,7 @@ impl Limits {
                 None => self.mystery(&format!("tools.exclude: {text}"), path, draft),
             }
         } else if let Some(rest) = name.strip_prefix("mcp_") {
-            // Nobody knows where the name of the server ends.
-            let both = rest.match_indices('_').map(|(at, _)| (&rest[..at], &rest[at + 1..]));
-            let named = both.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+            let named = servers_in(rest).into_iter();
             self.rules.extend(named.map(|(server, tool)| denied(tool, Some(server.to_owned()))));
         } else if let Some((server, tool)) = name.split_once("__") {
             self.rules.push(denied(tool, Some(server.to_owned())));

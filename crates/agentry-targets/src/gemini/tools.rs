@@ -290,6 +290,13 @@ pub(super) fn server(server: &str, tool: &str) -> Matches {
     }
 }
 
+/// The servers and tools that a name may mean: nobody knows where that of the server ends.
+pub(super) fn servers_in(name: &str) -> Vec<(&str, &str)> {
+    let both =
+        name.match_indices('_').filter_map(|(at, _)| Some((name.get(..at)?, name.get(at + 1..)?)));
+    both.filter(|(server, tool)| !server.is_empty() && !tool.is_empty()).collect()
+}
+
 /// The rules about tools of servers. Without a rule Gemini asks, unless the user trusts the server.
 pub(super) fn servers_encoding(rules: &[Ruled], view: View) -> Encoding {
     let about =
