@@ -41,7 +41,7 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The sample as the document has it.
+/// The sample of the document: the same fields and rules, its sentences in other words.
 const SAMPLE: &str = include_str!("../../../agentry-formats/src/agent_toml/fixtures/sample.txt");
 
 /// Its files.
