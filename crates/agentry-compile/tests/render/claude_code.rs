@@ -480,3 +480,20 @@ fn each_tool_that_the_guard_mode_takes_away_is_told() {
     let (rendered, _) = one(&section("read", "deny", &[]), guard());
     assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));
 }
+
+/// One name that is denied is not what keeps another one from being allowed.
+#[test]
+fn a_tool_of_a_server_that_is_denied_as_a_whole() {
+    for intent in ["allow", "ask", "deny"] {
+        let rules = "\"github/**:deny\", \"github/create_issue:allow\", \"github/*:allow\"";
+        let lines = format!("[permissions.mcp]\nintent = \"{intent}\"\nrules = [{rules}]\n");
+        let rendering =
+            crate::rendering("claude-code", &crate::agent("x", &lines), crate::Wish::default());
+        assert_eq!(rendering.agents[0].refused, None, "{intent}");
+        let files = rendering.agents.iter().flat_map(|agent| &agent.files);
+        for file in files.chain(&rendering.shared) {
+            let allowed = file.text().lines().filter(|line| !line.starts_with("disallowedTools"));
+            assert_eq!(allowed.filter(|line| line.contains("create_issue")).count(), 0, "{intent}");
+        }
+    }
+}

@@ -262,10 +262,16 @@ pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
     entries.retain(|entry| !names.contains(&entry.text));
     entries.extend(names.iter().filter_map(|name| entry(Section::Mcp, name, Action::Allow)));
     let bounds = subject.bounds(Section::Mcp);
-    let mut encoding = encoding(Section::Mcp, entries, Action::Deny)
-        .narrowed(&[never(Section::Mcp)], &bounds)
-        .encoding;
-    encoding.entries.retain(|entry| entry.action != Action::Deny || !names.contains(&entry.text));
+    let mut encoding = encoding(Section::Mcp, entries, Action::Deny);
+    // A name that is denied is not listed. What only its denial held has to hold without it.
+    for _ in 0..=names.len() {
+        encoding = encoding.narrowed(&[never(Section::Mcp)], &bounds).encoding;
+        let is_left = |it: &Entry| it.action != Action::Deny || !names.contains(&it.text);
+        if encoding.entries.iter().all(is_left) {
+            break;
+        }
+        encoding.entries.retain(is_left);
+    }
     let kept = encoding.entries.iter().any(|entry| names.contains(&entry.text));
     Plan { kept, rules: lists(encoding.entries, kept) }
 }
