@@ -82,6 +82,7 @@ fn filled(page: &str) -> String {
 fn generated_pages_show_real_output() {
     let pages = [
         "README.md",
+        "docs/guides/your-first-agent.md",
         "docs/guides/build-on-another-agent.md",
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",
