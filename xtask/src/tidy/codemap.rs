@@ -1,4 +1,5 @@
-//! The code map of `ARCHITECTURE.md` has one heading for each crate, and no other.
+//! The code map of `ARCHITECTURE.md` has one heading for each crate, and no other. The Rust files that
+//! the page names exist: its journeys would otherwise lead nowhere after a rename.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ const SECTION: &str = "## Code map";
 /// Crates that are not shipped; the map may have them.
 const TOOLS: &[&str] = &["agentry-conformance", "xtask"];
 
-/// Crates that the map leaves out or has twice, and entries for crates that do not exist.
+/// Crates that the map leaves out or has twice, entries for crates that do not exist, and names of files
+/// that do not exist.
 pub(super) fn check(files: &[File]) -> Vec<String> {
     let Some(page) = files.iter().find(|file| file.path == PAGE) else {
         return vec![format!("{PAGE}: is missing")];
@@ -27,7 +29,20 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
         Some(1) => None,
         Some(count) => Some(format!("{PAGE}: the code map has `{name}` {count} times")),
     });
-    wrong.chain(unknown).collect()
+    let missing = missing_files(&page.text, files);
+    let missing = missing.map(|name| format!("{PAGE}: there is no file `{name}`"));
+    wrong.chain(unknown).chain(missing).collect()
+}
+
+/// The Rust files that the page names, in backticks and by the end of their path, and that do not exist.
+fn missing_files<'a>(page: &'a str, files: &'a [File]) -> impl Iterator<Item = &'a str> {
+    let names = page.split('`').filter(|name| name.ends_with(".rs") && !name.contains(' '));
+    // `<format>/read.rs` stands for a file of every format.
+    let names = names.filter(|name| !name.contains('<'));
+    names.filter(|name| {
+        let path = files.iter().filter_map(|file| file.path.strip_suffix(*name));
+        !path.into_iter().any(|before| before.is_empty() || before.ends_with('/'))
+    })
 }
 
 /// The crate whose manifest this file is.
@@ -68,6 +83,10 @@ mod tests {
                 "## Code map\n### `one`\n## Invariants\n### `two`\n",
                 vec!["ARCHITECTURE.md: the code map has no heading for `two`"],
             ),
+            (
+                "`src/a.rs` `a.rs` `<x>/b.rs` `rc/a.rs`\n## Code map\n### `one`\n### `two`\n",
+                vec!["ARCHITECTURE.md: there is no file `rc/a.rs`"],
+            ),
         ];
         for (page, expected) in cases {
             let files = [
@@ -75,6 +94,7 @@ mod tests {
                 file("crates/one/Cargo.toml", ""),
                 file("crates/one/tests/x/Cargo.toml", ""),
                 file("crates/two/Cargo.toml", ""),
+                file("crates/two/src/a.rs", ""),
             ];
             assert_eq!(check(&files), expected, "{page}");
         }
