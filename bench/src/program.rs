@@ -9,14 +9,14 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(root).args(["build", "--release", "--package", "agentry"]);
+    command.current_dir(root).args(["build", "--profile", "dist", "--package", "agentry"]);
     let status = command.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !status.success() {
         return Err("agentry cannot be built".to_owned());
     }
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(root.join(target).join("release/agentry"))
+    Ok(root.join(target).join("dist/agentry"))
 }
 
 /// Makes sure that the program finds `count` agents below `dir` and nothing wrong with them.

@@ -24,9 +24,9 @@ struct Runner {
 /// Agentry against the best of the clients.
 pub(crate) fn racing(table: &mut Table) -> Result<(), String> {
     eprintln!("racing the clients");
-    let build = "build --release --quiet --package agentry --package agentry-conformance";
+    let build = "build --profile dist --quiet --package agentry --package agentry-conformance";
     run(Command::new("cargo").args(build.split(' ')))?;
-    let arguments = "run --release --quiet --package agentry-conformance -- race";
+    let arguments = "run --profile dist --quiet --package agentry-conformance -- race";
     let mut race = Command::new("cargo");
     let output = race.args(arguments.split(' ')).stderr(std::process::Stdio::inherit()).output();
     let output = output.map_err(|error| format!("the race cannot be started: {error}"))?;

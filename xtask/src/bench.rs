@@ -11,6 +11,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     if !Path::new(MANIFEST).is_file() {
         return Err(format!("there is nothing to measure: `{MANIFEST}` does not exist"));
     }
-    let mut command = cargo("run --release --manifest-path");
+    let mut command = cargo("run --profile dist --manifest-path");
     process::run(command.arg(MANIFEST).arg("--").args(arguments))
 }

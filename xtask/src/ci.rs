@@ -1,10 +1,11 @@
 //! `cargo xtask ci`: every check, in the order in which a mistake is cheapest to find.
 //!
 //! The first step that fails ends the run. A step that cannot be done here is skipped aloud, and
-//! named again at the end.
+//! named again at the end. Every step that builds names the whole workspace: then Cargo chooses the
+//! same features each time, and nothing is compiled twice.
 
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::process::{self, cargo};
 use crate::step::{self, Outcome};
@@ -38,8 +39,8 @@ const STEPS: &[Step] = &[
         "cargo test --workspace; no file of the repository may change",
         tests_change_nothing,
     ),
-    step("features", "cargo test of what is only built when it is asked for", || {
-        command("test --quiet --package agentry --features otel --test cli telemetry")
+    step("features", "cargo test --features agentry/otel, of the telemetry alone", || {
+        command("test --workspace --features agentry/otel --test cli -- --quiet telemetry")
     }),
     Step {
         in_fast: false,
@@ -63,21 +64,32 @@ const fn step(
 /// Runs the steps, up to the first that fails.
 pub(crate) fn run(extent: Extent) -> Result<(), String> {
     let start = Instant::now();
-    let mut skipped = Vec::new();
+    let (mut skipped, mut times) = (Vec::new(), Vec::new());
     for Step { name, what, work, in_fast } in STEPS {
         if extent == Extent::Fast && !in_fast {
             println!("{}\n", step::line('!', name, "left out by --fast"));
             skipped.push(*name);
             continue;
         }
+        let began = Instant::now();
         let outcome = step::run(name, what, work)
             .map_err(|message| format!("{message}\n\nci failed at `{name}`"))?;
-        if outcome != Outcome::Done {
-            skipped.push(name);
+        if outcome == Outcome::Done {
+            times.push((began.elapsed(), *name));
+        } else {
+            skipped.push(*name);
         }
     }
+    println!("{}", slowest(times));
     println!("{}", farewell(&step::seconds(start.elapsed()), &skipped));
     Ok(())
+}
+
+/// Where the time went: the three steps that took longest.
+fn slowest(mut times: Vec<(Duration, &str)>) -> String {
+    times.sort_unstable_by(|one, other| other.cmp(one));
+    let shown = times.iter().take(3).map(|(time, name)| format!("{name} {}", step::seconds(*time)));
+    format!("longest: {}", shown.collect::<Vec<_>>().join(", "))
 }
 
 fn farewell(time: &str, skipped: &[&str]) -> String {
@@ -118,7 +130,8 @@ pub(crate) fn deny() -> Result<Outcome, String> {
 /// Runs the tests, and fails if one of them changed a file: a generated page was stale then.
 fn tests_change_nothing() -> Result<Outcome, String> {
     let before = fingerprint();
-    process::run(&mut tests(&[]))?;
+    // A dot for each test; those that fail are named at the end.
+    process::run(&mut tests(&["--", "--quiet"]))?;
     let Ok(before) = before else {
         println!("SKIPPED: no Git checkout, so nobody can tell whether a test changed a file");
         return Ok(Outcome::Done);
@@ -159,5 +172,13 @@ mod tests {
         for (skipped, expected) in cases {
             assert_eq!(farewell("2.0 s", skipped), expected, "{skipped:?}");
         }
+    }
+
+    #[test]
+    fn the_three_longest_steps_are_named() {
+        let times = [(1, "format"), (90, "lint"), (200, "tests"), (30, "rustdoc")];
+        let times = times.map(|(seconds, name)| (Duration::from_secs(seconds), name));
+        let expected = "longest: tests 3 min 20 s, lint 1 min 30 s, rustdoc 30.0 s";
+        assert_eq!(slowest(times.to_vec()), expected);
     }
 }

@@ -36,10 +36,16 @@ pub(crate) fn step() -> Result<Outcome, String> {
     }
 }
 
+/// As part of the whole workspace: what the tests compiled is used again.
 fn build() -> Result<(), String> {
-    process::run(&mut cargo("build --quiet --package agentry --package agentry-conformance"))
+    process::run(&mut cargo("build --workspace --bin agentry --bin agentry-conformance"))
 }
 
+/// The program that asks; it lies beside this one.
 fn tool(command: &str) -> Command {
-    cargo(&format!("run --quiet --package agentry-conformance -- {command}"))
+    let own = std::env::current_exe().unwrap_or_default();
+    let name = format!("agentry-conformance{}", std::env::consts::EXE_SUFFIX);
+    let mut tool = Command::new(own.with_file_name(name));
+    tool.arg(command);
+    tool
 }

@@ -18,7 +18,7 @@ pub(crate) fn count(arguments: &[&str]) -> Result<u32, String> {
 
 /// Renders the policies; prints what became of them in each target.
 pub(crate) fn run(count: u32) -> Result<(), String> {
-    let mut command = cargo("test --release --package agentry-compile --test render --");
+    let mut command = cargo("test --profile dist --package agentry-compile --test render --");
     command.args(["--exact", TEST, "--nocapture"]);
     process::run(command.env("AGENTRY_RENDER_CASES", count.to_string()))
 }

@@ -29,9 +29,12 @@ pub(crate) fn line(mark: char, name: &str, rest: &str) -> String {
     format!("{mark} {name:<10} {rest}")
 }
 
-/// Seconds with one decimal.
+/// Seconds with one decimal; from a minute on, minutes and seconds.
 pub(crate) fn seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
+    match time.as_secs() {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        whole => format!("{} min {} s", whole / 60, whole % 60),
+    }
 }
 
 fn closing(name: &str, time: Duration, result: &Result<Outcome, String>) -> String {
@@ -46,6 +49,15 @@ fn closing(name: &str, time: Duration, result: &Result<Outcome, String>) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times() {
+        let cases =
+            [(0, "0.0 s"), (59_900, "59.9 s"), (60_000, "1 min 0 s"), (512_300, "8 min 32 s")];
+        for (time, expected) in cases {
+            assert_eq!(seconds(Duration::from_millis(time)), expected);
+        }
+    }
 
     #[test]
     fn closing_lines_are_aligned() {

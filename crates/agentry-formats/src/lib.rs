@@ -17,6 +17,8 @@ pub mod agentfs;
 mod convert;
 pub mod cron;
 mod files;
+#[cfg(test)]
+mod fixtures;
 pub mod front;
 mod javascript;
 pub mod manifest;

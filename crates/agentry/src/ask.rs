@@ -1,9 +1,13 @@
 //! Asks servers which models they have. A key goes to the one address that it is for: redirections are
 //! not followed, and nothing of a key is ever printed.
 
+use std::error::Error as _;
+use std::io;
 use std::time::Duration;
 
 use agentry_compile::{Api, Endpoint};
+use agentry_runtime::provider::http;
+use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 
 use crate::output::said;
@@ -13,28 +17,24 @@ const LOCAL: Duration = Duration::from_secs(2);
 /// How long a hosted provider may take.
 const HOSTED: Duration = Duration::from_secs(10);
 /// The most bytes of a list.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
+const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 /// The models that a server on this machine lists at `url`.
 pub(crate) fn local(url: &str) -> Option<Vec<String>> {
-    let config = ureq::Agent::config_builder().proxy(None);
-    let agent = config.timeout_global(Some(LOCAL)).max_redirects(0).build().new_agent();
-    let mut response = agent.get(url).call().ok()?;
-    let body = response.body_mut().with_config().limit(MOST_BYTES).read_to_string().ok()?;
-    names(&serde_json::from_str(&body).ok()?)
+    let request = http::local().ok()?.get(url).timeout(LOCAL);
+    let (status, body) = fetch(request).ok()?;
+    names(&serde_json::from_slice(&body).ok().filter(|_| status.is_success())?)
 }
 
 /// The models that a provider lists, or why it does not answer.
 pub(crate) fn hosted(endpoint: &Endpoint) -> Result<Vec<String>, String> {
-    let config = ureq::Agent::config_builder().timeout_global(Some(HOSTED));
-    let agent = config.max_redirects(0).http_status_as_error(false).build().new_agent();
-    let mut request = agent.get(&endpoint.url);
+    let client = http::remote(&|name| std::env::var(name).ok())
+        .map_err(|why| format!("it cannot be reached: {why}"))?;
+    let mut request = client.get(&endpoint.url).timeout(HOSTED);
     if let Some(name) = &endpoint.key {
         let key = std::env::var(name).map_err(|_| format!("`{name}` is not text"))?;
         request = match endpoint.api {
-            Api::OpenAi | Api::Responses | Api::Ollama => {
-                request.header("authorization", format!("Bearer {}", key.trim()))
-            }
+            Api::OpenAi | Api::Responses | Api::Ollama => request.bearer_auth(key.trim()),
             Api::Anthropic => request.header("x-api-key", key.trim()),
             Api::Google => request.header("x-goog-api-key", key.trim()),
         };
@@ -42,15 +42,13 @@ pub(crate) fn hosted(endpoint: &Endpoint) -> Result<Vec<String>, String> {
     if endpoint.api == Api::Anthropic {
         request = request.header("anthropic-version", "2023-06-01");
     }
-    let mut response = request.call().map_err(|error| failed(&error))?;
-    match response.status().as_u16() {
+    let (status, body) = fetch(request)?;
+    match status.as_u16() {
         200 => {}
         401 | 403 => return Err(refused(endpoint)),
         status => return Err(format!("it answered with the status {status}")),
     }
-    let body = response.body_mut().with_config().limit(MOST_BYTES).read_to_string();
-    let body = body.map_err(|error| failed(&error))?;
-    let list = serde_json::from_str(&body).ok().and_then(|list| names(&list));
+    let list = serde_json::from_slice(&body).ok().and_then(|list| names(&list));
     list.ok_or_else(|| "its answer is no list of models".to_owned())
 }
 
@@ -61,12 +59,40 @@ fn refused(endpoint: &Endpoint) -> String {
     }
 }
 
-fn failed(error: &ureq::Error) -> String {
-    match error {
-        ureq::Error::Timeout(_) => format!("it did not answer within {} seconds", HOSTED.as_secs()),
-        ureq::Error::Io(error) => format!("it cannot be reached: {}", said(error)),
-        ureq::Error::HostNotFound => "its host is not known".to_owned(),
-        other => format!("it cannot be asked: {}", other.to_string().to_lowercase()),
+/// Sends a request and waits for the whole answer, in a thread of its own: the caller may already be
+/// inside an asynchronous runtime, which must not block.
+fn fetch(request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(|error| said(&error))?.block_on(read(request))
+    };
+    let panicked = || Err("it cannot be asked".to_owned());
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|_| panicked()))
+}
+
+async fn read(request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
+    let mut response = request.send().await.map_err(|error| failed(&error))?;
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(|error| failed(&error))? {
+        body.extend_from_slice(&piece);
+        if body.len() > MOST_BYTES {
+            return Err("its answer is too long".to_owned());
+        }
+    }
+    Ok((response.status(), body))
+}
+
+fn failed(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return format!("it did not answer within {} seconds", HOSTED.as_secs());
+    }
+    let causes = || std::iter::successors(error.source(), |&cause| cause.source());
+    if causes().any(|cause| cause.to_string() == "dns error") {
+        return "its host is not known".to_owned();
+    }
+    match causes().find_map(|cause| cause.downcast_ref::<io::Error>()) {
+        Some(error) => format!("it cannot be reached: {}", said(error)),
+        None => format!("it cannot be asked: {}", http::reason(error).to_lowercase()),
     }
 }
 

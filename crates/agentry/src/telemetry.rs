@@ -1,8 +1,8 @@
-//! Tells an OpenTelemetry collector what happens in runs: a span for the run, one for each answer of
-//! the model and one for each call, named as the conventions for generative AI name them. What was
-//! said, what calls are given and what they print is never told.
+//! Exports runs to an OpenTelemetry collector: a span for the run, one for each answer of the model
+//! and one for each tool call, named after the conventions for generative AI. Messages, arguments and
+//! output of calls are never exported.
 //!
-//! The collector is where the user's `OTEL_EXPORTER_OTLP_ENDPOINT` says; without it nobody is told.
+//! `OTEL_EXPORTER_OTLP_ENDPOINT` names the collector; nothing is exported without it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,39 +15,64 @@ use opentelemetry::trace::{
     Span as _, SpanBuilder, SpanKind, Status, TraceContextExt as _, TracerProvider as _,
 };
 use opentelemetry::{Context, KeyValue};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{SpanExporter, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, Span};
 
 use crate::output::remark;
 
-/// Where the user says that the collector is.
+/// The variables that may name the collector.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
-/// A collector that does not answer must not hold a run up.
+/// A collector that does not answer must not delay a run for longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is told of one run.
+/// The spans of one run.
 pub(crate) struct Telemetry {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
     /// The span of the run; those of answers and calls are below it.
     run: Option<Context>,
     /// The calls that were judged and have not ended.
-    calls: HashMap<String, Called>,
-    /// Since when the model is waited for.
-    since: SystemTime,
+    calls: HashMap<String, OpenCall>,
+    /// When the request to the model was sent.
+    request_sent: SystemTime,
+}
+
+/// Sends from the exporter's own thread, which has no asynchronous runtime. The blocking client of
+/// `reqwest` would do the same, but its feature compiles the client and all that needs it anew.
+#[derive(Debug)]
+struct Collector {
+    client: reqwest::Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Collector {
+    fn new() -> Result<Self, String> {
+        let client = reqwest::Client::builder().timeout(PATIENCE).build();
+        let client = client.map_err(|error| error.to_string())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Self { client, runtime: runtime.map_err(|error| error.to_string())? })
+    }
+}
+
+#[async_trait::async_trait]
+impl HttpClient for Collector {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        self.runtime.block_on(self.client.send_bytes(request))
+    }
 }
 
 /// A call that has not ended.
-struct Called {
+struct OpenCall {
     tool: String,
     verdict: String,
     span: Option<Span>,
 }
 
-/// What happens goes to `shown`, and to the collector if one is named.
-pub(crate) fn told(shown: Sink) -> Sink {
-    let telemetry = match Telemetry::of_environment() {
+/// Passes output on to `shown`, and exports it if a collector is named.
+pub(crate) fn export(shown: Sink) -> Sink {
+    let telemetry = match Telemetry::from_environment() {
         Ok(Some(telemetry)) => Mutex::new(telemetry),
         Ok(None) => return shown,
         Err(why) => {
@@ -56,22 +81,21 @@ pub(crate) fn told(shown: Sink) -> Sink {
         }
     };
     Arc::new(move |output: Output| {
-        telemetry.lock().unwrap_or_else(PoisonError::into_inner).hear(&output);
+        telemetry.lock().unwrap_or_else(PoisonError::into_inner).record(&output);
         shown(output);
     })
 }
 
 impl Telemetry {
-    /// Nothing where no collector is named; why it cannot be told anything otherwise.
-    pub(crate) fn of_environment() -> Result<Option<Self>, String> {
+    /// Nothing if no collector is named; an error if the exporter cannot be set up.
+    pub(crate) fn from_environment() -> Result<Option<Self>, String> {
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         if !ENDPOINTS.iter().any(|name| is_set(&name)) {
             return Ok(None);
         }
         agentry_runtime::provider::http::choose_cryptography();
-        let client = reqwest::blocking::Client::builder().timeout(PATIENCE).build();
-        let client = client.map_err(|error| error.to_string())?;
-        let exporter = SpanExporter::builder().with_http().with_http_client(client).build();
+        let exporter = SpanExporter::builder().with_http().with_http_client(Collector::new()?);
+        let exporter = exporter.build();
         let exporter = exporter.map_err(|error| error.to_string())?;
         let resource = Resource::builder().with_service_name("agentry").build();
         let provider = SdkTracerProvider::builder()
@@ -79,14 +103,14 @@ impl Telemetry {
             .with_resource(resource)
             .build();
         let tracer = provider.tracer("agentry");
-        let since = SystemTime::now();
-        Ok(Some(Self { provider, tracer, run: None, calls: HashMap::new(), since }))
+        let request_sent = SystemTime::now();
+        Ok(Some(Self { provider, tracer, run: None, calls: HashMap::new(), request_sent }))
     }
 
-    /// Takes in what happens.
-    pub(crate) fn hear(&mut self, output: &Output) {
+    /// Opens and closes spans as the run goes on.
+    pub(crate) fn record(&mut self, output: &Output) {
         match output {
-            Output::Run { id, agent, digest, .. } => self.begins(id.as_deref(), agent, digest),
+            Output::Run { id, agent, digest, .. } => self.start_run(id.as_deref(), agent, digest),
             Output::Turn { model, usage, .. } => {
                 let attributes = vec![
                     KeyValue::new("gen_ai.operation.name", "chat"),
@@ -94,29 +118,30 @@ impl Telemetry {
                     KeyValue::new("gen_ai.usage.input_tokens", number(usage.input)),
                     KeyValue::new("gen_ai.usage.output_tokens", number(usage.output)),
                 ];
-                self.span(format!("chat {model}"), SpanKind::Client, attributes, self.since).end();
+                self.span(format!("chat {model}"), SpanKind::Client, attributes, self.request_sent)
+                    .end();
             }
             Output::ModelFailed { model, message, .. } => {
                 let attributes = vec![KeyValue::new("gen_ai.request.model", model.clone())];
                 let name = format!("chat {model}");
-                let mut span = self.span(name, SpanKind::Client, attributes, self.since);
+                let mut span = self.span(name, SpanKind::Client, attributes, self.request_sent);
                 span.set_status(Status::error(message.clone()));
                 span.end();
             }
             Output::Call { id, tool, verdict, .. } => {
                 let verdict = serde_json::to_value(verdict).unwrap_or_default();
                 let verdict = verdict.as_str().unwrap_or_default().to_owned();
-                let called = Called { tool: tool.clone(), verdict, span: None };
+                let called = OpenCall { tool: tool.clone(), verdict, span: None };
                 self.calls.insert(id.clone(), called);
             }
-            Output::Started { id } => self.starts(id),
-            Output::Result { id, failed, .. } => self.ends(id, *failed),
-            Output::Ended { ending, .. } => self.finishes(ending),
+            Output::Started { id } => self.start_call(id),
+            Output::Result { id, failed, .. } => self.end_call(id, *failed),
+            Output::Ended { ending, .. } => self.end_run(ending),
             _ => {}
         }
     }
 
-    fn begins(&mut self, id: Option<&str>, agent: &str, digest: &str) {
+    fn start_run(&mut self, id: Option<&str>, agent: &str, digest: &str) {
         let attributes = [
             KeyValue::new("gen_ai.operation.name", "invoke_agent"),
             KeyValue::new("gen_ai.agent.name", agent.to_owned()),
@@ -128,11 +153,11 @@ impl Telemetry {
             .with_attributes(attributes)
             .start(&self.tracer);
         self.run = Some(Context::new().with_span(span));
-        self.since = SystemTime::now();
+        self.request_sent = SystemTime::now();
     }
 
-    fn starts(&mut self, id: &str) {
-        let Some(Called { tool, verdict, .. }) = self.calls.get(id) else { return };
+    fn start_call(&mut self, id: &str) {
+        let Some(OpenCall { tool, verdict, .. }) = self.calls.get(id) else { return };
         let attributes = vec![
             KeyValue::new("gen_ai.operation.name", "execute_tool"),
             KeyValue::new("gen_ai.tool.name", tool.clone()),
@@ -146,10 +171,10 @@ impl Telemetry {
         }
     }
 
-    /// A call that never started, since it was refused, has a span all the same.
-    fn ends(&mut self, id: &str, failed: bool) {
+    /// A call that was refused never started; it gets a span too.
+    fn end_call(&mut self, id: &str, failed: bool) {
         if self.calls.get(id).is_some_and(|called| called.span.is_none()) {
-            self.starts(id);
+            self.start_call(id);
         }
         if let Some(mut span) = self.calls.remove(id).and_then(|called| called.span) {
             if failed {
@@ -157,10 +182,10 @@ impl Telemetry {
             }
             span.end();
         }
-        self.since = SystemTime::now();
+        self.request_sent = SystemTime::now();
     }
 
-    fn finishes(&mut self, ending: &Ending) {
+    fn end_run(&mut self, ending: &Ending) {
         self.calls.clear();
         if let Some(run) = self.run.take() {
             let state = serde_json::to_value(ending).unwrap_or_default();
@@ -171,7 +196,7 @@ impl Telemetry {
             }
             run.span().end();
         }
-        // A collector that is gone is no reason for a run to fail.
+        // A run must not fail because the collector is gone.
         let _ = self.provider.force_flush();
     }
 

@@ -81,7 +81,7 @@ fn target() -> Target {
 
 #[test]
 fn fixtures() {
-    insta::glob!("fixtures/*.txt", |path| {
+    crate::fixtures::each("agentfs/fixtures", "txt", |path| {
         let files = fixture(path);
         let (agent, findings, sources) = read(&files);
         let broken = findings.has_errors();

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use reqwest::header::CONTENT_TYPE;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -185,7 +184,7 @@ impl Client {
     /// Lets a reader take a whole answer in.
     async fn read(
         &self,
-        response: reqwest::Response,
+        mut response: reqwest::Response,
         reader: &mut (dyn Reader + Send),
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<(), Broken> {
@@ -193,13 +192,12 @@ impl Client {
         let mut events = Events::default();
         let mut whole = Vec::new();
         let mut left = MOST_BYTES;
-        let mut bytes = response.bytes_stream();
         loop {
             let patience = if reader.is_complete() { GRACE } else { self.patience };
-            let next = timeout(patience, bytes.next()).await;
+            let next = timeout(patience, response.chunk()).await;
             let next = next.map_err(|_| Broken::Connection(stalled()))?;
+            let next = next.map_err(|error| Broken::Connection(broken(&error)))?;
             let Some(piece) = next else { break };
-            let piece = piece.map_err(|error| Broken::Connection(broken(&error)))?;
             left = left.checked_sub(piece.len()).ok_or_else(too_long)?;
             match kind {
                 Kind::Whole => whole.extend_from_slice(&piece),
@@ -229,11 +227,10 @@ impl Client {
     }
 
     /// What a status other than success means.
-    async fn refused(&self, response: reqwest::Response) -> Refusal {
+    async fn refused(&self, mut response: reqwest::Response) -> Refusal {
         let (status, headers) = (response.status(), response.headers().clone());
         let mut body = Vec::new();
-        let mut bytes = response.bytes_stream();
-        while let Ok(Some(Ok(piece))) = timeout(self.patience, bytes.next()).await {
+        while let Ok(Ok(Some(piece))) = timeout(self.patience, response.chunk()).await {
             body.extend_from_slice(&piece);
             if body.len() > MOST_ERROR {
                 break;

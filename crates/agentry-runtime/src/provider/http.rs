@@ -46,7 +46,7 @@ fn builder() -> ClientBuilder {
 }
 
 /// The innermost reason of an error, without the address, which may carry a key.
-pub(super) fn reason(error: &reqwest::Error) -> String {
+pub fn reason(error: &reqwest::Error) -> String {
     let mut reason = None;
     let mut source: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(inner) = source {

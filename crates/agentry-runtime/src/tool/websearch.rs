@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use agentry_compile::policy::Section;
-use futures_util::StreamExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -99,15 +98,14 @@ impl Search {
         let failed = |why: String| format!("the search service did not answer: {why}");
         let sent = self.request(query).send().await;
         // The error would name the address; the query in it is the model's own.
-        let response = sent.map_err(|error| failed(error.without_url().to_string()))?;
+        let broken = |error: reqwest::Error| failed(error.without_url().to_string());
+        let mut response = sent.map_err(broken)?;
         let status = response.status();
         if !status.is_success() {
             return Err(failed(status.to_string()));
         }
         let mut bytes = Vec::new();
-        let mut stream = response.bytes_stream();
-        while let Some(piece) = stream.next().await {
-            let piece = piece.map_err(|error| failed(error.without_url().to_string()))?;
+        while let Some(piece) = response.chunk().await.map_err(broken)? {
             bytes.extend_from_slice(&piece);
             if bytes.len() > MOST_BYTES {
                 return Err(failed("the answer is too long".to_owned()));

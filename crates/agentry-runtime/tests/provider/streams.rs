@@ -62,36 +62,33 @@ fn described(protocol: Protocol, bytes: &[u8]) -> String {
 
 #[test]
 fn streams_as_servers_send_them() {
-    insta::glob!("streams/*.sse", |path| {
-        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
-        let bytes = std::fs::read(path).expect("a stream");
-        let protocol = protocol(name);
-        insta::assert_snapshot!(described(protocol, &bytes));
+    for (name, protocol, bytes) in all() {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_suffix(format!("{name}.sse"));
+        settings.bind(|| insta::assert_snapshot!(described(protocol, &bytes)));
         let whole = read(protocol, &bytes, bytes.len(), &mut |_| ());
         for size in [1, 2, 7, 64, 1_000] {
             assert_eq!(read(protocol, &bytes, size, &mut |_| ()), whole, "{name} {size}");
         }
-    });
+    }
 }
 
 /// Wherever a stream is cut off, it is a failure or the whole answer, never a part of one.
 #[test]
 fn streams_that_break_off() {
-    insta::glob!("streams/*.sse", |path| {
-        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
-        let bytes = std::fs::read(path).expect("a stream");
-        let protocol = protocol(name);
-        let Ok(whole) = read(protocol, &bytes, bytes.len(), &mut |_| ()) else { return };
+    for (name, protocol, bytes) in all() {
+        let Ok(whole) = read(protocol, &bytes, bytes.len(), &mut |_| ()) else { continue };
         for end in 0..bytes.len() {
             if let Ok(answered) = read(protocol, &bytes[..end], 4_096, &mut |_| ()) {
                 assert_eq!(answered.message, whole.message, "{name} {end}");
                 assert_eq!(answered.truncated, whole.truncated, "{name} {end}");
             }
         }
-    });
+    }
 }
 
-fn all() -> Vec<(Protocol, Vec<u8>)> {
+/// Every stream with its name, in the order of the names.
+fn all() -> Vec<(String, Protocol, Vec<u8>)> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/provider/streams");
     let files = std::fs::read_dir(directory).expect("streams").filter_map(Result::ok);
     let mut files: Vec<_> = files.map(|file| file.path()).collect();
@@ -99,7 +96,7 @@ fn all() -> Vec<(Protocol, Vec<u8>)> {
     files.sort();
     let read = |path: &std::path::PathBuf| {
         let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
-        (protocol(name), std::fs::read(path).expect("a stream"))
+        (name.to_owned(), protocol(name), std::fs::read(path).expect("a stream"))
     };
     files.iter().map(read).collect()
 }
@@ -109,7 +106,7 @@ proptest! {
     #[test]
     fn damaged_streams(which in 0_usize..64, at in 0_usize..8_192, byte: u8, other in 0_usize..8_192) {
         let streams = all();
-        let (protocol, mut bytes) = streams[which % streams.len()].clone();
+        let (_, protocol, mut bytes) = streams[which % streams.len()].clone();
         let (at, other) = (at % bytes.len(), other % bytes.len());
         bytes[at] = byte;
         bytes.swap(at / 2, other);
@@ -119,7 +116,7 @@ proptest! {
     #[test]
     fn streams_of_another_protocol(which in 0_usize..64, wrong in 0_usize..5) {
         let streams = all();
-        let (_, bytes) = &streams[which % streams.len()];
+        let (_, _, bytes) = &streams[which % streams.len()];
         let _ = read(crate::server::PROTOCOLS[wrong], bytes, 512, &mut |_| ());
     }
 }

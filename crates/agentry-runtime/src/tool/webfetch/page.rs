@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use futures_util::StreamExt as _;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use url::Url;
@@ -45,11 +44,10 @@ pub(super) async fn text(
 }
 
 /// The body, or as much of it as is taken; and whether that is all.
-async fn body(response: Response) -> Result<(Vec<u8>, bool), String> {
+async fn body(mut response: Response) -> Result<(Vec<u8>, bool), String> {
     let mut bytes = Vec::new();
-    let mut stream = response.bytes_stream();
-    while let Some(piece) = stream.next().await {
-        let piece = piece.map_err(|error| format!("it broke off: {error}"))?;
+    let broken = |error| format!("it broke off: {error}");
+    while let Some(piece) = response.chunk().await.map_err(broken)? {
         let room = MOST_BYTES - bytes.len();
         bytes.extend(piece.iter().take(room));
         if piece.len() > room {

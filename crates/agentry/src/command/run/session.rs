@@ -394,15 +394,15 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
         }),
     };
     #[cfg(feature = "otel")]
-    let shown = crate::telemetry::told(shown);
+    let shown = crate::telemetry::export(shown);
     #[cfg(not(feature = "otel"))]
-    untold();
+    warn_without_telemetry();
     shown
 }
 
-/// Says that nobody is told of runs, though the user names a collector.
+/// Warns a user who names a collector: this build cannot export runs.
 #[cfg(not(feature = "otel"))]
-fn untold() {
+fn warn_without_telemetry() {
     let named = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
     if let Some(name) = named.into_iter().find(|name| variable(name).is_some()) {
         remark(&format!("note: `{name}` is set, and this program was built without telemetry"));

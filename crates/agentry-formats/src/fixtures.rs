@@ -1,0 +1,22 @@
+//! Files that hold the input of tests. `insta::glob!` does the same, but its feature would make the
+//! tests compile other libraries than the program, and all crates of the workspace a second time.
+
+use std::path::Path;
+
+/// Runs `work` with each file of `folder` (below `src`) that has this ending, in the order of their
+/// names. Snapshots in it are named after the file.
+#[expect(clippy::disallowed_methods, reason = "tests read their fixtures")]
+pub(crate) fn each(folder: &str, ending: &str, mut work: impl FnMut(&Path)) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+    let entries = std::fs::read_dir(folder).expect("a folder of fixtures");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|it| it == ending));
+    paths.sort();
+    assert!(!paths.is_empty(), "no fixture ends in `.{ending}`");
+    for path in paths {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_suffix(path.file_name().expect("a name").to_string_lossy());
+        settings.set_input_file(&path);
+        settings.bind(|| work(&path));
+    }
+}
