@@ -1,4 +1,4 @@
-//! Mends what can be mended: applies fixes, reads again, and goes on until nothing is left.
+//! Applies the fixes of findings, checks again, and goes on until no fix is left.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use agentry_text::{Applicability, Diagnostic, FileId, Fix, Severity};
 
 use crate::config::Config;
 use crate::discover::Found;
+use crate::inherit::BaseMemo;
 use crate::pipeline::{Compiled, check};
-use crate::stored::{FetchError, StoreRef, Stored};
-use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+use crate::world::{FileLayer, FileTree, MachineFacts, ReadError, World, WorldServices};
 
 /// Which fixes are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,9 @@ pub struct Fixed {
 /// A fix may uncover another; ten rounds are more than any file needs.
 const ROUNDS: usize = 10;
 
-/// Mends an agent without writing anything: the caller writes the files.
+/// Fixes an agent without writing anything: the caller writes the files.
 pub fn fix(world: &dyn World, found: &Found, config: &Config, mode: FixMode) -> Fixed {
-    let mut overlay = Overlay { below: world, files: BTreeMap::new() };
+    let mut overlay = Overlay { world, files: BTreeMap::new() };
     let mut compiled = check(&overlay, found, config);
     let mut count = 0;
     for _ in 0..ROUNDS {
@@ -96,62 +96,33 @@ fn errors(compiled: &Compiled) -> usize {
 
 /// A world with some files replaced.
 struct Overlay<'w> {
-    below: &'w dyn World,
+    world: &'w dyn World,
     files: BTreeMap<String, Vec<u8>>,
 }
 
-impl World for Overlay<'_> {
+impl FileLayer for Overlay<'_> {
+    fn below(&self) -> &dyn FileTree {
+        self.world
+    }
+
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         self.files
             .get(path)
-            .map_or_else(|| self.below.read(root, path, limit), |bytes| Ok(bytes.clone()))
+            .map_or_else(|| self.world.read(root, path, limit), |bytes| Ok(bytes.clone()))
+    }
+}
+
+impl World for Overlay<'_> {
+    fn machine(&self) -> &MachineFacts {
+        self.world.machine()
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
-        self.below.list(root, path)
+    fn services(&self) -> &dyn WorldServices {
+        self.world.services()
     }
 
-    fn kind(&self, path: &str) -> EntryKind {
-        self.below.kind(path)
-    }
-
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
-        self.below.walk(path, visit);
-    }
-
-    fn workspace(&self, path: &str) -> String {
-        self.below.workspace(path)
-    }
-
-    fn inside(&self, root: &str, path: &str) -> bool {
-        self.below.inside(root, path)
-    }
-
-    fn has_env(&self, name: &str) -> bool {
-        self.below.has_env(name)
-    }
-
-    fn absolute(&self, path: &str) -> String {
-        self.below.absolute(path)
-    }
-
-    fn real(&self, path: &str) -> Option<String> {
-        self.below.real(path)
-    }
-
-    fn ignores_case(&self, path: &str) -> bool {
-        self.below.ignores_case(path)
-    }
-
-    fn home(&self) -> Option<String> {
-        self.below.home()
-    }
-
-    fn user_config(&self) -> Option<String> {
-        self.below.user_config()
-    }
-
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
-        self.below.fetch(reference)
+    /// None: a fix may have changed a base since it was read.
+    fn bases(&self) -> Option<&BaseMemo> {
+        None
     }
 }

@@ -190,7 +190,7 @@ pub fn places(world: &dyn World, workspace: &str) -> Places {
     Places {
         ignores_case: world.ignores_case(workspace),
         workspace: real(root).trim_end_matches('/').to_owned(),
-        home: world.home().map(|home| real(home).trim_end_matches('/').to_owned()),
+        home: world.machine().home.clone().map(|home| real(home).trim_end_matches('/').to_owned()),
     }
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn user_file(
     sources: &mut Sources,
     findings: &mut Findings,
 ) -> Option<Node> {
-    let path = world.user_config()?;
+    let path = world.machine().user_config.clone()?;
     let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
     let bytes = match world.read(dir, &path, limits::FILE_BYTES) {
         Ok(bytes) => bytes,

@@ -49,13 +49,13 @@ pub use digest::{Digest, digest, hash};
 pub use discover::{Discovery, Found, at, discover};
 pub use fix::{FixMode, Fixed, fix};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
-pub use inherit::{Base, Bases};
+pub use inherit::{Base, BaseMemo};
 pub use judge::{Links, SectionDiff, inside, judge, own_layers, places, policy_diff, tested};
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;
 pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
 pub use prompt::{Part, prompt};
-pub use recorder::{Record, Recorder, file_digest, is_unchanged};
+pub use recorder::{Record, WorldRecorder, file_digest, is_unchanged};
 pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
 pub use render::subject;
@@ -68,7 +68,10 @@ pub use schema::schema;
 pub use show::{Row, convertible, declared, flat, resolved, rows};
 pub use signing::{Signing, signing};
 pub use stored::{FetchError, StoreRef, Stored};
-pub use world::{Entry, EntryKind, ReadError, Walked, World};
+pub use world::{
+    Entry, EntryKind, FileLayer, FileTree, MachineFacts, NoServices, ReadError, Walked, World,
+    WorldServices,
+};
 
 pub use agentry_check as checks;
 pub use agentry_formats as formats;

@@ -4,18 +4,29 @@ use std::collections::BTreeMap;
 
 use agentry_text::path::normal;
 
+use crate::inherit::BaseMemo;
+use crate::resolve::Endpoint;
 use crate::stored::{FetchError, StoreRef, Stored};
-use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+use crate::world::{
+    Entry, EntryKind, FileTree, MachineFacts, NoServices, ReadError, Walked, World, WorldServices,
+};
 
 /// A file whose bytes start so stands for a link that leaves the agent's directory.
 const LINK: &[u8] = b"-> /";
 
 /// Files by path; directories are implied.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct MemoryWorld {
     files: BTreeMap<String, Vec<u8>>,
+    machine: MachineFacts,
     /// The agents of its store, by the reference that finds them.
     stored: BTreeMap<String, Stored>,
+}
+
+impl Default for MemoryWorld {
+    fn default() -> Self {
+        Self { files: BTreeMap::new(), machine: user(), stored: BTreeMap::new() }
+    }
 }
 
 impl MemoryWorld {
@@ -23,6 +34,13 @@ impl MemoryWorld {
     pub fn new<T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (String, T)>) -> Self {
         let files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
         Self { files, ..Self::default() }
+    }
+
+    /// The same world, with Agentry's own directory elsewhere.
+    #[must_use]
+    pub fn with_agentry_home(mut self, path: &str) -> Self {
+        self.machine.agentry_home = Some(path.to_owned());
+        self
     }
 
     /// Puts an agent into the store, to be found by this reference.
@@ -41,7 +59,7 @@ impl MemoryWorld {
     }
 }
 
-impl World for MemoryWorld {
+impl FileTree for MemoryWorld {
     fn read(&self, _: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let path = normal(path).ok_or(ReadError::Escapes)?;
         match self.files.get(&path) {
@@ -99,11 +117,6 @@ impl World for MemoryWorld {
         normal(path).is_some()
     }
 
-    /// Every variable is set, but for those that are called otherwise.
-    fn has_env(&self, name: &str) -> bool {
-        !name.starts_with("UNSET_")
-    }
-
     fn absolute(&self, path: &str) -> String {
         format!("/{}", normal(path).unwrap_or_default())
     }
@@ -115,16 +128,48 @@ impl World for MemoryWorld {
     fn ignores_case(&self, _: &str) -> bool {
         false
     }
+}
 
-    fn home(&self) -> Option<String> {
-        Some("/home/user".to_owned())
+impl World for MemoryWorld {
+    fn machine(&self) -> &MachineFacts {
+        &self.machine
     }
 
-    fn user_config(&self) -> Option<String> {
-        Some("home/user/.config/agentry/config.toml".to_owned())
+    fn services(&self) -> &dyn WorldServices {
+        self
+    }
+
+    /// None: files can be replaced at any time.
+    fn bases(&self) -> Option<&BaseMemo> {
+        None
+    }
+}
+
+impl WorldServices for MemoryWorld {
+    /// Every variable is set, except those whose names start with `UNSET_`.
+    fn has_env(&self, name: &str) -> bool {
+        !name.starts_with("UNSET_")
     }
 
     fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
         self.stored.get(&reference.to_string()).cloned().ok_or(FetchError::Missing)
+    }
+
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        NoServices.local_models(url)
+    }
+
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        NoServices.hosted_models(endpoint)
+    }
+}
+
+/// The user of a world in memory.
+fn user() -> MachineFacts {
+    MachineFacts {
+        home: Some("/home/user".to_owned()),
+        agentry_home: Some("/home/user/.agentry".to_owned()),
+        user_config: Some("home/user/.config/agentry/config.toml".to_owned()),
+        ollama_host: None,
     }
 }

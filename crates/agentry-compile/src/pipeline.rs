@@ -207,7 +207,7 @@ fn unset_variables(world: &dyn World, agent: &Agent, findings: &mut Findings) {
     for (_, block) in &agent.settings {
         let mut names = Vec::new();
         variables(&block.value, &mut names);
-        for name in names.into_iter().filter(|name| !world.has_env(name)) {
+        for name in names.into_iter().filter(|name| !world.services().has_env(name)) {
             findings
                 .add(&UNSET_VARIABLE, block.span, format!("the variable `{name}` is not set"))
                 .hint("set it before the agent runs");

@@ -1,5 +1,5 @@
-//! A world that writes down what was asked and answered. Everything in this house is a function of
-//! what the world answers, so the same answers make the same result: it need not be made again.
+//! A world that records questions and digests of their answers. A result depends only on what the
+//! world answers, so the same answers give the same result: it need not be computed again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,35 +9,37 @@ use agentry_model::digest::hex;
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use crate::inherit::Bases;
+use crate::inherit::BaseMemo;
 use crate::render::sha256;
 use crate::resolve::Endpoint;
 use crate::stored::{FetchError, StoreRef, Stored};
-use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+use crate::world::{
+    Entry, EntryKind, FileTree, MachineFacts, ReadError, Walked, World, WorldServices,
+};
 
 /// Questions with digests of their answers.
 pub type Record = BTreeMap<String, String>;
 
-/// A world that passes questions on and writes them down.
-pub struct Recorder<'w> {
+/// A world that passes questions on and records them.
+pub struct WorldRecorder<'w> {
     world: &'w dyn World,
     notes: Mutex<Notes>,
-    /// Whether the current directory is written down.
+    /// Whether the current directory is recorded.
     placed: AtomicBool,
 }
 
-/// What was written down.
+/// What was recorded.
 #[derive(Default)]
 struct Notes {
     answers: HashMap<String, String>,
-    /// Whether one question had two answers: then nobody knows which one counted.
+    /// Whether one question had two answers: then the record is of no use.
     torn: bool,
 }
 
 /// Between the parts of a question.
 const SEPARATOR: &str = "\u{1f}";
 
-impl<'w> Recorder<'w> {
+impl<'w> WorldRecorder<'w> {
     /// Nothing was asked so far.
     pub fn new(world: &'w dyn World) -> Self {
         Self { world, notes: Mutex::default(), placed: AtomicBool::new(false) }
@@ -50,12 +52,12 @@ impl<'w> Recorder<'w> {
         (!torn).then(|| answers.into_iter().collect())
     }
 
-    /// Writes down a question that was put to somebody else than the world.
+    /// Records a question that was not put to the world.
     pub fn note(&self, question: &[&str], answer: &[u8]) {
         self.note_digest(question, sha256(answer));
     }
 
-    /// Writes down the same of an answer that [`file_digest`] was made of.
+    /// Records the same for an answer that [`file_digest`] was made of.
     pub fn note_digest(&self, question: &[&str], answer: String) {
         let question = question.join(SEPARATOR);
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,14 +97,11 @@ fn asked_again(world: &dyn World, question: &[&str]) -> Option<Vec<u8>> {
         ["walk", path] => walk(world, path, &mut |_| {}),
         ["workspace", path] => world.workspace(path).into_bytes(),
         ["inside", root, path] => vec![u8::from(world.inside(root, path))],
-        ["has_env", name] => vec![u8::from(world.has_env(name))],
+        ["has_env", name] => vec![u8::from(world.services().has_env(name))],
         ["absolute", path] => world.absolute(path).into_bytes(),
         ["real", path] => optional(world.real(path)),
         ["ignores_case", path] => vec![u8::from(world.ignores_case(path))],
-        ["home"] => optional(world.home()),
-        ["user_config"] => optional(world.user_config()),
-        ["agentry_home"] => optional(world.agentry_home()),
-        ["ollama_host"] => optional(world.ollama_host()),
+        ["machine"] => machine(world.machine()),
         _ => return None,
     })
 }
@@ -115,6 +114,10 @@ fn read(answer: &Result<Vec<u8>, ReadError>) -> Vec<u8> {
 }
 
 fn list(answer: &Result<Vec<Entry>, ReadError>) -> Vec<u8> {
+    format!("{answer:?}").into_bytes()
+}
+
+fn machine(answer: &MachineFacts) -> Vec<u8> {
     format!("{answer:?}").into_bytes()
 }
 
@@ -137,7 +140,7 @@ fn walk(world: &dyn World, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send
     met.join("\n").into_bytes()
 }
 
-impl Recorder<'_> {
+impl WorldRecorder<'_> {
     fn note_read(
         &self,
         (root, path, limit): (&str, &str, u64),
@@ -151,7 +154,7 @@ impl Recorder<'_> {
     }
 }
 
-impl World for Recorder<'_> {
+impl FileTree for WorldRecorder<'_> {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let answer = self.world.read(root, path, limit);
         self.note_read((root, path, limit), &answer);
@@ -193,12 +196,6 @@ impl World for Recorder<'_> {
         answer
     }
 
-    fn has_env(&self, name: &str) -> bool {
-        let answer = self.world.has_env(name);
-        self.note(&["has_env", name], &[u8::from(answer)]);
-        answer
-    }
-
     /// All absolute paths follow from that of the current directory.
     fn absolute(&self, path: &str) -> String {
         if !self.placed.swap(true, Ordering::Relaxed) {
@@ -218,51 +215,46 @@ impl World for Recorder<'_> {
         self.note(&["ignores_case", path], &[u8::from(answer)]);
         answer
     }
+}
 
-    fn home(&self) -> Option<String> {
-        let answer = self.world.home();
-        self.note(&["home"], &optional(answer.clone()));
-        answer
+impl World for WorldRecorder<'_> {
+    fn machine(&self) -> &MachineFacts {
+        let facts = self.world.machine();
+        self.note(&["machine"], &machine(facts));
+        facts
     }
 
-    fn agentry_home(&self) -> Option<String> {
-        let answer = self.world.agentry_home();
-        self.note(&["agentry_home"], &optional(answer.clone()));
-        answer
+    fn services(&self) -> &dyn WorldServices {
+        self
     }
 
-    fn ollama_host(&self) -> Option<String> {
-        let answer = self.world.ollama_host();
-        self.note(&["ollama_host"], &optional(answer.clone()));
-        answer
-    }
-
-    fn user_config(&self) -> Option<String> {
-        let answer = self.world.user_config();
-        self.note(&["user_config"], &optional(answer.clone()));
-        answer
-    }
-
-    /// What a store holds is not asked again: whoever used it starts anew.
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
-        self.note(&["fetch"], b"");
-        self.world.fetch(reference)
-    }
-
-    /// Who fills them asks this world.
-    fn bases(&self) -> Option<&Bases> {
+    /// Whatever fills them asks through this world.
+    fn bases(&self) -> Option<&BaseMemo> {
         self.world.bases()
     }
+}
 
-    /// What a server says is not asked again.
+/// Stores and servers are not asked a second time: a record that needed them is out of date at once.
+impl WorldServices for WorldRecorder<'_> {
+    fn has_env(&self, name: &str) -> bool {
+        let answer = self.world.services().has_env(name);
+        self.note(&["has_env", name], &[u8::from(answer)]);
+        answer
+    }
+
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        self.note(&["fetch"], b"");
+        self.world.services().fetch(reference)
+    }
+
     fn local_models(&self, url: &str) -> Option<Vec<String>> {
         self.note(&["local_models"], b"");
-        self.world.local_models(url)
+        self.world.services().local_models(url)
     }
 
     fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
         self.note(&["hosted_models"], b"");
-        self.world.hosted_models(endpoint)
+        self.world.services().hosted_models(endpoint)
     }
 }
 
@@ -274,16 +266,17 @@ mod tests {
     #[test]
     fn any_other_answer_is_a_change() {
         let world = MemoryWorld::new([("a/b".to_owned(), "1"), ("c".to_owned(), "2")]);
-        let recorder = Recorder::new(&world);
+        let recorder = WorldRecorder::new(&world);
         let _ = recorder.read("", "a/b", 10);
         let _ = recorder.read("", "nothing", 10);
         let _ = recorder.list("", "a");
         let _ = recorder.kind("a/new");
         recorder.walk("", &mut |_| {});
         let _ = recorder.real("/c");
+        let _ = recorder.machine();
         recorder.note(&["other", "x"], b"1");
         let record = recorder.record().unwrap();
-        assert_eq!(record.len(), 7);
+        assert_eq!(record.len(), 8);
         let others = |question: &[&str]| (question == ["other", "x"]).then(|| b"1".to_vec());
         assert!(is_unchanged(&world, &record, &others));
         assert!(!is_unchanged(&world, &record, &|_| Some(b"2".to_vec())));
@@ -295,6 +288,8 @@ mod tests {
             other.write(path, text);
             assert!(!is_unchanged(&other, &record, &others), "{path}");
         }
+        let moved = world.clone().with_agentry_home("/elsewhere");
+        assert!(!is_unchanged(&moved, &record, &others));
         let unknown = Record::from([("fetch".to_owned(), sha256(b""))]);
         assert!(!is_unchanged(&world, &unknown, &others));
     }
@@ -309,7 +304,7 @@ mod tests {
     #[test]
     fn two_answers_to_one_question_are_no_record() {
         let world = MemoryWorld::default();
-        let recorder = Recorder::new(&world);
+        let recorder = WorldRecorder::new(&world);
         recorder.note(&["other"], b"1");
         recorder.note(&["other"], b"1");
         recorder.note(&["other"], b"2");

@@ -72,7 +72,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let mut world = MemoryWorld::default();
-            let path = world.user_config().unwrap_or_default();
+            let path = world.machine().user_config.clone().unwrap_or_default();
             world.write(&path, text);
             assert_eq!(signing(&world).ok(), expected, "{text}");
         }

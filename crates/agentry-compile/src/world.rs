@@ -1,23 +1,81 @@
-//! The one door to files. Paths are text with `/` between their parts, relative to the current
-//! directory or absolute, as the user named them.
+//! The one way to files, to facts about the machine and to its services. Paths are text with `/`
+//! between their parts, relative to the current directory or absolute, as the user named them.
 
 use std::fmt;
 
-use agentry_text::path::join;
-
-use crate::inherit::Bases;
+use crate::inherit::BaseMemo;
 use crate::resolve::Endpoint;
 use crate::stored::{FetchError, StoreRef, Stored};
 
-/// Everything that the pipeline asks of the outside.
-pub trait World: Sync {
+/// Everything that the pipeline asks of the outside: files, facts about the machine, and services.
+///
+/// No method has a default, here or in [`WorldServices`]: a wrapper that leaves one out does not
+/// compile. One that changes only files is a [`FileLayer`].
+pub trait World: FileTree {
+    /// What is fixed about the machine while the program runs.
+    fn machine(&self) -> &MachineFacts;
+
+    /// Who answers what neither files nor facts can.
+    fn services(&self) -> &dyn WorldServices;
+
+    /// The bases that were read already. `None` where files may change between two reads.
+    fn bases(&self) -> Option<&BaseMemo>;
+}
+
+/// Facts about the machine and its user. A plain value: to change one is to copy the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MachineFacts {
+    /// The home directory of the user, from the root of the file system.
+    pub home: Option<String>,
+    /// Agentry's own directory, from the root of the file system, whether it exists or not.
+    pub agentry_home: Option<String>,
+    /// The user's own configuration file, whether it exists or not.
+    pub user_config: Option<String>,
+    /// Where the user's model server listens, as `OLLAMA_HOST` gives it.
+    pub ollama_host: Option<String>,
+}
+
+/// Questions that have to be asked one by one: the environment, the agent store, model servers.
+pub trait WorldServices: Sync {
+    /// Whether the environment has a variable of this name with a value.
+    fn has_env(&self, name: &str) -> bool;
+
+    /// An agent of the store.
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError>;
+
+    /// The models that a server on this machine lists at `url`. `None` if none answers within two
+    /// seconds.
+    fn local_models(&self, url: &str) -> Option<Vec<String>>;
+
+    /// The models that a hosted provider lists, or why it does not answer.
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String>;
+}
+
+/// A machine without variables, store and model servers.
+pub struct NoServices;
+
+impl WorldServices for NoServices {
+    fn has_env(&self, _: &str) -> bool {
+        false
+    }
+
+    fn fetch(&self, _: &StoreRef) -> Result<Stored, FetchError> {
+        Err(FetchError::NoStore)
+    }
+
+    fn local_models(&self, _: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    fn hosted_models(&self, _: &Endpoint) -> Result<Vec<String>, String> {
+        Err("no model server can be reached from here".to_owned())
+    }
+}
+
+/// Files and directories, links included.
+pub trait FileTree: Sync {
     /// The bytes of the file `path`, at most `limit` of them. A link that leaves `root` is refused.
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError>;
-
-    /// The same, of a file that will be read again soon: who has the bytes may keep them until then.
-    fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        self.read(root, path, limit)
-    }
 
     /// What the directory `path` holds, sorted by name. A link that leaves `root` is refused.
     fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError>;
@@ -34,60 +92,126 @@ pub trait World: Sync {
     /// Whether `path`, links and `..` resolved, lies inside `root`.
     fn inside(&self, root: &str, path: &str) -> bool;
 
-    /// Whether the environment has a variable of this name with a value.
-    fn has_env(&self, name: &str) -> bool;
-
     /// `path` from the root of the file system, as text; links are not followed.
     fn absolute(&self, path: &str) -> String;
 
     /// Where an absolute path really leads: every link followed before `..` is applied. What does not
-    /// exist yet is its real parent and the rest. Nothing if it cannot be told.
+    /// exist yet is its real parent and the rest. `None` if that cannot be found out.
     fn real(&self, path: &str) -> Option<String>;
-
-    /// The same of many paths at once: directories that they share are looked at once.
-    fn real_of_all(&self, paths: &[String]) -> Vec<Option<String>> {
-        paths.iter().map(|path| self.real(path)).collect()
-    }
 
     /// Whether the file system at `path` takes `A` and `a` for the same name.
     fn ignores_case(&self, path: &str) -> bool;
 
-    /// The home directory of the user, from the root of the file system.
-    fn home(&self) -> Option<String>;
+    // The defaults below are shortcuts through the methods above: a tree without its own is slower,
+    // never wrong.
 
-    /// Agentry's own directory, from the root of the file system, whether it exists or not.
-    fn agentry_home(&self) -> Option<String> {
-        self.home().map(|home| join(&home, ".agentry"))
+    /// [`read`](Self::read) of a file that will be read again soon, so that its bytes may be cached.
+    fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.read(root, path, limit)
     }
 
-    /// Where the user's model server listens, as `OLLAMA_HOST` says it.
-    fn ollama_host(&self) -> Option<String> {
-        None
+    /// [`real`](Self::real) of many paths: directories that they share are looked at once.
+    fn real_of_all(&self, paths: &[String]) -> Vec<Option<String>> {
+        paths.iter().map(|path| self.real(path)).collect()
+    }
+}
+
+/// Files that lie over other files. A layer writes only the answers that it changes; all others are
+/// those of the files below.
+pub trait FileLayer: Sync {
+    /// The files below.
+    fn below(&self) -> &dyn FileTree;
+
+    /// See [`FileTree::read`].
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.below().read(root, path, limit)
     }
 
-    /// The user's own configuration file, whether it exists or not.
-    fn user_config(&self) -> Option<String>;
-
-    /// An agent of the store. Nothing if there is no store.
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
-        let _ = reference;
-        Err(FetchError::NoStore)
+    /// See [`FileTree::peek`]. Goes through this layer's own `read`, which may answer otherwise.
+    fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        FileLayer::read(self, root, path, limit)
     }
 
-    /// The bases that were read already, in a world that does not change. Nothing where it may.
-    fn bases(&self) -> Option<&Bases> {
-        None
+    /// See [`FileTree::list`].
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        self.below().list(root, path)
     }
 
-    /// The models that a server on this machine lists at `url`. Nothing if none answers within two
-    /// seconds.
-    fn local_models(&self, _url: &str) -> Option<Vec<String>> {
-        None
+    /// See [`FileTree::kind`].
+    fn kind(&self, path: &str) -> EntryKind {
+        self.below().kind(path)
     }
 
-    /// The models that a hosted provider lists, or why it does not answer.
-    fn hosted_models(&self, _endpoint: &Endpoint) -> Result<Vec<String>, String> {
-        Err("nobody can be asked from here".to_owned())
+    /// See [`FileTree::walk`].
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+        self.below().walk(path, visit);
+    }
+
+    /// See [`FileTree::workspace`].
+    fn workspace(&self, path: &str) -> String {
+        self.below().workspace(path)
+    }
+
+    /// See [`FileTree::inside`].
+    fn inside(&self, root: &str, path: &str) -> bool {
+        self.below().inside(root, path)
+    }
+
+    /// See [`FileTree::absolute`].
+    fn absolute(&self, path: &str) -> String {
+        self.below().absolute(path)
+    }
+
+    /// See [`FileTree::real`].
+    fn real(&self, path: &str) -> Option<String> {
+        self.below().real(path)
+    }
+
+    /// See [`FileTree::ignores_case`].
+    fn ignores_case(&self, path: &str) -> bool {
+        self.below().ignores_case(path)
+    }
+}
+
+impl<T: FileLayer> FileTree for T {
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        FileLayer::read(self, root, path, limit)
+    }
+
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        FileLayer::list(self, root, path)
+    }
+
+    fn kind(&self, path: &str) -> EntryKind {
+        FileLayer::kind(self, path)
+    }
+
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+        FileLayer::walk(self, path, visit);
+    }
+
+    fn workspace(&self, path: &str) -> String {
+        FileLayer::workspace(self, path)
+    }
+
+    fn inside(&self, root: &str, path: &str) -> bool {
+        FileLayer::inside(self, root, path)
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        FileLayer::absolute(self, path)
+    }
+
+    fn real(&self, path: &str) -> Option<String> {
+        FileLayer::real(self, path)
+    }
+
+    fn ignores_case(&self, path: &str) -> bool {
+        FileLayer::ignores_case(self, path)
+    }
+
+    fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        FileLayer::peek(self, root, path, limit)
     }
 }
 
@@ -118,7 +242,7 @@ pub enum EntryKind {
     File,
     /// A directory.
     Directory,
-    /// A link to a directory that it lies in: who follows it walks in a circle.
+    /// A link to a directory that it lies in: following it leads in a circle.
     Loop,
     /// A socket, a device, a pipe.
     Other,
@@ -137,7 +261,7 @@ pub enum ReadError {
     TooLarge(u64),
     /// A link that leaves the agent's directory.
     Escapes,
-    /// The system refused, in its words.
+    /// The system refused; its own message.
     Refused(String),
 }
 

@@ -13,7 +13,7 @@ use crate::digest;
 use crate::error::StoreError;
 use crate::manifest::{File, Manifest};
 use crate::path::{below, join, plain, split};
-use crate::record::{Asked, Recorder};
+use crate::record::{Asked, UsageRecorder};
 use crate::reference::{fits_name, fits_version};
 use crate::world::ObjectWorld;
 
@@ -71,7 +71,7 @@ pub fn gather(
     found: &Found,
     version: Option<&str>,
 ) -> Result<Gathered, GatherError> {
-    let recorder = Recorder::new(world);
+    let recorder = UsageRecorder::new(world);
     let compiled = read(&recorder, found);
     if compiled.has_errors() {
         return Err(GatherError::Unusable(Box::new(compiled)));
@@ -175,7 +175,8 @@ impl<'w> Gathering<'w> {
 
     /// Takes what readers asked for.
     fn take(&mut self, asked: BTreeMap<String, Option<Vec<u8>>>) -> Result<(), StoreError> {
-        let own = self.world.user_config().map(|path| plain(&self.world.absolute(&path)));
+        let own =
+            self.world.machine().user_config.clone().map(|path| plain(&self.world.absolute(&path)));
         for (path, bytes) in asked {
             let full = plain(&self.world.absolute(&path));
             if own.as_ref() == Some(&full) {
@@ -322,7 +323,7 @@ impl<'w> Gathering<'w> {
         for with_config in [false, true] {
             for (from, prefix) in layouts {
                 let Some((main, files)) = self.layout(from, prefix, with_config) else { continue };
-                let fetch = |reference: &_| self.world.fetch(reference);
+                let fetch = |reference: &_| self.world.services().fetch(reference);
                 let bytes =
                     files.iter().map(|(path, taken)| (path.clone(), taken.bytes.as_slice()));
                 let world = ObjectWorld::new(bytes, &fetch);

@@ -1,14 +1,17 @@
-//! A world that remembers which files took part: whatever a reader asked for and got is a part of the
-//! agent, in whichever format and however many bases it has.
+//! A world that records which files took part: every file that a reader asked for and got is a part of
+//! the agent, in every format and with any number of bases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use agentry_compile::{Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World};
+use agentry_compile::{
+    BaseMemo, Endpoint, EntryKind, FetchError, FileLayer, FileTree, MachineFacts, ReadError,
+    StoreRef, Stored, World, WorldServices,
+};
 
 /// A world, and what was asked of it.
-pub(crate) struct Recorder<'w> {
-    below: &'w dyn World,
+pub(crate) struct UsageRecorder<'w> {
+    world: &'w dyn World,
     asked: Mutex<Asked>,
 }
 
@@ -21,9 +24,9 @@ pub(crate) struct Asked {
     pub(crate) bases: BTreeSet<String>,
 }
 
-impl<'w> Recorder<'w> {
-    pub(crate) fn new(below: &'w dyn World) -> Self {
-        Self { below, asked: Mutex::default() }
+impl<'w> UsageRecorder<'w> {
+    pub(crate) fn new(world: &'w dyn World) -> Self {
+        Self { world, asked: Mutex::default() }
     }
 
     /// What was asked so far.
@@ -36,21 +39,21 @@ impl<'w> Recorder<'w> {
     }
 }
 
-impl World for Recorder<'_> {
+impl FileLayer for UsageRecorder<'_> {
+    fn below(&self) -> &dyn FileTree {
+        self.world
+    }
+
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        let bytes = self.below.read(root, path, limit)?;
+        let bytes = self.world.read(root, path, limit)?;
         self.note(|asked| {
             asked.files.insert(path.to_owned(), Some(bytes.clone()));
         });
         Ok(bytes)
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
-        self.below.list(root, path)
-    }
-
     fn kind(&self, path: &str) -> EntryKind {
-        let kind = self.below.kind(path);
+        let kind = self.world.kind(path);
         if kind == EntryKind::File {
             self.note(|asked| {
                 asked.files.entry(path.to_owned()).or_default();
@@ -58,48 +61,41 @@ impl World for Recorder<'_> {
         }
         kind
     }
+}
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
-        self.below.walk(path, visit);
+impl World for UsageRecorder<'_> {
+    fn machine(&self) -> &MachineFacts {
+        self.world.machine()
     }
 
-    fn workspace(&self, path: &str) -> String {
-        self.below.workspace(path)
+    fn services(&self) -> &dyn WorldServices {
+        self
     }
 
-    fn inside(&self, root: &str, path: &str) -> bool {
-        self.below.inside(root, path)
+    /// None: a base that was read before would not be noted.
+    fn bases(&self) -> Option<&BaseMemo> {
+        None
     }
+}
 
+impl WorldServices for UsageRecorder<'_> {
     fn has_env(&self, name: &str) -> bool {
-        self.below.has_env(name)
-    }
-
-    fn absolute(&self, path: &str) -> String {
-        self.below.absolute(path)
-    }
-
-    fn real(&self, path: &str) -> Option<String> {
-        self.below.real(path)
-    }
-
-    fn ignores_case(&self, path: &str) -> bool {
-        self.below.ignores_case(path)
-    }
-
-    fn home(&self) -> Option<String> {
-        self.below.home()
-    }
-
-    fn user_config(&self) -> Option<String> {
-        self.below.user_config()
+        self.world.services().has_env(name)
     }
 
     fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
-        let stored = self.below.fetch(reference)?;
+        let stored = self.world.services().fetch(reference)?;
         self.note(|asked| {
             asked.bases.insert(stored.digest.clone());
         });
         Ok(stored)
+    }
+
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        self.world.services().local_models(url)
+    }
+
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        self.world.services().hosted_models(endpoint)
     }
 }

@@ -1,20 +1,22 @@
-//! The world of one object: a workspace that holds its files and nothing else. What an agent is called
-//! by its content is computed here, the same on every machine.
+//! The world of one object: a workspace that holds its files and nothing else. The digest of an agent is
+//! computed here, the same on every machine.
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    Entry, EntryKind, FetchError, Found, MemoryWorld, ReadError, StoreRef, Stored, Walked, World,
-    digest, read,
+    BaseMemo, Endpoint, FetchError, FileLayer, FileTree, Found, MachineFacts, MemoryWorld,
+    NoServices, ReadError, StoreRef, Stored, World, WorldServices, digest, read,
 };
 
 use crate::path::split;
 
-/// Who answers for the agents that another one inherits from.
+/// Finds the agents that another one inherits from.
 pub(crate) type Fetch<'f> = dyn Fn(&StoreRef) -> Result<Stored, FetchError> + Sync + 'f;
 
 /// The files of one object, and a way to its bases.
 pub(crate) struct ObjectWorld<'f> {
     files: MemoryWorld,
+    /// Of no machine in particular.
+    machine: MachineFacts,
     fetch: &'f Fetch<'f>,
 }
 
@@ -23,7 +25,7 @@ impl<'f> ObjectWorld<'f> {
         files: impl IntoIterator<Item = (String, &'b [u8])>,
         fetch: &'f Fetch<'f>,
     ) -> Self {
-        Self { files: MemoryWorld::new(files), fetch }
+        Self { files: MemoryWorld::new(files), machine: MachineFacts::default(), fetch }
     }
 
     /// The full digest of the agent with this main file.
@@ -35,7 +37,11 @@ impl<'f> ObjectWorld<'f> {
     }
 }
 
-impl World for ObjectWorld<'_> {
+impl FileLayer for ObjectWorld<'_> {
+    fn below(&self) -> &dyn FileTree {
+        &self.files
+    }
+
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         // A file in memory that looks like a link is none here.
         match self.files.get(path) {
@@ -43,52 +49,36 @@ impl World for ObjectWorld<'_> {
             _ => self.files.read(root, path, limit),
         }
     }
+}
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
-        self.files.list(root, path)
+impl World for ObjectWorld<'_> {
+    fn machine(&self) -> &MachineFacts {
+        &self.machine
     }
 
-    fn kind(&self, path: &str) -> EntryKind {
-        self.files.kind(path)
+    fn services(&self) -> &dyn WorldServices {
+        self
     }
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
-        self.files.walk(path, visit);
+    fn bases(&self) -> Option<&BaseMemo> {
+        None
     }
+}
 
-    fn workspace(&self, path: &str) -> String {
-        self.files.workspace(path)
-    }
-
-    fn inside(&self, root: &str, path: &str) -> bool {
-        self.files.inside(root, path)
-    }
-
+impl WorldServices for ObjectWorld<'_> {
     fn has_env(&self, name: &str) -> bool {
         self.files.has_env(name)
     }
 
-    fn absolute(&self, path: &str) -> String {
-        self.files.absolute(path)
-    }
-
-    fn real(&self, path: &str) -> Option<String> {
-        self.files.real(path)
-    }
-
-    fn ignores_case(&self, path: &str) -> bool {
-        self.files.ignores_case(path)
-    }
-
-    fn home(&self) -> Option<String> {
-        None
-    }
-
-    fn user_config(&self) -> Option<String> {
-        None
-    }
-
     fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
         (self.fetch)(reference)
+    }
+
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        NoServices.local_models(url)
+    }
+
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        NoServices.hosted_models(endpoint)
     }
 }

@@ -1,11 +1,11 @@
-//! The guard: a harness puts each call to Agentry, in its own words, and gets its answer in them.
+//! The guard: a harness puts each call to Agentry, in its own format, and gets its answer in that format.
 //!
-//! Reading a question and writing an answer are functions of text; asking the policy is the work of
-//! whoever calls them.
+//! Reading a question and writing an answer are functions of text; the caller asks the policy.
 
 mod search;
 
 use agentry_policy::{Action, Reason, Section, Source, Verdict};
+use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{FileId, Findings, json};
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let source = agentry_text::Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     json::parse(&source, &mut findings);
-    match findings.iter().find(|found| found.message.ends_with("is here twice")) {
+    match findings.iter().find(|found| *found.rule == DUPLICATE_KEY) {
         Some(found) => Err(format!("the question is not clear: {}", found.message)),
         None => Ok(value),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agentry_compile::{Config, World as _};
+use agentry_compile::{Config, FileTree as _};
 
 use crate::disk::Disk;
 

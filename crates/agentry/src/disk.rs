@@ -1,4 +1,4 @@
-//! The world as it is: files on disk. What stands for a file while an agent runs is none.
+//! The world as it is: files on disk. A placeholder that a running agent holds open counts as missing.
 
 use std::collections::HashMap;
 use std::env::current_dir;
@@ -9,8 +9,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentry_compile::text::path::is_plain;
 use agentry_compile::{
-    Bases, Endpoint, Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World,
-    signing,
+    BaseMemo, Endpoint, Entry, EntryKind, FetchError, FileTree, MachineFacts, ReadError, StoreRef,
+    Stored, Walked, World, WorldServices, signing,
 };
 use agentry_registry::{Store, StoreError, Trust};
 use agentry_runtime::tool::real;
@@ -26,10 +26,12 @@ use crate::workspaces::Workspaces;
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     workspaces: Workspaces,
-    /// The current directory, once somebody asked for it.
+    /// The current directory, once it was asked for.
     current: OnceLock<PathBuf>,
     peeked: Mutex<Peeked>,
-    bases: Bases,
+    /// Asked of the environment once.
+    machine: OnceLock<MachineFacts>,
+    bases: BaseMemo,
 }
 
 /// Files that the search looked into, until their readers ask for them.
@@ -50,7 +52,7 @@ impl Peeked {
         }
     }
 
-    /// The bytes of `path`, once: who asks again wants to know what changed.
+    /// The bytes of `path`, once: a second read is meant to see what changed.
     fn take(&mut self, path: &str) -> Option<Vec<u8>> {
         let bytes = self.files.remove(path)?;
         self.bytes = self.bytes.saturating_sub(bytes.len());
@@ -64,7 +66,7 @@ const FEW: usize = 1_000;
 /// Directories that no search looks into, beside what `.gitignore` says.
 const NEVER: &[&str] = &[".git", "node_modules"];
 
-impl World for Disk {
+impl FileTree for Disk {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let peeked = self.peeked.lock().unwrap_or_else(PoisonError::into_inner).take(path);
         if let Some(bytes) = peeked.filter(|bytes| bytes.len() as u64 <= limit) {
@@ -147,10 +149,6 @@ impl World for Disk {
         }
     }
 
-    fn has_env(&self, name: &str) -> bool {
-        std::env::var_os(name).is_some_and(|value| !value.is_empty())
-    }
-
     fn absolute(&self, path: &str) -> String {
         let current = self.current.get_or_init(|| current_dir().unwrap_or_default());
         let full = current.join(here(path));
@@ -171,25 +169,25 @@ impl World for Disk {
     fn ignores_case(&self, path: &str) -> bool {
         ignores_case(here(path))
     }
+}
 
-    fn home(&self) -> Option<String> {
-        let home = std::env::home_dir().filter(|home| home.is_absolute())?;
-        home.into_os_string().into_string().ok()
+impl World for Disk {
+    fn machine(&self) -> &MachineFacts {
+        self.machine.get_or_init(machine_facts)
     }
 
-    fn agentry_home(&self) -> Option<String> {
-        agentry_home()?.into_os_string().into_string().ok()
+    fn services(&self) -> &dyn WorldServices {
+        self
     }
 
-    fn ollama_host(&self) -> Option<String> {
-        std::env::var("OLLAMA_HOST").ok().filter(|host| !host.trim().is_empty())
+    fn bases(&self) -> Option<&BaseMemo> {
+        Some(&self.bases)
     }
+}
 
-    fn user_config(&self) -> Option<String> {
-        let given = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let base = given.filter(|path| path.is_absolute());
-        let base = base.or_else(|| Some(std::env::home_dir()?.join(".config")))?;
-        base.join("agentry/config.toml").into_os_string().into_string().ok()
+impl WorldServices for Disk {
+    fn has_env(&self, name: &str) -> bool {
+        std::env::var_os(name).is_some_and(|value| !value.is_empty())
     }
 
     fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
@@ -204,16 +202,28 @@ impl World for Disk {
         }
     }
 
-    fn bases(&self) -> Option<&Bases> {
-        Some(&self.bases)
-    }
-
     fn local_models(&self, url: &str) -> Option<Vec<String>> {
         ask::local(url)
     }
 
     fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
         ask::hosted(endpoint)
+    }
+}
+
+/// The facts as the environment gives them. A path that is not UTF-8 counts as none.
+fn machine_facts() -> MachineFacts {
+    let text = |path: PathBuf| path.into_os_string().into_string().ok();
+    let home = std::env::home_dir();
+    let given = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let base = given.filter(|path| path.is_absolute());
+    let config = base.or_else(|| Some(home.as_ref()?.join(".config")));
+    let ollama_host = std::env::var("OLLAMA_HOST").ok();
+    MachineFacts {
+        home: home.filter(|home| home.is_absolute()).and_then(text),
+        agentry_home: agentry_home().and_then(text),
+        user_config: config.and_then(|base| text(base.join("agentry/config.toml"))),
+        ollama_host: ollama_host.filter(|host| !host.trim().is_empty()),
     }
 }
 

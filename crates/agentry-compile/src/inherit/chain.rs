@@ -7,7 +7,7 @@ use agentry_formats::manifest::reference::problem;
 use agentry_model::Agent;
 use agentry_text::{Findings, Rule, Severity, Sources, Span, limits};
 
-use super::known::{BLOCK, Bases, FIRST, remember};
+use super::base_memo::{BLOCK, BaseMemo, FIRST, remember};
 use super::reference::Reference;
 use super::rules::{BROKEN_BASE, ENDLESS_BASES, NO_BASE, OTHER_DIGEST};
 use super::seen::{offered, texts};
@@ -125,7 +125,7 @@ impl Chain {
             Reference::Stored(reference) => self.fetched(world, from, &reference),
             Reference::Oci(Some(digest)) => {
                 let reference = StoreRef::Full(digest);
-                match world.fetch(&reference) {
+                match world.services().fetch(&reference) {
                     Err(FetchError::Missing | FetchError::NoStore) => Err(self.no_transport(text)),
                     _ => self.fetched(world, from, &reference),
                 }
@@ -156,7 +156,7 @@ impl Chain {
         if let Some(link) = self.known(world, from, &key) {
             return Ok(link);
         }
-        let stored = world.fetch(reference).map_err(|why| self.unfetched(text, &why))?;
+        let stored = world.services().fetch(reference).map_err(|why| self.unfetched(text, &why))?;
         let link = self.stored(world, from, (reference, &stored))?;
         remember(world, &key, &link);
         Ok(link)
@@ -288,7 +288,7 @@ impl Chain {
 
     /// A number for the first file of a base.
     fn number(&mut self, world: &dyn World) -> u32 {
-        if let Some(first) = world.bases().and_then(Bases::number) {
+        if let Some(first) = world.bases().and_then(BaseMemo::number) {
             return first;
         }
         let first = self.next;

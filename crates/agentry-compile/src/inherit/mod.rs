@@ -6,9 +6,9 @@
 //!                                                      └─▶ merge, trust ─▶ prove ─▶ the whole agent
 //! ```
 
+mod base_memo;
 mod chain;
 mod configured;
-mod known;
 mod lists;
 mod merge;
 mod origins;
@@ -25,8 +25,8 @@ use agentry_text::{Diagnostic, Findings, Severity, Span, Spanned};
 use crate::pipeline::Compiled;
 use crate::world::World;
 
+pub use base_memo::BaseMemo;
 pub(crate) use configured::{ENTRY, entries};
-pub use known::Bases;
 
 /// One agent that another is built on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,15 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use crate::inherit::BaseMemo;
 use crate::memory_world::MemoryWorld;
-use crate::stored::{FetchError, StoreRef, Stored};
-use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+use crate::stored::Stored;
+use crate::world::{
+    Entry, EntryKind, FileTree, MachineFacts, ReadError, Walked, World, WorldServices,
+};
 use agentry_text::path::join;
 use agentry_text::path::normal;
 
 /// The files of a stored agent below `root`.
 pub(super) struct StoredWorld<'w> {
     below: &'w dyn World,
+    machine: MachineFacts,
     files: MemoryWorld,
     root: String,
 }
@@ -25,7 +29,9 @@ impl<'w> StoredWorld<'w> {
             .iter()
             .filter_map(|(name, bytes)| Some((path(name)?, bytes.clone())))
             .collect();
-        Self { below, files: MemoryWorld::new(files), root: root.to_owned() }
+        // What the user has configured must not change what a stored agent is.
+        let machine = MachineFacts { user_config: None, ..below.machine().clone() };
+        Self { below, machine, files: MemoryWorld::new(files), root: root.to_owned() }
     }
 
     /// Whether a path stays below the agent's directory.
@@ -37,7 +43,7 @@ impl<'w> StoredWorld<'w> {
     }
 }
 
-impl World for StoredWorld<'_> {
+impl FileTree for StoredWorld<'_> {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         if self.holds(path) { self.files.read(root, path, limit) } else { Err(ReadError::Escapes) }
     }
@@ -62,10 +68,6 @@ impl World for StoredWorld<'_> {
         self.holds(path)
     }
 
-    fn has_env(&self, name: &str) -> bool {
-        self.below.has_env(name)
-    }
-
     fn absolute(&self, path: &str) -> String {
         self.files.absolute(path)
     }
@@ -77,16 +79,19 @@ impl World for StoredWorld<'_> {
     fn ignores_case(&self, _: &str) -> bool {
         false
     }
+}
 
-    fn home(&self) -> Option<String> {
-        self.below.home()
+impl World for StoredWorld<'_> {
+    fn machine(&self) -> &MachineFacts {
+        &self.machine
     }
 
-    fn user_config(&self) -> Option<String> {
+    fn services(&self) -> &dyn WorldServices {
+        self.below.services()
+    }
+
+    /// None: its paths mean something else in the world around it.
+    fn bases(&self) -> Option<&BaseMemo> {
         None
-    }
-
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
-        self.below.fetch(reference)
     }
 }

@@ -81,7 +81,7 @@ impl Limits<'_> {
     /// Where a path of a scope really leads.
     fn real(&self, path: &str) -> Option<String> {
         let full = match path.strip_prefix("~/") {
-            Some(rest) => join(&self.world.home()?, rest),
+            Some(rest) => join(&self.world.machine().home.clone()?, rest),
             None if path.starts_with('/') => path.to_owned(),
             None => join(&self.world.absolute(self.dir), path),
         };

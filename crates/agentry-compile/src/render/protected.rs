@@ -56,11 +56,11 @@ pub fn protect(
     paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
     paths.extend(of(&root, Kind::Own));
     paths.extend(of(&root, Kind::Harness));
-    if let Some(home) = world.home() {
+    if let Some(home) = world.machine().home.clone() {
         paths.push(join(&home, ".agentry"));
         paths.extend(of(&home, Kind::Harness));
     }
-    paths.extend(world.user_config());
+    paths.extend(world.machine().user_config.clone());
     paths.extend(more.iter().cloned());
     let found = world.real_of_all(&paths);
     let mut real: Vec<String> =

@@ -92,8 +92,8 @@ pub(crate) fn home(world: &dyn World) -> Vec<Place> {
         shown: Some(shown),
         own: false,
     };
-    let own = world.agentry_home().map(|root| place(&root, "skills", OWN));
-    let home = world.home();
+    let own = world.machine().agentry_home.clone().map(|root| place(&root, "skills", OWN));
+    let home = world.machine().home.clone();
     let others = home.iter().flat_map(|home| HOME.iter().map(move |dir| place(home, dir, "~")));
     own.into_iter().chain(others).collect()
 }

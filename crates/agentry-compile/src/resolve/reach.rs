@@ -48,7 +48,7 @@ struct Reach<'a> {
 impl Reach<'_> {
     /// Why a candidate is out of reach. Of its variables, only the one that is set stays.
     fn out_of(&mut self, candidate: &mut Candidate) -> Option<String> {
-        let key = candidate.keys.iter().find(|key| self.world.has_env(key)).cloned();
+        let key = candidate.keys.iter().find(|key| self.world.services().has_env(key)).cloned();
         if key.is_none() && !candidate.keys.is_empty() {
             return Some(unset(&candidate.keys));
         }
@@ -77,9 +77,9 @@ fn asked(world: &dyn World, provider: &Provider, key: Option<String>) -> Answer 
     // A key is sent only where one is needed; what runs on one's own machine as a rule needs none.
     if provider.is_local() && list.key.is_none() {
         let silent = || format!("no server answers at `{}`", provider.base_url);
-        return world.local_models(&list.url).ok_or_else(silent);
+        return world.services().local_models(&list.url).ok_or_else(silent);
     }
-    world.hosted_models(&list)
+    world.services().hosted_models(&list)
 }
 
 fn unset(keys: &[String]) -> String {

@@ -62,7 +62,7 @@ impl Settings {
         let (mut sources, mut findings) = (Sources::default(), Findings::default());
         let mut settings = Self::built_in().clone();
         let ollama = settings.providers.iter_mut().find(|it| it.api == Api::Ollama);
-        if let (Some(provider), Some(host)) = (ollama, world.ollama_host()) {
+        if let (Some(provider), Some(host)) = (ollama, world.machine().ollama_host.clone()) {
             provider.base_url = ollama_address(&host);
         }
         if let Some(node) = user_file(world, &mut sources, &mut findings) {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::*;
-use crate::world::{Entry, EntryKind, ReadError, Walked};
+use crate::inherit::BaseMemo;
+use crate::stored::{FetchError, StoreRef, Stored};
+use crate::world::{FileLayer, FileTree, MachineFacts, WorldServices};
 use crate::{MemoryWorld, discover, read};
 
 mod models;
@@ -57,53 +59,33 @@ fn outcomes(plan: &Plan) -> Vec<String> {
     models.map(line).collect()
 }
 
+impl FileLayer for Here {
+    fn below(&self) -> &dyn FileTree {
+        &self.files
+    }
+}
+
 impl World for Here {
-    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        self.files.read(root, path, limit)
+    fn machine(&self) -> &MachineFacts {
+        self.files.machine()
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
-        self.files.list(root, path)
+    fn services(&self) -> &dyn WorldServices {
+        self
     }
 
-    fn kind(&self, path: &str) -> EntryKind {
-        self.files.kind(path)
+    fn bases(&self) -> Option<&BaseMemo> {
+        None
     }
+}
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
-        self.files.walk(path, visit);
-    }
-
-    fn workspace(&self, path: &str) -> String {
-        self.files.workspace(path)
-    }
-
-    fn inside(&self, root: &str, path: &str) -> bool {
-        self.files.inside(root, path)
-    }
-
+impl WorldServices for Here {
     fn has_env(&self, name: &str) -> bool {
         self.set.iter().any(|set| set == name)
     }
 
-    fn absolute(&self, path: &str) -> String {
-        self.files.absolute(path)
-    }
-
-    fn real(&self, path: &str) -> Option<String> {
-        self.files.real(path)
-    }
-
-    fn ignores_case(&self, path: &str) -> bool {
-        self.files.ignores_case(path)
-    }
-
-    fn home(&self) -> Option<String> {
-        self.files.home()
-    }
-
-    fn user_config(&self) -> Option<String> {
-        self.files.user_config()
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        self.files.fetch(reference)
     }
 
     fn local_models(&self, url: &str) -> Option<Vec<String>> {

@@ -2,7 +2,7 @@
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    Config, Discovery, Found, MemoryWorld, World as _, check, discover, duplicate_names,
+    Config, Discovery, FileTree as _, Found, MemoryWorld, check, discover, duplicate_names,
 };
 
 /// A world of files given as paths and texts.

@@ -1,6 +1,6 @@
 //! Takes JSON apart into strings, numbers, words and marks; comments are reported and dropped.
 
-use super::JSON_SYNTAX;
+use super::{JSON_SYNTAX, JsonDialect};
 use crate::cursor::{Cursor, is_line_end};
 use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
@@ -31,8 +31,12 @@ pub(super) enum Token<'s> {
 }
 
 /// Takes the text of `source` apart.
-pub(super) fn lex<'s>(source: &'s Source, problems: &mut Problems) -> Vec<Lexeme<'s>> {
-    let mut lexer = Lexer { cursor: Cursor::new(&source.text), source, problems };
+pub(super) fn lex<'s>(
+    dialect: JsonDialect,
+    source: &'s Source,
+    problems: &mut Problems,
+) -> Vec<Lexeme<'s>> {
+    let mut lexer = Lexer { dialect, cursor: Cursor::new(&source.text), source, problems };
     let mut lexemes = Vec::new();
     while let Some(lexeme) = lexer.lexeme() {
         lexemes.push(lexeme);
@@ -41,6 +45,7 @@ pub(super) fn lex<'s>(source: &'s Source, problems: &mut Problems) -> Vec<Lexeme
 }
 
 struct Lexer<'s, 'p> {
+    dialect: JsonDialect,
     cursor: Cursor<'s>,
     source: &'s Source,
     problems: &'p mut Problems,
@@ -82,6 +87,9 @@ impl<'s> Lexer<'s, '_> {
             self.cursor.take_line();
         } else {
             return self.unknown();
+        }
+        if self.dialect == JsonDialect::WithComments {
+            return None;
         }
         let span = self.since(start);
         self.problem(span, "JSON has no comments")

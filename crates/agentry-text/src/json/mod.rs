@@ -49,11 +49,30 @@ const PERSONA: &str = "# Helper\n\nYou answer questions.\n";
 const PRINCIPLES: &str = "# Principles\n\n## Must Do\n\n- Name your sources.\n\n## Never Do\n\n\
                           - Invent an answer.\n\n## Escalation Path\n\n- Ask the person.\n";
 
+/// Which texts are JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JsonDialect {
+    /// What RFC 8259 says.
+    Strict,
+    /// Comments and a comma after the last value as well.
+    WithComments,
+}
+
 /// Reads the whole of `source`. An empty document is null.
 pub fn parse(source: &Source, findings: &mut Findings) -> Node {
+    parse_as(JsonDialect::Strict, source, findings)
+}
+
+/// Reads the whole of `source`, in which comments and a comma after the last value are no problem: most
+/// harnesses read their settings so.
+pub fn parse_with_comments(source: &Source, findings: &mut Findings) -> Node {
+    parse_as(JsonDialect::WithComments, source, findings)
+}
+
+fn parse_as(dialect: JsonDialect, source: &Source, findings: &mut Findings) -> Node {
     let mut problems = Problems::default();
-    let lexemes = lex::lex(source, &mut problems);
-    let node = parse::Parser::new(source, &lexemes, &mut problems).document();
+    let lexemes = lex::lex(dialect, source, &mut problems);
+    let node = parse::Parser::new(dialect, source, &lexemes, &mut problems).document();
     problems.hand_over(findings);
     node
 }

@@ -1,7 +1,7 @@
 //! Builds the tree from the pieces of a JSON text, mending what it can on the way.
 
-use super::JSON_SYNTAX;
 use super::lex::{Lexeme, Token, quoted};
+use super::{JSON_SYNTAX, JsonDialect};
 use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
 use crate::near::did_you_mean;
@@ -11,6 +11,7 @@ use crate::tree::{Entry, Key, Map, Node, Value};
 
 /// Reads lexemes from the first to the last.
 pub(super) struct Parser<'s, 'p> {
+    dialect: JsonDialect,
     source: &'s Source,
     lexemes: &'p [Lexeme<'s>],
     at: usize,
@@ -21,11 +22,12 @@ pub(super) struct Parser<'s, 'p> {
 
 impl<'s, 'p> Parser<'s, 'p> {
     pub(super) fn new(
+        dialect: JsonDialect,
         source: &'s Source,
         lexemes: &'p [Lexeme<'s>],
         problems: &'p mut Problems,
     ) -> Self {
-        Self { source, lexemes, at: 0, problems, open: Vec::new() }
+        Self { dialect, source, lexemes, at: 0, problems, open: Vec::new() }
     }
 
     /// The one value of the document, and nothing after it.
@@ -174,7 +176,8 @@ impl<'s, 'p> Parser<'s, 'p> {
         match next.token {
             Token::Mark(',') => {
                 self.at += 1;
-                if self.is_mark('}') || self.is_mark(']') {
+                let is_last = self.is_mark('}') || self.is_mark(']');
+                if is_last && self.dialect == JsonDialect::Strict {
                     self.problem(next.span, "a comma after the last value").fix(Fix::safe(
                         "remove the comma",
                         next.span,

@@ -1,7 +1,7 @@
 use num_bigint::BigInt;
 use proptest::prelude::*;
 
-use super::{RULES, emit, parse};
+use super::{RULES, emit, parse, parse_with_comments};
 use crate::data::Data;
 use crate::limits;
 use crate::probe::{check_examples, maps, probe, scalars, soup};
@@ -103,6 +103,20 @@ fn every_problem_is_found_and_the_rest_is_read() {
     ];
     for (text, problems, json) in cases {
         let seen = probe(parse, text);
+        assert_eq!(seen.problems(), problems, "{text}");
+        assert_eq!(seen.json(), json, "{text}");
+    }
+}
+
+#[test]
+fn comments_and_last_commas_may_be_allowed() {
+    let cases: [(&str, &[&str], &str); 3] = [
+        ("{// why\n\"a\": [1, /* two */ 2,],}", &[], r#"{"a":[1,2]}"#),
+        ("{\"a\": 1, // one\n\"a\": 2,}", &["2:1 the key `a` is here twice"], r#"{"a":2}"#),
+        ("{\"a\": 1 \"b\": 2,}", &["1:9 no comma between two values"], r#"{"a":1,"b":2}"#),
+    ];
+    for (text, problems, json) in cases {
+        let seen = probe(parse_with_comments, text);
         assert_eq!(seen.problems(), problems, "{text}");
         assert_eq!(seen.json(), json, "{text}");
     }

@@ -8,7 +8,7 @@ use agentry_compile::text::path::join;
 use agentry_compile::text::report::{Summary, counted};
 use agentry_compile::text::{Diagnostic, Sources};
 use agentry_compile::{
-    Baseline, Compiled, Config, Discovery, FixMode, Found, HomeReceipt, World as _, check,
+    Baseline, Compiled, Config, Discovery, FileTree as _, FixMode, Found, HomeReceipt, check,
     check_receipt, discover, duplicate_names, fix,
 };
 use rayon::prelude::*;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use agentry_compile::World as _;
+use agentry_compile::FileTree as _;
 use agentry_registry::{Collected, Collection};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! `agentry keygen`: a key to sign with.
 
-use agentry_compile::World as _;
+use agentry_compile::FileTree as _;
 use agentry_registry::KeyRing;
 
 use crate::args::Keygen;

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
 use agentry_compile::text::path::{join, split};
 use agentry_compile::text::{Diagnostic, Sources};
-use agentry_compile::{Config, EntryKind, Found, World as _, discover};
+use agentry_compile::{Config, EntryKind, FileTree as _, Found, discover};
 use rayon::prelude::*;
 
 use crate::args::Lock;

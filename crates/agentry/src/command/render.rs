@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use agentry_compile::targets::{Scope, Target, target};
 use agentry_compile::text::report::human;
-use agentry_compile::{Config, Found, Recorder, World as _, discover};
+use agentry_compile::{Config, FileTree as _, Found, WorldRecorder, discover};
 
 use crate::args::{Render, ResultFormat};
 use crate::command::{LOOKED_FOR, failures};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Render) -> Outcome {
     // This thread works as well, instead of waiting for the others.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     let disk = Disk::default();
-    let recorder = Recorder::new(&disk);
+    let recorder = WorldRecorder::new(&disk);
     let (done, exit) = once(&recorder, args)?;
     let mut report = Report::new(args);
     done.iter().for_each(|done| report.project(done));
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Render) -> Outcome {
 }
 
 /// Renders once, and says what was wrong with the paths themselves.
-fn once(disk: &Recorder<'_>, args: &Render) -> Result<(Vec<Done>, Exit), Failure> {
+fn once(disk: &WorldRecorder<'_>, args: &Render) -> Result<(Vec<Done>, Exit), Failure> {
     let (groups, mut exit) = groups(disk, args)?;
     let mut out = Vec::new();
     for group in groups {
@@ -104,7 +104,7 @@ struct Group {
 }
 
 /// The agents that were asked for, by workspace. Into a directory that is named, all go together.
-fn groups(disk: &Recorder<'_>, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
+fn groups(disk: &WorldRecorder<'_>, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
     let start = args.agents.first().map_or("", String::as_str);
     let root = disk.workspace(start);
     let paths = match args.agents.as_slice() {
@@ -132,7 +132,7 @@ fn groups(disk: &Recorder<'_>, args: &Render) -> Result<(Vec<Group>, Exit), Fail
 
 /// Puts agents to their workspaces; the one that was asked for comes first.
 fn by_workspace(
-    disk: &Recorder<'_>,
+    disk: &WorldRecorder<'_>,
     args: &Render,
     (root, config): (String, Config),
     agents: Vec<Found>,

@@ -39,7 +39,7 @@ fn no_model(disk: &Disk, path: &str, plan: &Plan) -> Failure {
     let mut keys: Vec<&str> = Vec::new();
     for candidate in &plan.models {
         let first = candidate.keys.first().map(String::as_str);
-        keys.extend(first.filter(|key| !keys.contains(key) && !disk.has_env(key)));
+        keys.extend(first.filter(|key| !keys.contains(key) && !disk.services().has_env(key)));
     }
     let names: Vec<_> = keys.iter().take(3).map(|key| format!("`{key}`")).collect();
     let hint = (!names.is_empty()).then(|| match names.as_slice() {

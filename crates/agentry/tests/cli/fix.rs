@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::test::Test;
+use crate::test::{HELPER, Test};
 
 /// One finding with a safe fix (the full stop), one with a fix that may change the meaning (the
 /// name), one without any (`team`).
@@ -225,5 +225,26 @@ mod unix {
         let mut names: Vec<_> = names.map(|name| name.expect("a name").file_name()).collect();
         names.sort();
         assert_eq!(names, ["agent.toml", "system-prompt.md"]);
+    }
+}
+
+/// Fixing looks at the same machine as checking: a skill below `$AGENTRY_HOME` is found by both.
+#[test]
+fn fixing_reports_what_checking_reports() {
+    let skill = |name: &str| {
+        format!("---\nname: {name}\ndescription: Reviews a text\n---\nRead it twice.\n")
+    };
+    let test = Test::new()
+        .env("AGENTRY_HOME", "elsewhere")
+        .env("OLLAMA_HOST", "127.0.0.1:1")
+        .file("elsewhere/skills/review/SKILL.md", skill("review"))
+        .file("home/.agentry/skills/other/SKILL.md", skill("other"))
+        .file("helper.agent", format!("{HELPER}skills: [review]\n"))
+        .file("lost.agent", format!("{}skills: [other]\n", HELPER.replace("helper", "lost")));
+    let checked = test.run("check");
+    assert!(checked.stdout.contains("`other`"), "{checked}");
+    assert!(!checked.stdout.contains("`review`"), "{checked}");
+    for fixing in ["check --fix", "check --fix-unsafe"] {
+        assert_eq!(test.run(fixing).stdout, checked.stdout, "{fixing}");
     }
 }

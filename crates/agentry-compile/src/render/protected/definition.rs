@@ -81,6 +81,7 @@ fn parts(format: Format) -> (&'static [&'static str], &'static [&'static str]) {
 mod tests {
     use super::*;
     use crate::memory_world::MemoryWorld;
+    use crate::world::FileTree as _;
     use crate::{at, read};
 
     #[test]

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    Config, Entry, EntryKind, Found, MemoryWorld, ReadError, StoreRef, Stored, Walked, World,
-    check, hash,
+    BaseMemo, Config, Entry, EntryKind, FileLayer, FileTree, Found, MachineFacts, MemoryWorld,
+    NoServices, ReadError, StoreRef, Stored, World, WorldServices, check, hash,
 };
 
 use super::{checked, errors};
@@ -197,7 +197,11 @@ impl Vanishing {
     }
 }
 
-impl World for Vanishing {
+impl FileLayer for Vanishing {
+    fn below(&self) -> &dyn FileTree {
+        &self.files
+    }
+
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         if self.is_gone(path) {
             Err(ReadError::Missing)
@@ -213,40 +217,18 @@ impl World for Vanishing {
     fn kind(&self, path: &str) -> EntryKind {
         if self.is_gone(path) { EntryKind::Missing } else { self.files.kind(path) }
     }
+}
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
-        self.files.walk(path, visit);
+impl World for Vanishing {
+    fn machine(&self) -> &MachineFacts {
+        self.files.machine()
     }
 
-    fn workspace(&self, path: &str) -> String {
-        self.files.workspace(path)
+    fn services(&self) -> &dyn WorldServices {
+        &NoServices
     }
 
-    fn inside(&self, root: &str, path: &str) -> bool {
-        self.files.inside(root, path)
-    }
-
-    fn has_env(&self, name: &str) -> bool {
-        self.files.has_env(name)
-    }
-
-    fn absolute(&self, path: &str) -> String {
-        self.files.absolute(path)
-    }
-
-    fn real(&self, path: &str) -> Option<String> {
-        self.files.real(path)
-    }
-
-    fn ignores_case(&self, path: &str) -> bool {
-        self.files.ignores_case(path)
-    }
-
-    fn home(&self) -> Option<String> {
-        self.files.home()
-    }
-
-    fn user_config(&self) -> Option<String> {
-        self.files.user_config()
+    fn bases(&self) -> Option<&BaseMemo> {
+        None
     }
 }

@@ -15,7 +15,8 @@ const MOST: u64 = 16 * 1024 * 1024;
 /// the names in a directory, which ends with `/`. Nothing if there is none, and why not if there is one.
 pub(super) fn read(disk: &dyn World, root: &str, file: &str) -> Result<Option<String>, String> {
     // There is no other home for what was found in it.
-    let home = || disk.home().filter(|home| disk.absolute(root) != disk.absolute(home));
+    let home =
+        || disk.machine().home.clone().filter(|home| disk.absolute(root) != disk.absolute(home));
     let path = match file.strip_prefix("~/") {
         Some(rest) => match home() {
             Some(home) => join(&home, rest),

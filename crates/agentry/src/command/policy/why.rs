@@ -6,7 +6,7 @@ use agentry_compile::render::{judged, searched};
 use agentry_compile::targets::guard::Search;
 use agentry_compile::text::Sources;
 use agentry_compile::text::report::visible;
-use agentry_compile::{Links, World as _, inside, judge};
+use agentry_compile::{FileTree as _, Links, inside, judge};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyWhy, ResultFormat};

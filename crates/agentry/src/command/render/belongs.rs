@@ -7,14 +7,14 @@ use agentry_compile::policy::path::is_inside;
 use agentry_compile::render::{Entry, Present};
 use agentry_compile::targets::Scope;
 use agentry_compile::text::path::{absolute, join, way};
-use agentry_compile::{Config, EntryKind, Found, Recorder, World as _, discover};
+use agentry_compile::{Config, EntryKind, FileTree as _, Found, WorldRecorder, discover};
 
 use crate::args::Render;
 
 use super::project::Project;
 
 /// The whole paths that a run speaks for: those that were named, or the workspace if none was.
-pub(super) fn named(disk: &Recorder<'_>, args: &Render, config: &Config) -> Vec<String> {
+pub(super) fn named(disk: &WorldRecorder<'_>, args: &Render, config: &Config) -> Vec<String> {
     let named = match args.agents.as_slice() {
         [] => std::slice::from_ref(&config.root),
         named => named,

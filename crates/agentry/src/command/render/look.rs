@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use agentry_compile::render::Present;
 use agentry_compile::text::path::{join, split};
-use agentry_compile::{Recorder, file_digest};
+use agentry_compile::{WorldRecorder, file_digest};
 
 use crate::disk::contents;
 use crate::output::said;
@@ -39,7 +39,7 @@ struct Known {
 
 impl Seen {
     /// What is at `path` below `root`. Nothing is written through a link.
-    pub(super) fn present(&self, recorder: &Recorder<'_>, root: &str, path: &str) -> Present {
+    pub(super) fn present(&self, recorder: &WorldRecorder<'_>, root: &str, path: &str) -> Present {
         let (dir, name) = split(path);
         let is_clear = !dir.is_empty() && read(&self.clear).contains(dir);
         let standing = if is_clear { stands(&join(root, dir), name) } else { stands(root, path) };
@@ -63,7 +63,7 @@ impl Seen {
     }
 
     /// The bytes of a file as a harness finds it, links followed.
-    pub(super) fn found(&self, recorder: &Recorder<'_>, path: &str) -> Option<Vec<u8>> {
+    pub(super) fn found(&self, recorder: &WorldRecorder<'_>, path: &str) -> Option<Vec<u8>> {
         let known = known(recorder, path)?;
         let found = known.bytes.clone();
         write(&self.files).insert(path.to_owned(), known);
@@ -71,7 +71,7 @@ impl Seen {
     }
 
     /// Whether a file cannot be there because its directory is not.
-    pub(super) fn lies_nowhere(&self, recorder: &Recorder<'_>, path: &str) -> bool {
+    pub(super) fn lies_nowhere(&self, recorder: &WorldRecorder<'_>, path: &str) -> bool {
         let (dir, _) = split(path);
         if dir.is_empty() {
             return false;
@@ -94,11 +94,11 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 }
 
 /// The bytes of a file as a harness finds it, links followed.
-pub(super) fn found(recorder: &Recorder<'_>, path: &str) -> Option<Vec<u8>> {
+pub(super) fn found(recorder: &WorldRecorder<'_>, path: &str) -> Option<Vec<u8>> {
     known(recorder, path).map(|known| known.bytes)
 }
 
-fn known(recorder: &Recorder<'_>, path: &str) -> Option<Known> {
+fn known(recorder: &WorldRecorder<'_>, path: &str) -> Option<Known> {
     let question = ["found", path];
     let Some(bytes) = follow(path) else {
         recorder.note(&question, &optional(None));
@@ -110,7 +110,7 @@ fn known(recorder: &Recorder<'_>, path: &str) -> Option<Known> {
 }
 
 /// The names in a directory, a line each; nothing if it is none.
-pub(super) fn names(recorder: &Recorder<'_>, dir: &str) -> Option<String> {
+pub(super) fn names(recorder: &WorldRecorder<'_>, dir: &str) -> Option<String> {
     let names = list(dir);
     recorder.note(&["names", dir], &optional(names.as_deref().map(str::as_bytes)));
     names

@@ -6,7 +6,7 @@ use std::path::Path;
 use agentry_compile::render::{Ledger, Present};
 use agentry_compile::targets::Scope;
 use agentry_compile::text::path::join;
-use agentry_compile::{Config, EntryKind, Recorder, World as _};
+use agentry_compile::{Config, EntryKind, FileTree as _, World as _, WorldRecorder};
 
 use crate::args::Render;
 use crate::output::{Failure, said};
@@ -38,7 +38,7 @@ pub(super) struct Place {
 impl Place {
     /// Where the files of a workspace go.
     pub(super) fn of(
-        disk: &Recorder<'_>,
+        disk: &WorldRecorder<'_>,
         args: &Render,
         config: &Config,
         workspace: &str,
@@ -48,7 +48,7 @@ impl Place {
             (Some(dir), _) => (dir.clone(), None),
             (None, Scope::Project) => (workspace.to_owned(), None),
             (None, Scope::User) => {
-                let home = disk.home().ok_or_else(|| {
+                let home = disk.machine().home.clone().ok_or_else(|| {
                     Failure::new("there is no home directory")
                         .hint("set `HOME`, or name a directory with `--output`")
                 })?;
@@ -56,8 +56,8 @@ impl Place {
             }
         };
         let root = here(&root);
-        let home = disk
-            .home()
+        let home = disk.machine().home.clone();
+        let home = home
             .filter(|home| scope == Scope::Project && disk.absolute(&root) != disk.absolute(home));
         let above = if scope == Scope::Project { above(disk, &root) } else { 0 };
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
@@ -71,7 +71,7 @@ impl Place {
     }
 
     /// What is at a path below the root.
-    pub(super) fn present(&self, recorder: &Recorder<'_>, path: &str) -> Present {
+    pub(super) fn present(&self, recorder: &WorldRecorder<'_>, path: &str) -> Present {
         self.seen.present(recorder, &self.root, path)
     }
 
@@ -79,7 +79,7 @@ impl Place {
     /// the home directory. The names of its files for a directory, which ends with `/`.
     pub(super) fn existing(
         &self,
-        recorder: &Recorder<'_>,
+        recorder: &WorldRecorder<'_>,
         ledger: &Ledger,
         path: &str,
     ) -> Option<String> {
@@ -105,7 +105,7 @@ pub(super) fn here(path: &str) -> String {
 }
 
 /// How many directories above `root` lie in the repository that it belongs to.
-fn above(disk: &Recorder<'_>, root: &str) -> usize {
+fn above(disk: &WorldRecorder<'_>, root: &str) -> usize {
     let root = disk.absolute(root);
     let dirs = Path::new(&root).ancestors().filter_map(Path::to_str);
     let is_root = |dir: &str| disk.kind(&join(dir, ".git")) != EntryKind::Missing;
@@ -119,7 +119,7 @@ pub(in crate::command) fn agentry_home() -> Option<String> {
 }
 
 /// The list of what was rendered; empty if there is none.
-fn ledger(recorder: &Recorder<'_>, path: &str) -> Result<Ledger, Failure> {
+fn ledger(recorder: &WorldRecorder<'_>, path: &str) -> Result<Ledger, Failure> {
     let refuse = |why: &str| {
         Failure::new(format!("`{path}` is no list of rendered files: {why}")).hint(
             "restore it from version control; without it, `--force` is needed to render again",

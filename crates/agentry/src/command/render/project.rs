@@ -8,7 +8,7 @@ use agentry_compile::render::{
 };
 use agentry_compile::targets::{Rendered, Subject, Target};
 use agentry_compile::text::path::split;
-use agentry_compile::{Compiled, Config, Found, Recorder, read, subject};
+use agentry_compile::{Compiled, Config, Found, WorldRecorder, read, subject};
 use rayon::prelude::*;
 
 use crate::args::Render;
@@ -25,7 +25,7 @@ const FEW: usize = 8;
 /// One workspace, and where its agents go.
 pub(super) struct Project<'a> {
     pub(super) args: &'a Render,
-    pub(super) disk: &'a Recorder<'a>,
+    pub(super) disk: &'a WorldRecorder<'a>,
     pub(super) config: &'a Config,
     pub(super) place: Place,
     pub(super) targets: Vec<&'static Target>,

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::render::sha256;
-use agentry_compile::{Record, World as _, is_unchanged};
+use agentry_compile::{FileTree as _, Record, is_unchanged};
 use serde_json::Value;
 
 use crate::args::Render;

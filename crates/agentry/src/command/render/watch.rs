@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use agentry_compile::{Recorder, Walked, World as _};
+use agentry_compile::{FileTree as _, Walked, WorldRecorder};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::args::Render;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Render) -> Outcome {
         // Whatever changes from here on leads to another run.
         watch.look_at_new_directories();
         let disk = Disk::default();
-        match super::once(&Recorder::new(&disk), args) {
+        match super::once(&WorldRecorder::new(&disk), args) {
             Ok((done, _)) => {
                 let mut report = Report::new(args);
                 done.iter().for_each(|done| report.project(done));

@@ -10,8 +10,8 @@ use agentry_compile::text::Severity;
 use agentry_compile::text::path::join;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    Ask, Candidate, Caps, Compiled, Config, Links, Plan, Settings, SkillFound, World as _, digest,
-    judge, prompt, resolve, resolved,
+    Ask, Candidate, Caps, Compiled, Config, FileTree as _, Links, Plan, Settings, SkillFound,
+    World as _, digest, judge, prompt, resolve, resolved,
 };
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::Places;
@@ -218,7 +218,7 @@ pub(crate) fn surroundings(disk: &Disk, compiled: &Compiled, protected: &[String
     decides.extend(others.map(|path| Own { path, is_directory: false }));
     let programs = std::env::var_os("PATH").unwrap_or_default();
     Surroundings {
-        home: disk.home().map(PathBuf::from),
+        home: disk.machine().home.clone().map(PathBuf::from),
         agentry_home: agentry_home(),
         definition: decides,
         programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),

@@ -12,25 +12,25 @@ pub(super) const FIRST: u32 = 1 << 20;
 /// So many numbers are kept free for the files of one base; more than an agent may have.
 pub(super) const BLOCK: u32 = 1 << 15;
 
-/// What a world remembers of bases, for as long as it is one and the same world. Only bases that can be
-/// used are kept: why another cannot is told anew, with the chain that leads to it.
+/// The bases that a world has read, for as long as its files do not change. Only bases that can be used
+/// are kept: why another cannot is reported each time, with the chain that leads to it.
 #[derive(Debug)]
-pub struct Bases {
-    known: Mutex<HashMap<String, Arc<Link>>>,
+pub struct BaseMemo {
+    links: Mutex<HashMap<String, Arc<Link>>>,
     next: AtomicU32,
 }
 
-impl Default for Bases {
+impl Default for BaseMemo {
     fn default() -> Self {
-        // A chain that is not remembered counts by itself, from the start.
+        // A chain without a memo counts by itself, from the start.
         let next = AtomicU32::new(FIRST + 64 * BLOCK);
-        Self { known: Mutex::default(), next }
+        Self { links: Mutex::default(), next }
     }
 }
 
-impl Bases {
+impl BaseMemo {
     pub(super) fn get(&self, key: &str) -> Option<Arc<Link>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.links.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
     /// The number of the first file of a base; nothing when there is none left.
@@ -43,7 +43,7 @@ impl Bases {
 /// Keeps a base for those that are built on it as well.
 pub(super) fn remember(world: &dyn World, key: &str, link: &Arc<Link>) {
     if let Some(bases) = world.bases() {
-        let mut known = bases.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(key.to_owned()).or_insert_with(|| Arc::clone(link));
+        let mut links = bases.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.entry(key.to_owned()).or_insert_with(|| Arc::clone(link));
     }
 }
