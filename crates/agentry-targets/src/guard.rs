@@ -6,6 +6,7 @@
 mod search;
 
 use agentry_policy::{Action, Reason, Section, Source, Verdict};
+use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{FileId, Findings, json};
 use serde_json::Value;
 
@@ -90,7 +91,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let source = agentry_text::Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     json::parse(&source, &mut findings);
-    match findings.iter().find(|found| found.message.ends_with("is here twice")) {
+    match findings.iter().find(|found| *found.rule == DUPLICATE_KEY) {
         Some(found) => Err(format!("the question is not clear: {}", found.message)),
         None => Ok(value),
     }

@@ -208,11 +208,12 @@ pub(super) fn merged(
     hooks: Option<Value>,
 ) -> Result<Option<String>, String> {
     let text = existing.clone().unwrap_or_default();
-    let document = Document::read(&text, Dialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
+    let mut document =
+        Document::read(&text, Dialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
     if let Some(wrong) = wrong_type(&document.value()) {
         return Err(format!("`{SHARED}`: {wrong}"));
     }
-    take_back(&document);
+    take_back(&mut document);
     let before = document.value();
     let mut ours = serde_json::Map::new();
     for name in Lists::NAMES {
@@ -240,7 +241,7 @@ pub(super) fn merged(
 }
 
 /// Takes out what was written here before.
-fn take_back(document: &Document) {
+fn take_back(document: &mut Document) {
     let value = document.value();
     for name in Lists::NAMES {
         let ours = value.pointer(&format!("/{OURS}/{name}")).and_then(Value::as_array);

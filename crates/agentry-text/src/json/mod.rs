@@ -49,11 +49,26 @@ const PERSONA: &str = "# Helper\n\nYou answer questions.\n";
 const PRINCIPLES: &str = "# Principles\n\n## Must Do\n\n- Name your sources.\n\n## Never Do\n\n\
                           - Invent an answer.\n\n## Escalation Path\n\n- Ask the person.\n";
 
-/// Reads the whole of `source`. An empty document is null.
+/// What a reader of the file takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// JSON and nothing else.
+    Strict,
+    /// With comments and a comma after the last value, as many settings files are written.
+    Relaxed,
+}
+
+/// Reads the whole of `source` as strict JSON. An empty document is null.
 pub fn parse(source: &Source, findings: &mut Findings) -> Node {
+    parse_as(source, Dialect::Strict, findings)
+}
+
+/// Reads the whole of `source`, with comments and last commas if `dialect` has them. An empty document
+/// is null.
+pub fn parse_as(source: &Source, dialect: Dialect, findings: &mut Findings) -> Node {
     let mut problems = Problems::default();
-    let lexemes = lex::lex(source, &mut problems);
-    let node = parse::Parser::new(source, &lexemes, &mut problems).document();
+    let lexemes = lex::lex(source, dialect, &mut problems);
+    let node = parse::Parser::new(source, &lexemes, dialect, &mut problems).document();
     problems.hand_over(findings);
     node
 }
