@@ -66,7 +66,7 @@ pub fn check_receipt(world: &dyn World, receipt: &HomeReceipt, config: &Config) 
     let workspace = world.workspace(&receipt.home);
     let mut files = AgentFiles::new(world, &receipt.home, workspace);
     if let Some(source) = files.read(&receipt.path, &mut findings) {
-        agentfs::read_receipt(&source, &mut findings);
+        agentfs::check_receipt(&source, &mut findings);
     }
     let mut sources = std::mem::take(&mut files.sources);
     let diagnostics = shown::ready(&mut sources, findings);

@@ -6,7 +6,8 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::durable::{make_dirs, rename, step, sync_dir, write_new};
 use crate::error::StoreError;
@@ -137,31 +138,11 @@ fn write_object(dir: &Path, gathered: &Gathered) -> io::Result<()> {
 
 /// The time in UTC, as RFC 3339. It is for people; nothing is decided by it.
 fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    rfc3339(since.as_secs())
+    rfc3339(Utc::now())
 }
 
-/// The moment so many seconds after 1970.
-fn rfc3339(seconds: u64) -> String {
-    let (mut days, time) = (seconds / 86_400, seconds % 86_400);
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let mut month = 1;
-    for length in [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
-    format!("{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", days + 1)
+fn rfc3339(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[cfg(test)]
@@ -177,7 +158,8 @@ mod tests {
             (1_798_761_599, "2026-12-31T23:59:59Z"),
         ];
         for (seconds, expected) in cases {
-            assert_eq!(rfc3339(seconds), expected);
+            let time = DateTime::from_timestamp(seconds, 0).expect("a moment");
+            assert_eq!(rfc3339(time), expected);
         }
     }
 }

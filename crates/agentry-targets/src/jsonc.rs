@@ -1,19 +1,14 @@
-//! Settings files of others, in JSON with or without comments: changed in place, so that all that is
-//! not ours stays as it was, its order, comments and indentation included.
+//! Settings files of others, in JSON with or without comments: read by the one reader of JSON, and
+//! changed in place, so that all that is not ours stays as it was, its order, comments and indentation
+//! included. `jsonc-parser` is here for these changes only; it stops at the first mistake, so it cannot
+//! be the reader.
 
-use agentry_text::{FileId, Findings, Severity, Source};
+use agentry_text::{FileId, Findings, Severity, Source, Value as Tree, json};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// What a reader of the file takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// JSON and nothing else.
-    Strict,
-    /// With comments and commas after the last value.
-    Relaxed,
-}
+pub use agentry_text::json::JsonDialect;
 
 /// Why a file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,173 +38,136 @@ impl Malformed {
 
 /// A settings file whose outermost value is an object.
 pub struct Document {
-    root: CstRootNode,
+    text: String,
+    dialect: JsonDialect,
+    value: Value,
 }
 
 impl Document {
     /// Reads a file; one without a value is an empty object.
-    pub fn read(text: &str, dialect: Dialect) -> Result<Self, Malformed> {
+    pub fn read(text: &str, dialect: JsonDialect) -> Result<Self, Malformed> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        if dialect == Dialect::Strict && !text.trim().is_empty() {
-            strict(text)?;
-        }
-        let root = CstRootNode::parse(text, &options(dialect)).map_err(|error| {
-            let kind = error.kind().to_string();
-            malformed(text, error.range().start, lower(&kind))
-        })?;
-        match root.value() {
-            None => drop(root.object_value_or_set()),
-            Some(value) if value.as_object().is_none() => {
-                return Err(malformed(text, 0, "the file holds no object".to_owned()));
-            }
-            Some(value) => {
-                if let Some(key) = twice(&value) {
-                    let at = text.rfind(&key).unwrap_or(0);
-                    return Err(malformed(text, at, format!("the key {key} is written twice")));
-                }
-            }
-        }
-        Ok(Self { root })
+        Ok(Self { text: text.to_owned(), dialect, value: value(text, dialect)? })
     }
 
     /// What it says.
     pub fn value(&self) -> Value {
-        self.root.to_serde_value().unwrap_or(Value::Null)
+        self.value.clone()
     }
 
     /// Adds a value at the end of the list at `path`, which is made if there is none.
-    pub fn push(&self, path: &[&str], value: &Value) {
-        if let Some(list) = self.list(path, true) {
-            list.ensure_multiline();
-            list.append(input(value));
-        }
+    pub fn push(&mut self, path: &[&str], value: &Value) {
+        self.change(|root| {
+            if let Some(list) = list(root, path, true) {
+                list.ensure_multiline();
+                list.append(input(value));
+            }
+        });
     }
 
     /// Takes values out of the list at `path`; a list or an object that this empties goes too.
-    pub fn take(&self, path: &[&str], gone: impl Fn(&Value) -> bool) {
-        let Some(list) = self.list(path, false) else { return };
-        let is_gone = |node: &CstNode| node.to_serde_value().is_some_and(|value| gone(&value));
-        let taken: Vec<CstNode> = list.elements().into_iter().filter(is_gone).collect();
-        if taken.is_empty() {
+    pub fn take(&mut self, path: &[&str], gone: impl Fn(&Value) -> bool) {
+        let items = self.value.pointer(&pointer(path)).and_then(Value::as_array);
+        let taken: Vec<bool> = items.into_iter().flatten().map(gone).collect();
+        if !taken.contains(&true) {
             return;
         }
-        taken.into_iter().for_each(CstNode::remove);
+        self.change(|root| {
+            let items = list(root, path, false).into_iter().flat_map(|list| list.elements());
+            let taken = items.zip(taken).filter(|(_, taken)| *taken);
+            taken.for_each(|(node, _)| CstNode::remove(node));
+        });
         let mut path = path;
-        while self.value().pointer(&pointer(path)).is_some_and(is_empty) && !path.is_empty() {
+        while self.value.pointer(&pointer(path)).is_some_and(is_empty) && !path.is_empty() {
             self.remove(path);
             path = path.split_last().map_or(&[], |(_, before)| before);
         }
     }
 
     /// Sets the value at `path`.
-    pub fn set(&self, path: &[&str], value: &Value) {
+    pub fn set(&mut self, path: &[&str], value: &Value) {
         let Some((name, before)) = path.split_last() else { return };
-        let Some(object) = self.object(before, true) else { return };
-        match object.get(name) {
-            Some(known) => known.set_value(input(value)),
-            None => {
-                object.ensure_multiline();
-                object.append(name, input(value));
+        self.change(|root| {
+            let Some(object) = object(root, before, true) else { return };
+            match object.get(name) {
+                Some(known) => known.set_value(input(value)),
+                None => {
+                    object.ensure_multiline();
+                    object.append(name, input(value));
+                }
             }
-        }
+        });
     }
 
     /// Takes the value at `path` away.
-    pub fn remove(&self, path: &[&str]) {
+    pub fn remove(&mut self, path: &[&str]) {
         let Some((name, before)) = path.split_last() else { return };
-        let object = self.object(before, false);
-        if let Some(known) = object.and_then(|object| object.get(name)) {
-            known.remove();
-        }
+        self.change(|root| {
+            let object = object(root, before, false);
+            if let Some(known) = object.and_then(|object| object.get(name)) {
+                known.remove();
+            }
+        });
     }
 
     /// The whole text, with a line end at the end.
     pub fn text(&self) -> String {
-        let text = self.root.to_string();
-        if text.ends_with('\n') { text } else { text + "\n" }
+        if self.text.ends_with('\n') { self.text.clone() } else { format!("{}\n", self.text) }
     }
 
-    fn object(&self, path: &[&str], make: bool) -> Option<CstObject> {
-        let mut object = self.root.object_value()?;
-        for name in path {
-            if make && object.get(name).is_none() {
-                object.ensure_multiline();
-            }
-            object = if make {
-                object.object_value_or_create(name)?
-            } else {
-                object.object_value(name)?
-            };
+    /// Changes the text. A change that made it unreadable would be a bug; the file stays as it was.
+    fn change(&mut self, change: impl FnOnce(&CstRootNode)) {
+        let Ok(root) = CstRootNode::parse(&self.text, &ParseOptions::default()) else { return };
+        change(&root);
+        let text = root.to_string();
+        if let Ok(value) = value(&text, self.dialect) {
+            (self.text, self.value) = (text, value);
         }
-        Some(object)
     }
+}
 
-    fn list(&self, path: &[&str], make: bool) -> Option<CstArray> {
-        let (name, before) = path.split_last()?;
-        let object = self.object(before, make)?;
+/// The object that a file holds; an empty one if it holds nothing.
+fn value(text: &str, dialect: JsonDialect) -> Result<Value, Malformed> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    let source = Source::new(FileId::BUILT_IN, "", text);
+    let mut findings = Findings::default();
+    let node = json::parse_as(&source, dialect, &mut findings);
+    let first = findings.iter().find(|found| found.severity == Severity::Error);
+    if let Some(found) = first {
+        return Err(malformed(text, found.span.range().start, found.message.clone()));
+    }
+    match &node.value {
+        Tree::Map(_) => Ok(node.to_data().to_json()),
+        _ => Err(malformed(text, 0, "the file holds no object".to_owned())),
+    }
+}
+
+fn object(root: &CstRootNode, path: &[&str], make: bool) -> Option<CstObject> {
+    let mut object = if make { root.object_value_or_create()? } else { root.object_value()? };
+    for name in path {
         if make && object.get(name).is_none() {
             object.ensure_multiline();
         }
-        if make { object.array_value_or_create(name) } else { object.array_value(name) }
+        object =
+            if make { object.object_value_or_create(name)? } else { object.object_value(name)? };
     }
+    Some(object)
 }
 
-/// Whether the text is JSON and nothing else.
-fn strict(text: &str) -> Result<(), Malformed> {
-    let source = Source::new(FileId::BUILT_IN, "", text);
-    let mut findings = Findings::default();
-    agentry_text::json::parse(&source, &mut findings);
-    let first = findings.iter().find(|found| found.severity == Severity::Error);
-    let wrong = first.map(|found| malformed(text, found.span.range().start, found.message.clone()));
-    wrong.map_or(Ok(()), Err)
-}
-
-fn options(dialect: Dialect) -> ParseOptions {
-    let relaxed = dialect == Dialect::Relaxed;
-    ParseOptions {
-        allow_comments: relaxed,
-        allow_trailing_commas: relaxed,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
+fn list(root: &CstRootNode, path: &[&str], make: bool) -> Option<CstArray> {
+    let (name, before) = path.split_last()?;
+    let object = object(root, before, make)?;
+    if make && object.get(name).is_none() {
+        object.ensure_multiline();
     }
+    if make { object.array_value_or_create(name) } else { object.array_value(name) }
 }
 
 fn malformed(text: &str, at: usize, message: String) -> Malformed {
     let position = agentry_text::source::position(text, at);
     Malformed { message, line: position.line, column: position.column }
-}
-
-/// The message of a parser as half a sentence.
-fn lower(message: &str) -> String {
-    let mut chars = message.chars();
-    let first = chars.next().map(|c| c.to_lowercase().collect::<String>()).unwrap_or_default();
-    first + chars.as_str()
-}
-
-/// A key that an object has twice, in quotes: readers disagree about which one counts.
-fn twice(node: &CstNode) -> Option<String> {
-    let mut open = vec![node.clone()];
-    while let Some(node) = open.pop() {
-        if let Some(object) = node.as_object() {
-            let mut names: Vec<String> = Vec::new();
-            for property in object.properties() {
-                let name = property.decoded_name().unwrap_or_default();
-                if names.contains(&name) {
-                    return Some(format!("\"{name}\""));
-                }
-                names.push(name);
-                open.extend(property.value());
-            }
-        }
-        open.extend(node.as_array().into_iter().flat_map(|list| list.elements()));
-    }
-    None
 }
 
 fn pointer(path: &[&str]) -> String {
@@ -250,13 +208,13 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_stays() {
-        let document = Document::read(SETTINGS, Dialect::Relaxed).expect("settings");
+        let mut document = Document::read(SETTINGS, JsonDialect::Relaxed).expect("settings");
         document.push(&["permissions", "deny"], &json!("Bash(rm *)"));
         document.push(&["b"], &json!("z"));
         let text = document.text();
         assert!(text.starts_with("{\n    // mine\n    \"b\": ["), "{text}");
         assert!(text.contains("/* why */") && text.contains("\"a\": 1,"), "{text}");
-        let again = Document::read(&text, Dialect::Relaxed).expect("settings");
+        let mut again = Document::read(&text, JsonDialect::Relaxed).expect("settings");
         let expected =
             json!({"b": ["x", "y", "z"], "a": 1, "permissions": {"deny": ["Bash(rm *)"]}});
         assert_eq!(again.value(), expected, "{text}");
@@ -268,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_new_file_is_written_over_lines() {
-        let document = Document::read("", Dialect::Strict).expect("nothing");
+        let mut document = Document::read("", JsonDialect::Strict).expect("nothing");
         document.push(&["permissions", "ask"], &json!("Bash"));
         document.set(&["x"], &json!({"y": [1]}));
         insta::assert_snapshot!(document.text(), @r#"
@@ -288,11 +246,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_has_its_place() {
         let cases = [
-            ("{\n  \"a\": }", Dialect::Relaxed, (2, 8)),
-            ("{\n  // x\n}", Dialect::Strict, (2, 3)),
-            ("[]", Dialect::Strict, (1, 1)),
-            ("{\"a\": 1, \"a\": 2}", Dialect::Strict, (1, 10)),
-            ("{\"a\": [1,]}", Dialect::Strict, (1, 9)),
+            ("{\n  \"a\": }", JsonDialect::Relaxed, (2, 3)),
+            ("{\n  // x\n}", JsonDialect::Strict, (2, 3)),
+            ("[]", JsonDialect::Strict, (1, 1)),
+            ("{\"a\": 1, \"a\": 2}", JsonDialect::Strict, (1, 10)),
+            ("{\"a\": [1,]}", JsonDialect::Strict, (1, 9)),
         ];
         for (text, dialect, (line, column)) in cases {
             let found = Document::read(text, dialect).err().map(|it| (it.line, it.column));

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use agentry_text::json::{self, JsonDialect};
 use agentry_text::tree_rules::DUPLICATE_KEY;
-use agentry_text::{Data, FileId, Findings, Severity, Source, json, toml};
+use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 
 /// Gives the text of a file as [`Files`](crate::Files) does; why not, where there is one that cannot be
 /// read.
@@ -63,8 +64,11 @@ fn wrong(path: &str, text: &str) -> Option<String> {
     }
     let source = Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
-    let parse = if is_json { json::parse_with_comments } else { toml::parse };
-    let data = parse(&source, &mut findings).to_data();
+    let data = if is_json {
+        json::parse_as(&source, JsonDialect::Relaxed, &mut findings).to_data()
+    } else {
+        toml::parse(&source, &mut findings).to_data()
+    };
     let first = findings.iter().find(|found| found.severity == Severity::Error);
     let (at, message) = match first {
         Some(found) if *found.rule == DUPLICATE_KEY => {

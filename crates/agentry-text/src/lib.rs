@@ -13,6 +13,7 @@ pub mod edit;
 pub mod hygiene;
 pub mod json;
 pub mod lax;
+mod lexemes;
 pub mod limits;
 pub mod markdown;
 pub mod near;

@@ -44,10 +44,7 @@ use crate::{FormatInfo, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE};
 pub use memory::MEMORY;
-pub use receipt::{
-    Evolution, LearningItem, RECEIPT, Receipt, Session, StepCounts, Task, TaskStatus, TimeMetrics,
-    read as read_receipt,
-};
+pub use receipt::{RECEIPT, check as check_receipt};
 pub use sections::{Part, Protected, principles, protected_sections, tier};
 
 /// The format.

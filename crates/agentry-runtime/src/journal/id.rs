@@ -3,22 +3,24 @@
 
 use std::fmt;
 
+use chrono::{DateTime, NaiveDateTime, Utc};
+
 /// Letters and digits that are not taken for each other.
 const SIGNS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The end of the last year that has four digits.
 const LAST: u64 = 253_402_300_799_999;
+/// How a name begins: the date, the time of day and the millisecond, in UTC.
+const FORM: &str = "%Y%m%d-%H%M%S-%3f";
 
 /// The name of a run that begins now. It sorts behind `newest`, even if the clock was set back since.
 pub(super) fn new(now: u64, newest: Option<&str>, chance: u32) -> String {
     let after = newest.and_then(time_of).map_or(0, |time| time.saturating_add(1));
-    let Civil { year, month, day, hour, minute, second, millisecond } =
-        Civil::of(now.max(after).min(LAST));
     let sign = |shift: u32| {
         let at = usize::try_from((chance >> shift) & 31).unwrap_or(0);
         char::from(SIGNS.get(at).copied().unwrap_or(b'0'))
     };
     let chance: String = [0, 5, 10, 15].map(sign).iter().collect();
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{millisecond:03}-{chance}")
+    format!("{}-{chance}", moment(now.max(after)).format(FORM))
 }
 
 /// Whether a text could be the name of a run, or a part of one: never a path.
@@ -28,13 +30,9 @@ pub(super) fn is_part(text: &str) -> bool {
 
 /// The time in a name, in milliseconds since the Unix epoch.
 pub(super) fn time_of(id: &str) -> Option<u64> {
-    let mut parts = id.split('-');
-    let (date, time, milli) = (parts.next()?, parts.next()?, parts.next()?);
-    let number = |text: &str, from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
-    let days = days(number(date, 0, 4)?, number(date, 4, 6)?, number(date, 6, 8)?)?;
-    let hours = days * 24 + number(time, 0, 2)?;
-    let seconds = (hours * 60 + number(time, 2, 4)?) * 60 + number(time, 4, 6)?;
-    Some(seconds * 1_000 + number(milli, 0, 3)?)
+    let (time, _chance) = id.rsplit_once('-')?;
+    let time = NaiveDateTime::parse_from_str(time, FORM).ok()?;
+    u64::try_from(time.and_utc().timestamp_millis()).ok()
 }
 
 /// A time as people write it: `2026-11-15T15:00:33Z`.
@@ -43,75 +41,14 @@ pub struct Written(pub u64);
 
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Civil { year, month, day, hour, minute, second, .. } = Civil::of(self.0.min(LAST));
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        write!(f, "{}", moment(self.0).format("%FT%TZ"))
     }
 }
 
-/// A time in UTC, part by part.
-struct Civil {
-    year: u64,
-    month: u64,
-    day: u64,
-    hour: u64,
-    minute: u64,
-    second: u64,
-    millisecond: u64,
-}
-
-impl Civil {
-    fn of(time: u64) -> Self {
-        let mut rest = time / 86_400_000;
-        let mut year = 1970;
-        // Four hundred years at a time, then one by one.
-        year += rest / 146_097 * 400;
-        rest %= 146_097;
-        while rest >= length_of_year(year) {
-            rest -= length_of_year(year);
-            year += 1;
-        }
-        let mut month = 1;
-        while rest >= length_of_month(year, month) {
-            rest -= length_of_month(year, month);
-            month += 1;
-        }
-        Self {
-            year,
-            month,
-            day: rest + 1,
-            hour: time / 3_600_000 % 24,
-            minute: time / 60_000 % 60,
-            second: time / 1_000 % 60,
-            millisecond: time % 1_000,
-        }
-    }
-}
-
-/// Days from the Unix epoch to a date; nothing if there is no such date.
-fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    let real = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=length_of_month(year, month)).contains(&day);
-    let years = (1970..year).map(length_of_year).sum::<u64>();
-    let months = (1..month).map(|month| length_of_month(year, month)).sum::<u64>();
-    real.then(|| years + months + day - 1)
-}
-
-fn length_of_year(year: u64) -> u64 {
-    if is_leap(year) { 366 } else { 365 }
-}
-
-fn length_of_month(year: u64, month: u64) -> u64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+/// The moment so many milliseconds after the Unix epoch, as far as a year of four digits reaches.
+fn moment(time: u64) -> DateTime<Utc> {
+    let time = i64::try_from(time.min(LAST)).unwrap_or(0);
+    DateTime::from_timestamp_millis(time).unwrap_or_default()
 }
 
 #[cfg(test)]

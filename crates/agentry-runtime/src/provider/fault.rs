@@ -1,7 +1,6 @@
 //! What a status, an error in a stream or a broken connection means: whether asking again helps.
 
-use std::time::UNIX_EPOCH;
-
+use chrono::NaiveDateTime;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -137,12 +136,16 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
     }
     let after = header("retry-after")?;
     milliseconds(after).or_else(|| {
-        let since_epoch = |date: &str| {
-            let date = httpdate::parse_http_date(date).ok()?;
-            u64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
-        };
-        Some(since_epoch(after)?.saturating_sub(since_epoch(header("date")?)?))
+        let wait = http_date(after)? - http_date(header("date")?)?;
+        Some(u64::try_from(wait.num_milliseconds()).unwrap_or(0))
     })
+}
+
+/// A date in one of the three forms that HTTP has; all are in UTC.
+fn http_date(text: &str) -> Option<NaiveDateTime> {
+    const FORMS: [&str; 3] =
+        ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
+    FORMS.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())
 }
 
 /// Seconds, written as a decimal number, in milliseconds.

@@ -8,7 +8,7 @@ use super::front::Front;
 use super::settings::{LOCAL, PERSONAL, SHARED, managed};
 use super::tools::section_of;
 use crate::Files;
-use crate::jsonc::{Dialect, Document};
+use crate::jsonc::{Document, JsonDialect};
 
 /// The sections in which a hook may deny a call: one of the agent, of the project, of the user or of the
 /// machine.
@@ -49,7 +49,7 @@ fn of_machine(files: &Files<'_>) -> Vec<Value> {
 }
 
 fn value(text: &str) -> Option<Value> {
-    Document::read(text, Dialect::Relaxed).ok().map(|document| document.value())
+    Document::read(text, JsonDialect::Relaxed).ok().map(|document| document.value())
 }
 
 /// The sections that these hooks are asked about before a call.

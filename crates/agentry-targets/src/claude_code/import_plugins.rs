@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::import_hooks::{are_off, before_calls, settings};
 use crate::Files;
-use crate::jsonc::{Dialect, Document};
+use crate::jsonc::{Document, JsonDialect};
 
 /// Where Claude Code keeps where each plugin is.
 const INSTALLED: &str = "~/.claude/plugins/installed_plugins.json";
@@ -97,5 +97,5 @@ fn of(hooks: &Value) -> Vec<Section> {
 }
 
 fn json(files: &Files<'_>, path: &str) -> Option<Value> {
-    Document::read(&files(path)?, Dialect::Relaxed).ok().map(|document| document.value())
+    Document::read(&files(path)?, JsonDialect::Relaxed).ok().map(|document| document.value())
 }

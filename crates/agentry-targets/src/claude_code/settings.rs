@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::hook;
 use crate::Files;
-use crate::jsonc::{Dialect, Document};
+use crate::jsonc::{Document, JsonDialect};
 use crate::personal::files_in;
 
 /// Where the settings are that are shared by everyone.
@@ -107,7 +107,7 @@ pub(super) fn dropped(files: &Files<'_>) -> Option<String> {
     let own = [SHARED, LOCAL, PERSONAL].into_iter();
     let own = own.filter_map(|path| Some((path.to_owned(), files(path)?)));
     own.chain(managed(files)).find_map(|(path, text)| {
-        match Document::read(&text, Dialect::Strict) {
+        match Document::read(&text, JsonDialect::Strict) {
             Ok(document) => Some(format!("`{path}`: {}", wrong_type(&document.value())?)),
             Err(wrong) => Some(wrong.told(&path)),
         }
@@ -116,7 +116,7 @@ pub(super) fn dropped(files: &Files<'_>) -> Option<String> {
 
 /// What one of them says; nothing if Claude Code drops it.
 pub(super) fn read(text: &str) -> Option<Known> {
-    let value = Document::read(text, Dialect::Strict).ok()?.value();
+    let value = Document::read(text, JsonDialect::Strict).ok()?.value();
     let mut known = Known::default();
     known.add(&value);
     wrong_type(&value).is_none().then_some(known)
@@ -132,7 +132,7 @@ fn known_by(files: &Files<'_>, paths: &[&str]) -> Known {
 fn joined(texts: &[String]) -> Known {
     let mut known = Known::default();
     for text in texts {
-        let document = Document::read(text, Dialect::Strict).ok();
+        let document = Document::read(text, JsonDialect::Strict).ok();
         let Some(value) = document.map(|document| document.value()) else { continue };
         if wrong_type(&value).is_none() {
             known.add(&value);
@@ -208,11 +208,12 @@ pub(super) fn merged(
     hooks: Option<Value>,
 ) -> Result<Option<String>, String> {
     let text = existing.clone().unwrap_or_default();
-    let document = Document::read(&text, Dialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
+    let mut document =
+        Document::read(&text, JsonDialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
     if let Some(wrong) = wrong_type(&document.value()) {
         return Err(format!("`{SHARED}`: {wrong}"));
     }
-    take_back(&document);
+    take_back(&mut document);
     let before = document.value();
     let mut ours = serde_json::Map::new();
     for name in Lists::NAMES {
@@ -240,7 +241,7 @@ pub(super) fn merged(
 }
 
 /// Takes out what was written here before.
-fn take_back(document: &Document) {
+fn take_back(document: &mut Document) {
     let value = document.value();
     for name in Lists::NAMES {
         let ours = value.pointer(&format!("/{OURS}/{name}")).and_then(Value::as_array);
@@ -265,14 +266,14 @@ mod tests {
             "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"ask\": [\"Bash\"]\n  }\n}\n";
         let written = merged(Some(mine.to_owned()), &rules(&["Bash", "WebFetch"]), None);
         let written = written.expect("settings").expect("a text");
-        let value = Document::read(&written, Dialect::Strict).expect("json").value();
+        let value = Document::read(&written, JsonDialect::Strict).expect("json").value();
         assert_eq!(value["permissions"]["ask"], json!(["Bash", "WebFetch"]));
         assert_eq!(value[OURS]["ask"], json!(["WebFetch"]));
         let again = merged(Some(written.clone()), &rules(&["Bash", "WebFetch"]), None);
         assert_eq!(again.expect("settings").as_deref(), Some(written.as_str()));
         let back =
             merged(Some(written), &Lists::default(), None).expect("settings").expect("a text");
-        let value = Document::read(&back, Dialect::Strict).expect("json").value();
+        let value = Document::read(&back, JsonDialect::Strict).expect("json").value();
         assert_eq!(value, json!({"model": "opus", "permissions": {"ask": ["Bash"]}}));
     }
 

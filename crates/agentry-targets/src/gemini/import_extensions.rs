@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::Files;
 use crate::imported::Draft;
-use crate::jsonc::{Dialect, Document};
+use crate::jsonc::{Document, JsonDialect};
 use crate::rendering::LossKind;
 
 /// Where extensions are, each in a directory of its own. One that is switched off counts all the same.
@@ -61,5 +61,5 @@ fn settings(files: &Files<'_>, dir: &str, path: &str, text: &str, draft: &mut Dr
 }
 
 fn json(text: &str) -> Option<Value> {
-    Document::read(text, Dialect::Relaxed).ok().map(|document| document.value())
+    Document::read(text, JsonDialect::Relaxed).ok().map(|document| document.value())
 }

@@ -9,7 +9,7 @@ use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server, servers_in};
 use crate::Files;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::imported::Draft;
-use crate::jsonc::{Dialect, Document};
+use crate::jsonc::{Document, JsonDialect};
 use crate::model::{Model, always};
 use crate::rendering::LossKind;
 use crate::wildcard::ANYTHING;
@@ -119,7 +119,7 @@ pub(super) fn limits(
     }
     for path in PLACES {
         let Some(text) = files(path) else { continue };
-        let document = Document::read(&text, Dialect::Relaxed);
+        let document = Document::read(&text, JsonDialect::Relaxed);
         let document = document.map_err(|why| {
             format!("`{path}` cannot be read, so that Gemini CLI does not start: {why}")
         })?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::tools::{is_known, server};
 use crate::Files;
 use crate::encoding::{Entry, Matches};
-use crate::jsonc::{Dialect, Document};
+use crate::jsonc::{Document, JsonDialect};
 use crate::wildcard::ANYTHING;
 
 /// The settings of a project.
@@ -42,7 +42,7 @@ impl Trust {
     fn of(files: &Files<'_>, paths: &[&str]) -> Self {
         let mut trust = Self::default();
         for text in paths.iter().filter_map(|path| files(path)) {
-            match Document::read(&text, Dialect::Relaxed) {
+            match Document::read(&text, JsonDialect::Relaxed) {
                 Ok(document) => trust.add(&document.value()),
                 // Nobody knows what it says.
                 Err(_) => trust.anyone = true,

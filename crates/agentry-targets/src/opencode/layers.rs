@@ -11,7 +11,7 @@ use super::ruleset::{Ruled, flatten};
 use crate::Files;
 use crate::elsewhere::{self, Language};
 use crate::encoding::View;
-use crate::jsonc::{Dialect, Document};
+use crate::jsonc::{Document, JsonDialect};
 use crate::lenient;
 
 /// Where OpenCode reads something of an agent.
@@ -287,7 +287,7 @@ pub(super) fn rival(files: &Files<'_>, name: &str, path: &str) -> Option<String>
 pub(super) fn broken(files: &Files<'_>) -> Option<String> {
     all_settings().find_map(|path| {
         let text = files(path).filter(|text| settings(text).is_none())?;
-        let wrong = Document::read(&text, Dialect::Relaxed).err();
+        let wrong = Document::read(&text, JsonDialect::Relaxed).err();
         let place = wrong.map(|wrong| format!(":{}:{}", wrong.line, wrong.column));
         Some(format!("{path}{}", place.unwrap_or_default()))
     })
@@ -318,7 +318,7 @@ fn as_primary(fields: Data) -> Data {
 fn settings(text: &str) -> Option<Data> {
     let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let mut findings = Findings::default();
-    let data = json::parse_with_comments(&source, &mut findings).to_data();
+    let data = json::parse_as(&source, JsonDialect::Relaxed, &mut findings).to_data();
     (findings.is_empty() && matches!(data, Data::Map(_))).then_some(data)
 }
 

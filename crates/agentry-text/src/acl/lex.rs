@@ -3,18 +3,10 @@
 use super::rules::{ACL_BROKEN_NAME, ACL_LONE_SLASH, ACL_SYNTAX, ACL_UNCLOSED};
 use crate::cursor::Cursor;
 use crate::edit::Fix;
+use crate::lexemes::{Lexeme, MarkToken};
 use crate::problems::{Problems, short};
 use crate::source::{Source, Span};
 use crate::tree::Value;
-
-/// A piece of ACL in its place.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lexeme<'s> {
-    pub(super) token: Token<'s>,
-    pub(super) span: Span,
-    /// Whether it is the first of its line.
-    pub(super) starts_line: bool,
-}
 
 /// What a [`Lexeme`] is.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +23,14 @@ pub(super) enum Token<'s> {
     Number(Value),
 }
 
+impl MarkToken for Token<'_> {
+    fn mark(&self) -> Option<char> {
+        if let Self::Mark(mark) = self { Some(*mark) } else { None }
+    }
+}
+
 /// Takes the text of `source` apart.
-pub(super) fn lex<'s>(source: &'s Source, problems: &mut Problems) -> Vec<Lexeme<'s>> {
+pub(super) fn lex<'s>(source: &'s Source, problems: &mut Problems) -> Vec<Lexeme<Token<'s>>> {
     let mut lexer =
         Lexer { cursor: Cursor::new(&source.text), source, problems, starts_line: true };
     let mut lexemes = Vec::new();

@@ -1,69 +1,70 @@
 //! Builds the tree from the pieces of an ACL text, mending what it can on the way.
 
 use super::body::Body;
-use super::lex::{Lexeme, Token};
+use super::lex::Token;
 use super::rules::{ACL_SYNTAX, ACL_UNCLOSED};
-use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
+use crate::lexemes::{Lexeme, Lexemes};
 use crate::problems::{Problems, short};
 use crate::source::{Source, Span};
 use crate::tree::{Key, Map, Node, Value};
 
 /// Reads lexemes from the first to the last.
 pub(super) struct Parser<'s, 'p> {
-    source: &'s Source,
-    lexemes: &'p [Lexeme<'s>],
-    at: usize,
-    problems: &'p mut Problems,
-    /// The marks that will close what is around here, the document first.
-    open: Vec<char>,
+    tokens: Lexemes<'s, 'p, Token<'s>>,
     /// Where the last strings and names in a row end.
     labels_end: usize,
 }
 
-/// Stands in [`Parser::open`] for the document, which no mark closes.
+/// Stands in [`Lexemes::open`] for the document, which no mark closes.
 const DOCUMENT: char = '\0';
 
 impl<'s, 'p> Parser<'s, 'p> {
     pub(super) fn new(
         source: &'s Source,
-        lexemes: &'p [Lexeme<'s>],
+        lexemes: &'p [Lexeme<Token<'s>>],
         problems: &'p mut Problems,
     ) -> Self {
-        Self { source, lexemes, at: 0, problems, open: vec![DOCUMENT], labels_end: 0 }
+        let mut tokens = Lexemes::new(source, lexemes, &ACL_SYNTAX, problems);
+        tokens.open.push(DOCUMENT);
+        Self { tokens, labels_end: 0 }
     }
 
     /// Everything.
     pub(super) fn document(mut self) -> Node {
         let map = self.items();
-        Node::new(Value::Map(map), self.source.whole())
+        Node::new(Value::Map(map), self.tokens.source.whole())
     }
 
     /// Attributes and blocks, up to the mark that closes them.
     fn items(&mut self) -> Map {
         let mut body = Body::default();
-        while self.goes_on() {
-            let Some(next) = self.peek() else { break };
+        while self.tokens.goes_on() {
+            let Some(next) = self.tokens.peek() else { break };
             match &next.token {
                 Token::Name(name) => self.item(Key::string(*name, next.span), &mut body),
                 Token::Str(name) => self.item(Key::string(name, next.span), &mut body),
-                Token::Mark(',') if self.open.len() > 1 => self.at += 1,
+                Token::Mark(',') if self.tokens.open.len() > 1 => self.tokens.at += 1,
                 _ => {
-                    self.problem(next.span, format!("{} where a name should be", self.found()))
+                    self.tokens
+                        .problem(
+                            next.span,
+                            format!("{} where a name should be", self.tokens.found()),
+                        )
                         .hint("write `name = value` or `name { … }`");
-                    self.skip();
+                    self.tokens.skip();
                 }
             }
         }
-        body.into_map(self.problems)
+        body.into_map(self.tokens.problems)
     }
 
     /// One attribute or block; its name comes next.
     fn item(&mut self, key: Key, body: &mut Body) {
-        let quoted = self.peek().is_some_and(|next| matches!(next.token, Token::Str(_)));
-        self.at += 1;
+        let quoted = self.tokens.peek().is_some_and(|next| matches!(next.token, Token::Str(_)));
+        self.tokens.at += 1;
         let labels = self.labels();
-        if self.is_mark('{') {
+        if self.tokens.is_mark('{') {
             self.check_name(&key, quoted);
             return self.block(key, labels, body);
         }
@@ -72,11 +73,12 @@ impl<'s, 'p> Parser<'s, 'p> {
         }
         if self.is_assign() {
             self.check_name(&key, quoted);
-            self.at += 1;
+            self.tokens.at += 1;
         } else if self.starts_value() {
             self.no_assign(&key);
         } else {
-            self.problem(key.span, format!("{} has no value", short(&key.text)))
+            self.tokens
+                .problem(key.span, format!("{} has no value", short(&key.text)))
                 .hint("write `name = value` or `name { … }`");
             return;
         }
@@ -87,7 +89,8 @@ impl<'s, 'p> Parser<'s, 'p> {
     fn attribute(&mut self, key: Key, body: &mut Body) {
         let missing = !self.starts_value_anywhere() || self.starts_item();
         if missing {
-            self.problem(key.span, format!("{} has no value", short(&key.text)))
+            self.tokens
+                .problem(key.span, format!("{} has no value", short(&key.text)))
                 .hint("write `name = value`");
         } else if let Some(value) = self.value() {
             body.add(key, value);
@@ -96,8 +99,9 @@ impl<'s, 'p> Parser<'s, 'p> {
 
     /// A document's names have no quotes.
     fn check_name(&mut self, key: &Key, quoted: bool) {
-        if quoted && self.open.len() == 1 {
-            self.problem(key.span, format!("the name {} has quotes", short(&key.text)))
+        if quoted && self.tokens.open.len() == 1 {
+            self.tokens
+                .problem(key.span, format!("the name {} has quotes", short(&key.text)))
                 .hint("write the name without quotes")
                 .fix(Fix::unsafe_("remove the quotes", key.span, key.text.clone()));
         }
@@ -106,53 +110,59 @@ impl<'s, 'p> Parser<'s, 'p> {
     /// The labels after a name: before a block strings and names, else only strings.
     fn labels(&mut self) -> Vec<Key> {
         let end = self.labels_end();
-        let block = self.lexemes.get(end).is_some_and(|next| next.token == Token::Mark('{'));
+        let block = self
+            .tokens
+            .rest()
+            .get(end - self.tokens.at)
+            .is_some_and(|next| next.token == Token::Mark('{'));
         let mut labels = Vec::new();
-        while let Some(next) = self.peek().filter(|_| self.at < end) {
+        while let Some(next) = self.tokens.peek().filter(|_| self.tokens.at < end) {
             let text = match &next.token {
                 Token::Str(text) => text.clone(),
                 Token::Name(name) if block => (*name).to_owned(),
                 _ => break,
             };
             labels.push(Key::string(text, next.span));
-            self.at += 1;
+            self.tokens.at += 1;
         }
         labels
     }
 
     /// Where the strings and names that come next on this line end. Found once for all of them.
     fn labels_end(&mut self) -> usize {
-        if self.at >= self.labels_end {
-            let label = |next: &Lexeme<'_>| {
+        if self.tokens.at >= self.labels_end {
+            let label = |next: &Lexeme<Token<'_>>| {
                 !next.starts_line && matches!(next.token, Token::Str(_) | Token::Name(_))
             };
-            let rest = self.lexemes.get(self.at..).unwrap_or_default();
-            self.labels_end = self.at + rest.iter().take_while(|next| label(next)).count();
+            let rest = self.tokens.rest();
+            self.labels_end = self.tokens.at + rest.iter().take_while(|next| label(next)).count();
         }
         self.labels_end
     }
 
     fn is_quoted(&self, key: &Key) -> bool {
-        self.source.slice(key.span).starts_with(['"', '\''])
+        self.tokens.source.slice(key.span).starts_with(['"', '\''])
     }
 
     /// Labels that no block follows: the `=` was forgotten, or the block.
     fn stray_labels(&mut self, key: Key, first: &Key, rest: &[Key], body: &mut Body) {
         if rest.is_empty() {
             self.no_assign(&key);
-            if self.problems.count(first.span) {
+            if self.tokens.problems.count(first.span) {
                 body.add(key, Node::new(Value::Str(first.text.clone()), first.span));
             }
         } else {
-            self.problem(key.span, format!("{} has labels but no block", short(&key.text)))
+            self.tokens
+                .problem(key.span, format!("{} has labels but no block", short(&key.text)))
                 .hint("write `name \"label\" { … }`");
         }
     }
 
     fn no_assign(&mut self, key: &Key) {
         let end = key.span.range().end;
-        let place = Span::new(self.source.id, end, end);
-        self.problem(key.span, format!("no `=` after {}", short(&key.text)))
+        let place = Span::new(self.tokens.source.id, end, end);
+        self.tokens
+            .problem(key.span, format!("no `=` after {}", short(&key.text)))
             .hint("write `name = value`")
             .fix(Fix::safe("add `=`", place, " ="));
     }
@@ -162,11 +172,12 @@ impl<'s, 'p> Parser<'s, 'p> {
         for label in &labels {
             if !self.is_quoted(label) {
                 let quoted = format!("\"{}\"", label.text);
-                self.problem(label.span, format!("the label {} needs quotes", short(&label.text)))
+                self.tokens
+                    .problem(label.span, format!("the label {} needs quotes", short(&label.text)))
                     .fix(Fix::safe("put the label in quotes", label.span, quoted));
             }
         }
-        let room = labels.iter().all(|label| self.problems.count(label.span));
+        let room = labels.iter().all(|label| self.tokens.problems.count(label.span));
         let depth = labels.len();
         if let (Some(block), true) = (self.braces(depth), room) {
             body.add_labelled(key, labels, block);
@@ -175,13 +186,14 @@ impl<'s, 'p> Parser<'s, 'p> {
 
     /// The next value; takes nothing if there is none.
     fn value(&mut self) -> Option<Node> {
-        let next = self.peek()?;
+        let next = self.tokens.peek()?;
         let value = match &next.token {
             Token::Mark('{') => return self.braces(0),
             Token::Mark('[') => return self.list(next.span),
             Token::Name(name) if self.is_call() => return self.call(name, next.span),
             Token::Mark(_) | Token::Assign => {
-                self.problem(next.span, format!("{} where a value should be", self.found()));
+                self.tokens
+                    .problem(next.span, format!("{} where a value should be", self.tokens.found()));
                 return None;
             }
             Token::Name("true") => Value::Bool(true),
@@ -192,20 +204,20 @@ impl<'s, 'p> Parser<'s, 'p> {
             Token::Number(value) => value.clone(),
         };
         let plain = matches!(next.token, Token::Name(_)) && matches!(value, Value::Str(_));
-        self.at += 1;
-        self.problems.count(next.span).then(|| Node { plain, ..Node::new(value, next.span) })
+        self.tokens.at += 1;
+        self.tokens.problems.count(next.span).then(|| Node { plain, ..Node::new(value, next.span) })
     }
 
     /// An object or a block's body, inside `labels` maps more than the marks show.
     fn braces(&mut self, labels: usize) -> Option<Node> {
-        let span = self.peek()?.span;
+        let span = self.tokens.peek()?.span;
         if !self.enter('}', labels) {
             return None;
         }
         // Each label is a level of its own; a mark that closes nothing keeps the count.
-        self.open.extend(std::iter::repeat_n('}', labels));
+        self.tokens.open.extend(std::iter::repeat_n('}', labels));
         let map = self.items();
-        self.open.truncate(self.open.len() - labels);
+        self.tokens.open.truncate(self.tokens.open.len() - labels);
         self.leave(span).map(|span| Node::new(Value::Map(map), span))
     }
 
@@ -218,8 +230,8 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     fn call(&mut self, name: &str, span: Span) -> Option<Node> {
-        self.at += 1;
-        let open = self.peek()?.span;
+        self.tokens.at += 1;
+        let open = self.tokens.peek()?.span;
         if !self.enter(')', 0) {
             return None;
         }
@@ -232,14 +244,17 @@ impl<'s, 'p> Parser<'s, 'p> {
     fn values(&mut self) -> Vec<Node> {
         let mut values = Vec::new();
         // An item inside a list means that the list was never closed.
-        while self.goes_on() && !self.starts_item() {
-            if self.is_mark(',') {
-                self.at += 1;
+        while self.tokens.goes_on() && !self.starts_item() {
+            if self.tokens.is_mark(',') {
+                self.tokens.at += 1;
             } else if self.starts_value_anywhere() {
                 values.extend(self.value());
             } else {
-                self.problem(self.next_span(), format!("{} where a value should be", self.found()));
-                self.skip();
+                self.tokens.problem(
+                    self.tokens.next_span(),
+                    format!("{} where a value should be", self.tokens.found()),
+                );
+                self.tokens.skip();
             }
         }
         values
@@ -247,118 +262,62 @@ impl<'s, 'p> Parser<'s, 'p> {
 
     /// Goes into what the next lexeme opens and `close` ends; passes over it if that is too deep.
     fn enter(&mut self, close: char, labels: usize) -> bool {
-        let span = self.next_span();
-        let fits = self.problems.fits(self.open.len() + 1 + labels, span);
-        if !fits || !self.problems.count(span) {
-            self.skip();
+        let span = self.tokens.next_span();
+        let fits = self.tokens.problems.fits(self.tokens.open.len() + 1 + labels, span);
+        if !fits || !self.tokens.problems.count(span) {
+            self.tokens.skip();
             return false;
         }
-        self.at += 1;
-        self.open.push(close);
+        self.tokens.at += 1;
+        self.tokens.open.push(close);
         true
     }
 
     /// Goes out of what opened at `span`; gives the whole of it.
     fn leave(&mut self, span: Span) -> Option<Span> {
-        let close = self.open.pop()?;
-        if self.is_mark(close) {
-            self.at += 1;
-        } else if !self.problems.full() {
-            let open = short(self.source.slice(span));
-            self.problems
+        let close = self.tokens.open.pop()?;
+        if self.tokens.is_mark(close) {
+            self.tokens.at += 1;
+        } else if !self.tokens.problems.full() {
+            let open = short(self.tokens.source.slice(span));
+            self.tokens
+                .problems
                 .add(&ACL_UNCLOSED, span, format!("{open} is never closed"))
                 .hint(format!("add `{close}`"));
         }
-        Some(span.to(self.last_span()))
-    }
-
-    /// Whether there is more before the next closing mark; one that closes nothing is passed over.
-    fn goes_on(&mut self) -> bool {
-        while let Some(Lexeme { token: Token::Mark(mark @ ('}' | ']' | ')')), span, .. }) =
-            self.peek()
-        {
-            if self.open.contains(mark) {
-                return false;
-            }
-            self.problem(*span, format!("`{mark}` closes nothing"));
-            self.at += 1;
-        }
-        self.peek().is_some() && !self.problems.full()
-    }
-
-    /// Passes over the next lexeme, and over all that it opens.
-    fn skip(&mut self) {
-        let mut depth = 0_usize;
-        while let Some(lexeme) = self.peek() {
-            self.at += 1;
-            match lexeme.token {
-                Token::Mark('{' | '[' | '(') => depth += 1,
-                Token::Mark('}' | ']' | ')') => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            if depth == 0 {
-                return;
-            }
-        }
-    }
-
-    fn peek(&self) -> Option<&'p Lexeme<'s>> {
-        self.lexemes.get(self.at)
-    }
-
-    fn after_next(&self) -> Option<&'p Lexeme<'s>> {
-        self.lexemes.get(self.at + 1)
-    }
-
-    fn is_mark(&self, mark: char) -> bool {
-        self.peek().is_some_and(|next| next.token == Token::Mark(mark))
+        Some(span.to(self.tokens.last_span()))
     }
 
     fn is_assign(&self) -> bool {
-        self.peek().is_some_and(|next| next.token == Token::Assign)
+        self.tokens.peek().is_some_and(|next| next.token == Token::Assign)
     }
 
     /// Whether the name that comes next is that of a call.
     fn is_call(&self) -> bool {
-        self.after_next().is_some_and(|next| next.token == Token::Mark('(') && !next.starts_line)
+        self.tokens
+            .after_next()
+            .is_some_and(|next| next.token == Token::Mark('(') && !next.starts_line)
     }
 
     /// Whether a line begins with `name =`.
     fn starts_item(&self) -> bool {
-        let name = |next: &Lexeme<'_>| next.starts_line && matches!(next.token, Token::Name(_));
-        self.peek().is_some_and(name)
-            && self.after_next().is_some_and(|next| next.token == Token::Assign)
+        let name =
+            |next: &Lexeme<Token<'_>>| next.starts_line && matches!(next.token, Token::Name(_));
+        self.tokens.peek().is_some_and(name)
+            && self.tokens.after_next().is_some_and(|next| next.token == Token::Assign)
     }
 
     /// Whether a value follows on the same line, and not another item.
     fn starts_value(&self) -> bool {
         self.starts_value_anywhere()
-            && self.peek().is_some_and(|next| !next.starts_line)
-            && self.after_next().is_none_or(|next| next.token != Token::Assign)
+            && self.tokens.peek().is_some_and(|next| !next.starts_line)
+            && self.tokens.after_next().is_none_or(|next| next.token != Token::Assign)
     }
 
     fn starts_value_anywhere(&self) -> bool {
-        let no_value = |next: &Lexeme<'_>| {
+        let no_value = |next: &Lexeme<Token<'_>>| {
             matches!(next.token, Token::Assign | Token::Mark(',' | '}' | ']' | '(' | ')'))
         };
-        self.peek().is_some_and(|next| !no_value(next))
-    }
-
-    fn next_span(&self) -> Span {
-        self.peek().map_or_else(|| self.last_span(), |next| next.span)
-    }
-
-    fn last_span(&self) -> Span {
-        let last = self.at.checked_sub(1).and_then(|at| self.lexemes.get(at));
-        last.map_or_else(|| self.source.whole(), |last| last.span)
-    }
-
-    /// What comes next, in backticks.
-    fn found(&self) -> String {
-        short(self.source.slice(self.next_span()))
-    }
-
-    fn problem(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
-        self.problems.add(&ACL_SYNTAX, span, message)
+        self.tokens.peek().is_some_and(|next| !no_value(next))
     }
 }

@@ -4,16 +4,10 @@ use super::{JSON_SYNTAX, JsonDialect};
 use crate::cursor::{Cursor, is_line_end};
 use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
+use crate::lexemes::{Lexeme, MarkToken};
 use crate::problems::{Problems, short};
 use crate::source::{Source, Span};
 use crate::tree::Value;
-
-/// A piece of JSON in its place.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lexeme<'s> {
-    pub(super) token: Token<'s>,
-    pub(super) span: Span,
-}
 
 /// What a [`Lexeme`] is.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,13 +24,19 @@ pub(super) enum Token<'s> {
     Word(&'s str),
 }
 
+impl MarkToken for Token<'_> {
+    fn mark(&self) -> Option<char> {
+        if let Self::Mark(mark) = self { Some(*mark) } else { None }
+    }
+}
+
 /// Takes the text of `source` apart.
 pub(super) fn lex<'s>(
-    dialect: JsonDialect,
     source: &'s Source,
+    dialect: JsonDialect,
     problems: &mut Problems,
-) -> Vec<Lexeme<'s>> {
-    let mut lexer = Lexer { dialect, cursor: Cursor::new(&source.text), source, problems };
+) -> Vec<Lexeme<Token<'s>>> {
+    let mut lexer = Lexer { cursor: Cursor::new(&source.text), source, dialect, problems };
     let mut lexemes = Vec::new();
     while let Some(lexeme) = lexer.lexeme() {
         lexemes.push(lexeme);
@@ -45,19 +45,19 @@ pub(super) fn lex<'s>(
 }
 
 struct Lexer<'s, 'p> {
-    dialect: JsonDialect,
     cursor: Cursor<'s>,
     source: &'s Source,
+    dialect: JsonDialect,
     problems: &'p mut Problems,
 }
 
 impl<'s> Lexer<'s, '_> {
-    fn lexeme(&mut self) -> Option<Lexeme<'s>> {
+    fn lexeme(&mut self) -> Option<Lexeme<Token<'s>>> {
         loop {
             self.cursor.take_while(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
             let start = self.cursor.at;
             if let Some(token) = self.token(self.cursor.peek()?) {
-                return Some(Lexeme { token, span: self.since(start) });
+                return Some(Lexeme { token, span: self.since(start), starts_line: false });
             }
         }
     }
@@ -79,16 +79,20 @@ impl<'s> Lexer<'s, '_> {
 
     fn comment(&mut self) -> Option<Token<'s>> {
         let start = self.cursor.at;
-        let block = self.cursor.rest().starts_with("/*");
-        if block {
-            let rest = self.cursor.rest();
-            self.cursor.at += rest.find("*/").map_or(rest.len(), |end| end + 2);
-        } else if self.cursor.rest().starts_with("//") || self.cursor.peek() == Some('#') {
+        let rest = self.cursor.rest();
+        let mut allowed = self.dialect == JsonDialect::Relaxed;
+        if let Some(block) = rest.strip_prefix("/*") {
+            let end = block.find("*/");
+            // One that never ends hides all that follows, so no dialect has it.
+            allowed &= end.is_some();
+            self.cursor.at += end.map_or(rest.len(), |end| end + 4);
+        } else if rest.starts_with("//") || rest.starts_with('#') {
+            allowed &= !rest.starts_with('#');
             self.cursor.take_line();
         } else {
             return self.unknown();
         }
-        if self.dialect == JsonDialect::WithComments {
+        if allowed {
             return None;
         }
         let span = self.since(start);

@@ -49,30 +49,26 @@ const PERSONA: &str = "# Helper\n\nYou answer questions.\n";
 const PRINCIPLES: &str = "# Principles\n\n## Must Do\n\n- Name your sources.\n\n## Never Do\n\n\
                           - Invent an answer.\n\n## Escalation Path\n\n- Ask the person.\n";
 
-/// Which texts are JSON.
+/// What a reader of the file takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum JsonDialect {
-    /// What RFC 8259 says.
+pub enum JsonDialect {
+    /// JSON and nothing else.
     Strict,
-    /// Comments and a comma after the last value as well.
-    WithComments,
+    /// With comments and a comma after the last value, as many settings files are written.
+    Relaxed,
 }
 
-/// Reads the whole of `source`. An empty document is null.
+/// Reads the whole of `source` as strict JSON. An empty document is null.
 pub fn parse(source: &Source, findings: &mut Findings) -> Node {
-    parse_as(JsonDialect::Strict, source, findings)
+    parse_as(source, JsonDialect::Strict, findings)
 }
 
-/// Reads the whole of `source`, in which comments and a comma after the last value are no problem: most
-/// harnesses read their settings so.
-pub fn parse_with_comments(source: &Source, findings: &mut Findings) -> Node {
-    parse_as(JsonDialect::WithComments, source, findings)
-}
-
-fn parse_as(dialect: JsonDialect, source: &Source, findings: &mut Findings) -> Node {
+/// Reads the whole of `source`, with comments and last commas if `dialect` has them. An empty document
+/// is null.
+pub fn parse_as(source: &Source, dialect: JsonDialect, findings: &mut Findings) -> Node {
     let mut problems = Problems::default();
-    let lexemes = lex::lex(dialect, source, &mut problems);
-    let node = parse::Parser::new(dialect, source, &lexemes, &mut problems).document();
+    let lexemes = lex::lex(source, dialect, &mut problems);
+    let node = parse::Parser::new(source, &lexemes, dialect, &mut problems).document();
     problems.hand_over(findings);
     node
 }

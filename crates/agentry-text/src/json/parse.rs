@@ -1,9 +1,9 @@
 //! Builds the tree from the pieces of a JSON text, mending what it can on the way.
 
-use super::lex::{Lexeme, Token, quoted};
+use super::lex::{Token, quoted};
 use super::{JSON_SYNTAX, JsonDialect};
-use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
+use crate::lexemes::{Lexeme, Lexemes};
 use crate::near::did_you_mean;
 use crate::problems::{Problems, short};
 use crate::source::{Source, Span};
@@ -11,35 +11,36 @@ use crate::tree::{Entry, Key, Map, Node, Value};
 
 /// Reads lexemes from the first to the last.
 pub(super) struct Parser<'s, 'p> {
+    tokens: Lexemes<'s, 'p, Token<'s>>,
     dialect: JsonDialect,
-    source: &'s Source,
-    lexemes: &'p [Lexeme<'s>],
-    at: usize,
-    problems: &'p mut Problems,
-    /// The marks that will close the lists and maps around here.
-    open: Vec<char>,
 }
 
 impl<'s, 'p> Parser<'s, 'p> {
     pub(super) fn new(
-        dialect: JsonDialect,
         source: &'s Source,
-        lexemes: &'p [Lexeme<'s>],
+        lexemes: &'p [Lexeme<Token<'s>>],
+        dialect: JsonDialect,
         problems: &'p mut Problems,
     ) -> Self {
-        Self { dialect, source, lexemes, at: 0, problems, open: Vec::new() }
+        Self { tokens: Lexemes::new(source, lexemes, &JSON_SYNTAX, problems), dialect }
     }
 
     /// The one value of the document, and nothing after it.
     pub(super) fn document(mut self) -> Node {
-        let Some(first) = self.lexemes.first() else {
-            self.problem(self.source.whole(), "there is no value").hint("write `{ … }`");
-            return Node::new(Value::Null, self.source.whole());
+        let Some(first) = self.tokens.peek() else {
+            self.tokens
+                .problem(self.tokens.source.whole(), "there is no value")
+                .hint("write `{ … }`");
+            return Node::new(Value::Null, self.tokens.source.whole());
         };
         let null = Node::new(Value::Null, first.span);
         let node = self.value().unwrap_or(null);
-        if let (Some(next), false) = (self.peek(), self.problems.full()) {
-            self.problem(next.span, format!("{} after the end of the document", self.found()))
+        if let (Some(next), false) = (self.tokens.peek(), self.tokens.problems.full()) {
+            self.tokens
+                .problem(
+                    next.span,
+                    format!("{} after the end of the document", self.tokens.found()),
+                )
                 .hint("a JSON file holds one value");
         }
         node
@@ -47,19 +48,20 @@ impl<'s, 'p> Parser<'s, 'p> {
 
     /// The next value; takes nothing if there is none.
     fn value(&mut self) -> Option<Node> {
-        let Lexeme { token, span } = self.peek()?;
+        let Lexeme { token, span, .. } = self.tokens.peek()?;
         let value = match token {
             Token::Mark('{' | '[') => return self.container(*span),
             Token::Mark(_) => {
-                self.problem(*span, format!("{} where a value should be", self.found()));
+                self.tokens
+                    .problem(*span, format!("{} where a value should be", self.tokens.found()));
                 return None;
             }
             Token::Str(text) | Token::OpenStr(text) => Value::Str(text.clone()),
             Token::Number(value) => value.clone(),
             Token::Word(word) => self.word(word, *span),
         };
-        self.at += 1;
-        self.problems.count(*span).then(|| Node::new(value, *span))
+        self.tokens.at += 1;
+        self.tokens.problems.count(*span).then(|| Node::new(value, *span))
     }
 
     /// A bare word: one of the three that JSON has, or a problem.
@@ -71,7 +73,8 @@ impl<'s, 'p> Parser<'s, 'p> {
             _ => {}
         }
         let near = did_you_mean(word, ["true", "false", "null"]);
-        self.problem(span, format!("{} needs double quotes", short(word)))
+        self.tokens
+            .problem(span, format!("{} needs double quotes", short(word)))
             .fix(Fix::unsafe_("put it in quotes", span, quoted(word)))
             .hint_opt(near);
         Value::Str(word.to_owned())
@@ -79,35 +82,37 @@ impl<'s, 'p> Parser<'s, 'p> {
 
     /// A list or a map that opens at `span`.
     fn container(&mut self, span: Span) -> Option<Node> {
-        if !self.problems.count(span) {
+        if !self.tokens.problems.count(span) {
             return None;
         }
-        if !self.problems.fits(self.open.len() + 1, span) {
-            self.skip();
+        if !self.tokens.problems.fits(self.tokens.open.len() + 1, span) {
+            self.tokens.skip();
             return None;
         }
-        let is_map = self.is_mark('{');
+        let is_map = self.tokens.is_mark('{');
         let close = if is_map { '}' } else { ']' };
-        self.at += 1;
-        self.open.push(close);
+        self.tokens.at += 1;
+        self.tokens.open.push(close);
         let value = if is_map { Value::Map(self.entries()) } else { Value::List(self.items()) };
-        self.open.pop();
-        if self.is_mark(close) {
-            self.at += 1;
-        } else if !self.problems.full() {
+        self.tokens.open.pop();
+        if self.tokens.is_mark(close) {
+            self.tokens.at += 1;
+        } else if !self.tokens.problems.full() {
             let what = if is_map { "{" } else { "[" };
-            self.problem(span, format!("`{what}` is never closed")).hint(format!("add `{close}`"));
+            self.tokens
+                .problem(span, format!("`{what}` is never closed"))
+                .hint(format!("add `{close}`"));
         }
-        Some(Node::new(value, span.to(self.last_span())))
+        Some(Node::new(value, span.to(self.tokens.last_span())))
     }
 
     fn items(&mut self) -> Vec<Node> {
         let mut items = Vec::new();
-        while self.goes_on() {
-            let before = self.at;
+        while self.tokens.goes_on() {
+            let before = self.tokens.at;
             items.extend(self.value());
-            if self.at == before {
-                self.at += 1;
+            if self.tokens.at == before {
+                self.tokens.at += 1;
             } else {
                 self.comma();
             }
@@ -117,9 +122,9 @@ impl<'s, 'p> Parser<'s, 'p> {
 
     fn entries(&mut self) -> Map {
         let mut map = Map::default();
-        while self.goes_on() {
+        while self.tokens.goes_on() {
             let Some(key) = self.key() else {
-                self.skip();
+                self.tokens.skip();
                 continue;
             };
             if let Some(value) = self.entry_value(&key) {
@@ -127,44 +132,48 @@ impl<'s, 'p> Parser<'s, 'p> {
             }
             self.comma();
         }
-        self.problems.duplicates(&map);
+        self.tokens.problems.duplicates(&map);
         map
     }
 
     fn key(&mut self) -> Option<Key> {
-        let Lexeme { token, span } = self.peek()?;
+        let Lexeme { token, span, .. } = self.tokens.peek()?;
         let text = match token {
             Token::Str(text) | Token::OpenStr(text) => text.clone(),
             Token::Word(_) | Token::Number(_) => {
-                let written = self.source.slice(*span);
-                self.problem(*span, format!("the key {} needs double quotes", short(written)))
+                let written = self.tokens.source.slice(*span);
+                self.tokens
+                    .problem(*span, format!("the key {} needs double quotes", short(written)))
                     .fix(Fix::unsafe_("put the key in quotes", *span, quoted(written)));
                 written.to_owned()
             }
             Token::Mark(_) => {
-                self.problem(*span, format!("{} where a key should be", self.found()))
+                self.tokens
+                    .problem(*span, format!("{} where a key should be", self.tokens.found()))
                     .hint("write `\"key\": value`");
                 return None;
             }
         };
-        self.at += 1;
+        self.tokens.at += 1;
         Some(Key::string(text, *span))
     }
 
     /// The value after `key`, with the colon that must stand between.
     fn entry_value(&mut self, key: &Key) -> Option<Node> {
-        if self.is_mark(':') {
-            self.at += 1;
+        if self.tokens.is_mark(':') {
+            self.tokens.at += 1;
         } else if self.starts_value() && !self.is_cut() {
             let span = self.before_next();
-            self.problem(span, format!("no `:` after the key {}", short(&key.text)))
+            self.tokens
+                .problem(span, format!("no `:` after the key {}", short(&key.text)))
                 .fix(Fix::unsafe_("add the colon", span, ":"));
         }
         if self.starts_value() {
             return self.value();
         }
         if !self.is_cut() {
-            self.problem(key.span, format!("{} has no value", short(&key.text)))
+            self.tokens
+                .problem(key.span, format!("{} has no value", short(&key.text)))
                 .hint("write `\"key\": value`");
         }
         None
@@ -172,13 +181,13 @@ impl<'s, 'p> Parser<'s, 'p> {
 
     /// The comma between two values; none may follow the last.
     fn comma(&mut self) {
-        let Some(next) = self.peek() else { return };
+        let Some(next) = self.tokens.peek() else { return };
         match next.token {
             Token::Mark(',') => {
-                self.at += 1;
-                let is_last = self.is_mark('}') || self.is_mark(']');
-                if is_last && self.dialect == JsonDialect::Strict {
-                    self.problem(next.span, "a comma after the last value").fix(Fix::safe(
+                self.tokens.at += 1;
+                let last = self.tokens.is_mark('}') || self.tokens.is_mark(']');
+                if last && self.dialect == JsonDialect::Strict {
+                    self.tokens.problem(next.span, "a comma after the last value").fix(Fix::safe(
                         "remove the comma",
                         next.span,
                         "",
@@ -186,11 +195,11 @@ impl<'s, 'p> Parser<'s, 'p> {
                 }
             }
             Token::Mark('}' | ']' | ':') => {}
-            _ if self.is_cut() || self.problems.full() => {}
+            _ if self.is_cut() || self.tokens.problems.full() => {}
             _ => {
                 let span = self.before_next();
                 // The file may mean something else here: a quote that was not escaped, say.
-                self.problem(span, "no comma between two values").fix(Fix::unsafe_(
+                self.tokens.problem(span, "no comma between two values").fix(Fix::unsafe_(
                     "add the comma",
                     span,
                     ",",
@@ -199,71 +208,20 @@ impl<'s, 'p> Parser<'s, 'p> {
         }
     }
 
-    /// Whether the list or map here has more; a mark that closes nothing is reported and passed over.
-    fn goes_on(&mut self) -> bool {
-        while let Some(Lexeme { token: Token::Mark(mark @ ('}' | ']')), span }) = self.peek() {
-            if self.open.contains(mark) {
-                return false;
-            }
-            self.problem(*span, format!("`{mark}` closes nothing"));
-            self.at += 1;
-        }
-        self.peek().is_some() && !self.problems.full()
-    }
-
-    /// Passes over the next lexeme, and over all that it opens.
-    fn skip(&mut self) {
-        let mut depth = 0_usize;
-        while let Some(lexeme) = self.peek() {
-            self.at += 1;
-            match lexeme.token {
-                Token::Mark('{' | '[') => depth += 1,
-                Token::Mark('}' | ']') => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            if depth == 0 {
-                return;
-            }
-        }
-    }
-
-    fn peek(&self) -> Option<&'p Lexeme<'s>> {
-        self.lexemes.get(self.at)
-    }
-
-    fn is_mark(&self, mark: char) -> bool {
-        self.peek().is_some_and(|next| next.token == Token::Mark(mark))
-    }
-
     fn starts_value(&self) -> bool {
-        self.peek().is_some_and(|next| !matches!(next.token, Token::Mark(',' | ':' | '}' | ']')))
-    }
-
-    fn last(&self) -> Option<&'p Lexeme<'s>> {
-        self.lexemes.get(self.at.checked_sub(1)?)
+        self.tokens
+            .peek()
+            .is_some_and(|next| !matches!(next.token, Token::Mark(',' | ':' | '}' | ']')))
     }
 
     /// Whether the lexeme before was cut off, which was reported and explains what is missing now.
     fn is_cut(&self) -> bool {
-        self.last().is_some_and(|last| matches!(last.token, Token::OpenStr(_)))
-    }
-
-    fn last_span(&self) -> Span {
-        self.last().map_or_else(|| self.source.whole(), |last| last.span)
+        self.tokens.last().is_some_and(|last| matches!(last.token, Token::OpenStr(_)))
     }
 
     /// The empty place right after the lexeme before.
     fn before_next(&self) -> Span {
-        let end = self.last_span().range().end;
-        Span::new(self.source.id, end, end)
-    }
-
-    /// What comes next, in backticks.
-    fn found(&self) -> String {
-        short(self.peek().map_or("", |next| self.source.slice(next.span)))
-    }
-
-    fn problem(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
-        self.problems.add(&JSON_SYNTAX, span, message)
+        let end = self.tokens.last_span().range().end;
+        Span::new(self.tokens.source.id, end, end)
     }
 }

@@ -1,7 +1,8 @@
 //! The timestamps of YAML 1.1, printed as JSON readers of the reference print them: ISO 8601, with
-//! a `T`, six digits of a fraction or none, and `Z` for an offset of nothing.
+//! a `T`, six digits of a fraction or none, and `Z` for an offset of nothing. Which days and times
+//! exist is asked of `chrono`; none of its forms is that of YAML 1.1.
 
-use std::fmt::Write as _;
+use chrono::{NaiveDate, NaiveDateTime, Timelike as _};
 
 /// How strictly a date without a time is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,114 +17,58 @@ pub(super) enum Form {
 /// form but names no day, hour or offset that exists.
 pub(super) fn read(text: &str, form: Form) -> Option<Result<String, ()>> {
     let mut cursor = Cursor { rest: text.as_bytes() };
-    let date = Date {
-        year: cursor.digits(4, 4)?,
-        month: cursor.byte(b'-').then(|| cursor.digits(1, 2))??,
-        day: cursor.byte(b'-').then(|| cursor.digits(1, 2))??,
-    };
+    let year = 100 * cursor.digits(2)? + cursor.digits(2)?;
+    let (month, day) = (cursor.after(b'-', 1)?, cursor.after(b'-', 1)?);
+    let year = i32::try_from(year).ok().filter(|year| *year > 0);
+    let date = year.and_then(|year| NaiveDate::from_ymd_opt(year, month, day));
     if cursor.rest.is_empty() {
         let fits = form == Form::Tagged || text.len() == "2024-02-29".len();
-        return fits.then(|| date.print().ok_or(()));
+        return fits.then(|| date.map(|date| date.to_string()).ok_or(()));
     }
     if !cursor.byte(b'T') && !cursor.byte(b't') && !cursor.blanks() {
         return None;
     }
-    let time = Time::read(&mut cursor)?;
-    let offset = Offset::read(&mut cursor)?;
+    let (hour, minute, second) =
+        (cursor.digits(1)?, cursor.after(b':', 2)?, cursor.after(b':', 2)?);
+    let microsecond = if cursor.byte(b'.') { cursor.fraction() } else { 0 };
+    let offset = offset(&mut cursor)?;
     if !cursor.rest.is_empty() {
         return None;
     }
-    let parts = (date.print(), time.print(), offset.print());
-    let (Some(date), Some(time), Some(offset)) = parts else { return Some(Err(())) };
-    Some(Ok(format!("{date}T{time}{offset}")))
+    let moment = date.and_then(|date| date.and_hms_micro_opt(hour, minute, second, microsecond));
+    Some(moment.zip(offset).map(|(moment, offset)| printed(moment) + &offset).ok_or(()))
 }
 
-struct Date {
-    year: u32,
-    month: u32,
-    day: u32,
+fn printed(moment: NaiveDateTime) -> String {
+    let form = if moment.nanosecond() > 0 { "%FT%T%.6f" } else { "%FT%T" };
+    moment.format(form).to_string()
 }
 
-impl Date {
-    fn print(&self) -> Option<String> {
-        let Self { year, month, day } = *self;
-        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let days = match month {
-            1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-            4 | 6 | 9 | 11 => 30,
-            2 if leap => 29,
-            2 => 28,
-            _ => return None,
-        };
-        let exists = year >= 1 && (1..=days).contains(&day);
-        exists.then(|| format!("{year:04}-{month:02}-{day:02}"))
+/// How far a time is from universal time, nothing if that is not written. The inner value is missing if
+/// there is no such offset.
+fn offset(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
+    if cursor.rest.is_empty() {
+        return Some(Some(String::new()));
     }
-}
-
-struct Time {
-    hour: u32,
-    minute: u32,
-    second: u32,
-    microsecond: u32,
-}
-
-impl Time {
-    fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
-        let hour = cursor.digits(1, 2)?;
-        let minute = cursor.byte(b':').then(|| cursor.digits(2, 2))??;
-        let second = cursor.byte(b':').then(|| cursor.digits(2, 2))??;
-        let microsecond = if cursor.byte(b'.') { cursor.fraction() } else { 0 };
-        Some(Self { hour, minute, second, microsecond })
+    cursor.blanks();
+    if cursor.byte(b'Z') {
+        return Some(Some("Z".to_owned()));
     }
-
-    fn print(&self) -> Option<String> {
-        let Self { hour, minute, second, microsecond } = *self;
-        if hour > 23 || minute > 59 || second > 59 {
-            return None;
+    let sign = match (cursor.byte(b'+'), cursor.byte(b'-')) {
+        (true, _) => '+',
+        (_, true) => '-',
+        _ => return None,
+    };
+    let hours = cursor.digits(1)?;
+    let rest = if cursor.byte(b':') { cursor.digits(2)? } else { 0 };
+    // The reference adds hours and minutes, so `+1:99` is `+02:39`.
+    Some(match hours * 60 + rest {
+        0 => Some("Z".to_owned()),
+        minutes if minutes < 24 * 60 => {
+            Some(format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60))
         }
-        let mut out = format!("{hour:02}:{minute:02}:{second:02}");
-        if microsecond > 0 {
-            let _ = write!(out, ".{microsecond:06}");
-        }
-        Some(out)
-    }
-}
-
-/// How far a time is from universal time, if it says so.
-enum Offset {
-    Unknown,
-    Minutes { sign: char, minutes: u32 },
-}
-
-impl Offset {
-    fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
-        if cursor.rest.is_empty() {
-            return Some(Self::Unknown);
-        }
-        cursor.blanks();
-        if cursor.byte(b'Z') {
-            return Some(Self::Minutes { sign: '+', minutes: 0 });
-        }
-        let sign = match (cursor.byte(b'+'), cursor.byte(b'-')) {
-            (true, _) => '+',
-            (_, true) => '-',
-            _ => return None,
-        };
-        let hours = cursor.digits(1, 2)?;
-        let minutes = if cursor.byte(b':') { cursor.digits(2, 2)? } else { 0 };
-        Some(Self::Minutes { sign, minutes: hours * 60 + minutes })
-    }
-
-    fn print(&self) -> Option<String> {
-        match self {
-            Self::Unknown => Some(String::new()),
-            Self::Minutes { minutes: 0, .. } => Some("Z".to_owned()),
-            Self::Minutes { sign, minutes } if *minutes < 24 * 60 => {
-                Some(format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60))
-            }
-            Self::Minutes { .. } => None,
-        }
-    }
+        _ => None,
+    })
 }
 
 struct Cursor<'t> {
@@ -133,13 +78,9 @@ struct Cursor<'t> {
 impl Cursor<'_> {
     /// Takes `wanted` if it is next.
     fn byte(&mut self, wanted: u8) -> bool {
-        match self.rest.split_first() {
-            Some((first, rest)) if *first == wanted => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
+        let after = self.rest.strip_prefix(&[wanted]);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
     }
 
     /// Takes spaces and tabs, and says whether there were any.
@@ -149,15 +90,18 @@ impl Cursor<'_> {
         self.rest.len() < before
     }
 
-    /// Takes a number of `least` to `most` digits.
-    fn digits(&mut self, least: usize, most: usize) -> Option<u32> {
-        let (mut value, mut count) = (0, 0);
-        while let Some(digit) = self.digit().filter(|_| count < most) {
-            value = value * 10 + digit;
-            count += 1;
-            self.rest = self.rest.get(1..).unwrap_or_default();
+    /// Takes a number of two digits, or also of one if `least` is 1.
+    fn digits(&mut self, least: usize) -> Option<u32> {
+        let first = self.digit()?;
+        match self.digit() {
+            Some(second) => Some(first * 10 + second),
+            None => (least < 2).then_some(first),
         }
-        (count >= least).then_some(value)
+    }
+
+    /// Takes `mark` and the number after it.
+    fn after(&mut self, mark: u8, least: usize) -> Option<u32> {
+        if self.byte(mark) { self.digits(least) } else { None }
     }
 
     /// Takes all digits of a fraction of a second; those after the sixth do not count.
@@ -166,13 +110,14 @@ impl Cursor<'_> {
         while let Some(digit) = self.digit() {
             value += digit * unit;
             unit /= 10;
-            self.rest = self.rest.get(1..).unwrap_or_default();
         }
         value
     }
 
-    fn digit(&self) -> Option<u32> {
-        self.rest.first().filter(|byte| byte.is_ascii_digit()).map(|byte| u32::from(byte - b'0'))
+    fn digit(&mut self) -> Option<u32> {
+        let (first, rest) = self.rest.split_first().filter(|(first, _)| first.is_ascii_digit())?;
+        self.rest = rest;
+        Some(u32::from(first - b'0'))
     }
 }
 

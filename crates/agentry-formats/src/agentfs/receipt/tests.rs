@@ -2,37 +2,31 @@
 
 use agentry_text::{Findings, Sources};
 
-use super::{Receipt, TaskStatus, is_receipt_id, read};
+use super::{check, is_receipt_id};
 
-fn look(text: &str) -> (Receipt, Vec<String>) {
+fn look(text: &str) -> Vec<String> {
     let mut sources = Sources::default();
     let source = sources.add("runs/1/receipts/a.yaml", text);
     let mut findings = Findings::default();
-    let receipt = read(&source, &mut findings);
+    check(&source, &mut findings);
     let line = |found: &agentry_text::Diagnostic| {
         let place = sources.start(found.span);
         format!("{}:{} {} {}", place.line, place.column, found.rule.code, found.message)
     };
-    (receipt, findings.into_sorted().iter().map(line).collect())
+    findings.into_sorted().iter().map(line).collect()
 }
 
 const ID: &str = "receipt_id: rcpt_20260115_143022_abc123\n";
 
 #[test]
-fn every_field_is_read() {
-    let (receipt, findings) = look(
+fn every_field_is_known() {
+    let findings = look(
         "receipt_id: rcpt_20260115_143022_abc123\nrepo_ref: a1b2\nsession: {session_id: s, agent_id: a, \
          user_id: u}\ntask:\n  input_summary: in\n  output_summary: out\n  outcome: {status: needs escalation, \
          auto_completed: true, user_edits: 2}\nstep_types: {deterministic: 3, adaptive: 5, human_gate: \
          1}\ntime_metrics: {agent_execution_time: 45, actual_human_time: 120.5}\ntool_calls: []\n",
     );
     assert_eq!(findings, Vec::<String>::new());
-    assert_eq!(receipt.task.status.map(|status| status.value), Some(TaskStatus::NeedsEscalation));
-    assert_eq!(receipt.task.user_edits.map(|edits| edits.value), Some(2));
-    assert_eq!(receipt.step_types.human_gate.map(|count| count.value), Some(1));
-    assert_eq!(receipt.time_metrics.actual_human_time.map(|time| time.value), Some(120.5));
-    assert_eq!(receipt.session.agent_id.map(|id| id.value).as_deref(), Some("a"));
-    assert_eq!(receipt.more.len(), 1);
 }
 
 #[test]
@@ -68,7 +62,7 @@ fn what_can_be_wrong() {
         ),
     ];
     for (text, expected) in cases {
-        assert_eq!(look(&text).1, expected, "{text}");
+        assert_eq!(look(&text), expected, "{text}");
     }
 }
 
