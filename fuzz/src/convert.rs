@@ -1,6 +1,6 @@
 //! An agent of any format, written in all five.
 
-use agentry_compile::formats::{FORMATS, Shape, Target, convert};
+use agentry_compile::formats::{FORMATS, Shape, Target, convert, info};
 use agentry_compile::model::{Agent, Format};
 use agentry_compile::text::Severity;
 use agentry_compile::{Config, check};
@@ -28,14 +28,8 @@ pub fn everywhere(bytes: &[u8]) {
 fn targets(format: Format, agent: &Agent) -> Vec<Target> {
     let target = |name: String, shape| Target { name, shape, ..Target::default() };
     let name = if agent.name().is_empty() { "helper" } else { agent.name() };
-    match format {
-        Format::AgentMd => vec![target(format!("help_{name}.agent.md"), Shape::File)],
-        Format::Manifest => vec![
-            target(format!("{name}.agent"), Shape::File),
-            target(name.to_owned(), Shape::Directory),
-        ],
-        Format::AgentToml | Format::AgentFs | Format::AgentDir => {
-            vec![target(name.to_owned(), Shape::Directory)]
-        }
-    }
+    let files = &info(format).files;
+    let file = files.ending.map(|ending| target(format!("help_{name}{ending}"), Shape::File));
+    let directory = target(name.to_owned(), Shape::Directory);
+    file.into_iter().chain(Some(directory).filter(|_| !files.mains.is_empty())).collect()
 }

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod codemap;
+mod formats;
 mod openings;
 mod purity;
 mod sizes;
@@ -24,6 +25,7 @@ pub(crate) fn run() -> Result<(), String> {
         codemap::check(&files),
         openings::check(&files),
         purity::check(&files),
+        formats::check(&files),
     ]
     .concat();
     match problems.len() {

@@ -1,4 +1,4 @@
-use agentry_model::Format;
+use agentry_formats::ReaderReport;
 use agentry_text::{Example, Findings, Rule, Severity};
 
 use crate::{Check, Subject};
@@ -27,8 +27,7 @@ static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(text) = &subject.agent.identity.description else { return };
     let length = text.chars().count();
-    // AgentFS has a shorter limit of its own.
-    if length > LONGEST && subject.format != Format::AgentFs {
+    if length > LONGEST && !subject.format.reports(ReaderReport::LongDescription) {
         let message =
             format!("the description has {length} characters; at most {LONGEST} are shown");
         findings.add(&RULE, text.span, message).hint("say in one sentence when to use the agent");

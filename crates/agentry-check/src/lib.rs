@@ -2,7 +2,8 @@
 //! ask the same question share one); [`CHECKS`] is the one table.
 #![warn(clippy::disallowed_methods)]
 
-use agentry_model::{Agent, Format};
+use agentry_formats::FormatInfo;
+use agentry_model::Agent;
 use agentry_text::{Findings, Rule, Span};
 
 mod commands;
@@ -92,7 +93,7 @@ pub struct Subject<'a> {
     /// The agent as declared.
     pub agent: &'a Agent,
     /// The format it was read from.
-    pub format: Format,
+    pub format: &'static FormatInfo,
 }
 
 /// The checks that find secrets.

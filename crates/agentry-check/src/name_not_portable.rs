@@ -1,4 +1,5 @@
-use agentry_model::{Format, slug, wrong_name};
+use agentry_formats::ReaderReport;
+use agentry_model::{slug, wrong_name};
 use agentry_text::{Example, Findings, Rule, Severity};
 
 use crate::{Check, Subject};
@@ -27,20 +28,18 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\')) {
         return;
     }
-    // Beside this, the other formats take the name from a file or a directory, or have a rule of their own.
-    let problem = match subject.format {
-        Format::Manifest if !name.is_empty() && !name.chars().all(sign) => {
-            "has other signs than harnesses take"
-        }
-        Format::Manifest | Format::AgentToml if name.chars().count() > LONGEST => {
-            "is longer than harnesses take"
-        }
-        // The reader reported it.
-        Format::AgentToml if name.starts_with('-') || name.ends_with('-') => return,
-        _ => match no_file(name) {
-            Some(why) => why,
-            None => return,
-        },
+    let is_open = |what: ReaderReport| !subject.format.reports(what);
+    let has_end_hyphen = name.starts_with('-') || name.ends_with('-');
+    let has_odd_sign = !name.is_empty() && !name.chars().all(sign);
+    let problem = if has_odd_sign && is_open(ReaderReport::NameCharacters) {
+        "has other signs than harnesses take"
+    } else if name.chars().count() > LONGEST && is_open(ReaderReport::LongName) {
+        "is longer than harnesses take"
+    } else if has_end_hyphen && !is_open(ReaderReport::NameHyphens) {
+        return;
+    } else {
+        let Some(why) = no_file(name) else { return };
+        why
     };
     let slug: String = slug(name).chars().take(LONGEST).collect();
     let hint = match slug.trim_end_matches('-') {
@@ -61,7 +60,7 @@ fn no_file(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use agentry_model::Agent;
+    use agentry_model::{Agent, Format};
 
     use super::*;
     use crate::testing::{found, text};

@@ -1,4 +1,4 @@
-use agentry_model::Format;
+use agentry_formats::ReaderReport;
 use agentry_text::{Example, Findings, Rule, Severity};
 
 use crate::{Check, Subject};
@@ -19,13 +19,11 @@ static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let identity = &subject.agent.identity;
-    // Where the format requires one, or takes it from a text that is missing, its reader has said so.
-    let told = match subject.format {
-        Format::AgentToml => true,
-        Format::AgentDir => subject.agent.instructions.system.is_none(),
-        Format::AgentMd | Format::Manifest | Format::AgentFs => false,
-    };
-    if identity.description.is_some() || told {
+    // Missing instructions leave no description, where that is their first paragraph.
+    let has_instructions = subject.agent.instructions.system.is_some();
+    let is_reported = subject.format.reports(ReaderReport::NoDescription)
+        || (!has_instructions && subject.format.reports(ReaderReport::NoInstructions));
+    if identity.description.is_some() || is_reported {
         return;
     }
     if let Some(name) = &identity.name {

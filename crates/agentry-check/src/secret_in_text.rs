@@ -1,4 +1,5 @@
-use agentry_model::{Agent, Format};
+use agentry_formats::{FormatInfo, ReaderReport};
+use agentry_model::Agent;
 use agentry_text::{Findings, Rule, Severity, Spanned, credentials};
 
 use crate::places::{attachments, inside, instructions};
@@ -35,7 +36,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// Every text that an author writes by hand.
-fn texts(agent: &Agent, format: Format) -> Vec<&Spanned<String>> {
+fn texts<'a>(agent: &'a Agent, format: &FormatInfo) -> Vec<&'a Spanned<String>> {
     let identity = [&agent.identity.description, &agent.identity.greeting, &agent.identity.role];
     let prose = instructions(agent).into_iter().chain(attachments(agent)).map(|(_, text)| text);
     let scripts = agent.tools.scripts.iter().filter_map(|script| script.source.as_ref());
@@ -43,8 +44,8 @@ fn texts(agent: &Agent, format: Format) -> Vec<&Spanned<String>> {
     texts.extend(&agent.tools.source);
     for server in agent.tools.mcp.iter().flatten() {
         texts.extend(server.command.iter().chain(server.args.iter().flatten()));
-        // The other formats look at these values by their names, when they are read.
-        if format == Format::Manifest {
+        // Most readers look at these values by their names.
+        if !format.reports(ReaderReport::ServerSecret) {
             texts.extend(server.env.iter().chain(&server.headers).map(|(_, value)| value));
         }
     }
@@ -53,6 +54,8 @@ fn texts(agent: &Agent, format: Format) -> Vec<&Spanned<String>> {
 
 #[cfg(test)]
 mod tests {
+    use agentry_model::Format;
+
     use super::*;
     use crate::testing::{found, program, text};
 

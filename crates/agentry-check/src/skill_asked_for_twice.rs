@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use agentry_model::Format;
+use agentry_formats::ReaderReport;
 use agentry_text::{Example, Findings, Rule, Severity};
 
 use crate::{Check, Subject};
@@ -34,8 +34,7 @@ static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    // A manifest's reader says so itself.
-    if subject.format == Format::Manifest {
+    if subject.format.reports(ReaderReport::RepeatedSkill) {
         return;
     }
     let mut seen = HashMap::new();
@@ -53,7 +52,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 
 #[cfg(test)]
 mod tests {
-    use agentry_model::{Agent, SkillRef};
+    use agentry_model::{Agent, Format, SkillRef};
 
     use super::*;
     use crate::testing::{at, found};

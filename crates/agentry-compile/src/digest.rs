@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use agentry_formats::{Package, info, manifest};
-use agentry_model::{Agent, Format, Inheritance, digest as full_digest, tree};
-use agentry_text::{Data, Findings, path, table};
+use agentry_formats::{Package, info};
+use agentry_model::{Agent, Inheritance, digest as full_digest, tree};
+use agentry_text::{Data, path, table};
 
 use crate::files::AgentFiles;
 use crate::pipeline::Compiled;
@@ -116,8 +116,5 @@ pub(crate) fn short(world: &dyn World, compiled: &Compiled) -> Option<String> {
         dir: String::new(),
         files: &mut files,
     };
-    if compiled.found.format != Format::Manifest {
-        return None;
-    }
-    manifest::ag1(&mut package, &mut Findings::default()).map(|hash| hash.hash)
+    info(compiled.found.format).short_digest.and_then(|digest| digest(&mut package))
 }

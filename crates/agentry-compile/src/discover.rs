@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use agentry_formats::{DetectedFile, info};
 use agentry_model::Format;
 use agentry_text::path::{join, split};
 use agentry_text::{Diagnostic, Sources, Span, limits};
 use rayon::prelude::*;
 
-use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name, is_manifest_file};
+use crate::detect::{by_name, is_main_file, is_sign, main_files, sign_above};
 use crate::home::{self, HomeReceipt};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
 use crate::world::{EntryKind, Walked, World};
@@ -98,8 +99,8 @@ impl Search<'_> {
             self.out.no_agents.push(path.to_owned());
             return;
         };
-        let copilot = format == Format::AgentMd && self.format.is_none();
-        if copilot && !is_agent(self.world, path, format, Beside::default()) {
+        let is_doubtful = self.format.is_none() && info(format).files.shares_ending;
+        if is_doubtful && !is_agent(self.world, path, format, false) {
             self.out.no_agents.push(path.to_owned());
             return;
         }
@@ -115,7 +116,7 @@ impl Search<'_> {
         }
         // `--as` says what a directory without a main file should be: its reader says what is missing.
         if let Some(format) = self.format.filter(|_| before == self.count())
-            && let Some((main, _)) = MAIN_FILES.iter().find(|(_, of)| *of == format)
+            && let Some(main) = info(format).files.mains.first()
         {
             self.add(path, path, main, format);
         }
@@ -132,18 +133,20 @@ impl Search<'_> {
     /// Takes the directory itself for an agent, if it has the main file of one.
     fn named_directory(&mut self, path: &str) -> bool {
         let names = self.names(path);
-        let mains = |(main, _): &&(&str, Format)| names.iter().any(|name| name == main);
-        let wanted = |(_, format): &&(&str, Format)| self.format.is_none_or(|only| only == *format);
-        let here: Vec<_> = MAIN_FILES.iter().filter(mains).filter(wanted).copied().collect();
+        let mains = |(main, _): &(&str, Format)| names.iter().any(|name| name == main);
+        let wanted = |(_, format): &(&str, Format)| self.format.is_none_or(|only| only == *format);
+        let here: Vec<_> = main_files().filter(mains).filter(wanted).collect();
         let Some((main, format)) = self.only(path, &here) else { return !here.is_empty() };
         // A workspace may keep an `agent.json` or `agent.toml` of something else at its root.
-        let beside = Beside { agent_dir: true, ..beside(&names) };
-        if self.format.is_none() && !is_agent(self.world, &join(path, main), format, beside) {
+        let files = &info(format).files;
+        let has_sign = files.has_sign(&names);
+        let is_sure = has_sign || files.needs_sign;
+        if self.format.is_none() && !is_agent(self.world, &join(path, main), format, is_sure) {
             return false;
         }
         self.add(path, path, main, format);
-        format != Format::AgentDir
-            || names.iter().any(|name| AGENT_DIR_SIGNS.contains(&name.as_str()))
+        // A main file that has no sign beside it may stand above the directories of agents.
+        has_sign || !files.needs_sign
     }
 
     /// The one main file of a directory; two formats at once are reported.
@@ -202,7 +205,7 @@ impl Search<'_> {
         let (world, wanted) = (self.world, self.format);
         let formats = each(paths, |path| {
             let format = by_name(path).filter(|format| wanted.is_none_or(|only| only == *format));
-            format.filter(|format| is_agent(world, path, *format, Beside::default()))
+            format.filter(|format| is_agent(world, path, *format, false))
         });
         for (path, format) in paths.iter().zip(formats) {
             let (dir, name) = split(path);
@@ -214,13 +217,13 @@ impl Search<'_> {
         let (world, wanted) = (self.world, self.format);
         let directories: Vec<_> = directories.into_iter().collect();
         let mains = each(&directories, |(dir, names)| {
-            let beside = beside(names);
-            let is_main = |(main, format): &&(&str, Format)| {
+            let is_main = |(main, format): &(&str, Format)| {
+                let has_sign = info(*format).files.has_sign(names);
                 names.iter().any(|name| name == main)
                     && wanted.is_none_or(|only| only == *format)
-                    && is_agent(world, &join(dir, main), *format, beside)
+                    && is_agent(world, &join(dir, main), *format, has_sign)
             };
-            MAIN_FILES.iter().filter(is_main).copied().collect::<Vec<_>>()
+            main_files().filter(is_main).collect::<Vec<_>>()
         });
         for ((dir, _), here) in directories.iter().zip(mains) {
             if let Some((main, format)) = self.only(dir, &here) {
@@ -242,20 +245,13 @@ impl Search<'_> {
 
 /// Whether the content of a file agrees with its name. A file that cannot be read is an agent,
 /// so that the reader says what is wrong with it.
-fn is_agent(world: &dyn World, path: &str, format: Format, beside: Beside) -> bool {
-    if matches!(format, Format::AgentDir) || (format == Format::Manifest && is_manifest_file(path))
-    {
-        return format == Format::Manifest || beside.agent_dir;
-    }
-    if format == Format::AgentToml && beside.prompt {
-        return true;
-    }
-    let (dir, _) = split(path);
-    let Ok(bytes) = world.peek(dir, path, limits::FILE_BYTES) else { return true };
-    let Ok(text) = std::str::from_utf8(&bytes) else { return true };
-    let mut sources = Sources::default();
-    let source = sources.add(path, text.trim_start_matches('\u{feff}'));
-    by_content(path, format, &source, beside)
+fn is_agent(world: &dyn World, path: &str, format: Format, has_sign: bool) -> bool {
+    let load = || {
+        let bytes = world.peek(split(path).0, path, limits::FILE_BYTES).ok()?;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        Some(Sources::default().add(path, text.trim_start_matches('\u{feff}')))
+    };
+    (info(format).files.is_agent)(&DetectedFile { path, has_sign, load: &load })
 }
 
 /// What `look` says of every item; of many items side by side.
@@ -271,9 +267,7 @@ fn each<T: Sync, U: Send>(items: &[T], look: impl Fn(&T) -> U + Send + Sync) -> 
 /// Sorts a file that was met into what it may be: an agent by itself, or a part of a directory.
 fn collect(path: &str, directories: &mut BTreeMap<String, Vec<String>>, single: &mut Vec<String>) {
     let (dir, name) = split(path);
-    let is_main = MAIN_FILES.iter().any(|(main, _)| *main == name);
-    let is_sign = matches!(name, "system-prompt.md" | "persona.md" | "principles.md" | "agent.acl");
-    if is_main || is_sign {
+    if is_main_file(name) || is_sign(name) {
         directories.entry(dir.to_owned()).or_default().push(name.to_owned());
     } else if by_name(path).is_some() {
         single.push(path.to_owned());
@@ -283,29 +277,5 @@ fn collect(path: &str, directories: &mut BTreeMap<String, Vec<String>>, single: 
         if !names.iter().any(|name| name == sign) {
             names.push(sign.to_owned());
         }
-    }
-}
-
-/// The directory that a `tools/`, `schedules/` or `skills/` belongs to.
-fn sign_above(dir: &str) -> Option<(&str, &str)> {
-    let mut at = dir;
-    loop {
-        let (above, name) = split(at);
-        if AGENT_DIR_SIGNS.contains(&name) {
-            return Some((above, name));
-        }
-        if above.is_empty() || above == "/" || above == at {
-            return None;
-        }
-        at = above;
-    }
-}
-
-fn beside(names: &[String]) -> Beside {
-    let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    Beside {
-        prompt: has("system-prompt.md"),
-        persona: has("persona.md") || has("principles.md"),
-        agent_dir: AGENT_DIR_SIGNS.iter().any(|sign| has(sign)),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentry_formats::{Files as _, agentfs};
-use agentry_model::Format;
+use agentry_formats::{FORMATS, Files as _, info};
 use agentry_text::path::split;
 use agentry_text::{Diagnostic, Findings, Sources};
 
@@ -51,7 +50,7 @@ pub(crate) fn of_homes(mut receipts: Vec<HomeReceipt>, agents: &[Found]) -> Vec<
     let home = |found: &Found| {
         let (agents, _) = split(&found.dir);
         let (home, name) = split(agents);
-        (found.format == Format::AgentFs && name == "agents").then(|| home.to_owned())
+        (info(found.format).check_receipt.is_some() && name == "agents").then(|| home.to_owned())
     };
     let homes: BTreeSet<_> = agents.iter().filter_map(home).collect();
     receipts.retain(|receipt| homes.contains(&receipt.home));
@@ -66,7 +65,8 @@ pub fn check_receipt(world: &dyn World, receipt: &HomeReceipt, config: &Config) 
     let workspace = world.workspace(&receipt.home);
     let mut files = AgentFiles::new(world, &receipt.home, workspace);
     if let Some(source) = files.read(&receipt.path, &mut findings) {
-        agentfs::check_receipt(&source, &mut findings);
+        let check = FORMATS.iter().find_map(|row| row.check_receipt);
+        check.into_iter().for_each(|check| check(&source, &mut findings));
     }
     let mut sources = std::mem::take(&mut files.sources);
     let diagnostics = shown::ready(&mut sources, findings);

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use agentry_check::Subject;
-use agentry_formats::Package;
-use agentry_model::{Agent, Format};
+use agentry_formats::{Package, info};
+use agentry_model::Agent;
 use agentry_policy::PolicyTest;
 use agentry_text::path::{join, split};
 use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Source, Sources, Span};
@@ -125,7 +125,7 @@ fn checks(
     findings: &mut Findings,
 ) -> Vec<Span> {
     let run = |agent: &Agent, findings: &mut Findings| {
-        agentry_check::run(&Subject { agent, format: compiled.found.format }, findings);
+        agentry_check::run(&Subject { agent, format: info(compiled.found.format) }, findings);
         unset_variables(world, agent, findings);
     };
     let (Some(base), Some(named)) = (base, &compiled.agent.inheritance.base) else {
@@ -291,7 +291,7 @@ impl Compiled {
         let message = format!("the name `{}` is taken by `{path}`{other}", name.value);
         let mut found = Diagnostic::new(&NAME_TAKEN, name.span, message);
         // One agent in two formats may be meant, though not for long.
-        if !is_same || format != Format::AgentToml {
+        if !is_same || !info(format).needs_unique_names {
             found.severity = Severity::Warning;
         }
         found.hint(if is_same {

@@ -1,189 +1,241 @@
-//! The one list of what no call of an agent writes to, whatever its policy says, because somebody else
-//! runs it or decides by it later: repositories, settings of harnesses and editors, Agentry's own files.
+//! The one list of names that no call of an agent writes to, whatever its policy says: repositories,
+//! settings of harnesses and editors, and Agentry's own files. Somebody else runs them, or decides by them,
+//! later.
 //!
-//! A name counts at any depth of a workspace. No rule of an agent opens one. A run, the guard of a harness
-//! and `policy why` go by it alike. Secrets are not here: the judge asks a person about them.
+//! Harnesses declare their names themselves ([`Target::places`](agentry_targets::Target)). A name counts in
+//! every directory. The tools of a run, the sandbox, the quarantine behind its commands, the guard of a
+//! harness and `policy why` all ask this list. Secrets are not in it: the judge asks a person about them.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-/// Something that is protected by its name.
+use agentry_policy::path::is_inside;
+use agentry_targets::{HarnessPlace, IMPORT_ONLY, PlaceRole, TARGETS};
+
+/// A name that is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Name {
+pub struct ProtectedName {
     /// The last parts of its path, in lower case.
     pub path: &'static str,
-    /// What it is about.
-    pub kind: Kind,
-    /// What it is.
-    pub form: Form,
-    /// Where it counts.
-    pub holds: Holds,
+    /// What it belongs to.
+    pub kind: ProtectedKind,
+    /// Whether it is a directory, with everything below it.
+    pub is_directory: bool,
     /// What keeps commands from it.
-    pub guard: Guard,
+    pub barrier: CommandBarrier,
 }
 
-/// What a name is about.
+/// What a protected name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProtectedKind {
     /// A repository.
     Repository,
-    /// Another harness, or an editor.
+    /// Another harness.
     Harness,
+    /// An editor.
+    Editor,
     /// Agentry itself.
     Own,
     /// A recorded run.
     Recorded,
 }
 
-impl Kind {
+impl ProtectedKind {
     /// Why it is protected.
     pub const fn why(self) -> &'static str {
         match self {
             Self::Repository => "whoever uses the repository next would run it",
-            Self::Harness => "it decides what other agents and editors do and run",
+            Self::Harness | Self::Editor => "it decides what other agents and editors do and run",
             Self::Own => "it decides what agents may do",
             Self::Recorded => "tests of agents rely on it",
         }
     }
 }
 
-/// What is under a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// A file.
-    File,
-    /// A directory, with all that lies below.
-    Directory,
-}
-
-/// Where a name counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
-    /// In every directory.
-    Everywhere,
-    /// In what git keeps of a repository, whatever the directory with it is called.
-    Repositories,
-}
-
 /// What keeps commands from a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
-    /// A mount, at the root of the workspace even before it exists: nobody minds what stands there.
+pub enum CommandBarrier {
+    /// A mount at the root of the workspace, even before the name exists: an empty directory there harms
+    /// nobody.
     Placeholder,
-    /// A mount where it exists.
+    /// A mount where the name exists.
     Mount,
-    /// No mount: something that stands there would be read, or nobody knows where it will be. What
-    /// commands make is taken away when they have ended.
-    Afterwards,
+    /// No mount: an empty file there would be read, or its directory must stay open. The quarantine takes
+    /// away what commands make.
+    Quarantine,
     /// Nothing; only tools leave it alone. `git` itself writes there.
-    Tools,
+    ToolsOnly,
 }
 
-impl Guard {
+impl CommandBarrier {
     /// What becomes of commands that write there, for people.
     pub const fn says(self) -> &'static str {
         match self {
             Self::Placeholder => "cannot, at the root of a workspace; elsewhere it is taken back",
             Self::Mount => "cannot, where it exists at the root; elsewhere it is taken back",
-            Self::Afterwards => "it is taken back",
-            Self::Tools => "may, but for what runs something: settings, hooks, modules",
+            Self::Quarantine => "it is taken back",
+            Self::ToolsOnly => "may, but for what runs something: settings, hooks, modules",
         }
     }
 }
 
-use Form::{Directory, File};
-use Guard::{Afterwards, Mount, Placeholder, Tools};
+/// Who writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenBy {
+    /// A tool that writes files.
+    Tool,
+    /// A command. `git` writes to its repository, and a recording to what will be a cassette.
+    Command,
+}
 
-const NAMES: &[Name] = &[
-    everywhere(".git", Kind::Repository, Directory, Tools),
-    in_repositories(".git/config", File, Placeholder),
-    in_repositories(".git/config.worktree", File, Mount),
-    in_repositories(".git/commondir", File, Mount),
-    in_repositories(".git/gitdir", File, Afterwards),
-    in_repositories(".git/info/attributes", File, Mount),
-    in_repositories(".git/hooks", Directory, Placeholder),
-    in_repositories(".git/modules", Directory, Mount),
-    everywhere(".hg", Kind::Repository, Directory, Mount),
-    everywhere(".jj", Kind::Repository, Directory, Mount),
-    everywhere(".sl", Kind::Repository, Directory, Mount),
-    everywhere(".claude", Kind::Harness, Directory, Placeholder),
-    everywhere(".codex", Kind::Harness, Directory, Placeholder),
-    everywhere(".config/opencode", Kind::Harness, Directory, Afterwards),
-    everywhere(".cursor", Kind::Harness, Directory, Placeholder),
-    everywhere(".gemini", Kind::Harness, Directory, Placeholder),
-    everywhere(".opencode", Kind::Harness, Directory, Placeholder),
-    everywhere(".pi", Kind::Harness, Directory, Placeholder),
-    everywhere(".mcp.json", Kind::Harness, File, Afterwards),
-    everywhere("opencode.json", Kind::Harness, File, Afterwards),
-    everywhere("opencode.jsonc", Kind::Harness, File, Afterwards),
-    everywhere(".vscode/launch.json", Kind::Harness, File, Afterwards),
-    everywhere(".vscode/mcp.json", Kind::Harness, File, Afterwards),
-    everywhere(".vscode/settings.json", Kind::Harness, File, Afterwards),
-    everywhere(".vscode/tasks.json", Kind::Harness, File, Afterwards),
-    everywhere("agentry.toml", Kind::Own, File, Placeholder),
-    everywhere("agentry.lock", Kind::Own, File, Placeholder),
-    everywhere(".agentry", Kind::Own, Directory, Placeholder),
+use CommandBarrier::{Mount, Placeholder, Quarantine, ToolsOnly};
+use ProtectedKind::{Editor, Own, Repository};
+
+/// The names that no harness declares. Those below `.git/` count in what git keeps of a repository, whatever
+/// the directory with it is called.
+const OTHERS: &[ProtectedName] = &[
+    directory(".git", Repository, ToolsOnly),
+    file(".git/config", Repository, Placeholder),
+    file(".git/config.worktree", Repository, Mount),
+    file(".git/commondir", Repository, Mount),
+    file(".git/gitdir", Repository, Quarantine),
+    file(".git/info/attributes", Repository, Mount),
+    directory(".git/hooks", Repository, Placeholder),
+    directory(".git/modules", Repository, Mount),
+    directory(".hg", Repository, Mount),
+    directory(".jj", Repository, Mount),
+    directory(".sl", Repository, Mount),
+    file(".vscode/launch.json", Editor, Quarantine),
+    file(".vscode/mcp.json", Editor, Quarantine),
+    file(".vscode/settings.json", Editor, Quarantine),
+    file(".vscode/tasks.json", Editor, Quarantine),
+    file("agentry.toml", Own, Placeholder),
+    file("agentry.lock", Own, Placeholder),
+    directory(".agentry", Own, Placeholder),
+    directory(".config/agentry", Own, Quarantine),
 ];
 
 /// What stands in the name of every cassette.
 const CASSETTE: &str = ".cassette.";
 /// How the name of a cassette ends that is still being written: nobody plays it.
 const PART: &str = ".part";
-/// What makes a directory a repository without a `.git`: all of one row. With the second, its settings
-/// lie elsewhere.
+/// What makes a directory a repository without a `.git`: all entries of one row. With the second, its
+/// settings lie elsewhere.
 const BARE: &[&[&str]] = &[&["HEAD", "objects", "refs"], &["HEAD", "commondir"]];
 
-const fn everywhere(path: &'static str, kind: Kind, form: Form, guard: Guard) -> Name {
-    Name { path, kind, form, holds: Holds::Everywhere, guard }
+static NAMES: LazyLock<Vec<ProtectedName>> = LazyLock::new(|| {
+    let places = TARGETS.iter().chain(IMPORT_ONLY).flat_map(|target| target.places);
+    let mut places: Vec<&HarnessPlace> =
+        places.filter(|place| place.role != PlaceRole::Context).collect();
+    places.sort_by_key(|place| place.path);
+    places.dedup_by_key(|place| place.path);
+    // What lies below another place is protected with it.
+    let is_outer = |place: &&&HarnessPlace| {
+        !places.iter().any(|other| other.path != place.path && other.covers(place.path))
+    };
+    let harnesses = places.iter().filter(is_outer).map(|place| of_harness(place.path));
+    OTHERS.iter().copied().chain(harnesses).collect()
+});
+
+const fn directory(
+    path: &'static str,
+    kind: ProtectedKind,
+    barrier: CommandBarrier,
+) -> ProtectedName {
+    ProtectedName { path, kind, is_directory: true, barrier }
 }
 
-const fn in_repositories(path: &'static str, form: Form, guard: Guard) -> Name {
-    Name { path, kind: Kind::Repository, form, holds: Holds::Repositories, guard }
+const fn file(path: &'static str, kind: ProtectedKind, barrier: CommandBarrier) -> ProtectedName {
+    ProtectedName { path, kind, is_directory: false, barrier }
 }
 
-/// Everything that is protected by its whole name. Cassettes beside agents are, too.
-pub fn names() -> &'static [Name] {
-    NAMES
+/// An empty directory can stand for a harness' own one. An empty file would be read as settings, and a
+/// directory around it, such as `.github`, must stay open.
+fn of_harness(place: &'static str) -> ProtectedName {
+    let path = place.trim_end_matches('/');
+    let is_directory = path.len() < place.len();
+    let barrier = if is_directory && !path.contains('/') { Placeholder } else { Quarantine };
+    ProtectedName { path, kind: ProtectedKind::Harness, is_directory, barrier }
+}
+
+impl ProtectedName {
+    /// Its path in a directory of git, if it counts only there.
+    pub fn in_repository(&self) -> Option<&'static str> {
+        self.path.strip_prefix(".git/")
+    }
+
+    /// Whether it is protected from writes of this kind.
+    pub fn counts_for(&self, by: WrittenBy) -> bool {
+        by == WrittenBy::Tool || self.barrier != ToolsOnly
+    }
+}
+
+/// Everything that is protected by its whole name. Cassettes beside agents are protected, too.
+pub fn names() -> &'static [ProtectedName] {
+    &NAMES
 }
 
 /// Where in a path something protected is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hit {
-    /// What it is about.
-    pub kind: Kind,
+pub struct ProtectedHit {
+    /// What it belongs to.
+    pub kind: ProtectedKind,
     /// How many parts of the path lead to it, its own included.
     pub parts: usize,
 }
 
-/// What tools leave alone in a path of these parts, each of them [`fold`]ed; the outermost, which says
-/// most.
-pub fn find(parts: &[Cow<'_, str>]) -> Option<Hit> {
-    let hit = |_: &Name| true;
-    among(parts, hit).or_else(|| cassette(parts, |name| name.contains(CASSETTE)))
-}
-
-/// The same, but what commands must not make: `git` writes to a repository, and whoever records to what
-/// will be a cassette.
-pub fn find_made(parts: &[Cow<'_, str>]) -> Option<Hit> {
-    among(parts, |name| name.guard != Tools).or_else(|| cassette(parts, is_cassette))
-}
-
-fn among(parts: &[Cow<'_, str>], counts: impl Fn(&Name) -> bool) -> Option<Hit> {
+/// The outermost protected name in a path of these parts, each of them [`fold`]ed.
+pub fn find(parts: &[Cow<'_, str>], by: WrittenBy) -> Option<ProtectedHit> {
     let at = |start: usize| {
         let rest = parts.get(start..)?;
-        let name = NAMES.iter().find(|name| counts(name) && begins(rest, name.path))?;
-        Some(Hit { kind: name.kind, parts: start + name.path.split('/').count() })
+        let counts = |name: &&ProtectedName| name.counts_for(by) && begins(rest, name.path);
+        let name = NAMES.iter().find(counts)?;
+        Some(ProtectedHit { kind: name.kind, parts: start + name.path.split('/').count() })
     };
-    (0..parts.len()).find_map(at)
-}
-
-fn cassette(parts: &[Cow<'_, str>], is_one: impl Fn(&str) -> bool) -> Option<Hit> {
-    let is_one = parts.last().is_some_and(|name| is_one(name));
-    is_one.then_some(Hit { kind: Kind::Recorded, parts: parts.len() })
+    let is_recorded = |name: &Cow<'_, str>| match by {
+        WrittenBy::Tool => name.contains(CASSETTE),
+        WrittenBy::Command => is_cassette(name),
+    };
+    let recorded = ProtectedHit { kind: ProtectedKind::Recorded, parts: parts.len() };
+    (0..parts.len())
+        .find_map(at)
+        .or_else(|| parts.last().is_some_and(is_recorded).then_some(recorded))
 }
 
 fn begins(parts: &[Cow<'_, str>], name: &str) -> bool {
     let mut parts = parts.iter();
     name.split('/').all(|wanted| parts.next().is_some_and(|part| part == wanted))
+}
+
+/// The part of a real path up to a protected name. Where the workspace itself is below one, that does not
+/// count for what it holds.
+pub fn find_in<'a>(real: &'a str, workspace: &str, by: WrittenBy) -> Option<&'a str> {
+    let skipped =
+        if is_inside(real, workspace) { workspace.trim_end_matches('/').len() } else { 0 };
+    let hit = find(&folded(real.get(skipped..)?), by)?;
+    let below = real.get(skipped..)?.trim_start_matches('/');
+    let length: usize = below.split('/').take(hit.parts).map(|part| part.len() + 1).sum();
+    real.get(..real.len() - below.len() + length.saturating_sub(1))
+}
+
+/// What of the names that no command makes would be below a path which ends like the start of one of them:
+/// `hooks` below a `.git`.
+pub fn names_below(real: &str) -> impl Iterator<Item = &'static str> {
+    let parts: Vec<String> = folded(real).into_iter().map(Cow::into_owned).collect();
+    let rest = move |name: &'static str| {
+        let ends = name.match_indices('/').map(|(at, _)| at);
+        let mut halves = ends.filter_map(|at| name.split_at_checked(at));
+        let is_end = |start: &str| {
+            let mut known = parts.iter().rev();
+            start.rsplit('/').all(|wanted| known.next().is_some_and(|part| part == wanted))
+        };
+        let (_, rest) = halves.find(|(start, _)| is_end(start))?;
+        Some(rest.trim_start_matches('/'))
+    };
+    NAMES
+        .iter()
+        .filter(|name| name.counts_for(WrittenBy::Command))
+        .filter_map(move |it| rest(it.path))
 }
 
 /// Whether a name is that of a cassette which somebody may play.
@@ -192,13 +244,27 @@ pub fn is_cassette(name: &str) -> bool {
 }
 
 /// The names that make a directory a repository without a `.git`.
-pub fn of_bare() -> impl Iterator<Item = &'static str> {
+pub fn bare_names() -> impl Iterator<Item = &'static str> {
     BARE.iter().flat_map(|row| row.iter().copied())
 }
 
 /// Whether a directory with these entries is a repository without a `.git`.
 pub fn is_bare(mut has: impl FnMut(&str) -> bool) -> bool {
     BARE.iter().any(|row| row.iter().all(|name| has(name)))
+}
+
+/// How many parts of a path lead to a repository without a `.git` that it lies in, or would complete. Each
+/// part is [`fold`]ed; `has` tells whether the directory with so many parts has an entry of that name.
+pub fn find_bare(parts: &[Cow<'_, str>], has: impl Fn(usize, &str) -> bool) -> Option<usize> {
+    let is_one = |(depth, next): &(usize, &Cow<'_, str>)| {
+        is_bare(|name| **next == fold(name) || has(*depth, name))
+    };
+    parts.iter().enumerate().find(is_one).map(|(depth, _)| depth)
+}
+
+/// The parts of a path, [`fold`]ed.
+pub fn folded(path: &str) -> Vec<Cow<'_, str>> {
+    path.split('/').filter(|part| !part.is_empty()).map(fold).collect()
 }
 
 /// A name as the most careless file system compares it: without regard to case and to characters that
@@ -209,4 +275,61 @@ pub fn fold(name: &str) -> Cow<'_, str> {
     }
     let seen = |it: &char| !matches!(it, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     Cow::Owned(name.chars().filter(seen).collect::<String>().to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_paths() {
+        let cases = [
+            ("/w/.claude", Some("/w/.claude")),
+            ("/w/.Claude/x", Some("/w/.Claude")),
+            ("/w/.git/hooks/pre-commit", Some("/w/.git/hooks")),
+            ("/w/sub/.git/config", Some("/w/sub/.git/config")),
+            ("/w/.git/HEAD", None),
+            ("/w/.vscode/tasks.json", Some("/w/.vscode/tasks.json")),
+            ("/w/.vscode/words.txt", None),
+            ("/w/a/b.cassette.jsonl", Some("/w/a/b.cassette.jsonl")),
+            ("/w/.config/agentry/x", Some("/w/.config/agentry")),
+            ("/w/.copilot/config.json", Some("/w/.copilot")),
+            ("/w/a/.claude/x", Some("/w/a/.claude")),
+            ("/other/opencode.json", Some("/other/opencode.json")),
+            ("/w/.github/agents/x.md", Some("/w/.github/agents")),
+            ("/w/.github/workflows/x", None),
+            ("/w/agents/x", None),
+            ("/w/.claude2", None),
+            ("/v/.claude/worktrees/x/a", None),
+            ("/v/.claude/worktrees/x/.pi/a", Some("/v/.claude/worktrees/x/.pi")),
+        ];
+        for (path, expected) in cases {
+            let workspace = if path.starts_with("/v") { "/v/.claude/worktrees/x" } else { "/w" };
+            assert_eq!(find_in(path, workspace, WrittenBy::Command), expected, "{path}");
+        }
+        for path in ["/w/.git/HEAD", "/w/.git/hooks/pre-commit"] {
+            assert_eq!(find_in(path, "/w", WrittenBy::Tool), Some("/w/.git"), "{path}");
+        }
+        assert!(names_below("/w/sub/.GIT").any(|name| name == "hooks"));
+        assert_eq!(names_below("/w/.github").collect::<Vec<_>>(), ["agents", "skills"]);
+        assert_eq!(names_below("/w/.git/info").collect::<Vec<_>>(), ["attributes"]);
+        assert_eq!(names_below("/w/info").count() + names_below("/w/src").count(), 0);
+    }
+
+    /// A name that a harness declares is protected, unless it is a context file; all are in lower case, as
+    /// paths are compared.
+    #[test]
+    fn every_place_of_every_harness_counts() {
+        for target in TARGETS.iter().chain(IMPORT_ONLY) {
+            assert!(!target.places.is_empty(), "{} declares no place", target.name);
+            for place in target.places {
+                let hit = find(&folded(place.path), WrittenBy::Command);
+                let expected = place.role != PlaceRole::Context;
+                assert_eq!(hit.is_some(), expected, "{} {}", target.name, place.path);
+            }
+        }
+        for name in names() {
+            assert_eq!(fold(name.path), name.path);
+        }
+    }
 }

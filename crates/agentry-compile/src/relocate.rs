@@ -1,6 +1,7 @@
 //! An agent that moves to another directory, or into a format that cannot point at files: what it
 //! names by relative paths is named anew, copied into it, or given up and said, never left dangling.
 
+use agentry_formats::{FormatInfo, info};
 use agentry_model::{Agent, Format, Loss, LossKind, ScriptTool};
 use agentry_text::path::{absolute, join};
 use agentry_text::{FileId, Findings, Source, Span, Spanned, hygiene, limits};
@@ -29,7 +30,7 @@ pub fn relocate(
     let to = full(dir);
     let mut moving = Move {
         world,
-        format,
+        format: info(format),
         from: full(&compiled.found.dir),
         from_root: full(&compiled.workspace),
         to_root: full(&world.workspace(&to)),
@@ -49,7 +50,7 @@ pub fn relocate(
 
 struct Move<'w> {
     world: &'w dyn World,
-    format: Format,
+    format: &'static FormatInfo,
     /// The agent's directory, and the root of its workspace.
     from: String,
     from_root: String,
@@ -71,7 +72,7 @@ impl Move<'_> {
 
     /// The files of the context: named from the new place, else copied into the system text.
     fn context(&mut self, agent: &mut Agent) {
-        let can_name = self.format == Format::AgentToml;
+        let can_name = self.format.can_express("context");
         let Some(paths) = agent.instructions.context.take() else { return };
         let (mut named, mut copied) = (Vec::new(), String::new());
         let is_empty = paths.is_empty();
@@ -101,7 +102,7 @@ impl Move<'_> {
 
     /// The rule files: still named where the workspace is the same, else copied into the rules.
     fn rule_files(&mut self, agent: &mut Agent) {
-        if self.format == Format::AgentToml && self.from_root == self.to_root {
+        if self.format.can_express("rule_files") && self.from_root == self.to_root {
             return;
         }
         let Some(names) = agent.instructions.rule_files.take() else { return };
@@ -124,7 +125,7 @@ impl Move<'_> {
 
     /// Scripts of the workspace: found again from the new place, else copied into the agent.
     fn scripts(&mut self, agent: &mut Agent) {
-        if self.format != Format::AgentDir {
+        if !self.format.can_express("tools.scripts") {
             return;
         }
         let scripts = std::mem::take(&mut agent.tools.scripts);
@@ -157,7 +158,7 @@ impl Move<'_> {
 
     /// Other definitions: the base, and the agents that are called.
     fn references(&mut self, agent: &mut Agent) {
-        if self.format != Format::Manifest {
+        if !self.format.can_express("base") {
             return;
         }
         if let Some(base) = &mut agent.inheritance.base {

@@ -77,10 +77,10 @@ pub(crate) fn join_rules(agent: &mut Agent) {
 /// The agent to convert: what it may do is written out, since formats differ in what they mean by
 /// saying nothing. A manifest that says nothing trusts its agent with nothing.
 pub fn convertible(compiled: &Compiled, to: Format, keep_base: bool) -> Agent {
-    let mut agent = if keep_base { with_base(compiled) } else { flat(compiled) };
+    let mut agent = if keep_base { with_base(compiled, to) } else { flat(compiled) };
     if compiled.found.format != to {
         agent.policy = with_defaults(agent.clone(), compiled.found.format).policy;
-        if compiled.found.format == Format::Manifest && compiled.whole.is_none() {
+        if info(compiled.found.format).denies_without_policy.is_some() && compiled.whole.is_none() {
             agent.policy.trust.get_or_insert_default();
         }
         if asks_before_writing(&agent) && agent.policy.permissions.is_none() {
@@ -91,10 +91,10 @@ pub fn convertible(compiled: &Compiled, to: Format, keep_base: bool) -> Agent {
 }
 
 /// The agent alone, its base named from its own directory.
-fn with_base(compiled: &Compiled) -> Agent {
+fn with_base(compiled: &Compiled, to: Format) -> Agent {
     let mut agent = compiled.agent.clone();
     // Another notation is translated together with the base's, so that the result stays within it.
-    if compiled.found.format != Format::Manifest && !agent.policy.is_empty() {
+    if compiled.found.format != to && !agent.policy.is_empty() {
         agent.policy = flat(compiled).policy;
     }
     let elsewhere = compiled.base_dir != compiled.found.dir;

@@ -16,10 +16,12 @@ pub mod agent_toml;
 pub mod agentfs;
 mod convert;
 pub mod cron;
+mod detect;
 mod files;
 #[cfg(test)]
 mod fixtures;
 pub mod front;
+mod info;
 mod javascript;
 pub mod manifest;
 pub mod mcp;
@@ -32,34 +34,13 @@ mod words;
 mod written;
 
 pub use convert::{Converted, convert};
+pub use detect::DetectedFile;
 pub use files::{Base, Files, Listed, MemoryFiles, Package, Presence};
+pub use info::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 pub use written::{Shape, Target, Written};
 
 use agentry_model::{Agent, Format};
-use agentry_text::{Findings, Rule, Table};
-
-/// All that the rest of the house knows of a format.
-#[derive(Debug)]
-pub struct FormatInfo {
-    /// Which it is.
-    pub format: Format,
-    /// What it is called in a sentence.
-    pub title: &'static str,
-    /// Its documents with their field tables: the name of the file, and what it may hold.
-    pub documents: &'static [(&'static str, &'static Table)],
-    /// The table of the fields that the model carries whole, as settings.
-    pub settings: Option<&'static Table>,
-    /// What can be wrong with it, in code order.
-    pub rules: &'static [&'static Rule],
-    /// The fields of the model (paths of [`agentry_model::tree`]) that it has words for.
-    pub carries: &'static [&'static str],
-    /// Reads an agent. Never fails: what cannot be read is reported and left out.
-    pub read: fn(&mut Package<'_>, &mut Findings) -> Agent,
-    /// Writes an agent, as far as the format has words for it.
-    pub write: fn(&Agent, &Target) -> Written,
-    /// Fills in what the format says of fields that were not written.
-    pub defaults: fn(&mut Agent),
-}
+use agentry_text::Findings;
 
 /// Every format, in the order of [`Format`].
 pub const FORMATS: &[FormatInfo] =
@@ -72,13 +53,23 @@ pub fn read(format: Format, package: &mut Package<'_>, findings: &mut Findings) 
     agent
 }
 
-/// What there is to know of `format`.
+/// The row of `format`.
+#[expect(clippy::indexing_slicing, reason = "a test compares the table with the variants")]
 pub fn info(format: Format) -> &'static FormatInfo {
-    match format {
-        Format::AgentMd => &agent_md::INFO,
-        Format::AgentToml => &agent_toml::INFO,
-        Format::Manifest => &manifest::INFO,
-        Format::AgentFs => &agentfs::INFO,
-        Format::AgentDir => &agent_dir::INFO,
+    &FORMATS[format as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_its_row() {
+        let rows: Vec<_> = FORMATS.iter().map(|row| row.format.as_str()).collect();
+        assert_eq!(rows, Format::WORDS);
+        for row in FORMATS {
+            let has_file = !row.files.mains.is_empty() || row.files.ending.is_some();
+            assert!(has_file && !row.files.template.is_empty(), "{}", row.format);
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use agentry_compile::model::Format;
+use agentry_compile::formats::info;
 use agentry_compile::text::limits;
 use agentry_compile::{FetchError, StoreRef, Stored};
 
@@ -172,7 +172,7 @@ fn stored(object: Object) -> Stored {
     let Object { manifest, mut files } = object;
     let Manifest { main, format, digest, .. } = &manifest;
     let prefix = format!("{}/", manifest.dir());
-    let is_flat = *format != Format::AgentDir
+    let is_flat = !info(*format).files.names_agent
         && !manifest.dir().is_empty()
         && files.iter().all(|(path, _)| path.starts_with(&prefix));
     let place = |path: &str| path.get(prefix.len()..).unwrap_or(path).to_owned();
@@ -197,6 +197,7 @@ fn fetch_error(error: StoreError) -> FetchError {
 
 #[cfg(test)]
 mod tests {
+    use agentry_compile::model::Format;
     use agentry_compile::{Found, MemoryWorld};
 
     use super::*;

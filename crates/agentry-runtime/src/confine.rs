@@ -24,10 +24,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::{Judge, Section};
-use agentry_compile::render::Own;
+use agentry_compile::render::DefinitionPart;
 use agentry_sandbox::{Confinement, Limits, Network};
 
-use crate::protected::{Form, Guard, Holds, Name, names};
+use crate::protected::{CommandBarrier, ProtectedName, names};
 pub use environment::environment;
 pub use hosts::Hosts;
 
@@ -47,7 +47,7 @@ pub struct Surroundings {
     pub agentry_home: Option<PathBuf>,
     /// What decides about the agent: its own definition and that of its bases, also what of it does not
     /// exist yet.
-    pub definition: Vec<Own>,
+    pub definition: Vec<DefinitionPart>,
     /// The directories of `PATH`.
     pub programs: Vec<PathBuf>,
 }
@@ -100,9 +100,10 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
 
 /// What nobody may change even where it may be written.
 fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
-    let named = mounted().filter(|name| name.holds == Holds::Everywhere);
-    let named = named.map(|name| (name.guard, workspace.join(name.path)));
-    let named = named.filter(|(guard, path)| *guard == Guard::Placeholder || path.exists());
+    let named = mounted().filter(|name| name.in_repository().is_none());
+    let named = named.map(|name| (name.barrier, workspace.join(name.path)));
+    let named =
+        named.filter(|(barrier, path)| *barrier == CommandBarrier::Placeholder || path.exists());
     let repository = repositories::protected(workspace);
     let definition = surroundings.definition.iter().map(|own| PathBuf::from(&own.path));
     let definition = definition.flat_map(|path| {
@@ -113,13 +114,14 @@ fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// The names that mounts protect at the root of a workspace.
-fn mounted() -> impl Iterator<Item = &'static Name> {
-    names().iter().filter(|name| matches!(name.guard, Guard::Placeholder | Guard::Mount))
+fn mounted() -> impl Iterator<Item = &'static ProtectedName> {
+    use CommandBarrier::{Mount, Placeholder};
+    names().iter().filter(|name| matches!(name.barrier, Placeholder | Mount))
 }
 
 /// What of the protected is a directory.
 fn directories(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
-    let usual = mounted().filter(|name| name.form == Form::Directory);
+    let usual = mounted().filter(|name| name.is_directory);
     let usual = usual.map(|name| workspace.join(name.path));
     let own = surroundings.definition.iter().filter(|own| own.is_directory);
     tidy(usual.chain(own.map(|own| PathBuf::from(&own.path))).collect())

@@ -1,98 +1,87 @@
 //! What no call of a run writes to, whatever its policy says, by the one list of
-//! [`agentry_compile::protected`].
-//!
-//! Tools ask [`reason`]; the sandbox and the quarantine, which keep commands from the same, go through
-//! [`names`].
+//! [`agentry_compile::protected`]. Here it meets real paths of the disk, which may be no UTF-8.
 
 pub(crate) mod walk;
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Component, Path};
 
 use agentry_compile::protected as table;
+use table::{WrittenBy, bare_names, find, find_bare};
 
-pub use agentry_compile::protected::{Form, Guard, Holds, Kind, Name, names};
-pub(crate) use agentry_compile::protected::{is_bare, is_cassette};
+pub use table::{CommandBarrier, ProtectedKind, ProtectedName, names};
+pub(crate) use table::{is_bare, is_cassette};
 
-/// Why a path relative to the workspace is protected by its name, if it is. Nothing is asked of the
-/// disk. An absolute path that does not lie in the workspace is judged by all of its parts.
-pub fn is_protected(path: &Path) -> Option<&'static str> {
-    let parts: Vec<Cow<'_, str>> = path.components().filter_map(folded).collect();
-    table::find(&parts).map(|hit| hit.kind.why())
+/// Why a path relative to the workspace is protected by its name, if it is. The disk is not asked. An
+/// absolute path that does not lie in the workspace is judged by all of its parts.
+pub fn why_protected(path: &Path) -> Option<&'static str> {
+    find(&folded(path), WrittenBy::Tool).map(|hit| hit.kind.why())
 }
 
-/// The names in a directory of git that decide, seen from there.
-pub(crate) fn of_repositories() -> impl Iterator<Item = (&'static str, &'static Name)> {
-    names().iter().filter_map(|name| {
-        let below = name.path.strip_prefix(".git/")?;
-        (name.holds == Holds::Repositories).then_some((below, name))
+/// Why no tool writes to this path, if none does: by its name, or because it lies in a repository without
+/// a `.git`, or would complete one. Both paths are real.
+pub fn why_refused(path: &Path, workspace: &Path) -> Option<&'static str> {
+    let below = path.strip_prefix(workspace).unwrap_or(path);
+    why_protected(below).or_else(|| {
+        let parts = folded(below);
+        let has = |depth: usize, name: &str| {
+            let directory = path.ancestors().nth(parts.len() - depth);
+            directory.is_some_and(|it| it.join(name).symlink_metadata().is_ok())
+        };
+        find_bare(&parts, has).map(|_| ProtectedKind::Repository.why())
     })
 }
 
-/// Whether an entry of a directory is one of those that count everywhere and that commands must not
-/// make. Both names are [`folded`].
+/// Why a path is protected wherever the workspace is. Some people keep workspaces in the directories of
+/// harnesses, so those do not count here.
+pub(crate) fn why_protected_anywhere(path: &Path) -> Option<&'static str> {
+    why_protected(path).filter(|_| {
+        let name = path.file_name().map(Path::new).and_then(why_protected);
+        name.is_some() || folded(path).iter().any(|part| part == ".git")
+    })
+}
+
+/// The names that decide in a directory of git, seen from there.
+pub(crate) fn names_in_repository() -> impl Iterator<Item = (&'static str, &'static ProtectedName)>
+{
+    names().iter().filter_map(|name| Some((name.in_repository()?, name)))
+}
+
+/// The names that count in every directory.
+fn names_everywhere() -> impl Iterator<Item = &'static ProtectedName> {
+    names().iter().filter(|name| name.in_repository().is_none())
+}
+
+/// Whether an entry of a directory is one that commands must not make. Both names are [`fold`]ed.
 pub(crate) fn is_entry(directory: &str, name: &str) -> bool {
     let fits = |path: &str| match path.split_once('/') {
         Some((first, last)) => first == directory && last == name,
         None => path == name,
     };
-    let mut ours = names().iter().filter(|name| is_everybodys(name) && name.guard != Guard::Tools);
-    ours.any(|it| fits(it.path)) || is_cassette(name)
+    let mut names = names_everywhere().filter(|name| name.counts_for(WrittenBy::Command));
+    names.any(|it| fits(it.path)) || is_cassette(name)
 }
 
-/// Whether an entry of this name may be one, whatever its directory is called, or may be a part of a
-/// repository. For one that is not, nobody needs to know that it is there.
+/// Whether an entry of this name may be protected, whatever its directory is called, or may be a part of a
+/// repository. The walk forgets all others.
 pub(crate) fn may_be_entry(name: &str) -> bool {
-    let last = |name: &Name| name.path.rsplit('/').next().unwrap_or_default();
-    let in_bare = |part: &str| part.eq_ignore_ascii_case(name);
-    names().iter().filter(|name| is_everybodys(name)).any(|it| last(it) == name)
-        || table::of_bare().any(in_bare)
+    let is_last = |it: &ProtectedName| it.path.rsplit('/').next() == Some(name);
+    names_everywhere().any(is_last)
+        || bare_names().any(|part| part.eq_ignore_ascii_case(name))
         || is_cassette(name)
 }
 
-fn is_everybodys(name: &Name) -> bool {
-    name.holds == Holds::Everywhere
+/// The parts of a path as the most careless file system compares them.
+fn folded(path: &Path) -> Vec<Cow<'_, str>> {
+    let named = |part| match part {
+        Component::Normal(name) => Some(fold(name)),
+        _ => None,
+    };
+    path.components().filter_map(named).collect()
 }
 
-/// Why a path is protected wherever the workspace is. Some people keep workspaces in the directories of
-/// harnesses, so those do not count here.
-pub(crate) fn anywhere(path: &Path) -> Option<&'static str> {
-    is_protected(path).filter(|_| {
-        let name = path.file_name().map(Path::new).and_then(is_protected);
-        let in_git = path.components().filter_map(folded).any(|part| part == ".git");
-        in_git || name.is_some()
-    })
-}
-
-/// Why no tool writes to this path, if none does: by its name, or because it lies in a repository
-/// that has another name, or would complete one. Both paths are real.
-pub fn reason(path: &Path, workspace: &Path) -> Option<&'static str> {
-    let below = path.strip_prefix(workspace).unwrap_or(path);
-    is_protected(below).or_else(|| {
-        let depth = below.components().count();
-        let around = path.ancestors().skip(1).take(depth);
-        let is_one = around.into_iter().any(|at| is_repository(at, path));
-        is_one.then_some(Kind::Repository.why())
-    })
-}
-
-/// Whether a directory is a repository, once there is something at `path` below it.
-fn is_repository(directory: &Path, path: &Path) -> bool {
-    let next = path.strip_prefix(directory).ok().and_then(|below| below.components().next());
-    let comes = |name: &str| next.and_then(folded).is_some_and(|next| next == name.to_lowercase());
-    is_bare(|name| comes(name) || fs::symlink_metadata(directory.join(name)).is_ok())
-}
-
-/// One part of a path as the most careless file system compares it: without regard to case and to
-/// characters that cannot be seen.
-fn folded(part: Component<'_>) -> Option<Cow<'_, str>> {
-    let Component::Normal(name) = part else { return None };
-    Some(fold(name))
-}
-
-/// A name, as [`folded`] compares it.
+/// A name as the most careless file system compares it.
 pub(crate) fn fold(name: &OsStr) -> Cow<'_, str> {
     match name.to_string_lossy() {
         Cow::Borrowed(text) => table::fold(text),
@@ -102,21 +91,23 @@ pub(crate) fn fold(name: &OsStr) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn names_count_at_any_depth() {
         let cases = [
-            (".git", Some(Kind::Repository)),
-            (".git/config", Some(Kind::Repository)),
-            ("vendor/x/.GIT/hooks/pre-commit", Some(Kind::Repository)),
-            (".g\u{200c}it/config", Some(Kind::Repository)),
-            ("sub/.claude/settings.local.json", Some(Kind::Harness)),
-            (".mcp.json", Some(Kind::Harness)),
-            ("web/.vscode/tasks.json", Some(Kind::Harness)),
-            ("a/agentry.toml", Some(Kind::Own)),
-            (".agentry/x", Some(Kind::Own)),
-            ("agents/writer.cassette.short.jsonl", Some(Kind::Recorded)),
+            (".git", Some(ProtectedKind::Repository)),
+            (".git/config", Some(ProtectedKind::Repository)),
+            ("vendor/x/.GIT/hooks/pre-commit", Some(ProtectedKind::Repository)),
+            (".g\u{200c}it/config", Some(ProtectedKind::Repository)),
+            ("sub/.claude/settings.local.json", Some(ProtectedKind::Harness)),
+            (".mcp.json", Some(ProtectedKind::Harness)),
+            ("web/.vscode/tasks.json", Some(ProtectedKind::Harness)),
+            ("a/agentry.toml", Some(ProtectedKind::Own)),
+            (".agentry/x", Some(ProtectedKind::Own)),
+            ("agents/writer.cassette.short.jsonl", Some(ProtectedKind::Recorded)),
             (".vscode/words.txt", None),
             (".gitignore", None),
             (".github/workflows/ci.yml", None),
@@ -127,10 +118,10 @@ mod tests {
             ("", None),
         ];
         for (path, expected) in cases {
-            assert_eq!(is_protected(Path::new(path)), expected.map(Kind::why), "{path}");
+            assert_eq!(why_protected(Path::new(path)), expected.map(ProtectedKind::why), "{path}");
         }
-        for Name { path, kind, .. } in names() {
-            assert_eq!(is_protected(&Path::new("a/b").join(path)), Some(kind.why()), "{path}");
+        for ProtectedName { path, kind, .. } in names() {
+            assert_eq!(why_protected(&Path::new("a/b").join(path)), Some(kind.why()), "{path}");
         }
     }
 
@@ -162,14 +153,14 @@ mod tests {
     fn the_way_to_a_workspace_does_not_count() {
         let cases = [
             ("/r/.claude/trees/x", "/r/.claude/trees/x/src/a.rs", None),
-            ("/r/.claude/trees/x", "/r/.claude/settings.json", Some(Kind::Harness)),
-            ("/r/sub", "/r/.git/config", Some(Kind::Repository)),
+            ("/r/.claude/trees/x", "/r/.claude/settings.json", Some(ProtectedKind::Harness)),
+            ("/r/sub", "/r/.git/config", Some(ProtectedKind::Repository)),
             ("/r/sub", "/r/other", None),
         ];
         for (workspace, path, expected) in cases {
             assert_eq!(
-                reason(Path::new(path), Path::new(workspace)),
-                expected.map(Kind::why),
+                why_refused(Path::new(path), Path::new(workspace)),
+                expected.map(ProtectedKind::why),
                 "{path}"
             );
         }
@@ -183,7 +174,7 @@ mod tests {
             fs::create_dir_all(root.join(name)).unwrap();
         }
         let cases = [
-            ("bare/HEAD", Some(Kind::Repository)),
+            ("bare/HEAD", Some(ProtectedKind::Repository)),
             ("bare/config", None),
             ("half/HEAD", None),
             ("half/refs/heads/main", None),
@@ -191,18 +182,29 @@ mod tests {
             ("HEAD", None),
         ];
         for (path, expected) in cases {
-            assert_eq!(reason(&root.join(path), root), expected.map(Kind::why), "{path}");
+            assert_eq!(
+                why_refused(&root.join(path), root),
+                expected.map(ProtectedKind::why),
+                "{path}"
+            );
         }
         fs::write(root.join("bare/HEAD"), "ref: refs/heads/main\n").unwrap();
         for path in ["bare/config", "bare/hooks/pre-commit", "bare/x/y/z"] {
-            assert_eq!(reason(&root.join(path), root), Some(Kind::Repository.why()), "{path}");
+            assert_eq!(
+                why_refused(&root.join(path), root),
+                Some(ProtectedKind::Repository.why()),
+                "{path}"
+            );
         }
         fs::write(root.join("half/HEAD"), "ref: refs/heads/main\n").unwrap();
-        assert_eq!(reason(&root.join("half/commondir"), root), Some(Kind::Repository.why()));
+        assert_eq!(
+            why_refused(&root.join("half/commondir"), root),
+            Some(ProtectedKind::Repository.why())
+        );
         let bare = root.join("bare");
         assert_eq!(
-            reason(&bare.join("config"), &bare),
-            Some(Kind::Repository.why()),
+            why_refused(&bare.join("config"), &bare),
+            Some(ProtectedKind::Repository.why()),
             "as a workspace"
         );
     }

@@ -1,24 +1,24 @@
-//! What commands must not make, and what no mount can keep them from making: a file inside of a
-//! directory that must stay open, or below one that is made while they run.
+//! Takes away what a command made under a protected name, where no mount could prevent it: a file in a
+//! directory that must stay open, or below one that is made while the command runs.
 //!
 //! ```text
-//! a command is about to start ─▶ look ─▶ that belongs there, with images    before.json, open, images/
-//! it has ended, and its children ─▶ look ─▶ new: moved here                         taken/
-//!                                           changed or removed: put back
-//!                                           gone with its directory: told, kept     was/
+//! before a command ─▶ look ─▶ snapshot of what is there, with images          before.json, open, images/
+//! after it ─▶ look ─▶ new: moved to the quarantine                             taken/
+//!                     changed or removed: restored
+//!                     gone with its directory: reported, a copy is kept        was/
 //! ```
 //!
-//! Only what came between the two can be the command's. All of it is told, to the person and to the
-//! model; after what cannot be taken back, no further command starts. Whoever else writes at the same
-//! moment finds what was theirs in `taken`. What a killed run left open is told by [`left()`].
+//! Only what appeared between the two looks can be the command's. Each item is reported to the person and to
+//! the model. If something cannot be restored, no further command starts. A file that another program wrote
+//! in the same moment is in `taken`, too. [`left()`] reports what a killed run did not clean up.
 
 mod git;
 mod hold;
-mod left;
+mod leftover;
 mod look;
-mod own;
+mod recording;
+mod report;
 mod settle;
-mod told;
 
 use std::io;
 use std::path::PathBuf;
@@ -28,40 +28,45 @@ use crate::commands::{Commands, Confining, Reach};
 use crate::tool::{Started, Streams};
 use settle::Quarantine;
 
-pub use left::left;
-pub use own::note;
-pub use told::{Did, Told};
+pub use leftover::left;
+pub use recording::note;
+pub use report::{QuarantineAct, QuarantineReport};
 
 /// The directory in that of a run.
 pub const DIRECTORY: &str = "quarantine";
-/// The most of what was found that the model is told of one by one.
+/// The most items that the model gets one by one.
 const MOST_SAID: usize = 20;
 
-/// Hears what was found after a command.
-pub type Tell = Box<dyn Fn(&Told) + Send + Sync>;
+/// Receives each report after a command.
+pub type ReportListener = Box<dyn Fn(&QuarantineReport) + Send + Sync>;
 
-/// Commands before and after each of which is looked at what is there.
-pub struct Quarantined {
+/// Commands with a look at the protected names before and after each.
+pub struct QuarantinedCommands {
     inner: Arc<dyn Commands>,
-    window: Arc<Mutex<Window>>,
+    window: Arc<Mutex<CommandWindow>>,
 }
 
-impl Quarantined {
-    /// Looks after `inner` in a workspace. What it takes away goes to `directory`, and `tell` hears of
-    /// it.
+impl QuarantinedCommands {
+    /// Watches `inner` in a workspace. What it takes away goes to `directory`, and is reported to `tell`.
     pub fn new(
         inner: Arc<dyn Commands>,
         workspace: PathBuf,
         directory: PathBuf,
-        tell: Tell,
+        tell: ReportListener,
     ) -> Self {
-        let window =
-            Window { workspace, directory, tell, quarantine: None, running: 0, said: Vec::new() };
+        let window = CommandWindow {
+            workspace,
+            directory,
+            tell,
+            quarantine: None,
+            running: 0,
+            said: Vec::new(),
+        };
         Self { inner, window: Arc::new(Mutex::new(window)) }
     }
 }
 
-impl Commands for Quarantined {
+impl Commands for QuarantinedCommands {
     fn start(
         &self,
         argv: Vec<String>,
@@ -69,7 +74,7 @@ impl Commands for Quarantined {
         streams: Streams,
     ) -> io::Result<Started> {
         locked(&self.window).open(self.inner.reach())?;
-        let mut running = Running { guard: None, window: Arc::clone(&self.window) };
+        let mut running = RunningCommand { guard: None, window: Arc::clone(&self.window) };
         let Started { ended, guard } = self.inner.start(argv, directory, streams)?;
         running.guard = Some(guard);
         Ok(Started { ended, guard: Box::new(running) })
@@ -89,18 +94,18 @@ impl Commands for Quarantined {
 }
 
 /// The time in which commands run.
-struct Window {
+struct CommandWindow {
     workspace: PathBuf,
     directory: PathBuf,
-    tell: Tell,
+    tell: ReportListener,
     /// From the first command on.
     quarantine: Option<Quarantine>,
     running: usize,
-    /// What was not yet told to the model.
+    /// What the model has not heard of yet.
     said: Vec<String>,
 }
 
-impl Window {
+impl CommandWindow {
     /// A command is about to start.
     fn open(&mut self, reach: Reach) -> io::Result<()> {
         let quarantine = match &mut self.quarantine {
@@ -132,20 +137,19 @@ impl Window {
     }
 }
 
-fn locked(window: &Mutex<Window>) -> MutexGuard<'_, Window> {
+fn locked(window: &Mutex<CommandWindow>) -> MutexGuard<'_, CommandWindow> {
     window.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A command that runs. When this is dropped it ends, with all that it started; then is looked at what it
-/// made.
-struct Running {
+/// A command that runs. Dropping this ends it with all that it started; then its results are inspected.
+struct RunningCommand {
     guard: Option<Box<dyn Send + Sync>>,
-    window: Arc<Mutex<Window>>,
+    window: Arc<Mutex<CommandWindow>>,
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
-        // Its end is waited for.
+        // Dropping the guard waits for the end of the command.
         self.guard = None;
         locked(&self.window).shut();
     }

@@ -26,6 +26,7 @@ pub mod gap;
 pub mod gemini;
 pub mod guard;
 mod harmless;
+mod harness_place;
 pub mod import;
 mod imported;
 pub mod jsonc;
@@ -54,6 +55,7 @@ pub mod wildcard;
 pub use encoding::{Encoding, Entry, Order};
 pub use gap::{Blind, Gap};
 pub use guard::{Answer, Asked, Guard};
+pub use harness_place::{HarnessPlace, PlaceRole};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
 pub use personal::Personal;
@@ -70,8 +72,8 @@ pub struct Target {
     pub title: &'static str,
     /// Names of agents that it has built in: a rendered agent must have another one.
     pub built_in: &'static [&'static str],
-    /// Where its files are, below a project or a home: a file by its name, or a directory with `/`.
-    pub places: &'static [&'static str],
+    /// Where its files are, below a project or a home. The list of protected names is made of them.
+    pub places: &'static [HarnessPlace],
     /// What it makes of each field of the model, for the support matrix.
     pub supports: &'static [(&'static str, Support)],
     /// Whether it has one main session, so that a project may have to say whose it is:
@@ -127,8 +129,8 @@ pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
 
 /// Whether a path is one that a target of that name writes to.
 pub fn is_written_by(name: &str, path: &str) -> bool {
-    let below = |place: &&str| path == *place || (place.ends_with('/') && path.starts_with(place));
-    target(name).is_some_and(|target| target.places.iter().any(below))
+    let is_written = |place: &HarnessPlace| place.role != PlaceRole::Settings && place.covers(path);
+    target(name).is_some_and(|target| target.places.iter().any(is_written))
 }
 
 /// The target of that name.

@@ -93,11 +93,10 @@ fn failures(disk: &dyn World, found: &Discovery) -> Vec<Failure> {
         failure.hint_opt(meant::agent(disk, path))
     });
     let others = found.no_agents.iter().map(|path| {
-        let format =
-            "say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`";
+        let format = format!("say which format it is with `--as {}`", Format::WORDS.join("|"));
         let hint = match import::hint(disk, path) {
             Some(import) => format!("{import}; else {format}"),
-            None => format.to_owned(),
+            None => format,
         };
         let message = format!("`{path}` is no agent definition that agentry knows");
         Failure::new(message).hint(hint).about(path)

@@ -1,12 +1,12 @@
 //! `[bases]` in `agentry.toml`: bases of agents whose formats have no word for one.
 
 use agentry_formats::own;
-use agentry_model::{Format, Merge};
+use agentry_model::Merge;
 use agentry_text::table::{Coerce, Unknown};
 use agentry_text::{Entry, Field, Findings, Kind, Map, Node, Record, Spanned, Table, limits, toml};
 
 use crate::config::FILE;
-use crate::detect::is_manifest_file;
+use crate::detect::is_single_file;
 use crate::pipeline::Compiled;
 use crate::world::World;
 use agentry_text::path::join;
@@ -60,6 +60,6 @@ pub(crate) fn entries(root: &Node) -> Option<&Map> {
 fn names(key: &str, compiled: &Compiled) -> bool {
     let Some(key) = normal(key) else { return false };
     let main = join(&compiled.dir, &compiled.found.main);
-    let is_file = compiled.found.format == Format::AgentMd || is_manifest_file(&main);
+    let is_file = is_single_file(compiled.found.format, &main);
     key == main || (!is_file && key == compiled.dir)
 }

@@ -1,6 +1,7 @@
 //! Two agents made one, block by block: what the child writes wins, what it omits is inherited; lists
 //! by their strategy; hard rules, budgets and gates of the base stay.
 
+use agentry_formats::info;
 use agentry_model::{
     Agent, Behaviour, Budget, Field, Format, Identity, Inheritance, Instructions, McpServer, Merge,
     MergeLists, MergeText, ModelChoice, OnExceed, Requirements, Status, Tools,
@@ -94,9 +95,7 @@ struct Strategy {
 impl Strategy {
     fn of(inheritance: &Inheritance, child: &Agent, format: Format) -> Self {
         let Merge { skills, tools, behavior, trust: _ } = &inheritance.merge;
-        // A format without the block says each of its fields by itself.
-        let usual =
-            if format == Format::Manifest { MergeText::Override } else { MergeText::Append };
+        let usual = info(format).behaviour_merge;
         let replaces = behavior.map_or(usual, |word| word.value) == MergeText::Override;
         Self {
             skills: skills.map_or(MergeLists::Append, |word| word.value),
@@ -236,8 +235,8 @@ fn behaviour(
     findings: &mut Findings,
 ) -> Behaviour {
     let Behaviour { temperature, max_turns, on_error } = child;
-    // A manifest has a limit of its own beside `max_steps`; elsewhere this is the only one.
-    let is_limit = [formats.base, formats.child] != [Format::Manifest; 2];
+    // Without another limit of steps, this is the only one, and it must not grow.
+    let is_limit = ![formats.base, formats.child].iter().all(|it| info(*it).has_step_limit);
     Behaviour {
         temperature: behaves(temperature, &base.temperature, strategy),
         max_turns: if is_limit {

@@ -4,7 +4,7 @@ use agentry_policy::{Action, Call, Judge, Reason, Verdict};
 use agentry_targets::guard::{Answer, Asked};
 use agentry_targets::{Guard, Target};
 
-use super::protected::Protected;
+use super::protected::ProtectedPaths;
 use super::searched::searched;
 use crate::digest::digest;
 use crate::judge::{Links, judge};
@@ -73,7 +73,7 @@ fn decide(
 
 /// The answer of a policy to a call that must not write to `protected`: what decides comes first.
 pub fn judged(world: &dyn World, judge: &Judge, protected: &[String], call: Call<'_>) -> Verdict {
-    let protected = Protected { paths: protected, places: judge.places(), world };
+    let protected = ProtectedPaths { paths: protected, places: judge.places(), world };
     let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
     add(&mut out, judge.judge(call, &Links(world)));
     if let Some(reason) = protected.reason(call, &Links(world)) {

@@ -30,7 +30,7 @@ pub use merged::{Hunk, Merge};
 pub use plan::{
     Change, ChangeKind, Plan, Present, Refused, Replaced, Situation, Wanted, existing, plan,
 };
-pub use protected::{Own, definition, protect};
+pub use protected::{DefinitionPart, definition, protect};
 pub use run::{Job, Ran, run};
 pub use searched::searched;
 pub use subject::subject;

@@ -1,11 +1,10 @@
 //! What no call may write to, whatever the policy says: the definition, what was rendered from it,
 //! the settings of the harness, and Agentry itself. Otherwise an agent could let itself out.
 
-mod copied;
+mod copy;
 mod definition;
-mod named;
+mod meeting;
 mod programs;
-mod words;
 
 use agentry_policy::argv::{Arg, Piece, Word};
 use agentry_policy::path::{Resolver, absolute, is_inside, with_home};
@@ -13,18 +12,17 @@ use agentry_policy::shell::{self, Bases, Command, Context, Part, What};
 use agentry_policy::{Action, Call, Places, Reason, Section, Source};
 use agentry_text::path::join;
 
-pub use definition::{Own, definition};
-use named::{By, named};
+pub use definition::{DefinitionPart, definition};
+use meeting::{CommandPlace, PathMeeting};
 use programs::{Does, does};
-use words::{Meeting, Place};
 
 use super::ledger::Ledger;
 use crate::pipeline::Compiled;
-use crate::protected::{Kind, find, find_made, fold, is_bare, names};
+use crate::protected::{ProtectedKind, WrittenBy, find, find_bare, find_in, fold, folded, names};
 use crate::world::{EntryKind, World};
 
 /// Paths that are not written to.
-pub(super) struct Protected<'a> {
+pub(super) struct ProtectedPaths<'a> {
     /// Files, and directories with all that is below them; absolute and real.
     pub(super) paths: &'a [String],
     /// What relative paths and `~` are seen from.
@@ -32,10 +30,6 @@ pub(super) struct Protected<'a> {
     /// What is there already.
     pub(super) world: &'a dyn World,
 }
-
-/// Where an editor reads single files, which are protected by their names alone: a run lets commands write
-/// there, and takes it back.
-const EDITOR: &str = ".vscode/";
 
 /// The paths that the calls of an agent must not write to: its definition with its bases, what was
 /// rendered, settings of harnesses and of Agentry, and `more`.
@@ -45,20 +39,19 @@ pub fn protect(
     ledger: &Ledger,
     more: &[String],
 ) -> Vec<String> {
-    let of = |root: &str, kind: Kind| -> Vec<String> {
-        let names =
-            names().iter().filter(|name| name.kind == kind && !name.path.starts_with(EDITOR));
+    let of = |root: &str, kind: ProtectedKind| -> Vec<String> {
+        let names = names().iter().filter(|name| name.kind == kind);
         names.map(|name| join(root, name.path)).collect()
     };
     let root = world.absolute(&compiled.workspace);
     let mut paths: Vec<String> =
         definition(world, compiled).into_iter().map(|own| own.path).collect();
     paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
-    paths.extend(of(&root, Kind::Own));
-    paths.extend(of(&root, Kind::Harness));
+    paths.extend(of(&root, ProtectedKind::Own));
+    paths.extend(of(&root, ProtectedKind::Harness));
     if let Some(home) = world.machine().home.clone() {
         paths.push(join(&home, ".agentry"));
-        paths.extend(of(&home, Kind::Harness));
+        paths.extend(of(&home, ProtectedKind::Harness));
     }
     paths.extend(world.machine().user_config.clone());
     paths.extend(more.iter().cloned());
@@ -70,14 +63,15 @@ pub fn protect(
     real
 }
 
-impl Protected<'_> {
+impl ProtectedPaths<'_> {
     /// Why a call must not happen, if it would write to a protected path; if it may, why to ask.
     pub(super) fn reason(&self, call: Call<'_>, resolver: &dyn Resolver) -> Option<Reason> {
         match call.section {
             Section::Edit => {
                 let path = with_home(call.subject, self.places)?;
                 let real = self.real(&path, call.directory, resolver)?;
-                let named = self.covering(&real, By::Tool).map(|hit| denied(call.subject, &hit));
+                let named =
+                    self.covering(&real, WrittenBy::Tool).map(|hit| denied(call.subject, &hit));
                 named.or_else(|| self.repository(call.subject, &real))
             }
             Section::Bash => self.line(call, resolver),
@@ -91,13 +85,13 @@ impl Protected<'_> {
         let parts = shell::analyse(call.subject, &context);
         let links = parts.iter().any(|part| program(part).is_some_and(|it| LINKING.contains(&it)));
         let found = parts.iter().filter_map(|part| {
-            let place = Place { bases: &part.bases, start: call.directory, resolver };
+            let place = CommandPlace { bases: &part.bases, start: call.directory, resolver };
             self.part(part, place, links)
         });
         found.max_by_key(|reason| reason.action)
     }
 
-    fn part(&self, part: &Part, place: Place<'_>, links: bool) -> Option<Reason> {
+    fn part(&self, part: &Part, place: CommandPlace<'_>, links: bool) -> Option<Reason> {
         let found = match &part.what {
             What::Write(word) => self.written(word, part, place),
             What::Command(command) if !command.free => self.command(command, part, place),
@@ -111,19 +105,19 @@ impl Protected<'_> {
     }
 
     /// A redirection, or a file that a wrapper writes.
-    fn written(&self, word: &Word, part: &Part, place: Place<'_>) -> Option<Reason> {
+    fn written(&self, word: &Word, part: &Part, place: CommandPlace<'_>) -> Option<Reason> {
         let meeting = self.meeting(word, place);
         let is_free = word.literal().is_some_and(|text| text.starts_with("/dev/"));
         let is_lost = *place.bases == Bases::Unknown && !is_free && !is_absolute(word);
         match meeting {
-            Some(Meeting::Within(hit)) => Some(denied(&part.text, &hit)),
-            Some(Meeting::Unknown) => Some(asked(&part.text, UNKNOWN)),
+            Some(PathMeeting::Within(hit)) => Some(denied(&part.text, &hit)),
+            Some(PathMeeting::Unknown) => Some(asked(&part.text, UNKNOWN)),
             _ => is_lost.then(|| asked(&part.text, UNKNOWN)),
         }
     }
 
     /// A program that may change what it is given.
-    fn command(&self, command: &Command, part: &Part, place: Place<'_>) -> Option<Reason> {
+    fn command(&self, command: &Command, part: &Part, place: CommandPlace<'_>) -> Option<Reason> {
         let end = command.inner_at.unwrap_or(command.argv.len());
         let words: Vec<&Word> = command.argv.iter().take(end).map(word).collect();
         let texts: Vec<&str> = words.iter().copied().map(known).collect();
@@ -133,21 +127,20 @@ impl Protected<'_> {
         }
         let operands = words.get(1..).unwrap_or_default();
         let is_known = does != Does::Changes || CHANGING.contains(&base_name(&texts));
-        let mut meetings: Vec<Meeting> = Vec::new();
+        let mut meetings: Vec<PathMeeting> = Vec::new();
         for word in operands {
-            // `-j$(nproc)` of a program that nobody knows to write.
+            // `-j$(nproc)` of a program that is not known to write.
             let meeting = self.meeting(word, place);
             let is_option = !is_known && known(word).starts_with('-');
-            meetings.extend(meeting.filter(|it| !(is_option && *it == Meeting::Unknown)));
+            meetings.extend(meeting.filter(|it| !(is_option && *it == PathMeeting::Unknown)));
         }
         let lost = is_known
             && *place.bases == Bases::Unknown
             && operands.iter().any(|word| !is_absolute(word) && !known(word).starts_with('-'));
         let worst = meetings.into_iter().max();
         let found = match (worst, does) {
-            (Some(Meeting::Within(hit)), _) | (Some(Meeting::Above(hit)), Does::TakesAll) => {
-                Some(denied(&part.text, &hit))
-            }
+            (Some(PathMeeting::Within(hit)), _)
+            | (Some(PathMeeting::Above(hit)), Does::TakesAll) => Some(denied(&part.text, &hit)),
             (worst, does) => self.around(worst.as_ref(), does, operands, part, place),
         };
         found.or_else(|| lost.then(|| asked(&part.text, UNKNOWN)))
@@ -156,15 +149,15 @@ impl Protected<'_> {
     /// What a command does to protected paths that it does not name.
     fn around(
         &self,
-        worst: Option<&Meeting>,
+        worst: Option<&PathMeeting>,
         does: Does,
         operands: &[&Word],
         part: &Part,
-        place: Place<'_>,
+        place: CommandPlace<'_>,
     ) -> Option<Reason> {
         let text = &part.text;
         let is_here = || self.literal(".", place).is_some();
-        let unknown = (worst == Some(&Meeting::Unknown)).then(|| asked(text, UNKNOWN));
+        let unknown = (worst == Some(&PathMeeting::Unknown)).then(|| asked(text, UNKNOWN));
         let near = match does {
             Does::Own => return Some(asked(text, "it may write what decides about the agent")),
             Does::Copies { moves } => return self.copied(operands, moves, part, place).or(unknown),
@@ -192,31 +185,31 @@ impl Protected<'_> {
     }
 
     /// The protected path that a real one is, or is below.
-    fn covering(&self, real: &str, by: By) -> Option<String> {
+    fn covering(&self, real: &str, by: WrittenBy) -> Option<String> {
         let covers = |path: &&String| {
             is_inside(real, path)
                 || (self.places.ignores_case && is_inside(real, &path.to_lowercase()))
         };
         let listed = self.paths.iter().find(covers).cloned();
-        listed.or_else(|| named(real, &self.places.workspace, by).map(str::to_owned))
+        listed.or_else(|| find_in(real, &self.places.workspace, by).map(str::to_owned))
     }
 
     /// Why not to write to a real path that lies in a repository without a `.git`, or would complete one.
     fn repository(&self, subject: &str, real: &str) -> Option<Reason> {
         let root = self.places.workspace.trim_end_matches('/');
-        let inside = is_inside(real, root);
-        let ends = real.match_indices('/').map(|(at, _)| at);
-        let mut around = ends.filter(|at| !inside || *at >= root.len()).filter_map(|at| {
-            let (directory, below) = real.split_at_checked(at)?;
-            let directory = if directory.is_empty() { "/" } else { directory };
-            Some((directory, below.trim_start_matches('/').split('/').next()?))
-        });
-        let is_one = |(directory, next): &(&str, &str)| {
-            let there = |name: &str| self.world.kind(&join(directory, name)) != EntryKind::Missing;
-            is_bare(|name| fold(next) == fold(name) || there(name))
+        let skipped = if is_inside(real, root) { root.len() } else { 0 };
+        let below = real.get(skipped..)?;
+        let directory = |depth: usize| {
+            let parts: Vec<&str> =
+                below.split('/').filter(|it| !it.is_empty()).take(depth).collect();
+            let start = real.get(..skipped).filter(|start| !start.is_empty()).unwrap_or("/");
+            join(start, &parts.join("/"))
         };
-        let (directory, _) = around.find(is_one)?;
-        let rule = format!("`{directory}` is protected: {}", Kind::Repository.why());
+        let has = |depth: usize, name: &str| {
+            self.world.kind(&join(&directory(depth), name)) != EntryKind::Missing
+        };
+        let found = directory(find_bare(&folded(below), has)?);
+        let rule = format!("`{found}` is protected: {}", ProtectedKind::Repository.why());
         Some(reason(subject, Action::Deny, rule))
     }
 }
@@ -296,11 +289,11 @@ fn denied(segment: &str, path: &str) -> Reason {
     // The name that the path ends with says what it is about.
     let parts: Vec<_> = path.split('/').map(fold).collect();
     let ends = (0..parts.len()).filter_map(|at| parts.get(at..)).find_map(|rest| {
-        let hit = find_made(rest).or_else(|| find(rest))?;
+        let hit = find(rest, WrittenBy::Command).or_else(|| find(rest, WrittenBy::Tool))?;
         (hit.parts == rest.len()).then_some(hit.kind)
     });
     let rule = match ends {
-        None | Some(Kind::Own) => format!("`{path}` decides what the agent may do"),
+        None | Some(ProtectedKind::Own) => format!("`{path}` decides what the agent may do"),
         Some(kind) => format!("`{path}` is protected: {}", kind.why()),
     };
     reason(segment, Action::Deny, rule)
@@ -330,7 +323,7 @@ mod tests {
         for path in ["workspace/bare/objects/x", "workspace/bare/refs/x"] {
             world.write(path, "");
         }
-        let protected = Protected { paths: &paths, places: &places, world: &world };
+        let protected = ProtectedPaths { paths: &paths, places: &places, world: &world };
         let cases = [
             (Section::Edit, "a.agent", Some(Action::Deny)),
             (Section::Edit, "x/../.claude/settings.json", Some(Action::Deny)),

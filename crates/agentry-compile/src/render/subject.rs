@@ -1,5 +1,6 @@
 //! One agent, ready to be rendered.
 
+use agentry_formats::FORMATS;
 use agentry_model::Format;
 use agentry_targets::{Part, PartKind, Subject};
 use agentry_text::Span;
@@ -47,7 +48,8 @@ fn blanks_behind(compiled: &Compiled, prompt: Span) -> &str {
 
 /// Some other format, so that what an omission means is written out.
 fn other(compiled: &Compiled) -> Format {
-    if compiled.found.format == Format::AgentToml { Format::AgentDir } else { Format::AgentToml }
+    let mut others = FORMATS.iter().map(|row| row.format);
+    others.find(|it| *it != compiled.found.format).unwrap_or(compiled.found.format)
 }
 
 /// The path of the definition, as seen from the workspace.

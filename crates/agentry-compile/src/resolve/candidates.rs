@@ -5,9 +5,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use agentry_formats::info;
 use agentry_model::{Agent, Auth, AuthStrategy, Capability, Format};
+use agentry_text::Spanned;
 use agentry_text::near::nearest;
-use agentry_text::{Data, Spanned};
 
 use super::catalogue::{Model, Price};
 use super::keys::{Key, key};
@@ -95,7 +96,7 @@ pub(crate) fn candidates(agent: &Agent, format: Format, settings: &Settings) -> 
     for name in agent.model.preferred.iter().flatten() {
         walk.named(name, Wish::Preferred);
     }
-    for name in listed(agent, format) {
+    for name in info(format).models.map_or(Vec::new(), |models| models(agent)) {
         walk.named(&name, Wish::Listed);
     }
     let fallback = agent.model.fallback.as_ref().and_then(|tier| tier.value.trim().parse().ok());
@@ -120,7 +121,7 @@ pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {
     for name in agent.model.preferred.iter().flatten() {
         walk.named(name, Wish::Preferred);
     }
-    for name in listed(agent, format) {
+    for name in info(format).models.map_or(Vec::new(), |models| models(agent)) {
         walk.named(&name, Wish::Listed);
     }
     let usable = walk.found.iter().filter(|candidate| candidate.outcome == Outcome::Usable);
@@ -194,23 +195,6 @@ fn asked_for(agent: &Agent) -> Capability {
     };
     let own = agent.model.capability.as_ref().map(|tier| tier.value);
     own.or_else(smart).unwrap_or(DEFAULT_TIER)
-}
-
-/// The models that `agent.acl` lists under `providers`. Addresses, keys and prices that stand there
-/// are not looked at: no file of a workspace sets them.
-fn listed(agent: &Agent, format: Format) -> Vec<String> {
-    let providers = agent.settings.iter().find(|(name, _)| name == "providers");
-    let providers = providers.filter(|_| format == Format::AgentDir);
-    let Some((_, Spanned { value: Data::Map(providers), .. })) = providers else {
-        return Vec::new();
-    };
-    let models = |(provider, block): &(String, Data)| match block.get("models") {
-        Some(Data::Map(models)) => {
-            models.iter().map(|(model, _)| format!("{provider}/{model}")).collect()
-        }
-        _ => Vec::new(),
-    };
-    providers.iter().flat_map(models).collect()
 }
 
 struct Walk<'a> {

@@ -21,6 +21,7 @@ mod skills;
 mod tests;
 mod tools;
 
+use agentry_formats::info;
 use agentry_model::{Agent, Format, McpServer};
 use agentry_text::{Diagnostic, Findings, Sources};
 
@@ -162,7 +163,7 @@ fn usable(agent: &Agent, format: Format) -> Vec<Candidate> {
 pub(crate) fn check(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
     // The reader of this format looks for skills itself.
     let asks = compiled.whole().skills.iter().flatten().any(|skill| !skill.optional);
-    if !asks || compiled.found.format == Format::AgentToml {
+    if !asks || info(compiled.found.format).takes_harness_skills {
         return;
     }
     if unprovided(world, compiled, &[]).is_empty() {
@@ -182,7 +183,7 @@ pub(crate) fn unprovided(
     servers: &[McpServer],
 ) -> Vec<Diagnostic> {
     // A harness that this format is rendered for may have the skill.
-    if compiled.found.format == Format::AgentToml {
+    if info(compiled.found.format).takes_harness_skills {
         return Vec::new();
     }
     let agent = resolved(compiled);

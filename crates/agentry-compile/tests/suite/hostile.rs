@@ -141,7 +141,7 @@ proptest! {
 
     #[test]
     fn a_cut_agent_is_read_without_a_panic(at in 0_usize..4000) {
-        let whole = include_str!("../../src/new/agent.agent.md");
+        let whole = include_str!("../../../agentry-formats/src/agent_md/new/agent.agent.md");
         let end = (0..=at.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap_or(0);
         everything(&whole.as_bytes()[..end]);
     }

@@ -21,6 +21,7 @@
 mod acl;
 pub mod acl_fields;
 pub mod fields;
+mod prompt;
 mod read;
 pub mod rules;
 mod schedules;
@@ -30,10 +31,10 @@ mod tests;
 mod tools;
 mod write;
 
-use agentry_model::{Agent, Format, Misfire, Overlap};
-use agentry_text::{FileId, Span, Spanned};
+use agentry_model::{Agent, Format, MergeText, Misfire, Overlap};
+use agentry_text::{Data, FileId, Span, Spanned};
 
-use crate::{FormatInfo, mcp, skill};
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
 
@@ -66,7 +67,58 @@ pub const INFO: FormatInfo = FormatInfo {
     read: read::read,
     write: write::write,
     defaults,
+    files: FormatFiles {
+        mains: &["instructions.md"],
+        ending: None,
+        shares_ending: false,
+        parts: &["agent.acl", "schedules/", "skills/", "tools/"],
+        signs: &["agent.acl", "tools/", "schedules/", "skills/"],
+        needs_sign: true,
+        names_agent: true,
+        is_agent: |file| file.has_sign,
+        template: &[
+            ("{name}/instructions.md", include_str!("new/instructions.md")),
+            ("{name}/agent.acl", include_str!("new/agent.acl")),
+            ("{name}/schedules/weekly-review.md", include_str!("new/weekly-review.md")),
+        ],
+        reserved_names: &[],
+    },
+    reports: &[
+        ReaderReport::NoInstructions,
+        ReaderReport::NameCharacters,
+        ReaderReport::LongName,
+        ReaderReport::ServerSecret,
+    ],
+    prompt: FormatPrompt {
+        rules_heading: None,
+        uses_description: true,
+        fixed_parts: prompt::FIXED_PARTS,
+    },
+    behaviour_merge: MergeText::Append,
+    has_step_limit: false,
+    denies_without_policy: None,
+    needs_unique_names: false,
+    takes_harness_skills: false,
+    models: Some(models),
+    short_digest: None,
+    check_receipt: None,
 };
+
+/// The models that `agent.acl` lists under `providers`. Addresses, keys and prices there are ignored: no
+/// file of a workspace sets them.
+fn models(agent: &Agent) -> Vec<String> {
+    let providers = agent.settings.iter().find(|(name, _)| name == "providers");
+    let Some((_, Spanned { value: Data::Map(providers), .. })) = providers else {
+        return Vec::new();
+    };
+    let models = |(provider, block): &(String, Data)| match block.get("models") {
+        Some(Data::Map(models)) => {
+            models.iter().map(|(model, _)| format!("{provider}/{model}")).collect()
+        }
+        _ => Vec::new(),
+    };
+    providers.iter().flat_map(models).collect()
+}
 
 /// Fills in what the format says of fields that were not written.
 fn defaults(agent: &mut Agent) {

@@ -22,6 +22,7 @@
 mod abilities;
 mod body;
 mod conflict;
+mod detect;
 mod fields;
 mod js;
 mod metadata;
@@ -33,10 +34,10 @@ mod tests;
 mod tools;
 mod write;
 
-use agentry_model::{Agent, Format, Status};
+use agentry_model::{Agent, Format, MergeText, Status};
 use agentry_text::{FileId, Span, Spanned};
 
-use crate::FormatInfo;
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -66,6 +67,32 @@ pub const INFO: FormatInfo = FormatInfo {
     read: read::read,
     write: write::write,
     defaults,
+    files: FormatFiles {
+        mains: &[],
+        ending: Some(".agent.md"),
+        shares_ending: true,
+        parts: &[],
+        signs: &[],
+        needs_sign: false,
+        names_agent: false,
+        is_agent: detect::is_agent,
+        template: &[("agents/general_{name}.agent.md", include_str!("new/agent.agent.md"))],
+        reserved_names: &[],
+    },
+    reports: &[ReaderReport::NameCharacters, ReaderReport::LongName, ReaderReport::ServerSecret],
+    prompt: FormatPrompt {
+        rules_heading: Some("## Rules"),
+        uses_description: true,
+        fixed_parts: &[],
+    },
+    behaviour_merge: MergeText::Append,
+    has_step_limit: false,
+    denies_without_policy: None,
+    needs_unique_names: false,
+    takes_harness_skills: false,
+    models: None,
+    short_digest: None,
+    check_receipt: None,
 };
 
 /// The version of a definition that does not say one.

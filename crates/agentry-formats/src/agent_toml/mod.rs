@@ -13,6 +13,7 @@
 //! | `system-prompt.md` | `instructions.system` |
 //! | `skills/NAME/SKILL.md` | `skill_packs` |
 
+mod detect;
 mod fields;
 mod permissions;
 mod read;
@@ -25,10 +26,10 @@ mod write_policy;
 #[cfg(test)]
 mod write_tests;
 
-use agentry_model::{Agent, Format, Mode};
+use agentry_model::{Agent, Format, MergeText, Mode};
 use agentry_text::{FileId, Span, Spanned};
 
-use crate::FormatInfo;
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
 pub use rules::RULES;
 
@@ -65,6 +66,36 @@ pub const INFO: FormatInfo = FormatInfo {
     read: read::read,
     write: write::write,
     defaults,
+    files: FormatFiles {
+        mains: &[MAIN],
+        ending: None,
+        shares_ending: false,
+        parts: &[PROMPT, "skills/"],
+        signs: &[PROMPT],
+        needs_sign: false,
+        names_agent: false,
+        is_agent: detect::is_agent,
+        template: &[
+            ("{name}/agent.toml", include_str!("new/agent.toml")),
+            ("{name}/system-prompt.md", include_str!("new/system-prompt.md")),
+        ],
+        reserved_names: &[],
+    },
+    reports: &[
+        ReaderReport::NoDescription,
+        ReaderReport::NameCharacters,
+        ReaderReport::NameHyphens,
+        ReaderReport::ServerSecret,
+    ],
+    prompt: FormatPrompt { rules_heading: None, uses_description: true, fixed_parts: &[] },
+    behaviour_merge: MergeText::Append,
+    has_step_limit: false,
+    denies_without_policy: None,
+    needs_unique_names: true,
+    takes_harness_skills: true,
+    models: None,
+    short_digest: None,
+    check_receipt: None,
 };
 
 /// Without a word about it, people and agents alike start the agent, and its lists are empty.

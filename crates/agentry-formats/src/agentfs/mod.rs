@@ -22,6 +22,7 @@
 //! `agent.json` has two generations: the document's, which requires `name`, `version` and `role`, and
 //! a newer one, which requires only `name`. `heartbeat/`, `workflows/` and `tools/` are left alone.
 
+mod detect;
 mod fields;
 mod memory;
 mod permissions;
@@ -36,15 +37,15 @@ mod texts;
 mod time;
 mod write;
 
-use agentry_model::{Agent, Format};
+use agentry_model::{Agent, Format, MergeText};
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, FileId, Rule, Span, Spanned};
 
-use crate::{FormatInfo, mcp, skill};
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE};
 pub use memory::MEMORY;
-pub use receipt::{RECEIPT, check as check_receipt};
+pub use receipt::RECEIPT;
 pub use sections::{Part, Protected, principles, protected_sections, tier};
 
 /// The format.
@@ -84,7 +85,41 @@ pub const INFO: FormatInfo = FormatInfo {
     read: read::read,
     write: write::write,
     defaults,
+    files: FormatFiles {
+        mains: &["agent.json"],
+        ending: None,
+        shares_ending: false,
+        parts: &["persona.md", "principles.md", "memory/", "schedules/", "skills/"],
+        signs: &["persona.md", "principles.md"],
+        needs_sign: false,
+        names_agent: false,
+        is_agent: detect::is_agent,
+        template: &[
+            ("{name}/agent.json", include_str!("new/agent.json")),
+            ("{name}/persona.md", include_str!("new/persona.md")),
+            ("{name}/principles.md", include_str!("new/principles.md")),
+        ],
+        reserved_names: RESERVED,
+    },
+    reports: &[
+        ReaderReport::LongDescription,
+        ReaderReport::NameCharacters,
+        ReaderReport::LongName,
+        ReaderReport::ServerSecret,
+    ],
+    prompt: FormatPrompt { rules_heading: None, uses_description: true, fixed_parts: &[] },
+    behaviour_merge: MergeText::Append,
+    has_step_limit: false,
+    denies_without_policy: None,
+    needs_unique_names: false,
+    takes_harness_skills: false,
+    models: None,
+    short_digest: None,
+    check_receipt: Some(receipt::check),
 };
+
+/// Names that belong to the home itself.
+const RESERVED: &[&str] = &["core", "desirecore"];
 
 /// Every rule about the files of AgentFS, in code order.
 const RULES: &[&Rule] = &[

@@ -12,7 +12,7 @@ use super::rules::{
     DESCRIPTION_TOO_LONG, EMPTY_NAME, LEGACY_RUNTIME, NAME_TOO_LONG, ODD_ID, RESERVED_ID,
     TOOL_ALLOWED_AND_DENIED,
 };
-use super::{memory, receipt, schedules, texts};
+use super::{RESERVED, memory, receipt, schedules, texts};
 use crate::policy_tests;
 use crate::skill::{self, Dialect};
 use crate::{Package, mcp};
@@ -20,8 +20,6 @@ use crate::{Package, mcp};
 /// The longest name and description, in characters.
 const LONGEST_NAME: usize = 50;
 const LONGEST_DESCRIPTION: usize = 200;
-/// Names that belong to the home itself.
-const RESERVED: &[&str] = &["core", "desirecore"];
 /// The fields that both generations have.
 pub(super) const OLD_FIELDS: &[&str] = &[
     "name",

@@ -34,6 +34,7 @@ mod ambiguous;
 mod canonical;
 mod check;
 mod defaults;
+mod detect;
 pub mod fields;
 mod hash;
 mod keys;
@@ -55,12 +56,16 @@ mod write_parts;
 pub use hash::{Hash, ag1, try_ag1};
 pub use schema::Refusal;
 
-use agentry_model::Format;
+use agentry_model::{Format, MergeText};
+use agentry_text::Findings;
 
-use crate::FormatInfo;
+use crate::{FormatFiles, FormatInfo, FormatPrompt, Package, ReaderReport};
 
 /// The only version of the format so far; written first, and understood where nothing is written.
 const API_VERSION: &str = "agent/v1";
+
+/// How the name of a manifest in one file ends.
+const ENDING: &str = ".agent";
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -106,4 +111,35 @@ pub const INFO: FormatInfo = FormatInfo {
     read: read::read,
     write: write::write,
     defaults: defaults::defaults,
+    files: FormatFiles {
+        mains: &["agent.yaml", "agent.yml"],
+        ending: Some(ENDING),
+        shares_ending: false,
+        parts: &["SOUL.md", "RULES.md", "memory/", "skills/"],
+        signs: &[],
+        needs_sign: false,
+        names_agent: false,
+        is_agent: detect::is_agent,
+        template: &[("{name}.agent", include_str!("new/agent.agent"))],
+        reserved_names: &[],
+    },
+    reports: &[ReaderReport::RepeatedSkill],
+    prompt: FormatPrompt {
+        rules_heading: Some("## Hard Rules"),
+        uses_description: false,
+        fixed_parts: &[],
+    },
+    behaviour_merge: MergeText::Override,
+    has_step_limit: true,
+    denies_without_policy: Some("a manifest without `trust` has none"),
+    needs_unique_names: false,
+    takes_harness_skills: false,
+    models: None,
+    short_digest: Some(short_digest),
+    check_receipt: None,
 };
+
+/// The `ag1:` hash, unless the reference refuses the manifest.
+fn short_digest(package: &mut Package<'_>) -> Option<String> {
+    ag1(package, &mut Findings::default()).map(|hash| hash.hash)
+}

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use serde_json::Value;
 
 use super::PART;
-use crate::protected::{self, Kind};
+use crate::protected::{self, ProtectedKind};
 use crate::tool::files::{self, Missing};
 use crate::tool::real;
 
@@ -79,8 +79,8 @@ fn replaceable(target: &Path) -> io::Result<()> {
 
 /// Whether a name says that a file is something else, also while nothing is in it.
 fn is_others(target: &Path) -> bool {
-    let named = target.file_name().map(Path::new).and_then(protected::is_protected);
-    named != Some(Kind::Recorded.why()) && protected::is_protected(target).is_some()
+    let named = target.file_name().map(Path::new).and_then(protected::why_protected);
+    named != Some(ProtectedKind::Recorded.why()) && protected::why_protected(target).is_some()
 }
 
 fn is_cassette(file: File) -> io::Result<bool> {

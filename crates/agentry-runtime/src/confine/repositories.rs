@@ -1,12 +1,12 @@
-//! What of repositories commands must not change: whoever uses them next would run it. What no mount can
+//! The files of repositories that get mounts: git would run what commands write there. What no mount can
 //! protect is left to the quarantine.
 
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::protected::walk::{Next, Walk};
-use crate::protected::{Guard, fold, of_repositories};
+use crate::protected::walk::{NextDirectory, WorkspaceWalk};
+use crate::protected::{CommandBarrier, fold, names_in_repository};
 
 /// The most repositories that get mounts.
 const MOST: usize = 24;
@@ -31,10 +31,10 @@ pub(super) fn protected(workspace: &Path) -> Vec<PathBuf> {
 /// What is protected in a directory of git. In that of the workspace itself also what git does without, or
 /// with a comment in it, before it is there.
 fn inside(git: &Path, own: bool) -> Vec<PathBuf> {
-    let mounted = of_repositories().filter_map(|(name, about)| match about.guard {
-        Guard::Placeholder => Some((own, git.join(name))),
-        Guard::Mount => Some((false, git.join(name))),
-        Guard::Afterwards | Guard::Tools => None,
+    let mounted = names_in_repository().filter_map(|(name, about)| match about.barrier {
+        CommandBarrier::Placeholder => Some((own, git.join(name))),
+        CommandBarrier::Mount => Some((false, git.join(name))),
+        CommandBarrier::Quarantine | CommandBarrier::ToolsOnly => None,
     });
     let needed = mounted.filter(|(missing_too, path)| *missing_too || path.exists());
     needed.map(|(_, path)| path).collect()
@@ -54,15 +54,15 @@ fn target(git: &Path) -> Vec<PathBuf> {
 /// The repositories of a workspace, those near its root first.
 fn found(workspace: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
-    let root = Next { path: workspace.to_owned(), whole: false };
-    Walk::default().over([root], |visited| {
+    let root = NextDirectory { path: workspace.to_owned(), whole: false };
+    WorkspaceWalk::default().over([root], |visited| {
         let mut next = Vec::new();
         for entry in visited.entries {
             let path = visited.path.join(&entry.name);
             if entry.is_marked && fold(&entry.name) == ".git" {
                 out.push(path);
             } else if entry.is_directory {
-                next.push(Next { path, whole: false });
+                next.push(NextDirectory { path, whole: false });
             }
         }
         if out.len() < MOST { ControlFlow::Continue(next) } else { ControlFlow::Break(()) }

@@ -66,7 +66,7 @@ impl World {
     fn confined(&self, sections: &[Written<'_>]) -> Confined {
         let own = |name: &str, is_directory| {
             let path = self.path(name).to_str().expect("text").to_owned();
-            Own { path, is_directory }
+            DefinitionPart { path, is_directory }
         };
         let surroundings = Surroundings {
             home: Some(self.root.clone()),
@@ -86,8 +86,10 @@ impl World {
 
 const PROTECTED: &[&str] = &[
     "w/.agentry",
+    "w/.agents",
     "w/.claude",
     "w/.codex",
+    "w/.copilot",
     "w/.cursor",
     "w/.gemini",
     "w/.git/config",

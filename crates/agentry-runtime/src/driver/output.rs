@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::budget::{Limits, Spent};
 use crate::conversation::Usage;
 use crate::event::{Answer, Class, Ending, FailureKind, Judgement};
-use crate::quarantine::Told;
+use crate::quarantine::QuarantineReport;
 
 /// Something that happens in a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -110,7 +110,7 @@ pub enum Output {
         failed: bool,
     },
     /// A command made, changed or removed something that it must not, and that was taken back.
-    Quarantined(Told),
+    Quarantined(QuarantineReport),
     /// A model did not answer.
     ModelFailed {
         /// Which one.

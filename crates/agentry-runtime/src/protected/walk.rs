@@ -1,9 +1,9 @@
-//! The one walk through a workspace: every directory, no link, no limit. What a directory holds is
-//! remembered, and read again only if that may have changed.
+//! The one walk through a workspace: every directory, no link, no limit. Listings are cached, and a directory
+//! is read again only if it may have changed.
 //!
-//! Whoever makes, removes or renames something in a directory changes its `ctime`, which nobody can set.
-//! That tells nothing while the clock of the file system has not moved on since, or where somebody else
-//! keeps the clock: there a directory is read each time.
+//! To make, remove or rename an entry changes the `ctime` of its directory, which no program can set. That
+//! proves nothing while the clock of the file system has not moved on, or on a network file system, whose clock
+//! is another machine's: there a directory is read each time.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -20,18 +20,18 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::{fold, may_be_entry};
 
-/// What a walk remembers.
+/// A walk, with the listings of the last one.
 #[derive(Default)]
-pub(crate) struct Walk {
-    known: HashMap<(u64, u64), Listing>,
-    clocks: Clocks,
+pub(crate) struct WorkspaceWalk {
+    known: HashMap<(u64, u64), DirectoryListing>,
+    clocks: FileClocks,
     /// The directories that could not be read the last time.
     pub(crate) shut: BTreeSet<PathBuf>,
 }
 
 /// Something in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct WalkEntry {
     pub(crate) name: OsString,
     pub(crate) is_directory: bool,
     /// Whether it may be protected by its name.
@@ -39,40 +39,40 @@ pub(crate) struct Entry {
 }
 
 /// A directory that a walk has come to.
-pub(crate) struct Visited<'a> {
+pub(crate) struct VisitedDirectory<'a> {
     pub(crate) path: &'a Path,
     /// Its directories and what is marked; everything, if that was asked for.
-    pub(crate) entries: &'a [Entry],
+    pub(crate) entries: &'a [WalkEntry],
     pub(crate) whole: bool,
 }
 
 /// Where a walk goes next.
-pub(crate) struct Next {
+pub(crate) struct NextDirectory {
     pub(crate) path: PathBuf,
     /// Whether everything in it counts.
     pub(crate) whole: bool,
 }
 
 /// What a directory held.
-struct Listing {
-    stamp: Stamp,
+struct DirectoryListing {
+    stamp: ChangeStamp,
     /// Whether a change since would have another stamp.
     sure: bool,
     whole: bool,
-    entries: Vec<Entry>,
+    entries: Vec<WalkEntry>,
 }
 
-impl Walk {
+impl WorkspaceWalk {
     /// Goes through what lies below `roots`, what is nearer first, as far as `visit` says.
     pub(crate) fn over(
         &mut self,
-        roots: impl IntoIterator<Item = Next>,
-        mut visit: impl FnMut(&Visited<'_>) -> ControlFlow<(), Vec<Next>>,
+        roots: impl IntoIterator<Item = NextDirectory>,
+        mut visit: impl FnMut(&VisitedDirectory<'_>) -> ControlFlow<(), Vec<NextDirectory>>,
     ) {
-        let mut waiting: VecDeque<Next> = roots.into_iter().collect();
+        let mut waiting: VecDeque<NextDirectory> = roots.into_iter().collect();
         let mut seen = HashMap::with_capacity(self.known.len());
         self.shut.clear();
-        while let Some(Next { path, whole }) = waiting.pop_front() {
+        while let Some(NextDirectory { path, whole }) = waiting.pop_front() {
             let (id, listing) = match self.listing(&path, whole, &mut seen) {
                 Ok(found) => found,
                 Err(error) => {
@@ -81,7 +81,7 @@ impl Walk {
                     continue;
                 }
             };
-            let next = visit(&Visited { path: &path, entries: &listing.entries, whole });
+            let next = visit(&VisitedDirectory { path: &path, entries: &listing.entries, whole });
             seen.insert(id, listing);
             match next {
                 ControlFlow::Continue(next) => waiting.extend(next),
@@ -96,13 +96,13 @@ impl Walk {
         &mut self,
         path: &Path,
         whole: bool,
-        seen: &mut HashMap<(u64, u64), Listing>,
-    ) -> io::Result<((u64, u64), Listing)> {
+        seen: &mut HashMap<(u64, u64), DirectoryListing>,
+    ) -> io::Result<((u64, u64), DirectoryListing)> {
         let found = fs::symlink_metadata(path)?;
         if !found.is_dir() {
             return Err(NotADirectory.into());
         }
-        let stamp = Stamp::of(&found);
+        let stamp = ChangeStamp::of(&found);
         let known = seen.remove(&stamp.id()).or_else(|| self.known.remove(&stamp.id()));
         match known {
             Some(known) if known.sure && known.stamp == stamp && (known.whole || !whole) => {
@@ -115,10 +115,10 @@ impl Walk {
         }
     }
 
-    fn read(&mut self, path: &Path, whole: bool) -> io::Result<Listing> {
+    fn read(&mut self, path: &Path, whole: bool) -> io::Result<DirectoryListing> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
         let directory = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
-        let stamp = Stamp::of(&directory.metadata()?);
+        let stamp = ChangeStamp::of(&directory.metadata()?);
         // Names alone do not tell what is there.
         rustix::fs::statat(&directory, ".", AtFlags::SYMLINK_NOFOLLOW)?;
         let sure = self.clocks.tell(&stamp, path).names;
@@ -137,23 +137,23 @@ impl Walk {
             };
             let is_marked = may_be_entry(&fold(name));
             if whole || is_directory || is_marked {
-                entries.push(Entry { name: name.to_owned(), is_directory, is_marked });
+                entries.push(WalkEntry { name: name.to_owned(), is_directory, is_marked });
             }
         }
-        Ok(Listing { stamp, sure, whole, entries })
+        Ok(DirectoryListing { stamp, sure, whole, entries })
     }
 }
 
-/// By which a change shows.
+/// What shows that a file or directory was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct ChangeStamp {
     device: u64,
     inode: u64,
     length: u64,
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl ChangeStamp {
     pub(crate) fn of(found: &Metadata) -> Self {
         Self {
             device: found.dev(),
@@ -168,9 +168,9 @@ impl Stamp {
     }
 }
 
-/// What a stamp is worth.
+/// Which changes a stamp shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ClockTrust {
     /// Whether what is made in the directory from now on shows.
     pub(crate) names: bool,
     /// Whether what is written to the file from now on shows.
@@ -179,7 +179,7 @@ pub(crate) struct Told {
 
 /// How far the clocks of file systems can be relied on.
 #[derive(Default)]
-pub(crate) struct Clocks(HashMap<u64, Told>);
+pub(crate) struct FileClocks(HashMap<u64, ClockTrust>);
 
 /// File systems of this machine, whose clock is the system's; and of those the ones that also tell when a
 /// file is written through memory.
@@ -196,9 +196,9 @@ const LOCAL: &[(u64, bool)] = &[
 const TICK: Duration = Duration::from_millis(50);
 const SECOND: Duration = Duration::from_millis(2_100);
 
-impl Clocks {
+impl FileClocks {
     /// Whether a change after now has another stamp than this one of `path`.
-    pub(crate) fn tell(&mut self, stamp: &Stamp, path: &Path) -> Told {
+    pub(crate) fn tell(&mut self, stamp: &ChangeStamp, path: &Path) -> ClockTrust {
         let system = *self.0.entry(stamp.device).or_insert_with(|| system(path));
         let (seconds, nanoseconds) = stamp.changed;
         let changed = Duration::new(
@@ -208,14 +208,14 @@ impl Clocks {
         let patience = if nanoseconds == 0 { SECOND } else { TICK };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_past = changed.checked_add(patience).is_some_and(|past| past < now);
-        Told { names: is_past && system.names, contents: is_past && system.contents }
+        ClockTrust { names: is_past && system.names, contents: is_past && system.contents }
     }
 }
 
-fn system(path: &Path) -> Told {
+fn system(path: &Path) -> ClockTrust {
     let kind = rustix::fs::statfs(path).ok().and_then(|it| u64::try_from(it.f_type).ok());
     let found = LOCAL.iter().find(|(local, _)| Some(*local) == kind);
-    Told { names: found.is_some(), contents: found.is_some_and(|(_, contents)| *contents) }
+    ClockTrust { names: found.is_some(), contents: found.is_some_and(|(_, contents)| *contents) }
 }
 
 /// Waits until everything there so far is old enough to be remembered.
@@ -223,8 +223,8 @@ fn system(path: &Path) -> Told {
 pub(crate) fn settled(root: &Path) {
     let newest = root.join("settled");
     fs::write(&newest, "").unwrap();
-    let stamp = Stamp::of(&fs::symlink_metadata(&newest).unwrap());
-    while system(root).names && !Clocks::default().tell(&stamp, root).names {
+    let stamp = ChangeStamp::of(&fs::symlink_metadata(&newest).unwrap());
+    while system(root).names && !FileClocks::default().tell(&stamp, root).names {
         std::thread::yield_now();
     }
     fs::remove_file(newest).unwrap();
@@ -234,10 +234,10 @@ pub(crate) fn settled(root: &Path) {
 mod tests {
     use super::*;
 
-    fn names(walk: &mut Walk, root: &Path) -> Vec<String> {
+    fn names(walk: &mut WorkspaceWalk, root: &Path) -> Vec<String> {
         let mut out = Vec::new();
-        walk.over([Next { path: root.to_owned(), whole: false }], |visited| {
-            let below = |entry: &&Entry| entry.is_directory;
+        walk.over([NextDirectory { path: root.to_owned(), whole: false }], |visited| {
+            let below = |entry: &&WalkEntry| entry.is_directory;
             let marked = visited.entries.iter().filter(|entry| entry.is_marked);
             out.extend(marked.map(|entry| {
                 let path = visited.path.join(&entry.name);
@@ -247,7 +247,7 @@ mod tests {
                 .entries
                 .iter()
                 .filter(below)
-                .map(|entry| Next { path: visited.path.join(&entry.name), whole: false });
+                .map(|entry| NextDirectory { path: visited.path.join(&entry.name), whole: false });
             ControlFlow::Continue(next.collect())
         });
         out.sort();
@@ -262,7 +262,7 @@ mod tests {
         fs::write(root.join("a/b/agentry.toml"), "").unwrap();
         fs::write(root.join("a/b/other"), "").unwrap();
         settled(root);
-        let mut walk = Walk::default();
+        let mut walk = WorkspaceWalk::default();
         assert_eq!(names(&mut walk, root), ["a/b/agentry.toml"]);
         let before = walk.known.values().filter(|it| it.sure).count();
         // The file that was waited for has changed the root.

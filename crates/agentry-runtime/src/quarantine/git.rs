@@ -1,11 +1,11 @@
-//! What of a repository makes git run something: whoever uses git there next would run it.
+//! The files of a repository that make git run something, at the next use of git there.
 
 use std::fs;
 use std::io;
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Component, Path, PathBuf};
 
-use crate::protected::{Form, of_repositories};
+use crate::protected::names_in_repository;
 
 /// Sections and names of settings that run nothing.
 const HARMLESS: &[(&str, &[&str])] = &[
@@ -34,14 +34,14 @@ const HARMLESS: &[(&str, &[&str])] = &[
 
 /// What there is of a repository.
 #[derive(Default)]
-pub(super) struct Repository {
+pub(super) struct RepositoryFiles {
     /// The files that decide in it.
     pub(super) deciding: Vec<PathBuf>,
-    /// The directories that nobody can look into.
+    /// The directories that cannot be read.
     pub(super) shut: Vec<PathBuf>,
 }
 
-impl Repository {
+impl RepositoryFiles {
     /// What there is of the one at `git`, which is a directory or a file that leads to one.
     pub(super) fn new(git: &Path) -> Self {
         let mut out = Self::default();
@@ -63,7 +63,7 @@ impl Repository {
     fn look_at(&mut self, directory: &Path) {
         self.listed(directory);
         self.listed(&directory.join("info"));
-        let files = of_repositories().filter(|(_, name)| name.form == Form::File);
+        let files = names_in_repository().filter(|(_, name)| !name.is_directory);
         self.deciding.extend(files.map(|(name, _)| directory.join(name)));
         // Every file is run or not by its name; git makes samples.
         let hooks = self.listed(&directory.join("hooks")).into_iter();
@@ -74,7 +74,7 @@ impl Repository {
         }
     }
 
-    /// Finds the repositories below a directory whose own names may have parts, and links to anything.
+    /// Finds repositories below a directory, whose names may contain `/`, and links to anything.
     fn inside(&mut self, directory: PathBuf, repositories: &mut Vec<PathBuf>) {
         let mut waiting = vec![directory];
         while let Some(directory) = waiting.pop() {

@@ -13,11 +13,12 @@ use rustix::io::Errno;
 
 use crate::undo::hex;
 
-/// A name in a directory that is held open. What of the way was shut is open as long as this lives.
-pub(super) struct Held {
+/// A name in a directory that is held open. Unreadable directories on the way stay open as long as this
+/// lives.
+pub(super) struct HeldPlace {
     directory: OwnedFd,
     name: OsString,
-    /// What was shut, with the mode that it had.
+    /// Directories that were unreadable, with the mode that they had.
     opened: Vec<(OwnedFd, u32)>,
 }
 
@@ -28,11 +29,11 @@ const CHANGE: u32 = 0o300;
 const WHOLE: u32 = 0o700;
 /// What an owner needs to copy a file.
 const READ: u32 = 0o400;
-/// How directories are held: nobody needs to be permitted to read them.
+/// How directories are held: this needs no permission to read them.
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-impl Held {
+impl HeldPlace {
     /// The place of `path`, which lies in `root`.
     pub(super) fn new(root: &Path, path: &Path) -> io::Result<Self> {
         Self::at(root, path, SEARCH, |_, _| Ok(()))
@@ -107,7 +108,7 @@ impl Held {
     /// Makes what is there a file with these bytes.
     pub(super) fn write(&self, bytes: &[u8], mode: u32) -> io::Result<()> {
         let path = self.path();
-        // A name that nobody can take before.
+        // A name that no command can guess.
         let mut chance = [0; 16];
         getrandom::fill(&mut chance).map_err(io::Error::other)?;
         let new = path.with_file_name(format!(".put-back-{}", hex(&chance)));
@@ -130,7 +131,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldPlace {
     fn drop(&mut self) {
         for (directory, mode) in self.opened.drain(..).rev() {
             let _ = fs::set_permissions(place(&directory), Permissions::from_mode(mode));
@@ -143,7 +144,7 @@ pub(super) fn open_up(root: &Path, path: &Path) -> io::Result<()> {
     let directory = if path == root {
         openat(CWD, root, DIRECTORY, Mode::empty())?
     } else {
-        let held = Held::new(root, path)?;
+        let held = HeldPlace::new(root, path)?;
         openat(&held.directory, &held.name, DIRECTORY, Mode::empty())?
     };
     granted(&directory, WHOLE);
@@ -156,7 +157,7 @@ fn place(held: &OwnedFd) -> PathBuf {
 }
 
 /// Permits the owner of what is held everything, if `needs` was not permitted; returns the mode that it had.
-/// Whoever may not do that learns it from what they do next.
+/// If that fails, the next operation reports it.
 fn granted(held: &OwnedFd, needs: u32) -> Option<u32> {
     let path = place(held);
     let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o7777;

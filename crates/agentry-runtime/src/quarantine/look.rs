@@ -1,4 +1,4 @@
-//! What there is of protected names where commands may write.
+//! Finds what exists under protected names where commands may write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -15,7 +15,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::git;
 use crate::commands::Reach;
-use crate::protected::walk::{Clocks, Entry, Next, Stamp, Visited, Walk};
+use crate::protected::walk::{
+    ChangeStamp, FileClocks, NextDirectory, VisitedDirectory, WalkEntry, WorkspaceWalk,
+};
 use crate::protected::{fold, is_bare, is_entry};
 use crate::undo::hex;
 
@@ -23,11 +25,11 @@ use crate::undo::hex;
 pub(super) const LONGEST: u64 = 64 << 20;
 
 /// What was found, by its path.
-pub(super) type Seen = BTreeMap<PathBuf, Thing>;
+pub(super) type SeenThings = BTreeMap<PathBuf, SeenThing>;
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Thing {
+pub(super) enum SeenThing {
     File {
         digest: String,
         /// Who may do what; a hook is run or not by that.
@@ -42,52 +44,52 @@ pub(super) enum Thing {
     Other,
 }
 
-/// Looks, and remembers what need not be looked at again.
+/// Looks, with a cache of what need not be read again.
 #[derive(Default)]
-pub(super) struct Looker {
-    walk: Walk,
-    contents: Contents,
+pub(super) struct NameLooker {
+    walk: WorkspaceWalk,
+    contents: FileContents,
     shut: BTreeSet<PathBuf>,
 }
 
-impl Looker {
+impl NameLooker {
     /// Everything protected that there is in `workspace`, as far as commands reach.
-    pub(super) fn look(&mut self, workspace: &Path, reach: &Reach) -> Seen {
+    pub(super) fn look(&mut self, workspace: &Path, reach: &Reach) -> SeenThings {
         let shut = reach.closed.iter().map(PathBuf::as_path).collect();
-        let (seen, unread) = (Seen::new(), BTreeSet::new());
-        let mut found = Found { reach, shut, seen, unread, contents: &mut self.contents };
+        let (seen, unread) = (SeenThings::new(), BTreeSet::new());
+        let mut found = NameSearch { reach, shut, seen, unread, contents: &mut self.contents };
         let is_near = |open: &PathBuf| open.starts_with(workspace) || workspace.starts_with(open);
         let root = reach.open.iter().any(is_near);
-        let root = root.then(|| Next { path: workspace.to_owned(), whole: false });
+        let root = root.then(|| NextDirectory { path: workspace.to_owned(), whole: false });
         self.walk.over(root, |visited| ControlFlow::Continue(found.visit(visited)));
         self.shut = found.unread;
         self.shut.extend(self.walk.shut.iter().cloned());
         found.seen
     }
 
-    /// The directories into which nobody could look the last time.
+    /// The directories that could not be read the last time.
     pub(super) fn shut(&self) -> &BTreeSet<PathBuf> {
         &self.shut
     }
 }
 
-struct Found<'a> {
+struct NameSearch<'a> {
     reach: &'a Reach,
     /// What is closed, as a walk comes to it.
     shut: HashSet<&'a Path>,
-    seen: Seen,
-    /// The directories of git that nobody can look into.
+    seen: SeenThings,
+    /// The directories of git that cannot be read.
     unread: BTreeSet<PathBuf>,
-    contents: &'a mut Contents,
+    contents: &'a mut FileContents,
 }
 
-impl Found<'_> {
+impl NameSearch<'_> {
     /// Adds what a directory holds of protected names, and says where to go on.
-    fn visit(&mut self, visited: &Visited<'_>) -> Vec<Next> {
-        let Visited { path: directory, entries, whole } = *visited;
+    fn visit(&mut self, visited: &VisitedDirectory<'_>) -> Vec<NextDirectory> {
+        let VisitedDirectory { path: directory, entries, whole } = *visited;
         let own = directory.file_name().map(fold).unwrap_or_default();
         let mut next = Vec::new();
-        for Entry { name, is_directory, is_marked } in entries {
+        for WalkEntry { name, is_directory, is_marked } in entries {
             let path = directory.join(name);
             if *is_marked && !whole && fold(name) == ".git" {
                 self.repository(&path);
@@ -98,7 +100,7 @@ impl Found<'_> {
                 self.add(&path);
             }
             if *is_directory && !self.shut.contains(path.as_path()) {
-                next.push(Next { path, whole: is_one });
+                next.push(NextDirectory { path, whole: is_one });
             }
         }
         let has = |name: &str| entries.iter().any(|it| it.is_marked && it.name == name);
@@ -110,7 +112,7 @@ impl Found<'_> {
 
     /// Adds what decides in a repository.
     fn repository(&mut self, git: &Path) {
-        let git::Repository { deciding, shut } = git::Repository::new(git);
+        let git::RepositoryFiles { deciding, shut } = git::RepositoryFiles::new(git);
         deciding.iter().for_each(|path| self.add(path));
         self.unread.extend(shut);
     }
@@ -130,51 +132,51 @@ impl Found<'_> {
 
 /// What files hold, as far as that need not be read again.
 #[derive(Default)]
-struct Contents {
-    known: HashMap<PathBuf, (Stamp, String)>,
-    clocks: Clocks,
+struct FileContents {
+    known: HashMap<PathBuf, (ChangeStamp, String)>,
+    clocks: FileClocks,
 }
 
-impl Contents {
+impl FileContents {
     /// What is at a path, if anything is.
-    fn thing(&mut self, path: &Path) -> Option<Thing> {
+    fn thing(&mut self, path: &Path) -> Option<SeenThing> {
         let found = match fs::symlink_metadata(path) {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
-            Err(error) => return Some(Thing::Unread(error.to_string())),
+            Err(error) => return Some(SeenThing::Unread(error.to_string())),
             Ok(found) => found,
         };
         if found.is_symlink() {
-            return Some(Thing::Link(fs::read_link(path).ok()?.to_string_lossy().into_owned()));
+            return Some(SeenThing::Link(fs::read_link(path).ok()?.to_string_lossy().into_owned()));
         }
         if found.is_dir() {
-            return Some(Thing::Directory);
+            return Some(SeenThing::Directory);
         }
         if !found.is_file() {
-            return Some(Thing::Other);
+            return Some(SeenThing::Other);
         }
         if is_placeholder(path) {
             return None;
         }
-        let (stamp, mode) = (Stamp::of(&found), found.mode() & 0o7777);
+        let (stamp, mode) = (ChangeStamp::of(&found), found.mode() & 0o7777);
         if found.len() > LONGEST {
-            return Some(Thing::Long(format!("{stamp:?} {mode:o}")));
+            return Some(SeenThing::Long(format!("{stamp:?} {mode:o}")));
         }
         if let Some((_, digest)) = self.known.get(path).filter(|(known, _)| *known == stamp) {
-            return Some(Thing::File { digest: digest.clone(), mode });
+            return Some(SeenThing::File { digest: digest.clone(), mode });
         }
         let told = self.clocks.tell(&stamp, path);
         let Ok(bytes) = bytes(path) else {
-            return Some(Thing::Unread(format!("{stamp:?} {mode:o}")));
+            return Some(SeenThing::Unread(format!("{stamp:?} {mode:o}")));
         };
         let digest = hex(&Sha256::digest(bytes));
         if told.contents {
             self.known.insert(path.to_owned(), (stamp, digest.clone()));
         }
-        Some(Thing::File { digest, mode })
+        Some(SeenThing::File { digest, mode })
     }
 }
 
-/// What a file holds, without waiting for whoever writes to it.
+/// The bytes of a file, without waiting for a writer.
 pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     opened(path)?.take(LONGEST).read_to_end(&mut bytes)?;
@@ -189,7 +191,7 @@ pub(super) fn opened(path: &Path) -> io::Result<File> {
 }
 
 /// Whether something new may stay: what git makes for itself.
-pub(super) fn is_harmless(path: &Path, thing: &Thing) -> bool {
-    matches!(thing, Thing::File { .. })
+pub(super) fn is_harmless(path: &Path, thing: &SeenThing) -> bool {
+    matches!(thing, SeenThing::File { .. })
         && bytes(path).is_ok_and(|bytes| git::is_harmless(path, &bytes))
 }

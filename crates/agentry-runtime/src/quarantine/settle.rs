@@ -1,4 +1,4 @@
-//! What was there before a command, and what is made of what is there after it.
+//! Compares what is there after a command with the snapshot before it, and restores the snapshot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -11,13 +11,13 @@ use agentry_compile::text::report::visible;
 use agentry_sandbox::is_placeholder;
 use sha2::{Digest as _, Sha256};
 
-use super::hold::{Held, open_up};
-use super::look::{self, LONGEST, Looker, Seen, Thing};
-use super::told::{Did, Told};
-use super::{git, left, own};
+use super::hold::{HeldPlace, open_up};
+use super::look::{self, LONGEST, NameLooker, SeenThing, SeenThings};
+use super::report::{QuarantineAct, QuarantineReport};
+use super::{git, leftover, recording};
 use crate::commands::Reach;
-use crate::protected::walk::Stamp;
-use crate::protected::{Kind, fold, is_protected};
+use crate::protected::walk::ChangeStamp;
+use crate::protected::{ProtectedKind, fold, why_protected};
 use crate::undo::hex;
 
 /// The most bytes of which images are kept in one run.
@@ -25,26 +25,26 @@ const MOST_OF_IMAGES: u64 = 512 << 20;
 
 /// The quarantine of one run.
 pub(super) struct Quarantine {
-    looker: Looker,
+    looker: NameLooker,
     workspace: PathBuf,
     reach: Reach,
-    /// What belongs where it is.
-    seen: Seen,
+    /// The snapshot: what belongs where it is.
+    seen: SeenThings,
     /// The directories that it is in, by which they are known after a rename.
     homes: HashMap<(u64, u64), PathBuf>,
-    /// Where nobody could look before, and what shows that somebody changed it.
-    shut: BTreeMap<PathBuf, Option<Stamp>>,
+    /// Directories that could not be read before, with what shows a change.
+    shut: BTreeMap<PathBuf, Option<ChangeStamp>>,
     /// When that was.
     since: SystemTime,
     directory: PathBuf,
-    note: left::Note,
+    note: leftover::QuarantineNote,
     images: HashSet<String>,
     /// How many bytes of images there may still be.
     room: u64,
     /// How many things were taken away.
     taken: usize,
     /// What could not be taken back.
-    stuck: Option<Told>,
+    stuck: Option<QuarantineReport>,
 }
 
 impl Quarantine {
@@ -54,15 +54,15 @@ impl Quarantine {
         // A run that goes on has taken things away before.
         let taken = fs::read_dir(directory.join(TAKEN)).map_or(0, Iterator::count);
         Ok(Self {
-            looker: Looker::default(),
+            looker: NameLooker::default(),
             workspace: workspace.to_owned(),
             reach: Reach::default(),
-            seen: Seen::new(),
+            seen: SeenThings::new(),
             homes: HashMap::new(),
             shut: BTreeMap::new(),
             since: SystemTime::now(),
             directory: directory.to_owned(),
-            note: left::Note::new(workspace, directory)?,
+            note: leftover::QuarantineNote::new(workspace, directory)?,
             images: HashSet::new(),
             room: MOST_OF_IMAGES,
             taken,
@@ -70,7 +70,7 @@ impl Quarantine {
         })
     }
 
-    /// A command is about to start: what is there now belongs there.
+    /// A command is about to start: takes the snapshot.
     pub(super) fn open(&mut self, reach: Reach) -> io::Result<()> {
         self.reach = reach;
         self.since = SystemTime::now();
@@ -90,7 +90,7 @@ impl Quarantine {
 
     /// Whether another command may start: not where one has made something that stays.
     pub(super) fn permits(&self) -> io::Result<()> {
-        let refused = |told: &Told| {
+        let refused = |told: &QuarantineReport| {
             let path = visible(&told.path);
             io::Error::other(format!(
                 "this run starts no command any more, since an earlier one left `{path}` as it must not be"
@@ -111,8 +111,8 @@ impl Quarantine {
         note.unlock();
     }
 
-    /// A command has ended: takes away what is new, puts back what is not as it was, and says so.
-    pub(super) fn settle(&mut self) -> Vec<Told> {
+    /// A command has ended: takes away what is new, restores what was changed, and reports both.
+    pub(super) fn settle(&mut self) -> Vec<QuarantineReport> {
         let (now, mut told) = self.look_everywhere();
         let mut gone: Vec<&PathBuf> = Vec::new();
         let mut renamed: BTreeSet<PathBuf> = BTreeSet::new();
@@ -137,15 +137,15 @@ impl Quarantine {
             gone.push(path);
             told.extend(self.undo(path, before));
         }
-        told.extend(renamed.iter().map(|home| self.told(home, Did::Renamed, None, None)));
+        told.extend(renamed.iter().map(|home| self.told(home, QuarantineAct::Renamed, None, None)));
         told.extend(self.missing(&now));
         self.stuck =
             self.stuck.take().or_else(|| told.iter().find(|it| it.failed.is_some()).cloned());
         told
     }
 
-    /// Looks, also into directories that are shut since the command ran.
-    fn look_everywhere(&mut self) -> (Seen, Vec<Told>) {
+    /// Looks, also into directories that the command made unreadable.
+    fn look_everywhere(&mut self) -> (SeenThings, Vec<QuarantineReport>) {
         let mut opened: BTreeMap<PathBuf, Option<io::Error>> = BTreeMap::new();
         let now = loop {
             let now = self.looker.look(&self.workspace, &self.reach);
@@ -166,36 +166,39 @@ impl Quarantine {
                 let still = opened.contains_key(&path).then(|| why_shut(&path));
                 let failed = still.or_else(|| open_up(&self.workspace, &path).err());
                 if failed.is_some() {
-                    // It is told once.
+                    // It is reported once.
                     self.shut.insert(path.clone(), stamp_of_own(&path));
                 }
                 opened.insert(path, failed);
             }
         };
-        let told =
-            opened.into_iter().map(|(path, failed)| self.told(&path, Did::Shut, None, failed));
+        let told = opened
+            .into_iter()
+            .map(|(path, failed)| self.told(&path, QuarantineAct::Shut, None, failed));
         (now, told.collect())
     }
 
     /// Whether something new is of no consequence, or not the command's.
-    fn may_stay(&self, path: &Path, thing: &Thing, now: &Seen) -> bool {
+    fn may_stay(&self, path: &Path, thing: &SeenThing, now: &SeenThings) -> bool {
         match thing {
             // A directory decides nothing as long as there is nothing in it; another run may have made
             // it to stand for something.
-            Thing::Directory => {
+            SeenThing::Directory => {
                 let below = now.range(path.to_owned()..).take_while(|(it, _)| it.starts_with(path));
                 !self.seen.contains_key(path) && below.into_iter().all(|(_, it)| *it == *thing)
             }
-            Thing::File { digest, .. } => {
+            SeenThing::File { digest, .. } => {
                 look::is_harmless(path, thing)
-                    || own::is_own(&self.directory, path, digest, self.since)
+                    || recording::is_own(&self.directory, path, digest, self.since)
             }
-            Thing::Long(_) | Thing::Unread(_) | Thing::Link(_) | Thing::Other => false,
+            SeenThing::Long(_) | SeenThing::Unread(_) | SeenThing::Link(_) | SeenThing::Other => {
+                false
+            }
         }
     }
 
     /// Where something was, just as it is now, before its directory got another name.
-    fn old_place(&self, path: &Path, thing: &Thing) -> Option<PathBuf> {
+    fn old_place(&self, path: &Path, thing: &SeenThing) -> Option<PathBuf> {
         let home = self.home(path)?;
         let old_home = self.homes.get(&id(&home)?)?;
         let old = old_home.join(path.strip_prefix(&home).ok()?);
@@ -207,14 +210,14 @@ impl Quarantine {
     fn home(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.workspace).ok()?;
         let way: Vec<&Path> = below.ancestors().collect();
-        let first = way.into_iter().rev().find(|it| is_protected(it).is_some()).unwrap_or(below);
-        let is_whole = is_protected(Path::new(first.file_name()?)).is_some();
+        let first = way.into_iter().rev().find(|it| why_protected(it).is_some()).unwrap_or(below);
+        let is_whole = why_protected(Path::new(first.file_name()?)).is_some();
         let home = if is_whole { first.parent()? } else { first.parent()?.parent()? };
         Some(self.workspace.join(home))
     }
 
     /// Takes away what is at a path, and puts back what was there.
-    fn undo(&mut self, path: &Path, before: Option<Thing>) -> Option<Told> {
+    fn undo(&mut self, path: &Path, before: Option<SeenThing>) -> Option<QuarantineReport> {
         let (kept, failed) = match self.take_away(path) {
             // Another run was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound && before.is_none() => {
@@ -226,58 +229,63 @@ impl Quarantine {
                 (taken.ok(), put_back.and_then(Result::err))
             }
         };
-        let Some(before) = before else { return Some(self.told(path, Did::Made, kept, failed)) };
+        let Some(before) = before else {
+            return Some(self.told(path, QuarantineAct::Made, kept, failed));
+        };
         let was = failed.as_ref().and_then(|_| self.keep(path, &[(path.to_owned(), before)]));
-        Some(Told { was, ..self.told(path, Did::Changed, kept, failed) })
+        Some(QuarantineReport { was, ..self.told(path, QuarantineAct::Changed, kept, failed) })
     }
 
     /// Puts back what is no longer there, unless it went with its directory.
-    fn missing(&mut self, now: &Seen) -> Vec<Told> {
+    fn missing(&mut self, now: &SeenThings) -> Vec<QuarantineReport> {
         let lost = self.seen.iter().filter(|(path, _)| !now.contains_key(*path));
         let lost = lost.filter(|(path, _)| !self.is_there(path) || is_placeholder(path));
-        let lost: Vec<(PathBuf, Thing)> =
+        let lost: Vec<(PathBuf, SeenThing)> =
             lost.map(|(path, thing)| (path.clone(), thing.clone())).collect();
         let mut told = Vec::new();
-        let mut went: BTreeMap<PathBuf, Vec<(PathBuf, Thing)>> = BTreeMap::new();
+        let mut went: BTreeMap<PathBuf, Vec<(PathBuf, SeenThing)>> = BTreeMap::new();
         for (path, thing) in lost {
             if self.is_there(&path) {
                 told.extend(self.undo(&path, Some(thing)));
             } else if self.around(&path).is_some_and(|around| !self.is_directory(&around)) {
                 self.seen.remove(&path);
                 went.entry(self.outermost(&path)).or_default().push((path, thing));
-            } else if thing != Thing::Directory {
+            } else if thing != SeenThing::Directory {
                 // A directory comes back with what was in it.
                 let failed = self.put_back(&path, &thing).err();
                 let lost = [(path, thing)];
                 let [(path, _)] = &lost;
                 let was = failed.as_ref().and_then(|_| self.keep(path, &lost));
-                told.push(Told { was, ..self.told(path, Did::Removed, None, failed) });
+                told.push(QuarantineReport {
+                    was,
+                    ..self.told(path, QuarantineAct::Removed, None, failed)
+                });
             }
         }
         told.extend(went.into_iter().filter_map(|(top, lost)| self.went(&top, lost)));
         told
     }
 
-    /// Tells of what went with a directory: whoever removes or renames that takes it along.
-    fn went(&self, top: &Path, mut lost: Vec<(PathBuf, Thing)>) -> Option<Told> {
+    /// Reports what went with a directory: to remove or rename that is the command's right.
+    fn went(&self, top: &Path, mut lost: Vec<(PathBuf, SeenThing)>) -> Option<QuarantineReport> {
         lost.retain(|(path, thing)| match thing {
-            Thing::Directory => false,
+            SeenThing::Directory => false,
             // What git makes for itself is made again.
-            Thing::File { digest, .. } => {
+            SeenThing::File { digest, .. } => {
                 let image = fs::read(self.directory.join(IMAGES).join(digest));
                 !image.is_ok_and(|bytes| git::is_harmless(path, &bytes))
             }
             _ => true,
         });
         let (first, _) = lost.first()?;
-        let why = self.told(first, Did::Gone, None, None).why;
+        let why = self.told(first, QuarantineAct::Gone, None, None).why;
         let was = self.keep(top, &lost);
-        Some(Told { why, was, ..self.told(top, Did::Gone, None, None) })
+        Some(QuarantineReport { why, was, ..self.told(top, QuarantineAct::Gone, None, None) })
     }
 
-    /// Keeps what was at a path, or below it, for whoever is told of it.
-    fn keep(&self, top: &Path, things: &[(PathBuf, Thing)]) -> Option<PathBuf> {
-        left::keep(&self.directory, top, things)
+    /// Keeps a copy of what was at a path, or below it, for the person who gets the report.
+    fn keep(&self, top: &Path, things: &[(PathBuf, SeenThing)]) -> Option<PathBuf> {
+        leftover::keep(&self.directory, top, things)
     }
 
     /// Whether something is at a path, and every directory on the way is one and no link.
@@ -307,7 +315,7 @@ impl Quarantine {
         let is_git = |path: &Path| path.file_name().is_some_and(|name| fold(name) == ".git");
         let mut way: Vec<&Path> = below.ancestors().collect();
         way.reverse();
-        let mut protected = way.into_iter().filter(|it| is_protected(it).is_some());
+        let mut protected = way.into_iter().filter(|it| why_protected(it).is_some());
         let first = protected.find(|it| !is_git(it)).unwrap_or(below);
         Some(self.workspace.join(first.parent()?))
     }
@@ -315,25 +323,25 @@ impl Quarantine {
     fn told(
         &self,
         path: &Path,
-        did: Did,
+        did: QuarantineAct,
         kept: Option<PathBuf>,
         failed: Option<io::Error>,
-    ) -> Told {
+    ) -> QuarantineReport {
         let below = path.strip_prefix(&self.workspace).unwrap_or(path);
         let why = match did {
-            Did::Shut => "nobody could see what is in it",
-            Did::Renamed => "they decide in their new place",
-            _ => is_protected(below).unwrap_or(Kind::Repository.why()),
+            QuarantineAct::Shut => "nobody could see what is in it",
+            QuarantineAct::Renamed => "they decide in their new place",
+            _ => why_protected(below).unwrap_or(ProtectedKind::Repository.why()),
         };
         let here = below.as_os_str().is_empty();
         let path = if here { ".".to_owned() } else { below.display().to_string() };
         let failed = failed.map(|error| error.to_string());
-        Told { path, did, why, kept, was: None, failed }
+        QuarantineReport { path, did, why, kept, was: None, failed }
     }
 
     /// Keeps what is at a path, so that it can be put back.
-    fn keep_image(&mut self, path: &Path, thing: &Thing) {
-        let Thing::File { digest, .. } = thing else { return };
+    fn keep_image(&mut self, path: &Path, thing: &SeenThing) {
+        let SeenThing::File { digest, .. } = thing else { return };
         if self.images.contains(digest) {
             return;
         }
@@ -352,30 +360,30 @@ impl Quarantine {
         }
     }
 
-    /// Moves what is at a path to where nobody reads it.
+    /// Moves what is at a path to the quarantine.
     fn take_away(&mut self, path: &Path) -> io::Result<PathBuf> {
         let taken = self.directory.join(TAKEN);
         fs::create_dir_all(&taken)?;
         let to = taken.join(numbered(self.taken, path));
         self.taken += 1;
-        Held::new(&self.workspace, path)?.move_to(&to)?;
+        HeldPlace::new(&self.workspace, path)?.move_to(&to)?;
         Ok(to)
     }
 
     /// Puts back what was at a path.
-    fn put_back(&self, path: &Path, before: &Thing) -> io::Result<()> {
-        let held = || Held::made(&self.workspace, path);
+    fn put_back(&self, path: &Path, before: &SeenThing) -> io::Result<()> {
+        let held = || HeldPlace::made(&self.workspace, path);
         match before {
-            Thing::File { digest, mode } => {
+            SeenThing::File { digest, mode } => {
                 held()?.write(&fs::read(self.directory.join(IMAGES).join(digest))?, *mode)
             }
-            Thing::Directory => held()?.directory(),
-            Thing::Link(target) => held()?.link(Path::new(target)),
-            Thing::Long(_) => {
+            SeenThing::Directory => held()?.directory(),
+            SeenThing::Link(target) => held()?.link(Path::new(target)),
+            SeenThing::Long(_) => {
                 Err(io::Error::other(format!("it has more than {} MiB", LONGEST >> 20)))
             }
-            Thing::Unread(_) => Err(io::Error::other("it could not be read")),
-            Thing::Other => Err(io::Error::other("it was no file")),
+            SeenThing::Unread(_) => Err(io::Error::other("it could not be read")),
+            SeenThing::Other => Err(io::Error::other("it was no file")),
         }
     }
 }
@@ -386,13 +394,13 @@ fn id(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// What shows that a directory was changed, if it is the user's: commands cannot open another.
-fn stamp_of_own(path: &Path) -> Option<Stamp> {
+fn stamp_of_own(path: &Path) -> Option<ChangeStamp> {
     let found = fs::symlink_metadata(path).ok()?;
     let is_own = found.uid() == rustix::process::geteuid().as_raw();
-    is_own.then(|| Stamp::of(&found))
+    is_own.then(|| ChangeStamp::of(&found))
 }
 
-/// Why nobody can look into a directory.
+/// Why a directory cannot be read.
 fn why_shut(path: &Path) -> io::Error {
     let found = fs::read_dir(path).and_then(|_| fs::symlink_metadata(path.join(".")));
     found.err().unwrap_or_else(|| io::Error::other("it is shut again and again"))
@@ -401,7 +409,7 @@ fn why_shut(path: &Path) -> io::Error {
 /// The longest part of a name that is kept, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// A name for something that is kept, and that can be told: a number, and as much of its own as fits.
+/// A name for something that is kept: a number, and as much of its own name as fits.
 pub(super) fn numbered(number: usize, path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut out = format!("{number}-");

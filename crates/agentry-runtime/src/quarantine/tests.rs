@@ -1,4 +1,5 @@
 mod lost;
+mod places;
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +45,7 @@ fn begun(workspace: &Path, directory: &Path) -> Quarantine {
 }
 
 /// What was told, in words.
-fn said(told: &[Told]) -> Vec<String> {
+fn said(told: &[QuarantineReport]) -> Vec<String> {
     told.iter().map(ToString::to_string).collect()
 }
 
@@ -99,7 +100,7 @@ fn what_is_new_is_taken_away() {
         write(&workspace, name, "[core]\n\tfsmonitor = x\n");
         let told = quarantine.settle();
         assert_eq!(told.len(), 1, "{name}: {told:?}");
-        assert!(told.iter().all(|it| it.did == Did::Made), "{name}: {told:?}");
+        assert!(told.iter().all(|it| it.did == QuarantineAct::Made), "{name}: {told:?}");
         assert!(!workspace.join(name).exists(), "{name}");
         let kept = told[0].kept.clone().expect("kept");
         assert!(kept.starts_with(directory.join("taken")) && kept.exists(), "{name}: {kept:?}");
@@ -129,7 +130,7 @@ fn what_was_there_is_put_back() {
             None => fs::remove_file(workspace.join(name)).expect("removed"),
         }
         let told = quarantine.settle();
-        let did = if new.is_some() { Did::Changed } else { Did::Removed };
+        let did = if new.is_some() { QuarantineAct::Changed } else { QuarantineAct::Removed };
         assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [did], "{name}");
         assert_eq!(told[0].kept.is_some(), new.is_some(), "{name}: what was made is kept");
         assert_eq!(fs::read_to_string(workspace.join(name)).expect("text"), before, "{name}");

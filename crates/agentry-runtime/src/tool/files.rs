@@ -71,7 +71,7 @@ pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
     if let Some(it) = place.protected.iter().find(protects) {
         return Err(format!("`{}` is protected from every tool", it.display()));
     }
-    match protected::reason(path, &place.workspace) {
+    match protected::why_refused(path, &place.workspace) {
         None => Ok(()),
         Some(why) => Err(format!("`{}` is protected from every tool: {why}", path.display())),
     }

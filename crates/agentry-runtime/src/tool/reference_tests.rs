@@ -81,8 +81,8 @@ fn protected() -> String {
         names.iter().any(|it| it.path != path.to_str().unwrap() && path.starts_with(it.path))
     };
     for name in names.iter().filter(|name| !below(Path::new(name.path))) {
-        let end = if name.form == crate::protected::Form::Directory { "/" } else { "" };
-        let (why, says) = (name.kind.why(), name.guard.says());
+        let end = if name.is_directory { "/" } else { "" };
+        let (why, says) = (name.kind.why(), name.barrier.says());
         let _ = writeln!(text, "| `{}{end}` | {why} | {says} |", name.path);
     }
     text

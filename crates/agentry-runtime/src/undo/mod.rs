@@ -141,7 +141,7 @@ fn untouchable(path: &Path) -> Option<String> {
     if let Some(link) = path.ancestors().skip(1).find(is_link) {
         return Some(format!("`{}` has become a link", link.display()));
     }
-    protected::anywhere(path).map(|why| format!("it is protected: {why}"))
+    protected::why_protected_anywhere(path).map(|why| format!("it is protected: {why}"))
 }
 
 /// Whether nothing is there: neither the file nor the directory that it would be in.

@@ -14,14 +14,14 @@
 mod tools;
 mod write;
 
-use crate::{Support, Target};
+use crate::{HarnessPlace, Support, Target};
 
 /// Agent Skills.
 pub static TARGET: Target = Target {
     name: "agent-skills",
     title: "Agent Skills",
     built_in: &[],
-    places: &[".agents/skills/"],
+    places: &[HarnessPlace::rendered(".agents/skills/")],
     supports: SUPPORTS,
     one_primary: false,
     render: write::render,

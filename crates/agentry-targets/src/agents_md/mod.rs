@@ -15,14 +15,19 @@
 
 mod write;
 
-use crate::{Files, Model, Support, Target, marked};
+use crate::{Files, HarnessPlace, Model, Support, Target, marked};
 
 /// AGENTS.md.
 pub static TARGET: Target = Target {
     name: "agents-md",
     title: "AGENTS.md",
     built_in: &[],
-    places: &["AGENTS.md", ".codex/AGENTS.md", ".config/opencode/AGENTS.md", ".pi/agent/AGENTS.md"],
+    places: &[
+        HarnessPlace::context("AGENTS.md"),
+        HarnessPlace::rendered(".codex/AGENTS.md"),
+        HarnessPlace::rendered(".config/opencode/AGENTS.md"),
+        HarnessPlace::rendered(".pi/agent/AGENTS.md"),
+    ],
     supports: SUPPORTS,
     one_primary: false,
     render: write::render,

@@ -47,7 +47,7 @@ mod write;
 use agentry_text::Data;
 
 use crate::kept::{Kept, is_word, kept};
-use crate::{Support, Target};
+use crate::{HarnessPlace, Support, Target};
 
 /// What the user calls it.
 const NAME: &str = "claude-code";
@@ -75,7 +75,11 @@ pub static TARGET: Target = Target {
     name: NAME,
     title: "Claude Code",
     built_in: &["explore", "plan", "general-purpose", "claude", "statusline-setup"],
-    places: &[".claude/"],
+    places: &[
+        HarnessPlace::rendered(".claude/"),
+        HarnessPlace::settings(".claude.json"),
+        HarnessPlace::settings(".mcp.json"),
+    ],
     supports: SUPPORTS,
     one_primary: false,
     render: write::render,

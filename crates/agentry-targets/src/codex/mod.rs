@@ -47,7 +47,7 @@ use agentry_text::Data;
 
 use crate::kept::{Kept, is_word, kept};
 use crate::own_words::Words;
-use crate::{Support, Target};
+use crate::{HarnessPlace, Support, Target};
 
 /// What the user calls it.
 const NAME: &str = "codex";
@@ -79,7 +79,7 @@ pub static TARGET: Target = Target {
     name: NAME,
     title: "Codex",
     built_in: &["default", "explorer", "worker", "awaiter", "monitor"],
-    places: &[".codex/", ".agents/skills/"],
+    places: &[HarnessPlace::rendered(".codex/"), HarnessPlace::rendered(".agents/skills/")],
     supports: SUPPORTS,
     one_primary: false,
     render: write::render,

@@ -32,7 +32,7 @@ use agentry_text::Data;
 
 use crate::kept::{Kept, kept};
 use crate::own_words::Words;
-use crate::{Support, Target};
+use crate::{HarnessPlace, Support, Target};
 
 /// What the user calls it.
 const NAME: &str = "copilot";
@@ -59,7 +59,11 @@ pub static TARGET: Target = Target {
         "general-purpose",
         "code-review",
     ],
-    places: &[".github/agents/", ".github/skills/", ".copilot/"],
+    places: &[
+        HarnessPlace::rendered(".github/agents/"),
+        HarnessPlace::rendered(".github/skills/"),
+        HarnessPlace::rendered(".copilot/"),
+    ],
     supports: SUPPORTS,
     one_primary: false,
     render: write::render,

@@ -16,14 +16,14 @@ mod import;
 mod model;
 
 use crate::import::Import;
-use crate::{Rendering, Target, lenient};
+use crate::{HarnessPlace, Rendering, Target, lenient};
 
 /// Cursor.
 pub static TARGET: Target = Target {
     name: "cursor",
     title: "Cursor",
     built_in: &[],
-    places: &[],
+    places: &[HarnessPlace::settings(".cursor/")],
     supports: &[],
     one_primary: false,
     render: |subjects, _| {

@@ -48,7 +48,7 @@ use agentry_text::Data;
 
 use crate::kept::{Kept, kept};
 use crate::own_words::Words;
-use crate::{Support, Target, lenient};
+use crate::{HarnessPlace, Support, Target, lenient};
 
 /// What the user calls it.
 const NAME: &str = "gemini";
@@ -68,7 +68,7 @@ pub static TARGET: Target = Target {
         "browser_agent",
         "memory_manager",
     ],
-    places: &[".gemini/"],
+    places: &[HarnessPlace::rendered(".gemini/")],
     supports: SUPPORTS,
     one_primary: false,
     render: write::render,

@@ -42,7 +42,7 @@ mod write;
 use agentry_text::Data;
 
 use crate::kept::{Kept, is_word, kept};
-use crate::{Support, Target};
+use crate::{HarnessPlace, Support, Target};
 
 /// What the user calls it.
 const NAME: &str = "opencode";
@@ -67,7 +67,12 @@ pub static TARGET: Target = Target {
     name: NAME,
     title: "OpenCode",
     built_in: &["build", "plan", "general", "explore", "compaction", "title", "summary"],
-    places: &[".opencode/", ".config/opencode/"],
+    places: &[
+        HarnessPlace::rendered(".opencode/"),
+        HarnessPlace::rendered(".config/opencode/"),
+        HarnessPlace::settings("opencode.json"),
+        HarnessPlace::settings("opencode.jsonc"),
+    ],
     supports: SUPPORTS,
     one_primary: false,
     render: write::render,

@@ -34,7 +34,7 @@ use agentry_text::Data;
 
 use crate::kept::{Kept, is_word, kept};
 use crate::rendering::Scope;
-use crate::{Support, Target, lenient};
+use crate::{HarnessPlace, Support, Target, lenient};
 
 /// What the user calls it.
 const NAME: &str = "pi";
@@ -92,7 +92,12 @@ pub static TARGET: Target = Target {
         "scout",
         "worker",
     ],
-    places: &[".pi/", "AGENTS.md"],
+    places: &[
+        HarnessPlace::rendered(".pi/"),
+        HarnessPlace::context("AGENTS.md"),
+        // Agents of older versions.
+        HarnessPlace::settings(".agents/"),
+    ],
     supports: SUPPORTS,
     one_primary: true,
     render: write::render,

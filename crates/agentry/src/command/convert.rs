@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentry_compile::formats::{Converted, Shape, Target, convert};
+use agentry_compile::formats::{Converted, Shape, Target, convert, info};
 use agentry_compile::model::{Agent, Format, Loss, LossKind};
 use agentry_compile::policy::Place;
 use agentry_compile::text::report::visible;
@@ -28,11 +28,11 @@ pub(crate) fn run(args: &Convert) -> Outcome {
         write(args, &target, &converted, &stale)?;
     }
     report(args, &target, &converted, &stale);
-    if args.to == Format::AgentMd && !target.name.ends_with(".agent.md") {
-        remark(&format!(
-            "note: a search passes over `{}`; its name lacks `.agent.md`",
-            args.output
-        ));
+    let is_file = target.shape == Shape::File;
+    let ending = info(args.to).files.ending.filter(|ending| !target.name.ends_with(ending));
+    if let Some(ending) = ending.filter(|_| is_file) {
+        let output = &args.output;
+        remark(&format!("note: a search passes over `{output}`; its name lacks `{ending}`"));
     }
     if refused {
         remark("error: something would be lost; nothing was written (`--strict`)");
@@ -48,11 +48,13 @@ fn converted(
     target: &Target,
 ) -> Result<Converted, Failure> {
     let (path, to) = (&compiled.found.path, args.to);
-    let keep_base = to == Format::Manifest && !args.resolved && !compiled.bases.is_empty();
+    let format = info(to);
+    let has_base = !args.resolved && !compiled.bases.is_empty();
+    let keep_base = has_base && format.can_express("base");
     let mut agent = convertible(compiled, to, keep_base);
     let dir = directory(args, target);
     let moved =
-        to == Format::Manifest && is_moved(&dir, compiled) && leave_scope_behind(&mut agent);
+        format.can_express("trust") && is_moved(&dir, compiled) && leave_scope_behind(&mut agent);
     let relocated = relocate(disk, compiled, &mut agent, (to, &dir));
     if let Some(why) = relocated.refused {
         let message = format!("`{path}` cannot be moved to `{}`: {why}", args.output);
@@ -60,10 +62,12 @@ fn converted(
     }
     let mut converted = convert(&agent, to, target);
     converted.losses.extend(relocated.losses);
-    let nothing = compiled.whole().policy.is_empty() && compiled.found.format != Format::Manifest;
-    if to == Format::Manifest && nothing && !keep_base {
-        let detail = "what was asked about is denied: a manifest without `trust` has none";
-        converted.losses.push(narrowed("permissions", detail));
+    // An agent without a policy asks a person; in a format that denies instead, it can do less.
+    let was_asked = compiled.whole().policy.is_empty()
+        && info(compiled.found.format).denies_without_policy.is_none();
+    if let Some(why) = format.denies_without_policy.filter(|_| was_asked && !keep_base) {
+        let detail = format!("what was asked about is denied: {why}");
+        converted.losses.push(narrowed("permissions", &detail));
     }
     if moved {
         let detail = "paths relative to the old place would mean others in the new one";
@@ -124,13 +128,7 @@ fn leave_scope_behind(agent: &mut Agent) -> bool {
 pub(super) fn target(to: Format, output: &str, dir: String) -> Target {
     let output = Path::new(output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
-    let shape = match to {
-        Format::AgentMd => Shape::File,
-        Format::Manifest if output.extension().is_some_and(|end| end == "agent") => Shape::File,
-        Format::Manifest | Format::AgentToml | Format::AgentFs | Format::AgentDir => {
-            Shape::Directory
-        }
-    };
+    let shape = info(to).files.shape(&name);
     Target { name, shape, place: Place { dir, ..Place::default() } }
 }
 

@@ -102,13 +102,14 @@ fn named(args: &Guard, question: &str) -> Result<Option<Named>, String> {
 fn guarded<'a>(disk: &Disk, named: &'a Named) -> Result<Guarded<'a>, String> {
     let found = at(disk, &named.path).map_err(|why| format!("`{}` {why}", named.path))?;
     let compiled = read(disk, &found);
-    let protected = protected(disk, &compiled);
+    let protected = protected_paths(disk, &compiled);
     let digest = named.digest.as_deref();
     Ok(Guarded { compiled, digest, protected })
 }
 
-/// What no call of an agent may write to, whatever its rules say.
-pub(super) fn protected(disk: &Disk, compiled: &Compiled) -> Vec<String> {
+/// The paths that no call of an agent writes to, whatever its policy says: for the guard, a run and
+/// `policy why` alike.
+pub(crate) fn protected_paths(disk: &Disk, compiled: &Compiled) -> Vec<String> {
     let path = join(&compiled.workspace, LEDGER);
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let ledger = Ledger::parse(&text).unwrap_or_default();

@@ -5,7 +5,7 @@ mod search;
 mod sources;
 
 use agentry_compile::World;
-use agentry_compile::formats::{Converted, Shape, convert};
+use agentry_compile::formats::{Converted, Shape, convert, info};
 use agentry_compile::model::Agent as Model;
 use agentry_compile::model::Format;
 use agentry_compile::model::LossKind::Changed;
@@ -246,11 +246,7 @@ fn is_file_name(name: &str) -> bool {
 
 /// What an agent of several is called in the directory of all.
 fn file_name(to: Format, name: &str) -> String {
-    match to {
-        Format::AgentMd => format!("{name}.agent.md"),
-        Format::Manifest => format!("{name}.agent"),
-        Format::AgentToml | Format::AgentFs | Format::AgentDir => name.to_owned(),
-    }
+    format!("{name}{}", info(to).files.ending.unwrap_or_default())
 }
 
 /// Writes all agents, or none.

@@ -1,6 +1,7 @@
 //! `agentry new`: a starting point that passes every check.
 
-use agentry_compile::model::{Format, slug};
+use agentry_compile::formats::info;
+use agentry_compile::model::slug;
 use agentry_compile::new_agent;
 use agentry_compile::text::report::visible;
 
@@ -10,8 +11,9 @@ use crate::save::{Replace, Saving};
 
 pub(crate) fn run(args: &New) -> Outcome {
     check_name(&args.name)?;
-    if args.format == Format::AgentFs && matches!(args.name.as_str(), "core" | "desirecore") {
-        return Err(Failure::new(format!("the name `{}` is reserved in agentfs", args.name)));
+    if info(args.format).files.reserved_names.contains(&args.name.as_str()) {
+        let message = format!("the name `{}` is reserved in {}", args.name, args.format);
+        return Err(Failure::new(message));
     }
     let files = new_agent(args.format, &args.name);
     let dir = if args.output == "." { "" } else { args.output.trim_end_matches('/') };

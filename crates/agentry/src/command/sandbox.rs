@@ -10,7 +10,8 @@ use agentry_sandbox::{BackEnd, Confinement, Enforced, Network, explain, support}
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, Sandbox, SandboxCommand, SandboxExplain};
-use crate::command::run::ground::{protected, surroundings};
+use crate::command::guard::protected_paths;
+use crate::command::run::ground::surroundings;
 use crate::command::{find_one, reported, usable};
 use crate::disk::Disk;
 use crate::home::agentry_home;
@@ -29,8 +30,8 @@ fn explained(args: &SandboxExplain) -> Outcome {
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
-    let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
-    let protected = protected(&disk, &compiled, &home);
+    agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
+    let protected = protected_paths(&disk, &compiled);
     let confined = confinement(&judge, &surroundings(&disk, &compiled, &protected));
     let program = this_program()?;
     let chosen = support(&program).choose(&confined.confinement);

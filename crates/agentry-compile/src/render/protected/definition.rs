@@ -1,17 +1,18 @@
 //! What an agent is made of, also what of it does not exist yet: a tool, a rule file or a setting that
 //! is added to a definition changes the agent as much as one that is rewritten.
 
+use agentry_formats::{FormatFiles, info};
 use agentry_model::Format;
 use agentry_policy::path::is_inside;
 use agentry_text::path::{join, split};
 
-use crate::detect::MAIN_FILES;
+use crate::detect::is_main_file;
 use crate::pipeline::Compiled;
 use crate::world::{EntryKind, World};
 
 /// A file or a directory that an agent is made of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Own {
+pub struct DefinitionPart {
     /// Where it is, or would be; absolute.
     pub path: String,
     /// Whether it is a directory, with all that is below it.
@@ -20,7 +21,7 @@ pub struct Own {
 
 /// What an agent and its bases are made of. An agent of several files owns its directory; if that is the
 /// workspace itself, or holds it, it owns what its format reads there.
-pub fn definition(world: &dyn World, compiled: &Compiled) -> Vec<Own> {
+pub fn definition(world: &dyn World, compiled: &Compiled) -> Vec<DefinitionPart> {
     let workspace = world.absolute(&compiled.workspace);
     let mut out = Vec::new();
     let found = &compiled.found;
@@ -28,61 +29,57 @@ pub fn definition(world: &dyn World, compiled: &Compiled) -> Vec<Own> {
     for base in compiled.bases.iter().filter(|base| base.stored.is_none()) {
         let path = match world.kind(&base.path) {
             // Any name will do: what counts is the directory.
-            EntryKind::Directory => join(&base.path, main_of(base.format)),
+            EntryKind::Directory => {
+                join(&base.path, info(base.format).files.mains.first().unwrap_or(&"agent"))
+            }
             _ => base.path.clone(),
         };
         of(world, &path, base.format, &workspace, &mut out);
     }
     let read = compiled.sources.iter().map(|source| world.absolute(&source.path));
-    out.extend(read.map(|path| Own { path, is_directory: false }));
+    out.extend(read.map(|path| DefinitionPart { path, is_directory: false }));
     out.sort();
     out.dedup();
     out
 }
 
-fn main_of(format: Format) -> &'static str {
-    MAIN_FILES.iter().find(|(_, of)| *of == format).map_or("agent", |(main, _)| main)
-}
-
 /// What an agent with this main file is made of.
-fn of(world: &dyn World, main: &str, format: Format, workspace: &str, out: &mut Vec<Own>) {
+fn of(
+    world: &dyn World,
+    main: &str,
+    format: Format,
+    workspace: &str,
+    out: &mut Vec<DefinitionPart>,
+) {
     let (dir, name) = split(main);
-    if !MAIN_FILES.iter().any(|(main, _)| *main == name) {
-        out.push(Own { path: world.absolute(main), is_directory: false });
+    if !is_main_file(name) {
+        out.push(DefinitionPart { path: world.absolute(main), is_directory: false });
         return;
     }
     let dir = world.absolute(dir);
     if !is_inside(workspace, &dir) {
-        out.push(Own { path: dir, is_directory: true });
+        out.push(DefinitionPart { path: dir, is_directory: true });
         return;
     }
-    let (files, directories) = parts(format);
-    let own = |name: &&str, is_directory| Own { path: join(&dir, name), is_directory };
-    out.extend(files.iter().map(|name| own(name, false)));
-    out.extend(directories.iter().map(|name| own(name, true)));
-}
-
-/// The files and directories that a format reads in the directory of an agent.
-fn parts(format: Format) -> (&'static [&'static str], &'static [&'static str]) {
-    match format {
-        Format::AgentMd => (&[], &[]),
-        Format::AgentToml => (&["agent.toml", "system-prompt.md"], &["skills"]),
-        Format::Manifest => {
-            (&["agent.yaml", "agent.yml", "SOUL.md", "RULES.md"], &["memory", "skills"])
-        }
-        Format::AgentFs => {
-            (&["agent.json", "persona.md", "principles.md"], &["memory", "schedules", "skills"])
-        }
-        Format::AgentDir => (&["agent.acl", "instructions.md"], &["schedules", "skills", "tools"]),
-    }
+    let FormatFiles { mains, parts, .. } = info(format).files;
+    out.extend(mains.iter().chain(parts).map(|part| {
+        let name = part.trim_end_matches('/');
+        DefinitionPart { path: join(&dir, name), is_directory: name.len() < part.len() }
+    }));
 }
 
 #[cfg(test)]
 mod tests {
+    use agentry_formats::FORMATS;
+    use agentry_policy::path::NoLinks;
+    use agentry_policy::{Action, Call, Section};
+
+    use super::super::{ProtectedPaths, protect};
     use super::*;
     use crate::memory_world::MemoryWorld;
+    use crate::render::Ledger;
     use crate::world::FileTree as _;
-    use crate::{at, read};
+    use crate::{at, new_agent, read};
 
     #[test]
     fn also_what_is_not_there_yet() {
@@ -112,6 +109,32 @@ mod tests {
                 format!("{}{slash}", path.trim_start_matches('/'))
             });
             assert_eq!(shown.collect::<Vec<_>>(), expected, "{path}");
+        }
+    }
+
+    /// Whatever a format declares of its files is protected from an agent whose directory is the workspace.
+    #[test]
+    fn every_file_of_every_format() {
+        for row in FORMATS {
+            let Some(main) = row.files.mains.first() else { continue };
+            let files = new_agent(row.format, "solo").into_iter();
+            let files = files.map(|(path, text)| match path.strip_prefix("solo/") {
+                Some(path) => (path.to_owned(), text),
+                // A single file has the text of the main file.
+                None => ((*main).to_owned(), text),
+            });
+            let world = MemoryWorld::new(files);
+            let compiled = read(&world, &at(&world, ".").expect("an agent"));
+            let paths = protect(&world, &compiled, &Ledger::default(), &[]);
+            let places = crate::places(&world, &compiled.workspace);
+            let protected = ProtectedPaths { paths: &paths, places: &places, world: &world };
+            for part in row.files.mains.iter().chain(row.files.parts) {
+                let subject =
+                    if part.ends_with('/') { format!("{part}x") } else { (*part).to_owned() };
+                let call = Call { section: Section::Edit, subject: &subject, directory: "/" };
+                let reason = protected.reason(call, &NoLinks);
+                assert_eq!(reason.map(|it| it.action), Some(Action::Deny), "{} {part}", row.format);
+            }
         }
     }
 }

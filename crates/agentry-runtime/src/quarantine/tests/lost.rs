@@ -5,13 +5,13 @@ use super::*;
 #[test]
 fn what_went_with_its_directory_is_told_and_kept() {
     for (removed, did, name, kept) in [
-        ("sub", Did::Gone, "sub", Some(".git/hooks/pre-commit")),
-        ("sub/.git", Did::Gone, "sub/.git", Some("hooks/pre-commit")),
-        ("lib", Did::Gone, "lib", Some(".claude/agents/a.md")),
-        ("deep", Did::Gone, "deep", Some("agentry.toml")),
-        (".vscode", Did::Gone, ".vscode", Some("tasks.json")),
-        ("sub/.git/hooks", Did::Removed, "sub/.git/hooks/pre-commit", None),
-        ("lib/.claude", Did::Removed, "lib/.claude/agents/a.md", None),
+        ("sub", QuarantineAct::Gone, "sub", Some(".git/hooks/pre-commit")),
+        ("sub/.git", QuarantineAct::Gone, "sub/.git", Some("hooks/pre-commit")),
+        ("lib", QuarantineAct::Gone, "lib", Some(".claude/agents/a.md")),
+        ("deep", QuarantineAct::Gone, "deep", Some("agentry.toml")),
+        (".vscode", QuarantineAct::Gone, ".vscode", Some("tasks.json")),
+        ("sub/.git/hooks", QuarantineAct::Removed, "sub/.git/hooks/pre-commit", None),
+        ("lib/.claude", QuarantineAct::Removed, "lib/.claude/agents/a.md", None),
     ] {
         let (_dir, workspace, directory) = peopled();
         let mut quarantine = begun(&workspace, &directory);
@@ -55,7 +55,11 @@ fn what_is_in_a_directory_that_is_renamed_stays_in_it() {
         let told = quarantine.settle();
         let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
         let made = format!("{to}/.codex");
-        assert_eq!(found, [(made.as_str(), Did::Made), (to, Did::Renamed)], "{from}");
+        assert_eq!(
+            found,
+            [(made.as_str(), QuarantineAct::Made), (to, QuarantineAct::Renamed)],
+            "{from}"
+        );
         assert_eq!(fs::read(workspace.join(to).join(file)).expect("bytes"), before, "{from}");
         // From then on it belongs there.
         write(&workspace, &format!("{to}/{file}"), "evil");
@@ -80,7 +84,7 @@ fn what_is_moved_out_of_its_directory_does_not_stay() {
         fs::remove_dir_all(workspace.join(around)).expect("removed");
         let told = quarantine.settle();
         let found: Vec<_> = told.iter().map(|it| it.did).collect();
-        assert_eq!(found, [Did::Made, Did::Gone], "{from}: {told:?}");
+        assert_eq!(found, [QuarantineAct::Made, QuarantineAct::Gone], "{from}: {told:?}");
         assert_eq!(told[1].path, around);
     }
 }
@@ -96,7 +100,7 @@ fn the_text_of_a_placeholder_is_no_way_around() {
         write(&workspace, "agents/agentry.toml", agentry_sandbox::PLACEHOLDER);
         let told = quarantine.settle();
         let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
-        assert_eq!(found, [(name, Did::Changed)]);
+        assert_eq!(found, [(name, QuarantineAct::Changed)]);
         assert_eq!(fs::read(workspace.join(name)).expect("bytes"), before, "{name}");
     }
 }
@@ -119,10 +123,10 @@ fn what_cannot_be_put_back_is_kept() {
     fs::rename(workspace.join("deep"), workspace.join("old")).expect("renamed");
     std::os::unix::fs::symlink("agents", workspace.join("deep")).expect("a link");
     let told = quarantine.settle();
-    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [Did::Renamed]);
+    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Renamed]);
     fs::remove_dir_all(workspace.join("old")).expect("removed");
     let told = quarantine.settle();
-    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [Did::Gone]);
+    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Gone]);
     quarantine.permits().expect("nothing is amiss");
     // A file where a directory was that decides nothing.
     fs::remove_dir_all(workspace.join("sub/.git/modules/m")).expect("removed");
@@ -142,9 +146,10 @@ fn no_command_follows_one_that_left_something() {
     let (_dir, workspace, directory) = workspace();
     write(&workspace, "sub/.git/modules/m/config", "[alias]\n\ta = !b\n");
     let (quarantine, said) = (None, Vec::new());
-    let tell = Box::new(|_: &Told| {});
+    let tell = Box::new(|_: &QuarantineReport| {});
     let root = workspace.clone();
-    let mut window = Window { workspace: root, directory, tell, quarantine, running: 0, said };
+    let mut window =
+        CommandWindow { workspace: root, directory, tell, quarantine, running: 0, said };
     for _ in 0..2 {
         window.open(reach(&workspace)).expect("begun");
         window.shut();
@@ -175,7 +180,7 @@ fn what_is_too_deep_is_told_and_no_command_follows() {
         drop(made.expect("a file"));
     }
     let told = quarantine.settle();
-    let (shut, made): (Vec<_>, Vec<_>) = told.iter().partition(|it| it.did == Did::Shut);
+    let (shut, made): (Vec<_>, Vec<_>) = told.iter().partition(|it| it.did == QuarantineAct::Shut);
     // The last of them has a path that is too long, in a directory that has none.
     assert!(made.len() >= 19 && made.iter().all(|it| it.failed.is_none()), "{made:?}");
     assert_eq!(shut.len(), 1, "{shut:?}");

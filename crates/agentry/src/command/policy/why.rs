@@ -10,7 +10,7 @@ use agentry_compile::{FileTree as _, Links, inside, judge};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyWhy, ResultFormat};
-use crate::command::guard::protected;
+use crate::command::guard::protected_paths;
 use crate::command::{find_one, reported, usable};
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         None => judge.places().workspace.clone(),
     };
     let call = Call { section: args.tool, subject: &args.subject, directory: &directory };
-    let mut verdict = answer(&disk, &judge, &protected(&disk, &compiled), call);
+    let mut verdict = answer(&disk, &judge, &protected_paths(&disk, &compiled), call);
     if let Some(pattern) = &args.search {
         let reason = search(&disk, &judge, call, pattern)?;
         verdict.action = reason.iter().fold(verdict.action, |all, it| all.strictest(it.action));

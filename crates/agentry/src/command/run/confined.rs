@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined, World};
-use agentry_runtime::quarantine::{self, Quarantined, Tell};
+use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
 
 use super::ground::Ground;
 use crate::home::leavings;
@@ -47,13 +47,18 @@ impl Confined {
     }
 
     /// As a run starts them: what confined ones made under protected names is taken back.
-    pub(super) fn of_run(&self, ground: &Ground, run: &Path, tell: Tell) -> Arc<dyn Commands> {
+    pub(super) fn of_run(
+        &self,
+        ground: &Ground,
+        run: &Path,
+        tell: ReportListener,
+    ) -> Arc<dyn Commands> {
         let commands = Arc::clone(&self.commands);
         if self.unconfined {
             return commands;
         }
         let to = run.join(quarantine::DIRECTORY);
-        Arc::new(Quarantined::new(commands, ground.workspace.clone(), to, tell))
+        Arc::new(QuarantinedCommands::new(commands, ground.workspace.clone(), to, tell))
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use agentry_compile::model::{Agent, Format};
 use agentry_compile::policy::{Action, Call, Judge, Section};
-use agentry_compile::render::{Ledger, Own, definition, protect};
+use agentry_compile::render::{DefinitionPart, definition};
 use agentry_compile::text::Severity;
-use agentry_compile::text::path::join;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
     Ask, Candidate, Caps, Compiled, Config, FileTree as _, Links, Plan, Settings, SkillFound,
@@ -27,7 +26,7 @@ use agentry_runtime::tool::{Extras, Place, Search, Toolbox, real};
 use agentry_runtime::undo::Images;
 
 use super::outer;
-use crate::command::render::LEDGER;
+use crate::command::guard::protected_paths;
 use crate::command::render::locked::{Locks, Unknown};
 use crate::command::{find_one, reported, show, usable};
 use crate::disk::Disk;
@@ -101,7 +100,7 @@ impl Ground {
         let redactor = Arc::new(Redactor::new(secrets(&agent, &settings)));
         Ok(Self {
             digest: digest(&*disk, &compiled),
-            protected: protected(&disk, &compiled, &home),
+            protected: protected_paths(&disk, &compiled),
             system: system(&prompt(&*disk, &compiled)),
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer::caps(&disk, &outer)?.narrowed(config.run).narrowed(settings.caps),
@@ -215,7 +214,7 @@ pub(crate) fn surroundings(disk: &Disk, compiled: &Compiled, protected: &[String
     // Of the rest, what does not exist yet is protected by its name where a line is judged.
     let exists = |path: &&String| std::path::Path::new(path).exists();
     let others = protected.iter().filter(exists).cloned();
-    decides.extend(others.map(|path| Own { path, is_directory: false }));
+    decides.extend(others.map(|path| DefinitionPart { path, is_directory: false }));
     let programs = std::env::var_os("PATH").unwrap_or_default();
     Surroundings {
         home: disk.machine().home.clone().map(PathBuf::from),
@@ -223,17 +222,6 @@ pub(crate) fn surroundings(disk: &Disk, compiled: &Compiled, protected: &[String
         definition: decides,
         programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
     }
-}
-
-/// What the calls of an agent must not write to, whatever its policy says.
-pub(crate) fn protected(disk: &Disk, compiled: &Compiled, home: &std::path::Path) -> Vec<String> {
-    let text = std::fs::read_to_string(join(&compiled.workspace, LEDGER)).unwrap_or_default();
-    let ledger = Ledger::parse(&text).unwrap_or_default();
-    let program = std::env::current_exe().ok();
-    let own = program.into_iter().chain([home.to_path_buf()]);
-    let more: Vec<String> =
-        own.filter_map(|path| path.into_os_string().into_string().ok()).collect();
-    protect(disk, compiled, &ledger, &more)
 }
 
 /// The value of a variable, if it has one.

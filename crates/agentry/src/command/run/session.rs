@@ -16,7 +16,7 @@ use agentry_runtime::driver::{Broken, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
-use agentry_runtime::quarantine::{self, Tell, Told};
+use agentry_runtime::quarantine::{self, QuarantineReport, ReportListener};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
@@ -411,11 +411,11 @@ fn warn_without_telemetry() {
 }
 
 /// Whoever watches hears what was taken away or put back.
-fn tell(ground: &Ground, hears: &Sink) -> Tell {
+fn tell(ground: &Ground, hears: &Sink) -> ReportListener {
     let (redactor, hears) = (Arc::clone(&ground.redactor), Arc::clone(hears));
-    Box::new(move |told: &Told| {
+    Box::new(move |told: &QuarantineReport| {
         let path = redactor.text(&told.path);
-        hears(Output::Quarantined(Told { path, ..told.clone() }));
+        hears(Output::Quarantined(QuarantineReport { path, ..told.clone() }));
     })
 }
 

@@ -1,5 +1,5 @@
-//! What a run that is killed leaves of its quarantine: what was there before the command that ran then.
-//! Nobody knows who made what came later, so it is only told, once, to whoever works there next.
+//! What a killed run leaves of its quarantine: the snapshot before the command that ran then. What changed
+//! since may be anybody's work, so it is only reported, once, at the next run in the workspace.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,21 +12,21 @@ use agentry_sandbox::is_placeholder;
 use serde::{Deserialize, Serialize};
 
 use super::DIRECTORY;
-use super::look::{Looker, Seen, Thing, is_harmless};
-use super::own;
+use super::look::{NameLooker, SeenThing, SeenThings, is_harmless};
+use super::recording;
 use super::settle::{IMAGES, numbered};
 use crate::commands::Reach;
-use crate::protected::{Kind, is_protected};
+use crate::protected::{ProtectedKind, why_protected};
 
 /// What was there before a command; locked as long as its run lives.
 const BEFORE: &str = "before.json";
 /// Is there as long as a command runs.
 const OPEN: &str = "open";
-/// Where images are kept that somebody was told of.
+/// Where images are kept that a report names.
 const WAS: &str = "was";
 
 /// What is written down of a quarantine.
-pub(super) struct Note {
+pub(super) struct QuarantineNote {
     workspace: PathBuf,
     directory: PathBuf,
     /// Locked as long as this lives.
@@ -35,16 +35,16 @@ pub(super) struct Note {
     is_open: bool,
 }
 
-/// What was there, on the disk. Names that are no text are told as well as can be.
+/// The snapshot, on the disk. Names that are no UTF-8 are written lossily.
 #[derive(Serialize, Deserialize)]
-struct Before {
+struct StateBefore {
     workspace: String,
     open: Vec<String>,
     closed: Vec<String>,
-    seen: BTreeMap<String, Thing>,
+    seen: BTreeMap<String, SeenThing>,
 }
 
-impl Note {
+impl QuarantineNote {
     pub(super) fn new(workspace: &Path, directory: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -55,9 +55,9 @@ impl Note {
     }
 
     /// A command is about to start.
-    pub(super) fn open(&mut self, reach: &Reach, seen: &Seen) -> io::Result<()> {
+    pub(super) fn open(&mut self, reach: &Reach, seen: &SeenThings) -> io::Result<()> {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| text(path)).collect();
-        let before = Before {
+        let before = StateBefore {
             workspace: text(&self.workspace),
             open: texts(&reach.open),
             closed: texts(&reach.closed),
@@ -88,16 +88,16 @@ impl Note {
     }
 }
 
-impl Drop for Note {
+impl Drop for QuarantineNote {
     fn drop(&mut self) {
-        // As long as a command may still run, somebody has to look later.
+        // While a command may still run, the next run has to look.
         if !self.is_open {
             forget(&self.directory);
         }
     }
 }
 
-/// There is nothing to be told any more. What was taken away stays.
+/// Removes the snapshot. What was taken away stays.
 fn forget(directory: &Path) {
     let _ = fs::remove_file(directory.join(BEFORE));
     let _ = fs::remove_file(directory.join(OPEN));
@@ -109,8 +109,8 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What of protected names in `workspace` is not as it was when a run there was killed while a command
-/// ran, in words; it is said once. `runs` has a directory for each run. Nothing of the workspace is
+/// What changed under protected names in `workspace` since a run there was killed while a command ran, a
+/// line each. Each line is returned once. `runs` has a directory for each run. Nothing in the workspace is
 /// touched.
 pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
     let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
@@ -123,7 +123,7 @@ pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
         }
         if let Ok(since) = fs::metadata(directory.join(OPEN)).and_then(|it| it.modified()) {
             let run = entry.file_name().to_string_lossy().into_owned();
-            let killed = Killed { run, directory: &directory, before, since };
+            let killed = KilledRun { run, directory: &directory, before, since };
             said.extend(killed.compared(workspace));
         }
         forget(&directory);
@@ -132,7 +132,7 @@ pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
 }
 
 /// What a run left that does not live any more.
-fn killed(directory: &Path) -> io::Result<Option<(File, Before)>> {
+fn killed(directory: &Path) -> io::Result<Option<(File, StateBefore)>> {
     let mut file = match OpenOptions::new().read(true).write(true).open(directory.join(BEFORE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
@@ -147,27 +147,29 @@ fn killed(directory: &Path) -> io::Result<Option<(File, Before)>> {
 }
 
 /// A run that was killed while a command ran.
-struct Killed<'a> {
+struct KilledRun<'a> {
     run: String,
     directory: &'a Path,
-    before: Before,
+    before: StateBefore,
     /// When the command was started.
     since: SystemTime,
 }
 
-impl Killed<'_> {
+impl KilledRun<'_> {
     /// One line for everything that is not as it was.
     fn compared(&self, workspace: &Path) -> Vec<String> {
         let Self { directory, before, since, .. } = self;
         let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
         let reach = Reach { open: paths(&before.open), closed: paths(&before.closed) };
-        let now = Looker::default().look(workspace, &reach);
+        let now = NameLooker::default().look(workspace, &reach);
         let mut said = Vec::new();
         for (path, thing) in &now {
             let known = before.seen.get(&text(path));
             let is_own = || match thing {
-                Thing::File { digest, .. } => own::is_own(directory, path, digest, *since),
-                _ => *thing == Thing::Directory,
+                SeenThing::File { digest, .. } => {
+                    recording::is_own(directory, path, digest, *since)
+                }
+                _ => *thing == SeenThing::Directory,
             };
             if known == Some(thing) || is_harmless(path, thing) || is_own() {
                 continue;
@@ -179,7 +181,7 @@ impl Killed<'_> {
         for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
             let is_there = fs::symlink_metadata(path).is_ok() && !is_placeholder(path);
             let is_gone = !now.contains_key(path) && !is_there;
-            if is_gone && *thing != Thing::Directory {
+            if is_gone && *thing != SeenThing::Directory {
                 let was = keep(directory, path, &[(path.to_owned(), thing.clone())]);
                 said.push(self.line(workspace, path, "has gone", was));
             }
@@ -189,7 +191,7 @@ impl Killed<'_> {
 
     fn line(&self, workspace: &Path, path: &Path, what: &str, was: Option<PathBuf>) -> String {
         let below = path.strip_prefix(workspace).unwrap_or(path);
-        let why = is_protected(below).unwrap_or(Kind::Repository.why());
+        let why = why_protected(below).unwrap_or(ProtectedKind::Repository.why());
         let was = was.map_or(String::new(), |was| format!("; it was `{}`", was.display()));
         let (path, run) = (below.display().to_string(), &self.run);
         let path = visible(&path);
@@ -197,14 +199,18 @@ impl Killed<'_> {
     }
 }
 
-/// Keeps what files at a path, or below it, were for whoever is told of it.
-pub(super) fn keep(directory: &Path, top: &Path, things: &[(PathBuf, Thing)]) -> Option<PathBuf> {
+/// Keeps copies of the files that were at a path, or below it.
+pub(super) fn keep(
+    directory: &Path,
+    top: &Path,
+    things: &[(PathBuf, SeenThing)],
+) -> Option<PathBuf> {
     let was = directory.join(WAS);
     fs::create_dir_all(&was).ok()?;
     let to = was.join(numbered(fs::read_dir(&was).ok()?.count(), top));
     let mut is_kept = false;
     for (path, thing) in things {
-        let Thing::File { digest, .. } = thing else { continue };
+        let SeenThing::File { digest, .. } = thing else { continue };
         let to = match path.strip_prefix(top) {
             Ok(below) if below.as_os_str().is_empty() => to.clone(),
             Ok(below) => to.join(below),

@@ -1,5 +1,5 @@
-//! What the program itself writes under protected names while commands run, perhaps those of another run:
-//! recordings. It is noted before it is written.
+//! Recordings, which Agentry itself writes under protected names while commands run, perhaps those of
+//! another run. Each is noted before it is written, so that no quarantine takes it away.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use crate::undo::hex;
 const NOTE: &str = "recorded.json";
 
 #[derive(Serialize, Deserialize)]
-struct Recorded {
+struct RecordedFile {
     path: PathBuf,
     digest: String,
 }
@@ -23,7 +23,7 @@ struct Recorded {
 /// Notes that the run with this directory is about to write what is in `from` to `path`.
 pub fn note(run: &Path, from: &Path, path: &Path) -> io::Result<()> {
     let digest = hex(&Sha256::digest(fs::read(from)?));
-    let recorded = Recorded { path: path.to_owned(), digest };
+    let recorded = RecordedFile { path: path.to_owned(), digest };
     fs::write(run.join(NOTE), serde_json::to_vec(&recorded)?)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn is_own(quarantine: &Path, path: &Path, digest: &str, since: System
     let notes = entries.map(|entry| entry.path().join(NOTE)).filter(is_new);
     let mut notes = notes.filter_map(|note| {
         let text = fs::read(note).ok()?;
-        serde_json::from_slice::<Recorded>(&text).ok()
+        serde_json::from_slice::<RecordedFile>(&text).ok()
     });
     notes.any(|note| note.path == path && note.digest == digest)
 }

@@ -1,4 +1,4 @@
-//! What became of something that commands must not make, for the person and for the model.
+//! What a command did to something protected and what became of it, for the person and for the model.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use serde::Serialize;
 
 /// Something that was found after a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct QuarantineReport {
     /// Where it was found, from the workspace.
     pub path: String,
     /// What commands did.
-    pub did: Did,
+    pub did: QuarantineAct,
     /// Why they must not.
     pub why: &'static str,
     /// Where what they made is kept, if there was anything.
@@ -26,7 +26,7 @@ pub struct Told {
 /// What commands did to something protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Did {
+pub enum QuarantineAct {
     /// They made it; it was moved away.
     Made,
     /// They changed it; it was put back.
@@ -35,28 +35,42 @@ pub enum Did {
     Removed,
     /// They removed or renamed the directory with it, which is their right.
     Gone,
-    /// They renamed the directory with it, in which it stays; the new name is told.
+    /// They renamed the directory with it, in which it stays; the path is the new one.
     Renamed,
-    /// They made a directory one that cannot be read; it was opened to its owner.
+    /// They made a directory unreadable; its owner may read it again.
     Shut,
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for QuarantineReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, did, why, kept, was, failed } = self;
         let (path, failed) = (visible(path), failed.as_deref().map(visible));
         match (did, failed) {
-            (Did::Made, None) => write!(f, "`{path}` was moved away: commands must not make it"),
-            (Did::Changed, None) => write!(f, "`{path}` was put back: commands must not change it"),
-            (Did::Removed, None) => write!(f, "`{path}` was put back: commands must not remove it"),
-            (Did::Gone, _) => write!(f, "`{path}` is gone, with something protected in it"),
-            (Did::Renamed, _) => write!(f, "`{path}` was renamed, with protected files in it"),
-            (Did::Shut, None) => write!(f, "`{path}` was opened: commands must not shut it"),
-            (Did::Shut, Some(error)) => write!(f, "`{path}` cannot be looked into: {error}"),
-            (Did::Made, Some(error)) => {
+            (QuarantineAct::Made, None) => {
+                write!(f, "`{path}` was moved away: commands must not make it")
+            }
+            (QuarantineAct::Changed, None) => {
+                write!(f, "`{path}` was put back: commands must not change it")
+            }
+            (QuarantineAct::Removed, None) => {
+                write!(f, "`{path}` was put back: commands must not remove it")
+            }
+            (QuarantineAct::Gone, _) => {
+                write!(f, "`{path}` is gone, with something protected in it")
+            }
+            (QuarantineAct::Renamed, _) => {
+                write!(f, "`{path}` was renamed, with protected files in it")
+            }
+            (QuarantineAct::Shut, None) => {
+                write!(f, "`{path}` was opened: commands must not shut it")
+            }
+            (QuarantineAct::Shut, Some(error)) => {
+                write!(f, "`{path}` cannot be looked into: {error}")
+            }
+            (QuarantineAct::Made, Some(error)) => {
                 write!(f, "`{path}` must not be made by commands and is still there: {error}")
             }
-            (Did::Changed | Did::Removed, Some(error)) => {
+            (QuarantineAct::Changed | QuarantineAct::Removed, Some(error)) => {
                 write!(f, "`{path}` must not be changed by commands and is not as it was: {error}")
             }
         }?;

@@ -5,40 +5,41 @@ use agentry_policy::Reason;
 use agentry_policy::argv::{Piece, Word};
 use agentry_policy::shell::Part;
 
-use super::named::below;
-use super::words::{Meeting, Place};
-use super::{Protected, asked, denied, known, program};
+use super::meeting::{CommandPlace, PathMeeting};
+use super::{ProtectedPaths, asked, denied, known, program};
+use crate::protected::names_below;
 use crate::world::EntryKind;
 
 /// Options without a value, and without a say in where something goes.
 const PLAIN: &str = "-abdfilnpruvzLHPRs";
 const AMONG: &str = "protected paths may be among what it writes";
 
-impl Protected<'_> {
+impl ProtectedPaths<'_> {
     /// What copying, moving or linking does: the operands but the last go into it.
     pub(super) fn copied(
         &self,
         operands: &[&Word],
         moves: bool,
         part: &Part,
-        place: Place<'_>,
+        place: CommandPlace<'_>,
     ) -> Option<Reason> {
-        let Operands { last, sources, others, plain } = Operands::new(operands, program(part)?)?;
+        let CopyOperands { last, sources, others, plain } =
+            CopyOperands::new(operands, program(part)?)?;
         let gone = sources.iter().filter(|_| moves).find_map(|word| self.above(word, place));
         let replaced = || self.hit(&last, place);
         let made = sources.iter().map(|source| self.made(&last, source, place)).max();
-        let made = made.unwrap_or(Made::Free);
+        let made = made.unwrap_or(CopyOutcome::Free);
         if let Some(hit) = gone.or_else(replaced).or_else(|| made.clone().hit()) {
             return Some(denied(&part.text, &hit));
         }
-        let unclear = !plain || made == Made::Unknown;
+        let unclear = !plain || made == CopyOutcome::Unknown;
         let mut ends = std::iter::once(&last).chain(others.iter().filter(|_| !plain));
         let near = ends.any(|word| {
             let above = self.above(word, place).is_some();
             // What is there already only gets something more.
             above && unclear || self.opens(word, place) && (unclear || !self.is_there(word, place))
         });
-        (near || made == Made::Above).then(|| asked(&part.text, AMONG))
+        (near || made == CopyOutcome::Above).then(|| asked(&part.text, AMONG))
     }
 
     /// What unpacking an archive does: it makes files in the directories that are named, or here.
@@ -46,7 +47,7 @@ impl Protected<'_> {
         &self,
         operands: &[&Word],
         part: &Part,
-        place: Place<'_>,
+        place: CommandPlace<'_>,
     ) -> Option<Reason> {
         let directories = directories(operands);
         if let Some(hit) = directories.iter().find_map(|it| self.hit(it, place)) {
@@ -64,7 +65,7 @@ impl Protected<'_> {
         &self,
         operands: &[&Word],
         part: &Part,
-        place: Place<'_>,
+        place: CommandPlace<'_>,
     ) -> Option<Reason> {
         let named = operands.iter().rev().find(|word| !known(word).starts_with('-'))?;
         self.hit(named, place).map(|hit| denied(&part.text, &hit))
@@ -76,7 +77,7 @@ impl Protected<'_> {
         &self,
         operands: &[&Word],
         part: &Part,
-        place: Place<'_>,
+        place: CommandPlace<'_>,
     ) -> Option<Reason> {
         const ELSEWHERE: &[&str] = &["--global", "--system", "--file", "-f", "--blob"];
         let says = |word: &&&Word| ELSEWHERE.iter().any(|it| known(word).starts_with(it));
@@ -89,31 +90,31 @@ impl Protected<'_> {
     }
 
     /// What is protected below something that is taken away with all that is in it, if it is there.
-    pub(super) fn taken(&self, operands: &[&Word], place: Place<'_>) -> Option<String> {
+    pub(super) fn taken(&self, operands: &[&Word], place: CommandPlace<'_>) -> Option<String> {
         let literal = operands.iter().filter_map(|word| word.literal());
         literal.filter(|text| !text.starts_with('-')).find_map(|text| self.existing(text, place))
     }
 
-    fn existing(&self, path: &str, place: Place<'_>) -> Option<String> {
+    fn existing(&self, path: &str, place: CommandPlace<'_>) -> Option<String> {
         self.reals(path, place).into_iter().flatten().find_map(|real| {
-            let paths = below(&real).map(|name| format!("{real}/{name}"));
+            let paths = names_below(&real).map(|name| format!("{real}/{name}"));
             paths.into_iter().find(|path| self.world.kind(path) != EntryKind::Missing)
         })
     }
 
     /// What is protected below something that is moved away.
-    fn above(&self, word: &Word, place: Place<'_>) -> Option<String> {
+    fn above(&self, word: &Word, place: CommandPlace<'_>) -> Option<String> {
         match self.meeting(word, place) {
-            Some(Meeting::Above(hit)) => Some(hit),
+            Some(PathMeeting::Above(hit)) => Some(hit),
             _ => self.existing(word.literal()?, place),
         }
     }
 
     /// The protected path that something is put in the place of, or below. Below a repository git is not
     /// the only one that writes.
-    fn hit(&self, word: &Word, place: Place<'_>) -> Option<String> {
-        let within = |meeting: Option<Meeting>| match meeting? {
-            Meeting::Within(hit) => Some(hit),
+    fn hit(&self, word: &Word, place: CommandPlace<'_>) -> Option<String> {
+        let within = |meeting: Option<PathMeeting>| match meeting? {
+            PathMeeting::Within(hit) => Some(hit),
             _ => None,
         };
         let whole = |hit: &String| match word.literal() {
@@ -124,37 +125,37 @@ impl Protected<'_> {
         replaced.or_else(|| within(self.meeting(word, place)))
     }
 
-    /// Whether a word is the start of protected names: what it holds afterwards nobody knows.
-    fn opens(&self, word: &Word, place: Place<'_>) -> bool {
+    /// Whether a word is the start of protected names, so that one may be below it afterwards.
+    fn opens(&self, word: &Word, place: CommandPlace<'_>) -> bool {
         let Some(text) = word.literal() else { return false };
-        self.reals(text, place).iter().flatten().any(|real| below(real).next().is_some())
+        self.reals(text, place).iter().flatten().any(|real| names_below(real).next().is_some())
     }
 
-    fn is_there(&self, word: &Word, place: Place<'_>) -> bool {
+    fn is_there(&self, word: &Word, place: CommandPlace<'_>) -> bool {
         let Some(text) = word.literal() else { return false };
         let mut reals = self.reals(text, place).into_iter();
         reals.all(|real| real.is_some_and(|it| self.world.kind(&it) == EntryKind::Directory))
     }
 
     /// What becomes of one operand in a directory.
-    fn made(&self, directory: &Word, source: &Word, place: Place<'_>) -> Made {
+    fn made(&self, directory: &Word, source: &Word, place: CommandPlace<'_>) -> CopyOutcome {
         let Some((directory, text)) = directory.literal().zip(source.literal()) else {
-            return Made::Unknown;
+            return CopyOutcome::Unknown;
         };
         let plain = text.trim_end_matches('/');
         let name = plain.rsplit(['/', ':']).next().unwrap_or_default();
         if matches!(name, "" | "." | "..") {
-            return Made::Unknown;
+            return CopyOutcome::Unknown;
         }
         let path = Word::text(format!("{directory}/{name}"));
         match self.hit(&path, place) {
-            Some(hit) => Made::Within(hit),
+            Some(hit) => CopyOutcome::Within(hit),
             // What is below a directory may go there itself.
-            None if plain.len() < text.len() => Made::Unknown,
+            None if plain.len() < text.len() => CopyOutcome::Unknown,
             None => match self.meeting(&path, place) {
-                Some(_) => Made::Above,
-                None if self.opens(&path, place) => Made::Above,
-                None => Made::Free,
+                Some(_) => CopyOutcome::Above,
+                None if self.opens(&path, place) => CopyOutcome::Above,
+                None => CopyOutcome::Free,
             },
         }
     }
@@ -162,14 +163,14 @@ impl Protected<'_> {
 
 /// What an operand becomes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Made {
+enum CopyOutcome {
     Free,
     Above,
     Unknown,
     Within(String),
 }
 
-impl Made {
+impl CopyOutcome {
     fn hit(self) -> Option<String> {
         match self {
             Self::Within(hit) => Some(hit),
@@ -179,7 +180,7 @@ impl Made {
 }
 
 /// The words of a program that copies.
-struct Operands {
+struct CopyOperands {
     /// Where the others go.
     last: Word,
     /// What goes there.
@@ -190,7 +191,7 @@ struct Operands {
     plain: bool,
 }
 
-impl Operands {
+impl CopyOperands {
     fn new(words: &[&Word], program: &str) -> Option<Self> {
         // `-t` keeps times there.
         let has_target = !matches!(program, "rsync" | "scp" | "mount" | "bindfs");
@@ -331,7 +332,7 @@ mod tests {
             world.write(&format!("workspace/{path}"), "");
         }
         let places = Places::default();
-        let protected = Protected { paths: &[], places: &places, world: &world };
+        let protected = ProtectedPaths { paths: &[], places: &places, world: &world };
         for (expected, lines) in LINES {
             for line in lines.split('|').map(str::trim) {
                 let call = Call { section: Section::Bash, subject: line, directory: "/workspace" };

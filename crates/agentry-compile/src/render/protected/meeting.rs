@@ -1,5 +1,5 @@
 //! How the words of a command meet protected paths: literal ones, options with a path glued to them,
-//! globs, and what nobody knows.
+//! globs, and words that are not known.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,13 @@ use agentry_policy::argv::{Piece, Word};
 use agentry_policy::path::{Resolver, is_inside};
 use agentry_policy::shell::Bases;
 
-use super::named::{self, By};
-use super::{Protected, at};
-use crate::protected::fold;
+use super::{ProtectedPaths, at};
+use crate::protected::{WrittenBy, fold, names};
 
 /// How a word meets a protected path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meeting {
-    /// Nobody knows where it leads.
+pub(super) enum PathMeeting {
+    /// It is not known where it leads.
     Unknown,
     /// It may be a directory with that path below it.
     Above(String),
@@ -24,16 +23,16 @@ pub(super) enum Meeting {
 
 /// Where a command runs, and how links are followed.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct CommandPlace<'a> {
     /// The directories that it may run in.
     pub(super) bases: &'a Bases,
     /// The directory that the line starts in.
     pub(super) start: &'a str,
-    /// Tells where paths lead.
+    /// Follows links.
     pub(super) resolver: &'a dyn Resolver,
 }
 
-impl Place<'_> {
+impl CommandPlace<'_> {
     fn directories(self) -> Vec<String> {
         match self.bases {
             Bases::Known(all) => all.iter().map(|base| at(base, self.start)).collect(),
@@ -42,54 +41,59 @@ impl Place<'_> {
     }
 }
 
-impl Protected<'_> {
+impl ProtectedPaths<'_> {
     /// The worst way in which a word meets a protected path.
-    pub(super) fn meeting(&self, word: &Word, place: Place<'_>) -> Option<Meeting> {
+    pub(super) fn meeting(&self, word: &Word, place: CommandPlace<'_>) -> Option<PathMeeting> {
         match word.literal() {
             Some(text) => paths_in(text).filter_map(|path| self.literal(path, place)).max(),
-            None => self.open(word, place, By::Command),
+            None => self.open(word, place, WrittenBy::Command),
         }
     }
 
     /// The way in which a word meets a protected path that is put in its place: what is made of a
     /// repository like that, git did not make.
-    pub(super) fn replaced(&self, word: &Word, place: Place<'_>) -> Option<Meeting> {
+    pub(super) fn replaced(&self, word: &Word, place: CommandPlace<'_>) -> Option<PathMeeting> {
         match word.literal() {
-            Some(text) => self.literal_by(text, place, By::Tool),
-            None => self.open(word, place, By::Tool),
+            Some(text) => self.literal_by(text, place, WrittenBy::Tool),
+            None => self.open(word, place, WrittenBy::Tool),
         }
     }
 
     /// The way in which a path meets a protected one.
-    pub(super) fn literal(&self, path: &str, place: Place<'_>) -> Option<Meeting> {
-        self.literal_by(path, place, By::Command)
+    pub(super) fn literal(&self, path: &str, place: CommandPlace<'_>) -> Option<PathMeeting> {
+        self.literal_by(path, place, WrittenBy::Command)
     }
 
-    fn literal_by(&self, path: &str, place: Place<'_>, by: By) -> Option<Meeting> {
+    fn literal_by(
+        &self,
+        path: &str,
+        place: CommandPlace<'_>,
+        by: WrittenBy,
+    ) -> Option<PathMeeting> {
         let meets = |real: &Option<String>| match real {
             Some(real) => self.real_meeting(real, by),
-            None => Some(Meeting::Unknown),
+            None => Some(PathMeeting::Unknown),
         };
         self.reals(path, place).iter().filter_map(meets).max()
     }
 
     /// Where a path leads, from each directory that it may be seen from.
-    pub(super) fn reals(&self, path: &str, place: Place<'_>) -> Vec<Option<String>> {
+    pub(super) fn reals(&self, path: &str, place: CommandPlace<'_>) -> Vec<Option<String>> {
         let from = |directory: &String| self.real(path, directory, place.resolver);
         place.directories().iter().map(from).collect()
     }
 
     /// The way in which a path without links meets a protected one.
-    fn real_meeting(&self, real: &str, by: By) -> Option<Meeting> {
+    fn real_meeting(&self, real: &str, by: WrittenBy) -> Option<PathMeeting> {
         if let Some(hit) = self.covering(real, by) {
-            return Some(Meeting::Within(hit));
+            return Some(PathMeeting::Within(hit));
         }
         let below = self.paths.iter().find(|path| is_inside(path, real));
-        below.map(|path| Meeting::Above(path.clone()))
+        below.map(|path| PathMeeting::Above(path.clone()))
     }
 
     /// A word that may be several.
-    fn open(&self, word: &Word, place: Place<'_>, by: By) -> Option<Meeting> {
+    fn open(&self, word: &Word, place: CommandPlace<'_>, by: WrittenBy) -> Option<PathMeeting> {
         let start = match word.pieces.first() {
             Some(Piece::Text(text)) => text.as_str(),
             _ => "",
@@ -103,14 +107,14 @@ impl Protected<'_> {
             None => ("", start),
         };
         let behind = if has_text_first(word) { word.pieces.get(1..)? } else { &word.pieces };
-        let rest = Components::new(rest, behind);
+        let rest = PatternParts::new(rest, behind);
         let known = if known.is_empty() { "." } else { known };
         let from = |directory: &String| {
             let Some(real) = self.real(known, directory, place.resolver) else {
-                return Some(Meeting::Unknown);
+                return Some(PathMeeting::Unknown);
             };
             match self.real_meeting(&real, by) {
-                Some(Meeting::Within(hit)) => Some(Meeting::Within(hit)),
+                Some(PathMeeting::Within(hit)) => Some(PathMeeting::Within(hit)),
                 above => self.below(&real, &rest, above.is_some() || known == ".", by),
             }
         };
@@ -119,30 +123,41 @@ impl Protected<'_> {
 
     /// What the rest of a word may be below a directory; `near` says whether something protected is
     /// there.
-    fn below(&self, directory: &str, rest: &Components, near: bool, by: By) -> Option<Meeting> {
-        let Components::Known(rest) = rest else {
-            return near.then_some(Meeting::Unknown);
+    fn below(
+        &self,
+        directory: &str,
+        rest: &PatternParts,
+        near: bool,
+        by: WrittenBy,
+    ) -> Option<PathMeeting> {
+        let PatternParts::Known(rest) = rest else {
+            return near.then_some(PathMeeting::Unknown);
         };
         if rest.iter().any(|it| it.text() == "..") {
-            return Some(Meeting::Unknown);
+            return Some(PathMeeting::Unknown);
         }
-        let by_name = named::all(by).filter(|name| may_name(directory, rest, name));
-        let by_name = by_name.map(|name| Meeting::Within(name.to_owned()));
+        let named = names().iter().filter(|name| name.counts_for(by));
+        let named = named.filter(|name| may_name(directory, rest, name.path));
+        let by_name = named.map(|name| PathMeeting::Within(name.path.to_owned()));
         let inside = self.paths.iter().filter_map(|path| {
             let below = path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/')?;
             let names: Vec<&str> = below.split('/').collect();
             let agree = rest.iter().zip(&names).all(|(it, name)| it.matches(name));
             let path = path.clone();
             let within = rest.len() >= names.len();
-            agree.then_some(if within { Meeting::Within(path) } else { Meeting::Above(path) })
+            agree.then_some(if within {
+                PathMeeting::Within(path)
+            } else {
+                PathMeeting::Above(path)
+            })
         });
         by_name.chain(inside).max()
     }
 }
 
 /// Whether one of the paths that a pattern below a directory may be has this name in it. A wildcard alone
-/// does not stand for the first part of a name: nobody knows what it is for.
-fn may_name(directory: &str, rest: &[Component], name: &str) -> bool {
+/// does not stand for the first part of a name: nearly every glob would be refused.
+fn may_name(directory: &str, rest: &[PatternPart], name: &str) -> bool {
     let names: Vec<&str> = name.split('/').collect();
     let known: Vec<_> = directory.split('/').map(fold).collect();
     let fits = |known: &[Cow<'_, str>], names: &[&str]| {
@@ -169,16 +184,16 @@ fn has_text_first(word: &Word) -> bool {
 }
 
 /// One part of a path: characters, and nothing for any number of them.
-struct Component(Vec<Option<char>>);
+struct PatternPart(Vec<Option<char>>);
 
 /// The parts of a path that may be several.
-enum Components {
-    Known(Vec<Component>),
+enum PatternParts {
+    Known(Vec<PatternPart>),
     /// It may have any number of parts.
     Unknown,
 }
 
-impl Components {
+impl PatternParts {
     fn new(start: &str, pieces: &[Piece]) -> Self {
         let mut all: Vec<Option<char>> = start.chars().map(Some).collect();
         for piece in pieces {
@@ -188,13 +203,13 @@ impl Components {
                 Piece::Any => return Self::Unknown,
             }
         }
-        let parts = all.split(|it| *it == Some('/')).map(|part| Component(part.to_vec()));
+        let parts = all.split(|it| *it == Some('/')).map(|part| PatternPart(part.to_vec()));
         let plain = parts.filter(|part| !matches!(part.text().as_str(), "" | "."));
         Self::Known(plain.collect())
     }
 }
 
-impl Component {
+impl PatternPart {
     /// What it is, with `*` for what is open.
     fn text(&self) -> String {
         self.0.iter().map(|it| it.unwrap_or('*')).collect()

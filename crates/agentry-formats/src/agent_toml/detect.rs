@@ -1,0 +1,17 @@
+//! Tells an agent from other things that are called `agent.toml`.
+
+use agentry_text::{Findings, Source, toml};
+
+use crate::detect::{DetectedFile, has_any_key};
+
+pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
+    file.has_sign || file.fits(is_agent_toml)
+}
+
+fn is_agent_toml(source: &Source) -> bool {
+    let node = toml::parse(source, &mut Findings::default());
+    let Some(map) = node.as_map() else { return true };
+    map.is_empty()
+        || has_any_key(map, &["permissions"])
+        || (has_any_key(map, &["name"]) && has_any_key(map, &["description"]))
+}

@@ -1,0 +1,40 @@
+//! Tells a manifest from other things that are called `agent.yaml`.
+
+use agentry_text::yaml::{self, Version};
+use agentry_text::{Findings, Source};
+
+use super::ENDING;
+use crate::detect::{DetectedFile, has_any_key};
+
+/// Keys of other things that are called `agent.yaml`: cluster objects, agents of other frameworks.
+const OTHER_KEYS: &[&str] = &[
+    "kind",
+    "metadata",
+    "spec",
+    "spec_version",
+    "agent_class",
+    "instruction",
+    "instructions",
+    "prompt",
+    "system_prompt",
+    "goal",
+    "backstory",
+    "root_agent",
+    "sub_agents",
+    "image",
+];
+
+pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
+    file.path.ends_with(ENDING) || file.fits(is_manifest)
+}
+
+/// A manifest has a name, and no key that only others have.
+fn is_manifest(source: &Source) -> bool {
+    let node = yaml::parse(source, 0..source.text.len(), Version::V1_1, &mut Findings::default());
+    let Some(map) = node.as_map() else { return !source.text.contains("{{") };
+    let is_template = source.text.trim_start().starts_with("{{");
+    !is_template
+        && !has_any_key(map, OTHER_KEYS)
+        && (map.is_empty()
+            || has_any_key(map, &["name", "apiVersion", "trust", "behavior", "base"]))
+}
