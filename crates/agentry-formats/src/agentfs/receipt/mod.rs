@@ -19,7 +19,7 @@ use fields::{EVOLUTION, ITEM, METADATA};
 pub(super) use rules::{COUNTS_DIFFER, ODD_RECEIPT_ID, RECEIPT_TIME};
 
 /// Reports what is wrong with a receipt.
-pub fn check(source: &Source, findings: &mut Findings) {
+pub(super) fn check(source: &Source, findings: &mut Findings) {
     let node = yaml::parse(source, 0..source.text.len(), Version::V1_2, findings);
     let record = Record::new(&RECEIPT, &node, Coerce::Strict);
     let evolves = record.has("receipt");
