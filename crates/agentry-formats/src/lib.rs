@@ -17,8 +17,6 @@ pub mod agentfs;
 mod convert;
 pub mod cron;
 mod files;
-#[cfg(test)]
-mod fixtures;
 pub mod front;
 mod javascript;
 pub mod manifest;
@@ -27,6 +25,8 @@ pub mod own;
 pub mod policy_tests;
 mod references;
 pub mod skill;
+#[cfg(test)]
+mod tests;
 mod walk;
 mod words;
 mod written;
