@@ -18,8 +18,6 @@ mod convert;
 pub mod cron;
 mod detect;
 mod files;
-#[cfg(test)]
-mod fixtures;
 pub mod front;
 mod info;
 mod javascript;
@@ -29,6 +27,8 @@ pub mod own;
 pub mod policy_tests;
 mod references;
 pub mod skill;
+#[cfg(test)]
+mod tests;
 mod walk;
 mod words;
 mod written;

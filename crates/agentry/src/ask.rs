@@ -109,6 +109,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_server_that_does_not_run() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/models", listener.local_addr().unwrap());
+        drop(listener);
+        assert_eq!(local(&url), None);
+        let request = http::local().unwrap().get(url).timeout(LOCAL);
+        assert_eq!(fetch(request), Err("it cannot be reached: connection refused".to_owned()));
+    }
+
+    #[test]
     fn lists_come_in_several_shapes() {
         let cases = [
             (r#"{"data": [{"id": "a"}, {"id": "b"}]}"#, Some(vec!["a", "b"])),

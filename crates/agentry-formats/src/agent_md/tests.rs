@@ -54,7 +54,7 @@ fn written(agent: &Agent, name: &str) -> String {
 
 #[test]
 fn fixtures() {
-    crate::fixtures::each("agent_md/fixtures", "md", |path| {
+    crate::tests::each_fixture("agent_md/fixtures", "md", |path| {
         let name = path.file_name().expect("name").to_string_lossy().into_owned();
         #[expect(clippy::disallowed_methods, reason = "a test reads its fixture")]
         let text = std::fs::read_to_string(path).expect("fixture");

@@ -460,7 +460,7 @@ fn defaults_fill_only_what_was_not_written() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test reads its fixtures")]
 fn fixtures() {
-    crate::fixtures::each("agent_toml/fixtures", "txt", |path| {
+    crate::tests::each_fixture("agent_toml/fixtures", "txt", |path| {
         let text = std::fs::read_to_string(path).expect("a readable fixture");
         let read = Workspace::new(split(&text)).read();
         let hints = read.found.iter().filter_map(|found| found.hint.clone());

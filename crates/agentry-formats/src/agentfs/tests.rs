@@ -81,7 +81,7 @@ fn target() -> Target {
 
 #[test]
 fn fixtures() {
-    crate::fixtures::each("agentfs/fixtures", "txt", |path| {
+    crate::tests::each_fixture("agentfs/fixtures", "txt", |path| {
         let files = fixture(path);
         let (agent, findings, sources) = read(&files);
         let broken = findings.has_errors();

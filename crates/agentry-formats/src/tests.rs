@@ -1,12 +1,14 @@
-//! Files that hold the input of tests. `insta::glob!` does the same, but its feature would make the
-//! tests compile other libraries than the program, and all crates of the workspace a second time.
+//! What the tests of the formats share: files that hold their input.
+//!
+//! `insta::glob!` does the same, but its feature would make the tests compile other libraries than the
+//! program, and every crate of the workspace a second time.
 
 use std::path::Path;
 
 /// Runs `work` with each file of `folder` (below `src`) that has this ending, in the order of their
 /// names. Snapshots in it are named after the file.
 #[expect(clippy::disallowed_methods, reason = "tests read their fixtures")]
-pub(crate) fn each(folder: &str, ending: &str, mut work: impl FnMut(&Path)) {
+pub(crate) fn each_fixture(folder: &str, ending: &str, mut work: impl FnMut(&Path)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
     let entries = std::fs::read_dir(folder).expect("a folder of fixtures");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
