@@ -2,6 +2,7 @@
 //! the page names exist: its journeys would otherwise lead nowhere after a rename.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::files::File;
 
@@ -36,9 +37,10 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
 
 /// The Rust files that the page names, in backticks and by the end of their path, and that do not exist.
 fn missing_files<'a>(page: &'a str, files: &'a [File]) -> impl Iterator<Item = &'a str> {
-    let names = page.split('`').filter(|name| name.ends_with(".rs") && !name.contains(' '));
+    let is_rust = |name: &&str| Path::new(name).extension().is_some_and(|end| end == "rs");
     // `<format>/read.rs` stands for a file of every format.
-    let names = names.filter(|name| !name.contains('<'));
+    let is_one_file = |name: &&str| !name.contains([' ', '<']);
+    let names = page.split('`').filter(is_rust).filter(is_one_file);
     names.filter(|name| {
         let path = files.iter().filter_map(|file| file.path.strip_suffix(*name));
         !path.into_iter().any(|before| before.is_empty() || before.ends_with('/'))
