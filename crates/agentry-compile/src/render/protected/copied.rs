@@ -3,11 +3,12 @@
 
 use agentry_policy::Reason;
 use agentry_policy::argv::{Piece, Word};
+use agentry_policy::commands::ProgramTrait;
 use agentry_policy::shell::Part;
 
 use super::named::below;
 use super::words::{Meeting, Place};
-use super::{Protected, asked, denied, known, program};
+use super::{Protected, asked, denied, effects_of, known};
 use crate::world::EntryKind;
 
 /// Options without a value, and without a say in where something goes.
@@ -23,7 +24,8 @@ impl Protected<'_> {
         part: &Part,
         place: Place<'_>,
     ) -> Option<Reason> {
-        let Operands { last, sources, others, plain } = Operands::new(operands, program(part)?)?;
+        let has_target = !effects_of(part)?.has(ProgramTrait::NoTargetOption);
+        let Operands { last, sources, others, plain } = Operands::new(operands, has_target)?;
         let gone = sources.iter().filter(|_| moves).find_map(|word| self.above(word, place));
         let replaced = || self.hit(&last, place);
         let made = sources.iter().map(|source| self.made(&last, source, place)).max();
@@ -124,7 +126,7 @@ impl Protected<'_> {
         replaced.or_else(|| within(self.meeting(word, place)))
     }
 
-    /// Whether a word is the start of protected names: what it holds afterwards nobody knows.
+    /// Whether a word is the start of protected names: what it holds afterwards is not known.
     fn opens(&self, word: &Word, place: Place<'_>) -> bool {
         let Some(text) = word.literal() else { return false };
         self.reals(text, place).iter().flatten().any(|real| below(real).next().is_some())
@@ -191,9 +193,8 @@ struct Operands {
 }
 
 impl Operands {
-    fn new(words: &[&Word], program: &str) -> Option<Self> {
-        // `-t` keeps times there.
-        let has_target = !matches!(program, "rsync" | "scp" | "mount" | "bindfs");
+    /// Reads the words; `has_target` is whether `-t` names the directory that files go to.
+    fn new(words: &[&Word], has_target: bool) -> Option<Self> {
         let (mut others, mut targets, mut plain) = (Vec::new(), Vec::new(), true);
         let mut is_ended = false;
         let mut rest = words.iter().copied();
@@ -309,7 +310,14 @@ mod tests {
             (
                 "deny",
                 "git config core.hooksPath x|git config --unset a.b|git config set core.fsmonitor x|\
-                 git clone x .git|git clone x sub/.GIT/|git worktree add .git|git -C sub config user.name x|sh -c 'git config core.hooksPath x'|rm -rf there/.git|\
+                 git clone x .git|git clone x sub/.GIT/|git worktree add .git|git -C sub config user.name x|\
+                 git --config-env a.b=HOME config core.hooksPath evil|git --config-env=a.b=HOME config core.hooksPath x|\
+                 git -C x -c a=b --no-pager config core.hooksPath x|git --git-dir=x config core.hooksPath x|\
+                 git --git-dir x --work-tree y config core.hooksPath x|git --attr-source x config core.hooksPath x|\
+                 git --super-prefix x config core.hooksPath x|git --shallow-file x config core.hooksPath x|\
+                 git --not-known x config core.hooksPath x|env git --config-env a.b=HOME config core.hooksPath x|\
+                 timeout 5 git --config-env a.b=HOME config core.hooksPath x|\
+                 nice env A=b git --namespace x config core.hooksPath x|sh -c 'git config core.hooksPath x'|rm -rf there/.git|\
                  mv there/.git x|chmod -R 777 there/.git|env mv evil .git|sudo cp -r x .git",
             ),
             (
