@@ -1,13 +1,11 @@
 use agentry_policy::Action;
+use agentry_policy::commands::{ProgramTrait, has_trait};
 use agentry_text::{Findings, Rule, Severity};
 
 use crate::commands::{rules, words};
 use crate::{Check, Subject, examples};
 
 pub(super) const CHECK: Check = Check { rule: &RULE, check };
-
-/// Programs that run others as another user.
-const RAISERS: &[&str] = &["sudo", "doas", "su", "pkexec", "runas"];
 
 static RULE: Rule = Rule {
     code: "AG9012",
@@ -23,8 +21,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let words = words(&rule.pattern);
         let open = match words.as_slice() {
-            [first] => first.strip_suffix('*').is_some_and(|name| RAISERS.contains(&name)),
-            [first, second, ..] => RAISERS.contains(first) && second.starts_with('*'),
+            [first] => first.strip_suffix('*').is_some_and(raises),
+            [first, second, ..] => raises(first) && second.starts_with('*'),
             [] => false,
         };
         if open {
@@ -33,6 +31,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             findings.add(&RULE, rule.span, message).hint(hint);
         }
     }
+}
+
+/// Whether a program runs others as another user.
+fn raises(name: &str) -> bool {
+    has_trait(name, ProgramTrait::Raises)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The rules that decide about some member of a set of commands, found exactly: the set and the
 //! machines of the rules are followed side by side, as far as the set goes.
 
+use agentry_commands::{base_name, global_options};
+
 use crate::argv::{self, Arg, Piece, Word};
 use crate::automata::TooLarge;
 use crate::automata::fast_map::FastSet;
@@ -9,10 +11,8 @@ use crate::automata::nfa::{Items, Nfa, State};
 use crate::automata::set::{Alphabet, Set};
 use crate::automata::subject::{Example, items};
 use crate::compare::decider;
-use crate::pattern::command::base_name;
 use crate::pattern::sequence::Element;
 use crate::pattern::{Kind, Pattern, Protections, Shape, Subject};
-use crate::tables::global_options::global_options;
 use crate::{Action, Rules};
 
 /// The most steps that are taken.

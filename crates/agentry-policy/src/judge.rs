@@ -9,9 +9,6 @@ mod plain;
 mod spelling;
 mod web;
 
-pub use embedded::is_interpreter;
-pub use spelling::subcommand;
-
 use crate::path::Resolver;
 use crate::pattern::Subject;
 use crate::verdict::{Decision, Verdict};

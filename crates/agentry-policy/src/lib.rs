@@ -13,12 +13,11 @@
 mod ability;
 mod action;
 mod allowed_tools;
-pub mod argv;
 mod automata;
 mod bases;
 pub mod compare;
 pub mod deciders;
-pub mod hazard;
+mod hazard;
 mod judge;
 pub mod known;
 mod layer;
@@ -32,17 +31,18 @@ mod policy_test;
 mod rules;
 pub mod shell;
 mod sources;
-pub mod tables;
 mod tool_permissions;
 mod trust;
 mod verdict;
 pub mod web;
 
+pub use agentry_commands::{self as commands, argv, subcommand};
+
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
 pub use allowed_tools::allowed_tools;
 pub use bases::{flattened, under};
-pub use judge::{Call, Judge, is_interpreter, subcommand};
+pub use judge::{Call, Judge};
 pub use layer::{Layer, Source, default_rules, layer, layers, written};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
 pub use pattern::{ANYTHING, Kind, Pattern, Protections, Subject};

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentry_compile::policy::tables::secrets::is_secret;
+use agentry_compile::policy::commands::secrets::is_secret;
 use agentry_compile::text::credentials;
 use agentry_compile::text::{Span, limits};
 use agentry_compile::{Compiled, Digest, EntryKind, Found, World, hash, read, resolved};

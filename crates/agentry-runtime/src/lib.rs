@@ -13,8 +13,8 @@
 //! killed is resumed by stepping through its journal again.
 
 mod again;
-mod alike;
 pub mod approval;
+mod approval_scope;
 pub mod budget;
 pub mod cassette;
 pub mod commands;

@@ -8,7 +8,7 @@ use agentry_compile::policy::{Action, Call, Judge, Reason, Verdict};
 use agentry_compile::render::judged;
 use agentry_compile::text::Sources;
 
-use crate::alike::covered;
+use crate::approval_scope::covered;
 use crate::conversation::cut;
 use crate::event::Judgement;
 use crate::tool::Touch;

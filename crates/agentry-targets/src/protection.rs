@@ -7,10 +7,10 @@
 
 use std::sync::{Arc, LazyLock};
 
+use agentry_policy::commands::secrets;
 use agentry_policy::compare::{Example, decide};
 use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
-use agentry_policy::tables::secrets;
 use agentry_policy::web::address;
 use agentry_policy::{Action, Call, Places, Protections, Rules, Section};
 

@@ -11,7 +11,8 @@ use crate::process::{cargo, output};
 /// Every room and those it may use directly. A room may stand here before its first line is written.
 const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-text", &[]),
-    ("agentry-policy", &["agentry-text"]),
+    ("agentry-commands", &[]),
+    ("agentry-policy", &["agentry-text", "agentry-commands"]),
     ("agentry-model", &["agentry-policy"]),
     ("agentry-formats", &["agentry-model"]),
     ("agentry-targets", &["agentry-model"]),

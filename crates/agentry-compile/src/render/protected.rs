@@ -4,9 +4,9 @@
 mod copy;
 mod definition;
 mod meeting;
-mod programs;
 
 use agentry_policy::argv::{Arg, Piece, Word};
+use agentry_policy::commands::{CommandEffects, FileEffect, ProgramFacts, ProgramTrait, effects};
 use agentry_policy::path::{Resolver, absolute, is_inside, with_home};
 use agentry_policy::shell::{self, Bases, Command, Context, Part, What};
 use agentry_policy::{Action, Call, Places, Reason, Section, Source};
@@ -14,7 +14,6 @@ use agentry_text::path::join;
 
 pub use definition::{DefinitionPart, definition};
 use meeting::{CommandPlace, PathMeeting};
-use programs::{Does, does};
 
 use super::ledger::Ledger;
 use crate::pipeline::Compiled;
@@ -83,7 +82,7 @@ impl ProtectedPaths<'_> {
         let home = self.places.home.clone();
         let context = Context { home, directory: Some(call.directory.to_owned()) };
         let parts = shell::analyse(call.subject, &context);
-        let links = parts.iter().any(|part| program(part).is_some_and(|it| LINKING.contains(&it)));
+        let links = parts.iter().any(|part| effects_of(part).is_some_and(makes_links));
         let found = parts.iter().filter_map(|part| {
             let place = CommandPlace { bases: &part.bases, start: call.directory, resolver };
             self.part(part, place, links)
@@ -119,14 +118,16 @@ impl ProtectedPaths<'_> {
     /// A program that may change what it is given.
     fn command(&self, command: &Command, part: &Part, place: CommandPlace<'_>) -> Option<Reason> {
         let end = command.inner_at.unwrap_or(command.argv.len());
-        let words: Vec<&Word> = command.argv.iter().take(end).map(word).collect();
-        let texts: Vec<&str> = words.iter().copied().map(known).collect();
-        let does = does(&texts);
-        if does == Does::Reads {
+        let argv = command.argv.get(..end).unwrap_or(&command.argv);
+        let effects = effects(argv);
+        let does = effects.files();
+        if does == FileEffect::Reads {
             return None;
         }
-        let operands = words.get(1..).unwrap_or_default();
-        let is_known = does != Does::Changes || CHANGING.contains(&base_name(&texts));
+        let operands: Vec<&Word> = argv.iter().skip(1).map(word).collect();
+        let operands = operands.as_slice();
+        let is_known = does != FileEffect::Changes
+            || effects.facts().is_some_and(ProgramFacts::changes_operands);
         let mut meetings: Vec<PathMeeting> = Vec::new();
         for word in operands {
             // `-j$(nproc)` of a program that is not known to write.
@@ -140,7 +141,9 @@ impl ProtectedPaths<'_> {
         let worst = meetings.into_iter().max();
         let found = match (worst, does) {
             (Some(PathMeeting::Within(hit)), _)
-            | (Some(PathMeeting::Above(hit)), Does::TakesAll) => Some(denied(&part.text, &hit)),
+            | (Some(PathMeeting::Above(hit)), FileEffect::TakesAll) => {
+                Some(denied(&part.text, &hit))
+            }
             (worst, does) => self.around(worst.as_ref(), does, operands, part, place),
         };
         found.or_else(|| lost.then(|| asked(&part.text, UNKNOWN)))
@@ -150,7 +153,7 @@ impl ProtectedPaths<'_> {
     fn around(
         &self,
         worst: Option<&PathMeeting>,
-        does: Does,
+        does: FileEffect,
         operands: &[&Word],
         part: &Part,
         place: CommandPlace<'_>,
@@ -159,22 +162,26 @@ impl ProtectedPaths<'_> {
         let is_here = || self.literal(".", place).is_some();
         let unknown = (worst == Some(&PathMeeting::Unknown)).then(|| asked(text, UNKNOWN));
         let near = match does {
-            Does::Own => return Some(asked(text, "it may write what decides about the agent")),
-            Does::Copies { moves } => return self.copied(operands, moves, part, place).or(unknown),
-            Does::Checkout => return self.checked_out(operands, part, place).or(unknown),
-            Does::Configures => return self.configured(operands, part, place).or(unknown),
-            Does::Tree { limited } => {
+            FileEffect::Own => {
+                return Some(asked(text, "it may write what decides about the agent"));
+            }
+            FileEffect::Copies { moves } => {
+                return self.copied(operands, moves, part, place).or(unknown);
+            }
+            FileEffect::Checkout => return self.checked_out(operands, part, place).or(unknown),
+            FileEffect::Configures => return self.configured(operands, part, place).or(unknown),
+            FileEffect::Tree { limited } => {
                 !limited || worst.is_some() || operands.iter().any(|it| magic(it))
             }
-            Does::Unpacks => return self.unpacked(operands, part, place).or(unknown),
-            Does::TakesSome => {
+            FileEffect::Unpacks => return self.unpacked(operands, part, place).or(unknown),
+            FileEffect::TakesSome => {
                 worst.is_some() || is_here() && !operands.iter().any(|it| is_path(it))
             }
-            Does::TakesAll => {
+            FileEffect::TakesAll => {
                 let taken = self.taken(operands, place).map(|hit| denied(text, &hit));
                 return taken.or(unknown);
             }
-            Does::Reads | Does::Changes => false,
+            FileEffect::Reads | FileEffect::Changes => false,
         };
         near.then(|| asked(text, "protected paths may be among what it changes")).or(unknown)
     }
@@ -214,24 +221,19 @@ impl ProtectedPaths<'_> {
     }
 }
 
-/// Programs that make links, or show one directory at the place of another.
-const LINKING: &[&str] = &["bindfs", "gln", "link", "ln", "mount"];
-/// Programs that change the files they name.
-const CHANGING: &[&str] = &[
-    "dd", "install", "ln", "mkdir", "patch", "rmdir", "sed", "tee", "touch", "truncate", "unlink",
-];
 const UNKNOWN: &str = "nobody knows which file this writes to, and some are protected";
 
-/// The program that a part runs, without its directory.
-fn program(part: &Part) -> Option<&str> {
-    let What::Command(command) = &part.what else {
-        return None;
-    };
-    known(word(command.argv.first()?)).rsplit('/').next()
+/// What the command of a part does, if it is one.
+fn effects_of(part: &Part) -> Option<CommandEffects<'_>> {
+    match &part.what {
+        What::Command(command) => Some(effects(&command.argv)),
+        _ => None,
+    }
 }
 
-fn base_name<'a>(texts: &[&'a str]) -> &'a str {
-    texts.first().and_then(|text| text.rsplit('/').next()).unwrap_or_default()
+/// Whether a command makes links, or shows one directory at the place of another.
+fn makes_links(effects: CommandEffects<'_>) -> bool {
+    effects.has(ProgramTrait::Links)
 }
 
 /// Whether a part changes a file, apart from making a link.
@@ -239,9 +241,9 @@ fn is_change(part: &Part) -> bool {
     match &part.what {
         What::Write(word) => word.literal().is_none_or(|text| !text.starts_with("/dev/")),
         What::Command(command) if !command.free => {
-            let texts: Vec<&str> = command.argv.iter().map(|arg| known(word(arg))).collect();
-            let is_link = LINKING.contains(&base_name(&texts));
-            !is_link && does(&texts) != Does::Reads && texts.len() > 1
+            let effects = effects(&command.argv);
+            let changes = effects.files() != FileEffect::Reads;
+            changes && !makes_links(effects) && command.argv.len() > 1
         }
         _ => false,
     }

@@ -4,8 +4,8 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
+use agentry_policy::commands::secrets::may_be_secret;
 use agentry_policy::path::{Resolver, absolute, with_home};
-use agentry_policy::tables::secrets::may_be_secret;
 use agentry_policy::{Action, Call, Judge, Reason, Rule, Section, Source};
 use agentry_targets::guard::Search;
 

@@ -1,8 +1,8 @@
 //! What Agentry protects whatever the rules say: told where a harness does not, and closed on demand.
 
+use agentry_compile::policy::commands::secrets;
 use agentry_compile::policy::compare::decide;
 use agentry_compile::policy::path::NoLinks;
-use agentry_compile::policy::tables::secrets;
 use agentry_compile::policy::{Action, Call, Protections, Rules, Section, Subject as Text, web};
 use agentry_compile::targets::{LossKind, Rendered, Scope, Subject, TARGETS, Way};
 

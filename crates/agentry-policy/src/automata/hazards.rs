@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use agentry_commands::hazard::{commands, hazards};
+use agentry_commands::{DashMeaning, Hazard, HazardSign, global_options, program};
+
 use super::language::below;
 use super::nfa::{Items, Nfa, State};
 use super::regex;
 use super::set::Set;
-use crate::hazard;
+
+use crate::hazard::names;
 use crate::pattern::Pattern;
 use crate::pattern::command::{CommandPattern, Hazardous};
 use crate::pattern::glob::Part;
 use crate::pattern::sequence::Element;
-use crate::tables::global_options::global_options;
-use crate::tables::hazards::{Dashes, Sign, dashes};
 
 /// The bit of commands with a hazardous option; no further word makes them harmless again.
 pub(crate) const HAZARD: u128 = 4;
@@ -47,8 +49,8 @@ pub(crate) fn add_hazards(
         return Some(Hazards { start, unless: builder.unless });
     };
     for command in commands {
-        let unnamed = |known: &&hazard::Known| !hazard::names(pattern, &known.hazard);
-        let known: Vec<&hazard::Known> = hazard::of(command).iter().filter(unnamed).collect();
+        let unnamed = |hazard: &&Hazard| !names(pattern, hazard);
+        let known: Vec<&Hazard> = hazards(command).iter().filter(unnamed).collect();
         if !known.is_empty() {
             let word = nfa.text(below, command);
             let arguments = nfa.one(word, &Set::one('\0'));
@@ -71,7 +73,7 @@ impl Builder<'_> {
     fn any_command(&self, nfa: &mut Nfa, below: State, pattern: &Pattern) {
         let arguments = nfa.state();
         let mut names = Tree::new(below);
-        for command in hazard::commands() {
+        for command in commands() {
             let word = names.add(nfa, command);
             nfa.edge(word, &Set::one('\0'), arguments);
         }
@@ -95,7 +97,7 @@ impl Builder<'_> {
         nfa: &mut Nfa,
         arguments: State,
         command: &str,
-        known: &[&hazard::Known],
+        known: &[&Hazard],
     ) -> Option<()> {
         let options = global_options(command);
         let unknown = nfa.state();
@@ -103,16 +105,16 @@ impl Builder<'_> {
             Some(_) => arguments,
             None => nfa.global_options(arguments, options, self.items, Some(unknown)),
         };
-        let mut searches: BTreeMap<Option<&str>, Vec<Sign>> = BTreeMap::new();
+        let mut searches: BTreeMap<Option<&str>, Vec<HazardSign>> = BTreeMap::new();
         let mut everywhere = Vec::new();
-        for hazard in known.iter().map(|known| &known.hazard) {
+        for hazard in known {
             match hazard.sign {
-                Sign::Global(spelling) => {
+                HazardSign::Global(spelling) => {
                     let word = nfa.text(front, spelling);
                     nfa.join(word, self.found);
-                    everywhere.push(Sign::Prefix(spelling));
+                    everywhere.push(HazardSign::Prefix(spelling));
                 }
-                Sign::Unless(text) => self.unless(nfa, arguments, text)?,
+                HazardSign::Unless(text) => self.unless(nfa, arguments, text)?,
                 sign if hazard.subcommands.is_empty() => {
                     searches.entry(None).or_default().push(sign);
                 }
@@ -126,7 +128,7 @@ impl Builder<'_> {
             }
         }
         if self.second.is_none() {
-            self.search(nfa, unknown, &everywhere, Dashes::Nothing, false);
+            self.search(nfa, unknown, &everywhere, DashMeaning::Nothing, false);
         }
         let mut names = Tree::new(front);
         for (name, signs) in searches {
@@ -138,7 +140,9 @@ impl Builder<'_> {
                 }
             };
             let globals = name.is_none() && !options.is_empty();
-            self.search(nfa, from, &signs, dashes(command, name), globals);
+            let dashes =
+                program(command).map_or(DashMeaning::EndAfterOperand, |it| it.dashes(name));
+            self.search(nfa, from, &signs, dashes, globals);
         }
         Some(())
     }
@@ -167,7 +171,14 @@ impl Builder<'_> {
     }
 
     /// The words from `from` on, until one is a sign or ends the search.
-    fn search(&self, nfa: &mut Nfa, from: State, signs: &[Sign], dashes: Dashes, globals: bool) {
+    fn search(
+        &self,
+        nfa: &mut Nfa,
+        from: State,
+        signs: &[HazardSign],
+        dashes: DashMeaning,
+        globals: bool,
+    ) {
         if signs.is_empty() {
             return;
         }
@@ -187,10 +198,10 @@ impl Builder<'_> {
         nfa.edge(dash, &end, after_option);
         let two = nfa.text(dash, "-");
         nfa.edge(two, any, option);
-        if dashes == Dashes::Nothing {
+        if dashes == DashMeaning::Nothing {
             nfa.edge(two, &end, after_option);
         }
-        if dashes == Dashes::EndAfterOperand {
+        if dashes == DashMeaning::EndAfterOperand {
             // Behind an option `--` may be its value.
             let value = nfa.text(after_option, "--");
             nfa.edge(value, &end, after_option);
@@ -201,11 +212,11 @@ impl Builder<'_> {
     }
 
     /// A word that is the sign. What is sure before the word has ended is not followed further.
-    fn sign(&self, nfa: &mut Nfa, from: State, sign: Sign) {
+    fn sign(&self, nfa: &mut Nfa, from: State, sign: HazardSign) {
         let any = &self.items.any;
         let end = Set::one('\0');
         match sign {
-            Sign::Long(spelling, least) => {
+            HazardSign::Long(spelling, least) => {
                 let mut here = from;
                 for (count, c) in spelling.chars().map(Some).chain([None]).enumerate() {
                     if count >= least {
@@ -217,7 +228,7 @@ impl Builder<'_> {
                     }
                 }
             }
-            Sign::Short(option) => {
+            HazardSign::Short(option) => {
                 let dash = nfa.text(from, "-");
                 let only = Set::one(option);
                 let other = nfa.one(dash, &any.without('-').without(option));
@@ -227,15 +238,15 @@ impl Builder<'_> {
                     nfa.edge(dash, &only, self.found);
                 }
             }
-            Sign::Word(spelling) => {
+            HazardSign::Word(spelling) => {
                 let word = nfa.text(from, spelling);
                 nfa.edge(word, &end, self.found);
             }
-            Sign::Prefix(spelling) => {
+            HazardSign::Prefix(spelling) => {
                 let word = nfa.text(from, spelling);
                 nfa.join(word, self.found);
             }
-            Sign::Global(_) | Sign::Unless(_) => {}
+            HazardSign::Global(_) | HazardSign::Unless(_) => {}
         }
     }
 

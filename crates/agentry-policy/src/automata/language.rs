@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentry_commands::{base_name, global_options};
 use regex_syntax::hir::Hir;
 
 use super::TooLarge;
@@ -11,12 +12,11 @@ use super::set::Set;
 use super::subject::{items, universe};
 use crate::Action;
 use crate::known::Known;
-use crate::pattern::command::{CommandPattern, base_name};
+use crate::pattern::command::CommandPattern;
 use crate::pattern::glob::Glob;
 use crate::pattern::sequence::Element;
 use crate::pattern::web::WebPattern;
 use crate::pattern::{Kind, Pattern, Shape};
-use crate::tables::global_options::global_options;
 
 /// The bit of what the pattern itself matches.
 pub(crate) const PATTERN: u128 = 1;

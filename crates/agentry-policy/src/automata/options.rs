@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use agentry_commands::{GlobalOption, OptionWords, option_words};
+
 use super::nfa::{Items, Nfa, State};
 use super::set::Set;
-use crate::pattern::command::{Drops, drops};
-use crate::tables::global_options::GlobalOption;
 
 impl Nfa {
     /// A state behind any number of global options that start at `from`. Where an option is not
     /// known, either the next word may be its value, like in [`crate::pattern::command::starts`], or
-    /// it leads to the state `unknown`, like in [`crate::hazard::Front`].
+    /// it leads to the state `unknown`, like in [`agentry_commands::CommandFront`].
     pub(crate) fn global_options(
         &mut self,
         from: State,
@@ -54,8 +54,8 @@ impl Region<'_> {
         nfa.edge(unknown, &self.items.any.without('='), unknown);
         nfa.edge(unknown, &Set::one('='), joined);
         nfa.edge(joined, &self.items.any, joined);
-        self.end(nfa, unknown, Drops::Either);
-        self.end(nfa, joined, Drops::One);
+        self.end(nfa, unknown, OptionWords::Either);
+        self.end(nfa, joined, OptionWords::One);
         for (text, node) in &nodes {
             let mut rest = self.items.any.clone();
             for (child, state) in nodes.range(text.clone()..) {
@@ -83,7 +83,7 @@ impl Region<'_> {
         self.end(
             nfa,
             node,
-            if text.is_empty() { Drops::Nothing } else { drops(self.options, text) },
+            if text.is_empty() { OptionWords::Nothing } else { option_words(self.options, text) },
         );
         if text.starts_with('+') {
             nfa.edge(node, rest, joined);
@@ -101,16 +101,16 @@ impl Region<'_> {
         }
     }
 
-    fn end(&self, nfa: &mut Nfa, state: State, drops: Drops) {
+    fn end(&self, nfa: &mut Nfa, state: State, drops: OptionWords) {
         let end = Set::one(self.items.end);
-        if let (Drops::Either, Some(unknown)) = (drops, self.unknown) {
+        if let (OptionWords::Either, Some(unknown)) = (drops, self.unknown) {
             nfa.edge(state, &end, unknown);
             return;
         }
-        if matches!(drops, Drops::One | Drops::Either) {
+        if matches!(drops, OptionWords::One | OptionWords::Either) {
             nfa.edge(state, &end, self.around);
         }
-        if matches!(drops, Drops::Two | Drops::Either) {
+        if matches!(drops, OptionWords::Two | OptionWords::Either) {
             nfa.edge(state, &end, self.value);
         }
     }

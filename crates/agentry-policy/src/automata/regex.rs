@@ -1,4 +1,4 @@
-//! Regular expressions as automata: those of the hazard table, and our own descriptions of what a
+//! Regular expressions as automata: those of harmless arguments, and our own descriptions of what a
 //! subject looks like.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
@@ -33,72 +33,6 @@ fn without_anchors(hir: Hir) -> Hir {
         HirKind::Repetition(repetition) => Hir::repetition(repetition),
         HirKind::Capture(capture) => Hir::capture(capture),
         HirKind::Alternation(parts) => Hir::alternation(parts),
-    }
-}
-
-/// A regular expression that whole texts are compared with. Few texts are, so that it is followed as it
-/// stands: to make a quicker machine of it takes longer.
-#[derive(Debug)]
-pub(crate) struct Whole {
-    nfa: Nfa,
-    start: State,
-    end: State,
-}
-
-impl Whole {
-    /// Reads one; nothing for one that is no automaton.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let hir = read(text)?;
-        let mut nfa = Nfa::default();
-        let start = nfa.state();
-        let end = nfa.regex(start, &hir);
-        nfa.finish().ok()?;
-        Some(Self { nfa, start, end })
-    }
-
-    /// Whether it matches the text.
-    pub(crate) fn takes(&self, text: &str) -> bool {
-        let mut here = States::new(self.nfa.edges.len());
-        let mut next = States::new(self.nfa.edges.len());
-        here.enter(&self.nfa, self.start);
-        for c in text.chars() {
-            let edges = here.list.iter().flat_map(|state| &self.nfa.edges[*state as usize]);
-            for (_, to) in edges.filter(|(set, _)| self.nfa.sets[*set as usize].contains(c)) {
-                next.enter(&self.nfa, *to);
-            }
-            std::mem::swap(&mut here, &mut next);
-            next.clear();
-        }
-        here.list.contains(&self.end)
-    }
-}
-
-/// States of an automaton, each once.
-struct States {
-    list: Vec<State>,
-    known: Vec<bool>,
-}
-
-impl States {
-    fn new(count: usize) -> Self {
-        Self { list: Vec::new(), known: vec![false; count] }
-    }
-
-    /// Adds a state with all that it leads to without a character.
-    fn enter(&mut self, nfa: &Nfa, state: State) {
-        let mut open = vec![state];
-        while let Some(state) = open.pop() {
-            if !std::mem::replace(&mut self.known[state as usize], true) {
-                self.list.push(state);
-                open.extend(&nfa.empty[state as usize]);
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        for state in self.list.drain(..) {
-            self.known[state as usize] = false;
-        }
     }
 }
 

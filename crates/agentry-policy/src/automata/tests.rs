@@ -1,13 +1,13 @@
 //! The machines say what the direct matching says.
 
+use agentry_commands::hazard::hazards;
+use agentry_commands::{HazardSign, global_options, names as programs};
 use proptest::prelude::*;
 
 use super::subject::encode;
 use crate::automata::leaf::{leaf, universe};
 use crate::automata::machine::NONE;
 use crate::pattern::{Kind, Pattern, Protections, Subject};
-use crate::tables::global_options::GLOBAL_OPTIONS;
-use crate::tables::hazards::{Sign, hazards};
 use crate::{Action, Places};
 
 /// Pieces that patterns and subjects are put together from, for each kind.
@@ -83,22 +83,24 @@ pub(crate) fn any_pattern(kind: Kind) -> impl Strategy<Value = String> {
 /// A command of the tables, perhaps with one of its options.
 fn known_command() -> impl Strategy<Value = String> {
     let mut words: Vec<String> = Vec::new();
-    for hazard in hazards() {
+    for hazard in programs().flat_map(hazards) {
         let spelling = match hazard.sign {
-            Sign::Long(spelling, least) => spelling[..least].to_owned(),
-            Sign::Word(spelling) | Sign::Prefix(spelling) | Sign::Global(spelling) => {
-                spelling.to_owned()
-            }
-            Sign::Short(option) => format!("-{option}"),
-            Sign::Unless(_) => "x".to_owned(),
+            HazardSign::Long(spelling, least) => spelling[..least].to_owned(),
+            HazardSign::Word(spelling)
+            | HazardSign::Prefix(spelling)
+            | HazardSign::Global(spelling) => spelling.to_owned(),
+            HazardSign::Short(option) => format!("-{option}"),
+            HazardSign::Unless(_) => "x".to_owned(),
         };
         let first = hazard.subcommands.first().copied().unwrap_or_default();
         words.push(hazard.command.to_owned());
         words.push(format!("{} {first} {spelling}", hazard.command));
         words.push(format!("{} {first}", hazard.command));
     }
-    for (command, options) in GLOBAL_OPTIONS {
-        words.extend(options.iter().map(|option| format!("{command} {}", option.spelling)));
+    for command in programs() {
+        words.extend(
+            global_options(command).iter().map(|option| format!("{command} {}", option.spelling)),
+        );
     }
     proptest::sample::select(words)
 }

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::pattern::command::base_name;
+use agentry_commands::base_name;
+
 use crate::pattern::{Pattern, Shape};
 use crate::{Action, Rule, Rules};
 

@@ -1,9 +1,10 @@
 //! One simple command under the rules of all layers.
 
+use agentry_commands::own_rules;
+
 use crate::argv::{self, Arg};
 use crate::compare::Example;
 use crate::deciders::{Deciders, deciders};
-use crate::hazard::hazards_in;
 use crate::pattern::{Protections, Subject};
 use crate::shell::{self, Command, Part, What};
 use crate::verdict::Decision;
@@ -132,7 +133,7 @@ fn note(rules: &Rules, example: &Example, varies: bool) -> Option<String> {
         let seems =
             rules.rules.iter().find(|rule| rule.pattern.matches_under(subject, Protections::Off));
         let Subject::Command(words) = subject else { return None };
-        let hazard = hazards_in(words).next()?;
+        let hazard = own_rules(words).next()?;
         let rule = seems.filter(|rule| rule.action == Action::Allow)?;
         Some(format!("{} can {}, and `{}` does not name it", hazard.sign, hazard.does, rule.text))
     });

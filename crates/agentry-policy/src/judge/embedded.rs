@@ -1,72 +1,12 @@
 //! Commands inside of the arguments of another one: `tar --to-command='rm x'`, `git bisect run rm x`,
-//! `perl -e 'system("rm x")'`. Nobody can find all of them; a rule against a command holds for those
+//! `perl -e 'system("rm x")'`. Not all of them can be found; a rule against a command holds for those
 //! that are there to be seen.
 
+use agentry_commands::hazard::RUNS;
+use agentry_commands::{HazardSign, ProgramTrait, base_name, has_trait, own_rules};
+
 use crate::argv::Arg;
-use crate::hazard::hazards_in;
-use crate::pattern::command::base_name;
 use crate::shell::{self, Context, What};
-use crate::tables::hazards::{RUNS, Sign};
-
-/// Programs whose arguments are programs in a language of their own.
-const INTERPRETERS: &[&str] = &[
-    "Rscript",
-    "ansible",
-    "bun",
-    "deno",
-    "ed",
-    "emacs",
-    "ex",
-    "expect",
-    "gcloud",
-    "gdb",
-    "groovy",
-    "irb",
-    "julia",
-    "less",
-    "lldb",
-    "lua",
-    "luajit",
-    "more",
-    "mysql",
-    "node",
-    "nodejs",
-    "nvim",
-    "openvpn",
-    "osascript",
-    "perl",
-    "php",
-    "psql",
-    "python",
-    "redis-cli",
-    "ruby",
-    "rview",
-    "rvim",
-    "scala",
-    "screen",
-    "socat",
-    "sqlite3",
-    "tclsh",
-    "tmux",
-    "vi",
-    "view",
-    "vim",
-    "vimdiff",
-    "wish",
-];
-
-/// Shells: what they are given to run is a program too.
-const SHELLS: &[&str] = &["bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"];
-
-/// Whether the arguments of a program are themselves programs, so that its name says nothing about what
-/// it does.
-pub fn is_interpreter(program: &str) -> bool {
-    let name = base_name(program);
-    let name = if name.starts_with("python") { "python" } else { name };
-    INTERPRETERS.contains(&name)
-        || SHELLS.contains(&name)
-        || matches!(name, "." | "source" | "eval")
-}
 
 /// What may stand before a command in a language of its own.
 const MARKS: &[&str] = &[
@@ -125,8 +65,9 @@ fn inside(argv: &[Arg], options: Options) -> Vec<Vec<Arg>> {
 fn texts(argv: &[Arg], options: Options) -> Vec<String> {
     let name = argv.first().and_then(Arg::literal).map_or("", base_name);
     let name = if name.starts_with("python") { "python" } else { name };
+    let is_interpreter = has_trait(name, ProgramTrait::Interpreter);
     let mut found = Vec::new();
-    if options == Options::LeftAlone && !INTERPRETERS.contains(&name) {
+    if options == Options::LeftAlone && !is_interpreter {
         return found;
     }
     let words: Vec<&str> = argv.iter().map(|arg| arg.literal().unwrap_or_default()).collect();
@@ -134,13 +75,13 @@ fn texts(argv: &[Arg], options: Options) -> Vec<String> {
         let scripts = words.iter().skip(1).filter_map(|word| word.split_once("e "));
         found.extend(scripts.map(|(_, command)| command.to_owned()));
     }
-    if INTERPRETERS.contains(&name) {
+    if is_interpreter {
         words.iter().skip(1).for_each(|word| within(word, &mut found));
     }
     if options == Options::LeftAlone {
         return found;
     }
-    for hazard in hazards_in(&words).filter(|hazard| hazard.does == RUNS) {
+    for hazard in own_rules(&words).filter(|hazard| hazard.does == RUNS) {
         words
             .iter()
             .skip(1)
@@ -159,22 +100,22 @@ fn texts(argv: &[Arg], options: Options) -> Vec<String> {
 }
 
 /// What stands in the same word behind a sign; nothing if it is none.
-fn value(sign: Sign, word: &str) -> Option<&str> {
+fn value(sign: HazardSign, word: &str) -> Option<&str> {
     match sign {
-        Sign::Long(spelling, least) => {
+        HazardSign::Long(spelling, least) => {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             (name.len() >= least && spelling.starts_with(name)).then_some(value)
         }
-        Sign::Short(letter) => {
+        HazardSign::Short(letter) => {
             let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
             letters.split_once(letter).map(|(_, value)| value)
         }
-        Sign::Word(spelling) => (word == spelling).then_some(""),
-        Sign::Prefix(spelling) | Sign::Global(spelling) => {
+        HazardSign::Word(spelling) => (word == spelling).then_some(""),
+        HazardSign::Prefix(spelling) | HazardSign::Global(spelling) => {
             let value = word.strip_prefix(spelling)?;
             Some(value.strip_prefix('=').unwrap_or(value))
         }
-        Sign::Unless(_) => None,
+        HazardSign::Unless(_) => None,
     }
 }
 

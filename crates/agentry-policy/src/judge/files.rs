@@ -1,7 +1,8 @@
 //! Reading and writing files.
 
+use agentry_commands::secrets::is_secret;
+
 use crate::path::{Resolver, absolute, is_inside, with_home};
-use crate::tables::secrets::is_secret;
 use crate::verdict::Decision;
 use crate::{Action, Section};
 

@@ -1,9 +1,10 @@
 //! A command line: the strictest over all that it runs, reads, writes and sets.
 
+use agentry_commands::variables::{VariableEffect, setting_to};
+
 use crate::argv::{Arg, Word};
 use crate::path::Resolver;
 use crate::shell::{self, Analysis, Bases, Context, Part, Scope, What};
-use crate::tables::environment::{Setting, setting_to};
 use crate::verdict::{Decision, Verdict};
 use crate::{Action, Section};
 
@@ -134,15 +135,17 @@ impl Judge {
     /// A variable that is set for a command, or for the rest of the line.
     fn set(&self, name: &str, value: Option<&str>, scope: Scope) -> Decision {
         match (setting_to(name, value), scope) {
-            (Setting::Harmless, _) | (Setting::Other, Scope::Shell) => {
+            (VariableEffect::Harmless, _) | (VariableEffect::Other, Scope::Shell) => {
                 Decision::built_in(Action::Allow, "a variable that changes nothing else")
             }
-            (Setting::Dangerous, _) if self.is_open(Section::Bash) => self.worst(Section::Bash),
-            (Setting::Dangerous, _) => {
+            (VariableEffect::Dangerous, _) if self.is_open(Section::Bash) => {
+                self.worst(Section::Bash)
+            }
+            (VariableEffect::Dangerous, _) => {
                 let why = format!("`{name}` changes what runs");
                 self.intent().strictest(Decision::built_in(Action::Ask, why))
             }
-            (Setting::Other, Scope::Command | Scope::Exported) => {
+            (VariableEffect::Other, Scope::Command | Scope::Exported) => {
                 let decision = self.text(Section::Env, name);
                 // Where every command may run, only what somebody wrote about variables counts.
                 if self.is_open(Section::Bash) && decision.span.is_none() {

@@ -2,22 +2,19 @@
 //! commands say.
 //!
 //! The rules about commands have answered the question whether the command may run; so only what
-//! somebody wrote against the file or the address counts here: a rule that asks or denies, an intent
+//! was written against the file or the address counts here: a rule that asks or denies, an intent
 //! that denies, and the table of secrets. Where nothing is written, nothing changes.
 
 mod overlap;
-mod read;
-mod tar;
 
+use agentry_commands::secrets::{is_secret, may_be_secret};
+use agentry_commands::{FileUse, ProgramTrait, effects};
 use overlap::Paths;
 
 use crate::argv::{Arg, Piece, Word};
 use crate::path::{Resolver, absolute, is_inside};
-use crate::pattern::command::base_name;
 use crate::pattern::{Kind, Pattern, Subject};
 use crate::shell::{Bases, word_text};
-use crate::tables::operands::Touch;
-use crate::tables::secrets::{is_secret, may_be_secret};
 use crate::verdict::Decision;
 use crate::web::address;
 use crate::{Action, Rule, Rules, Section, Source};
@@ -35,18 +32,21 @@ impl Judge {
         call: Call<'_>,
         resolver: &dyn Resolver,
     ) -> Option<Decision> {
-        let below = reaches_below(argv);
-        let touched = read::touched(argv).into_iter();
-        let decisions = touched.filter_map(|(touch, word)| {
-            let does = match touch {
-                Touch::Read => "reads",
-                Touch::Write => "writes",
-                Touch::Fetch => "fetches",
+        let effects = effects(argv);
+        // Given a directory it may go into it: it copies something there, removes it, or reads all of it.
+        let below = !effects.has(ProgramTrait::DirectoryItself);
+        let decisions = effects.uses().into_iter().filter_map(|(used, word)| {
+            let does = match used {
+                FileUse::Read => "reads",
+                FileUse::Write => "writes",
+                FileUse::Fetch => "fetches",
             };
-            let decision = match touch {
-                Touch::Fetch => self.fetched(&word, bases, call, resolver),
-                Touch::Read => self.operand((Section::Read, below), &word, bases, call, resolver),
-                Touch::Write => self.operand((Section::Edit, below), &word, bases, call, resolver),
+            let decision = match used {
+                FileUse::Fetch => self.fetched(&word, bases, call, resolver),
+                FileUse::Read => self.operand((Section::Read, below), &word, bases, call, resolver),
+                FileUse::Write => {
+                    self.operand((Section::Edit, below), &word, bases, call, resolver)
+                }
             };
             let note = Some(format!("it {does} `{}`", word_text(&word)));
             decision.map(|decision| Decision { note, ..decision })
@@ -165,7 +165,7 @@ impl Judge {
         what.map(|what| Decision::built_in(Action::Ask, format!("a secret: {what}")))
     }
 
-    /// A file that may be any: a question, where somebody wrote against some.
+    /// A file that may be any: a question, where a rule is against some.
     fn not_understood(&self, section: Section, why: &str) -> Option<Decision> {
         let sections = [section, Section::ExternalDirectory];
         let mut lists = sections.into_iter().flat_map(|section| self.rules(section));
@@ -209,19 +209,6 @@ impl Judge {
         };
         self.rules(Section::Webfetch).filter_map(decide).reduce(Decision::strictest)
     }
-}
-
-/// Programs that touch a directory and nothing in it, or only tell what it is.
-const THEMSELVES: &[&str] = &[
-    "[", "basename", "dirname", "du", "file", "ls", "mkdir", "readlink", "realpath", "rmdir",
-    "stat", "test", "tree",
-];
-
-/// Whether a command that is given a directory may go into it: it copies something there, takes it away, or
-/// reads all of it.
-fn reaches_below(argv: &[Arg]) -> bool {
-    let name = argv.first().and_then(Arg::literal).map_or("", base_name);
-    !THEMSELVES.contains(&name)
 }
 
 /// Whether a rule is against something by the will of its author. An intent that asks is not: the

@@ -1,70 +1,62 @@
 //! Commands without the options that change nothing about what they may do: `curl -o /dev/null`,
 //! `git -C sub`. What allows the plain form allows the whole, unless a rule is against the whole.
 
-use crate::argv::Arg;
-use crate::pattern::command::{Drops, base_name, drops};
-use crate::shell::MAX_BYTES;
-use crate::tables::global_options::global_options;
+use agentry_commands::{
+    InnerSyntax, OptionValue, OptionWords, ProgramFacts, WordList, base_name, option_words,
+    program, reads_setting, subcommand,
+};
 
-use super::spelling::subcommand;
+use crate::argv::Arg;
+use crate::shell::MAX_BYTES;
 
 /// The plain form of a command, if it has one. `is_inside` tells whether a directory, seen from where
 /// the command starts, lies in the workspace.
 pub(super) fn plain(argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> Option<Vec<Arg>> {
-    let program = argv.first().and_then(Arg::literal).map(base_name)?;
-    if let Some(form) = help(program, argv) {
+    let facts = program(argv.first().and_then(Arg::literal).map(base_name)?)?;
+    if let Some(form) = help(facts, argv) {
         return Some(form);
     }
-    let form = match program {
-        "curl" | "wget" | "wget2" => without_outputs(program, argv)?,
-        "cargo" => without_tool_chain(argv),
-        "docker" | "docker-compose" | "podman" => followed_logs(argv),
-        "git" => reading_settings(&elsewhere(program, argv, is_inside)),
-        _ if !places(program).is_empty() => elsewhere(program, argv, is_inside),
+    let has_tool_chains = facts.globals.iter().any(|it| it.takes == OptionValue::Plus);
+    let form = match facts {
+        facts if !facts.discards.is_empty() => without_outputs(facts, argv)?,
+        facts if !facts.no_effect.is_empty() => without_effect(facts, argv),
+        facts if facts.syntax == Some(InnerSyntax::Git) => {
+            reading_settings(&elsewhere(facts, argv, is_inside))
+        }
+        facts if !facts.directory.is_empty() => elsewhere(facts, argv, is_inside),
+        _ if has_tool_chains => without_tool_chain(argv),
         _ => return None,
     };
     (form != argv).then_some(form)
 }
 
 /// Help about a subcommand is help.
-fn help(program: &str, argv: &[Arg]) -> Option<Vec<Arg>> {
+fn help(facts: &ProgramFacts, argv: &[Arg]) -> Option<Vec<Arg>> {
     let [command, subcommand, option] = argv else { return None };
     let subcommand = subcommand.literal()?;
     let is_plain = subcommand.starts_with(|c: char| c.is_ascii_lowercase())
         && subcommand.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     let is_help = matches!(option.literal()?, "--help" | "-h");
-    let has_subcommands = !global_options(program).is_empty();
+    let has_subcommands = !facts.globals.is_empty();
     (is_plain && is_help && has_subcommands).then(|| vec![command.clone(), option.clone()])
 }
 
 /// Where a command runs that has options to go elsewhere: each of their values in order. Nothing if
 /// one is not known.
 pub(super) fn directories(argv: &[Arg]) -> Option<Vec<String>> {
-    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+    let facts = argv.first().and_then(Arg::literal).and_then(|word| program(base_name(word)));
     let mut found = Vec::new();
-    if places(program).is_empty() {
+    let Some(facts) = facts.filter(|facts| !facts.directory.is_empty()) else {
         return Some(found);
-    }
+    };
     let mut at = 1;
-    while let Some((length, global)) = place(program, argv, at) {
+    while let Some((length, global)) = place(facts, argv, at) {
         if let Global::Directory(directory) = global {
             found.push(directory?);
         }
         at += length;
     }
     Some(found)
-}
-
-/// The options of a program that say where it runs.
-fn places(program: &str) -> &'static [&'static str] {
-    match program {
-        "git" => &["-C"],
-        "make" | "gmake" => &["-C", "--directory"],
-        "npm" => &["-C", "--prefix"],
-        "pnpm" => &["-C", "--dir"],
-        "yarn" => &["--cwd"],
-        _ => &[],
-    }
 }
 
 /// A global option.
@@ -76,30 +68,30 @@ enum Global {
 }
 
 /// The global option at `at`, and how many words it takes.
-fn place(program: &str, argv: &[Arg], at: usize) -> Option<(usize, Global)> {
+fn place(facts: &ProgramFacts, argv: &[Arg], at: usize) -> Option<(usize, Global)> {
     let word = argv.get(at)?.literal()?;
     let (name, joined) = match word.split_once('=').filter(|_| word.starts_with("--")) {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (word, None),
     };
-    if places(program).contains(&name) {
+    if facts.directory.has(name) {
         let next = || argv.get(at + 1).and_then(Arg::literal).map(str::to_owned);
         let length = if joined.is_some() { 1 } else { 2 };
         return Some((length, Global::Directory(joined.or_else(next))));
     }
-    match drops(global_options(program), word) {
-        Drops::One => Some((1, Global::Other)),
-        Drops::Two => Some((2, Global::Other)),
-        Drops::Nothing | Drops::Either => None,
+    match option_words(&facts.globals, word) {
+        OptionWords::One => Some((1, Global::Other)),
+        OptionWords::Two => Some((2, Global::Other)),
+        OptionWords::Nothing | OptionWords::Either => None,
     }
 }
 
 /// Without the options that name a directory of the workspace; all of them, or none.
-fn elsewhere(program: &str, argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> Vec<Arg> {
+fn elsewhere(facts: &ProgramFacts, argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> Vec<Arg> {
     let mut form: Vec<Arg> = argv.iter().take(1).cloned().collect();
     let mut at = 1;
     let mut path = String::new();
-    while let Some((length, global)) = place(program, argv, at) {
+    while let Some((length, global)) = place(facts, argv, at) {
         match global {
             Global::Directory(Some(directory)) if !directory.is_empty() => {
                 let is_first = path.is_empty() || directory.starts_with('/');
@@ -121,17 +113,7 @@ fn elsewhere(program: &str, argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> V
 fn reading_settings(argv: &[Arg]) -> Vec<Arg> {
     let Some(at) = subcommand("git", argv) else { return argv.to_vec() };
     let rest: Option<Vec<&str>> = argv.iter().skip(at).map(Arg::literal).collect();
-    let reads = match rest.as_deref() {
-        Some(["config", key]) => {
-            let is_key = key.contains('.') && !key.starts_with('-');
-            is_key || matches!(*key, "-l" | "--list" | "list")
-        }
-        Some(["config", option, key]) => {
-            let gets = matches!(*option, "get" | "--get" | "--get-all" | "--get-regexp");
-            gets && !key.starts_with('-')
-        }
-        _ => false,
-    };
+    let reads = rest.is_some_and(|words| reads_setting(&words));
     if !reads {
         return argv.to_vec();
     }
@@ -152,27 +134,33 @@ fn without_tool_chain(argv: &[Arg]) -> Vec<Arg> {
     if is_known { without(argv, 1, 1) } else { argv.to_vec() }
 }
 
-/// `docker compose logs -f` follows; `-f` before the subcommand is a file.
-fn followed_logs(argv: &[Arg]) -> Vec<Arg> {
-    let words: Vec<Option<&str>> = argv.iter().map(Arg::literal).collect();
-    let end = match words.as_slice() {
-        [_, Some("compose"), Some("logs"), ..] => 3,
-        [Some("docker-compose"), Some("logs"), ..] => 2,
-        _ => return argv.to_vec(),
+/// Without options that change nothing for this subcommand: `docker compose logs -f` follows, where `-f`
+/// before the subcommand is a file.
+fn without_effect(facts: &ProgramFacts, argv: &[Arg]) -> Vec<Arg> {
+    let rest = argv.get(1..).unwrap_or_default();
+    let starts = |words: WordList| {
+        let count = words.iter().count();
+        rest.len() >= count
+            && rest.iter().zip(words.iter()).all(|(it, own)| it.literal() == Some(own))
     };
-    let keep = |(at, arg): &(usize, &Arg)| *at < end || arg.literal() != Some("-f");
+    let Some((words, options)) = facts.no_effect.iter().find(|(words, _)| starts(*words)) else {
+        return argv.to_vec();
+    };
+    let end = 1 + words.iter().count();
+    let is_idle = |arg: &Arg| arg.literal().is_some_and(|word| options.has(word));
+    let keep = |(at, arg): &(usize, &Arg)| *at < end || !is_idle(arg);
     argv.iter().enumerate().filter(keep).map(|(_, arg)| arg.clone()).collect()
 }
 
 /// Without outputs that go nowhere, and without methods that send nothing. Nothing behind `--`.
-fn without_outputs(program: &str, argv: &[Arg]) -> Option<Vec<Arg>> {
+fn without_outputs(facts: &ProgramFacts, argv: &[Arg]) -> Option<Vec<Arg>> {
     let mut form = argv.to_vec();
     let mut at = 1;
     while let Some(word) = form.get(at).map(|arg| arg.literal().map(str::to_owned)) {
         let next = form.get(at + 1).and_then(Arg::literal).unwrap_or_default().to_owned();
         match word.as_deref() {
             Some("--") => return None,
-            Some(word) => match harmless(program, word, &next) {
+            Some(word) => match harmless(facts, word, &next) {
                 Some((left, length)) => {
                     form = without(&form, at, length);
                     if let Some(left) = left {
@@ -189,22 +177,20 @@ fn without_outputs(program: &str, argv: &[Arg]) -> Option<Vec<Arg>> {
 }
 
 /// For an option whose value is harmless: what is left of it, and how many words it takes.
-fn harmless(program: &str, word: &str, next: &str) -> Option<(Option<String>, usize)> {
+fn harmless(facts: &ProgramFacts, word: &str, next: &str) -> Option<(Option<String>, usize)> {
     const NOWHERE: &[&str] = &["-", "/dev/null", "/dev/stdout"];
     const METHODS: &[&str] = &["GET", "HEAD", "OPTIONS"];
-    let options: &[(char, &str, &[&str])] = match program {
-        "curl" => &[('o', "--output", NOWHERE), ('X', "--request", METHODS)],
-        _ => &[('O', "--output-document", NOWHERE), ('o', "--output-file", NOWHERE)],
-    };
-    for (short, long, values) in options {
-        if word == *long {
+    let outputs = pairs(facts.discards).map(|pair| (pair, NOWHERE));
+    let methods = pairs(facts.methods).map(|pair| (pair, METHODS));
+    for ((short, long), values) in outputs.chain(methods) {
+        if word == long {
             return values.contains(&next).then_some((None, 2));
         }
         if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
             return values.contains(&value).then_some((None, 1));
         }
         let cluster = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        let Some((before, value)) = cluster.and_then(|letters| letters.split_once(*short)) else {
+        let Some((before, value)) = cluster.and_then(|letters| letters.split_once(short)) else {
             continue;
         };
         // Letters before it that take no value themselves.
@@ -216,6 +202,12 @@ fn harmless(program: &str, word: &str, next: &str) -> Option<(Option<String>, us
         return values.contains(&value).then_some((left, length));
     }
     None
+}
+
+/// The letters of short options, each with its long one.
+fn pairs(options: WordList) -> impl Iterator<Item = (char, &'static str)> {
+    let short = options.iter().step_by(2).filter_map(|option| option.chars().nth(1));
+    short.zip(options.iter().skip(1).step_by(2))
 }
 
 fn without(argv: &[Arg], at: usize, length: usize) -> Vec<Arg> {

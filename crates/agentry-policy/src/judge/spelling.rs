@@ -1,10 +1,9 @@
 //! Commands that are another command in other words: `git-push`, `npm publis`, `python3 -m pip`.
 //! Only rules against the other spelling count; what allows it does not allow this one.
 
+use agentry_commands::{ProgramTrait, base_name, has_trait, program, subcommand};
+
 use crate::argv::{Arg, Word};
-use crate::pattern::command::{Drops, base_name, drops};
-use crate::tables::global_options::global_options;
-use crate::tables::spellings::{Shortened, dashed, names, shortened, shortens_options, synonyms};
 use crate::{Action, Rules};
 
 /// The same command in the other spellings that are known, whatever the rules are.
@@ -12,7 +11,7 @@ pub(super) fn spellings(argv: &[Arg]) -> Vec<Vec<Arg>> {
     let Some(word) = argv.first().and_then(Arg::literal) else { return Vec::new() };
     let base = base_name(word);
     let is_only = dashed(base).is_none() && names(base).is_empty();
-    if is_only && synonyms(base).next().is_none() {
+    if is_only && synonyms(base).is_empty() {
         return Vec::new();
     }
     let mut found: Vec<Vec<Arg>> = Vec::new();
@@ -35,6 +34,55 @@ pub(super) fn spellings(argv: &[Arg]) -> Vec<Vec<Arg>> {
         all.push(other);
     }
     all
+}
+
+/// The program and the subcommand of a dashed name: `git-push`.
+fn dashed(name: &str) -> Option<(&str, &str)> {
+    let (program, subcommand) = name.split_once('-')?;
+    (!subcommand.is_empty() && has_trait(program, ProgramTrait::Dashed))
+        .then_some((program, subcommand))
+}
+
+/// The names that a program is installed under; empty if it has only one. `python3.12` is `python`.
+fn names(name: &str) -> &'static [&'static str] {
+    let of = |name: &str| program(name).map(|facts| facts.same_program.as_slice());
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let plain = plain.strip_suffix('-').unwrap_or(plain);
+    of(name).filter(|names| !names.is_empty()).or_else(|| of(plain)).unwrap_or_default()
+}
+
+/// The groups of subcommands of a program that mean the same.
+fn synonyms(name: &str) -> &'static [Vec<&'static str>] {
+    let facts = program(name);
+    let like = facts.and_then(|facts| facts.synonyms_of).and_then(program);
+    like.or(facts).map_or(&[], |facts| &facts.synonyms)
+}
+
+/// Which words a program takes in part, as long as they are the start of only one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShortenedWords {
+    /// None.
+    No,
+    /// Its subcommand: `npm publis`.
+    Subcommand,
+    /// Every word: `ip a a`.
+    All,
+}
+
+fn shortened(name: &str) -> ShortenedWords {
+    if has_trait(name, ProgramTrait::ShortensSubcommand) {
+        return ShortenedWords::Subcommand;
+    }
+    if has_trait(name, ProgramTrait::ShortensWords) {
+        return ShortenedWords::All;
+    }
+    ShortenedWords::No
+}
+
+/// Whether a program takes the start of a long option for the whole: `rm --recurs`. One that is not known
+/// may.
+fn shortens_options(name: &str) -> bool {
+    !has_trait(name, ProgramTrait::ExactOptions)
 }
 
 fn renamed(argv: &[Arg], name: &str) -> Vec<Arg> {
@@ -62,8 +110,8 @@ fn module(argv: &[Arg]) -> Option<Vec<Arg>> {
 /// The command with each subcommand that means the same as its own.
 fn with_synonyms(argv: &[Arg]) -> Vec<Vec<Arg>> {
     let program = argv.first().and_then(Arg::literal).map_or("", base_name);
-    let mut groups = synonyms(program).peekable();
-    if groups.peek().is_none() {
+    let groups = synonyms(program);
+    if groups.is_empty() {
         return Vec::new();
     }
     let Some(at) = subcommand(program, argv) else { return Vec::new() };
@@ -87,19 +135,6 @@ fn starts_with(words: &[Arg], phrase: &str) -> bool {
         && words.iter().zip(phrase.split(' ')).all(|(word, own)| word.literal() == Some(own))
 }
 
-/// Where the subcommand stands, behind the global options.
-pub fn subcommand(program: &str, argv: &[Arg]) -> Option<usize> {
-    let options = global_options(program);
-    let mut at = 1;
-    loop {
-        at += match drops(options, argv.get(at)?.literal()?) {
-            Drops::Nothing => return Some(at),
-            Drops::One | Drops::Either => 1,
-            Drops::Two => 2,
-        };
-    }
-}
-
 /// Whether a rule is against a command that may be `argv`, at a glance.
 pub(super) fn may_be_meant(argv: &[Arg], rules: &Rules) -> bool {
     let program = argv.first().and_then(Arg::literal).map_or("", base_name);
@@ -119,7 +154,7 @@ pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
     };
     let is_short = |arg: &Arg| arg.literal().is_some_and(|word| word.starts_with("--"));
     let has_options = shortens_options(program) && argv.iter().skip(1).any(is_short);
-    if !has_options && shortened(program) == Shortened::No {
+    if !has_options && shortened(program) == ShortenedWords::No {
         return Vec::new();
     }
     let strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
@@ -137,14 +172,14 @@ fn longer(argv: &[Arg], program: &str, pattern: &crate::Pattern) -> Option<Vec<A
     let options = shortens_options(program);
     let words = shortened(program);
     let verb = match words {
-        Shortened::Subcommand => subcommand(program, argv),
-        Shortened::No | Shortened::All => None,
+        ShortenedWords::Subcommand => subcommand(program, argv),
+        ShortenedWords::No | ShortenedWords::All => None,
     };
     let mut is_changed = false;
     // Words follow each other as in the rule; options stand anywhere.
     let mut next = 1;
     let spelled = argv.iter().enumerate().map(|(at, arg)| {
-        let is_verb = verb == Some(at) || (words == Shortened::All && at > 0);
+        let is_verb = verb == Some(at) || (words == ShortenedWords::All && at > 0);
         let Some(word) = arg.literal() else { return arg.clone() };
         let takes_part = (options && word.starts_with("--") && word.len() > 2)
             || (is_verb && !word.is_empty() && !word.starts_with('-'));
@@ -180,6 +215,18 @@ mod tests {
             argv.iter().map(|arg| arg.literal().unwrap_or("…")).collect::<Vec<_>>().join(" ")
         };
         all.iter().map(text).collect()
+    }
+
+    #[test]
+    fn names_of_programs() {
+        assert_eq!(dashed("git-push"), Some(("git", "push")));
+        assert_eq!(dashed("docker-compose"), Some(("docker", "compose")));
+        assert_eq!(dashed("apt-get"), None);
+        assert!(names("python3.12").contains(&"python"));
+        assert!(names("pip").contains(&"pip3"));
+        assert_eq!(names("ls"), [""; 0]);
+        assert_eq!(synonyms("podman"), synonyms("docker"));
+        assert!(synonyms("ls").is_empty());
     }
 
     #[test]

@@ -3,10 +3,15 @@
 //! An allow holds for the command word as it is written. A deny or an ask also holds for the base
 //! name of the word, and with global options between the command and what follows it.
 
+use agentry_commands::hazard::commands;
+use agentry_commands::{
+    GlobalOption, OptionWords, base_name, global_options, option_words, program,
+};
+
 use super::glob::{Glob, Part};
 use super::sequence::{self, Element};
-use crate::tables::global_options::{GlobalOption, Takes, global_options};
-use crate::{Action, Places, hazard};
+
+use crate::{Action, Places};
 
 /// A pattern about commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,9 +139,10 @@ fn hazardous(elements: &[Element]) -> Hazardous {
     let commands: Vec<&'static str> = match tails.as_slice() {
         _ if open => return Hazardous::Many,
         [tail] if tail.as_literal().is_some() => {
-            hazard::command(tail.as_literal().unwrap_or_default()).into_iter().collect()
+            let facts = program(tail.as_literal().unwrap_or_default());
+            facts.filter(|it| !it.hazards.is_empty()).map(|it| it.name).into_iter().collect()
         }
-        _ => hazard::commands().filter(named).take(LOOKED_AT + 1).collect(),
+        _ => commands().filter(named).take(LOOKED_AT + 1).collect(),
     };
     if commands.len() > LOOKED_AT { Hazardous::Many } else { Hazardous::Commands(commands) }
 }
@@ -146,13 +152,8 @@ pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split(' ').filter(|token| !token.is_empty())
 }
 
-/// What follows the last `/`.
-pub(crate) fn base_name(word: &str) -> &str {
-    word.rsplit_once('/').map_or(word, |(_, base)| base)
-}
-
-/// The token as written, and with the home directory for its `~`. When nobody knows the home
-/// directory, a deny or an ask takes any for it.
+/// The token as written, and with the home directory for its `~`. When the home directory is
+/// not known, a deny or an ask takes any for it.
 fn spellings(token: &str, star: &Part, inside: bool, allow: bool, places: &Places) -> Vec<Glob> {
     let guard = |glob: Glob| if inside { glob.guarded() } else { glob };
     let mut globs = vec![guard(Glob::new(token, star))];
@@ -171,37 +172,6 @@ fn spellings(token: &str, star: &Part, inside: bool, allow: bool, places: &Place
     globs
 }
 
-/// How many words a word takes away when it stands where global options stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Drops {
-    /// None: it is no option.
-    Nothing,
-    /// Itself.
-    One,
-    /// Itself and its value.
-    Two,
-    /// Nobody knows whether the next word is its value.
-    Either,
-}
-
-/// How many words `word` takes away among the global `options`.
-pub(crate) fn drops(options: &[GlobalOption], word: &str) -> Drops {
-    if let Some(option) = options.iter().find(|option| option.spelling == word) {
-        return match option.takes {
-            Takes::Nothing | Takes::Joined | Takes::Plus => Drops::One,
-            Takes::Next | Takes::Either => Drops::Two,
-        };
-    }
-    match word.strip_prefix('-') {
-        Some(rest) if rest.contains('=') => Drops::One,
-        Some(_) => Drops::Either,
-        None if word.starts_with('+') && options.iter().any(|it| it.takes == Takes::Plus) => {
-            Drops::One
-        }
-        None => Drops::Nothing,
-    }
-}
-
 /// The places at which the words after the command may start, when some of the global options at
 /// their front are dropped; in order. Behind an option that is not in a table, that is anywhere.
 pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
@@ -212,15 +182,15 @@ pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
             found.push(at);
         }
         let drops = match argv.get(at) {
-            Some(word) if here => drops(options, word),
-            _ => Drops::Nothing,
+            Some(word) if here => option_words(options, word),
+            _ => OptionWords::Nothing,
         };
-        if drops == Drops::Either && !options.is_empty() {
+        if drops == OptionWords::Either && !options.is_empty() {
             found.extend(at + 1..=argv.len());
             break;
         }
-        let one = matches!(drops, Drops::One | Drops::Either);
-        let two = matches!(drops, Drops::Two | Drops::Either);
+        let one = matches!(drops, OptionWords::One | OptionWords::Either);
+        let two = matches!(drops, OptionWords::Two | OptionWords::Either);
         (here, next) = (next || one, two);
         if !here && !next {
             break;

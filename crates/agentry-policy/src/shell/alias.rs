@@ -1,12 +1,11 @@
 //! Names that a command line gives to commands of a program: `git -c alias.p=push p`.
 
+use agentry_commands::{ProgramTrait, has_trait};
+
 use super::analyser::Analyser;
 use super::call::{By, Call};
 use super::state::State;
 use crate::argv::{Arg, Piece, Word};
-
-/// Programs with such names.
-const PROGRAMS: &[&str] = &["cargo", "gh", "git", "hg", "jj"];
 
 /// The last part of a setting whose value is run, in lower case.
 const RUN: &[&str] = &[
@@ -43,7 +42,7 @@ struct Setting<'a> {
 impl Analyser<'_> {
     /// Adds what the settings of a call of `base` run, now or later; only rules against it count.
     pub(super) fn settings(&mut self, base: &str, call: &Call<'_>, state: &State) {
-        if !PROGRAMS.contains(&base) {
+        if !has_trait(base, ProgramTrait::Aliases) {
             return;
         }
         let mut inside = state.clone();

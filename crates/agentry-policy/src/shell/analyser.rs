@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use agentry_commands::{ProgramTrait, has_trait};
+
 use brush_parser::ast::Pipeline;
 
 use super::agree;
@@ -15,7 +17,6 @@ use super::state::{State, Value};
 use super::written::Written;
 use super::{Analysis, Command, Context, Part, What, redirect};
 use crate::argv::{Arg, Piece, Word};
-use crate::tables::builtins::DECLARATIONS;
 
 /// Texts inside of texts: substitutions, `sh -c`, `eval`.
 const MAX_DEPTH: usize = 32;
@@ -236,7 +237,7 @@ impl<'c> Analyser<'c> {
     /// The arguments that the words of a command become.
     pub(super) fn arguments(&mut self, simple: &Simple, text: &str, state: &mut State) -> Vec<Arg> {
         let first = simple.words.first().and_then(Option::as_deref).unwrap_or_default();
-        let declares = DECLARATIONS.contains(&first);
+        let declares = has_trait(first, ProgramTrait::Declares);
         self.expand(text, state, |words| {
             let mut arguments = Vec::with_capacity(simple.words.len());
             for word in &simple.words {

@@ -1,5 +1,7 @@
 //! Variables that a line sets.
 
+use agentry_commands::variables::is_special;
+
 use super::analyser::Analyser;
 use super::call::Call;
 use super::expand::tidy;
@@ -7,7 +9,6 @@ use super::flow::Flow;
 use super::state::{State, Value};
 use super::{Scope, What};
 use crate::argv::{Arg, Piece, Word};
-use crate::tables::builtins::SPECIAL;
 
 impl Analyser<'_> {
     /// `NAME=value` before a command, or alone.
@@ -35,7 +36,7 @@ impl Analyser<'_> {
 
     /// Changes what is known of a variable.
     fn keep(&mut self, text: &str, name: &str, value: Value, state: &mut State) {
-        if SPECIAL.contains(&name) {
+        if is_special(name) {
             let why = format!("`{name}` changes how the rest of the line is read");
             self.unclear(text, &why, state);
         }

@@ -1,5 +1,7 @@
 //! Commands of the shell itself.
 
+use agentry_commands::{ProgramTrait, has_trait};
+
 use super::analyser::Analyser;
 use super::call::{By, Call};
 use super::flow::Flow;
@@ -7,7 +9,27 @@ use super::getopt;
 use super::state::State;
 use super::{Bases, Part, What};
 use crate::argv::{Arg, Word};
-use crate::tables::builtins::{BINARY_TESTS, DECLARATIONS, FREE, OPAQUE, SET_LETTERS, SET_NAMES};
+
+/// Options of `set` that change nothing that matters here.
+const SET_LETTERS: &str = "euxvfhCET";
+/// Their long names, after `-o`.
+pub(super) const SET_NAMES: &[&str] = &[
+    "errexit",
+    "nounset",
+    "xtrace",
+    "verbose",
+    "noglob",
+    "pipefail",
+    "noclobber",
+    "errtrace",
+    "functrace",
+];
+
+/// Tests with two operands, for `[`.
+const BINARY_TESTS: &[&str] = &[
+    "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-ef", "-nt", "-ot", "-a",
+    "-o",
+];
 
 impl Analyser<'_> {
     /// What a command of the shell does. Nothing if `name` is none.
@@ -17,7 +39,7 @@ impl Analyser<'_> {
             "wait" if call.argv.len() > 1 => self.names(name, call, state),
             "jobs" => self.jobs(call, state),
             "alias" | "complete" | "compgen" => self.definition(call, state),
-            name if FREE.contains(&name) => self.harmless(call, state),
+            name if has_trait(name, ProgramTrait::FreeBuiltin) => self.harmless(call, state),
             "exit" | "logout" => {
                 self.harmless(call, state.clone());
                 Flow::end(state)
@@ -38,11 +60,13 @@ impl Analyser<'_> {
             "trap" => self.trap(call, state),
             "set" => self.set_options(call, state),
             "command" | "builtin" | "exec" => self.prefix(name, call, state),
-            name if DECLARATIONS.contains(&name) => self.declaration(name, call, state),
+            name if has_trait(name, ProgramTrait::Declares) => self.declaration(name, call, state),
             "unset" | "read" | "getopts" | "mapfile" | "readarray" => self.names(name, call, state),
             "printf" => self.printf(call, state),
             "hash" if call.argv.len() > 1 => self.opaque_builtin(call, state),
-            name if OPAQUE.contains(&name) => self.opaque_builtin(call, state),
+            name if has_trait(name, ProgramTrait::OpaqueBuiltin) => {
+                self.opaque_builtin(call, state)
+            }
             _ => return None,
         })
     }

@@ -1,13 +1,14 @@
 //! A simple command whose words are known: who runs, and with what.
 
+use agentry_commands::variables::is_special;
+use agentry_commands::{ShellKind, program};
+
 use super::analyser::{Analyser, FunctionCall};
 use super::flow::Flow;
 use super::simple::{Redirect, Simple};
 use super::state::State;
 use super::{Bases, Scope};
 use crate::argv::Arg;
-use crate::tables::builtins::SPECIAL;
-use crate::tables::wrappers::{OTHER_SHELLS, SHELLS, SYSTEM};
 
 /// One call.
 #[derive(Debug, Clone)]
@@ -39,6 +40,17 @@ pub(super) enum By {
     /// A program, which knows programs only.
     Program,
 }
+
+/// Directories whose programs are what their names say.
+const SYSTEM: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+];
 
 /// So many wrappers around a command are followed.
 const MAX_WRAPPERS: usize = 32;
@@ -85,7 +97,7 @@ impl Analyser<'_> {
     fn special_prefixes(&mut self, simple: &Simple, argv: &[Arg], text: &str, state: &State) {
         let Some(name) = argv.first() else { return };
         let is_special =
-            |raw: &String| raw.split_once('=').is_some_and(|(name, _)| SPECIAL.contains(&name));
+            |raw: &String| raw.split_once('=').is_some_and(|(name, _)| is_special(name));
         if name.literal() != Some("read") && simple.assignments.iter().any(is_special) {
             self.unclear(text, "a variable that changes how a line is read", state);
         }
@@ -139,10 +151,11 @@ impl Analyser<'_> {
             self.scripts.push((name.to_owned(), index));
         }
         self.settings(base, &call, &state);
-        if OTHER_SHELLS.contains(&base) && call.argv.len() > 1 {
+        let shell = program(base).and_then(|facts| facts.shell);
+        if shell == Some(ShellKind::Other) && call.argv.len() > 1 {
             self.unclear(call.text, "a shell of another language", &state);
-        } else if SHELLS.contains(&base) {
-            return self.shell(&call, state);
+        } else if let Some(kind) = shell.filter(|kind| *kind != ShellKind::Other) {
+            return self.shell(kind, &call, state);
         } else if self.wrapped(base, &call, &state) || self.runner(base, &call, &state) {
             return Flow::both(state);
         }

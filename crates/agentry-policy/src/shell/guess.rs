@@ -1,4 +1,6 @@
-//! Where nobody knows where a command starts: every place where one may start, so that a deny holds.
+//! Where it is not known where a command starts: every place where one may start, so that a deny holds.
+
+use agentry_commands::{RunnerRow, RunnerTrust, program};
 
 use super::Bases;
 use super::analyser::Analyser;
@@ -6,7 +8,6 @@ use super::assign::is_name;
 use super::call::{By, Call};
 use super::state::State;
 use crate::argv::Arg;
-use crate::tables::wrappers::runners::{Runner, Trust, runners};
 
 /// Guesses inside of guesses are made so deep.
 const MAX_DEPTH: usize = 2;
@@ -47,32 +48,39 @@ impl Analyser<'_> {
 
     /// A program that runs others in ways of its own. Answers whether `base` is one.
     pub(super) fn runner(&mut self, base: &str, call: &Call<'_>, state: &State) -> bool {
-        let mut rows = runners(base).peekable();
-        if rows.peek().is_none() {
-            return false;
-        }
         let words = call.argv.get(1..).unwrap_or_default();
-        let found = rows.find_map(|runner| Some((runner, behind_subcommand(runner, words)?)));
+        let found = runners(base)
+            .iter()
+            .find_map(|runner| Some((runner, behind_subcommand(runner, words)?)));
         let Some((runner, at)) = found else { return false };
         let rest = words.get(at..).unwrap_or_default();
         let first = starts(rest, runner.operands).first().map(|start| 1 + at + start);
         let mut inside = state.clone();
         inside.behind = Some(self.outer(first, call, state));
-        if runner.trust != Trust::Same {
+        if runner.trust != RunnerTrust::Same {
             inside.bases = Bases::Unknown;
         }
         match runner.trust {
-            Trust::Package => self.guess(rest, runner.operands, call, &inside),
-            Trust::Same | Trust::Elsewhere => self.starts(rest, runner.operands, call, &inside),
+            RunnerTrust::Package => self.guess(rest, runner.operands, call, &inside),
+            RunnerTrust::Same | RunnerTrust::Elsewhere => {
+                self.starts(rest, runner.operands, call, &inside)
+            }
         }
         true
     }
 }
 
+/// The rows of a program that runs others. The dynamic linker has many names.
+fn runners(base: &str) -> &'static [RunnerRow] {
+    let is_loader =
+        base.starts_with("ld-linux") || base.starts_with("ld-musl") || base == "ld64.so.2";
+    program(if is_loader { "ld.so" } else { base }).map_or(&[], |facts| &facts.runners)
+}
+
 /// Where the words behind the subcommand start; nothing if they have another one.
-fn behind_subcommand(runner: &Runner, words: &[Arg]) -> Option<usize> {
+fn behind_subcommand(runner: &RunnerRow, words: &[Arg]) -> Option<usize> {
     let mut at = 0;
-    for wanted in runner.subcommand.split_whitespace() {
+    for wanted in runner.subcommand.iter() {
         let rest = words.get(at..).unwrap_or_default();
         let is_wanted = |start: &usize| rest.get(*start).and_then(Arg::literal) == Some(wanted);
         at += starts(rest, 0).into_iter().find(is_wanted)? + 1;
@@ -131,6 +139,12 @@ fn starts(words: &[Arg], operands: usize) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::argv::Word;
+
+    #[test]
+    fn the_dynamic_linker_runs_programs() {
+        assert_eq!(runners("ld-linux-x86-64.so.2").len(), 1);
+        assert_eq!(runners("ls").len(), 0);
+    }
 
     #[test]
     fn where_commands_may_start() {

@@ -1,15 +1,14 @@
 //! Shells that a line starts: the program they are given is part of the line, if it is literal.
 
+use agentry_commands::{ShellKind, program as program_facts};
+
 use super::analyser::Analyser;
+use super::builtin::SET_NAMES;
 use super::call::Call;
 use super::flow::Flow;
 use super::simple::Kind;
 use super::state::State;
 use crate::argv::Arg;
-use crate::tables::builtins::SET_NAMES;
-
-/// Shells that read lines as no other does: what is found in their texts may not be all.
-const OWN_WAYS: &[&str] = &["zsh", "yash"];
 
 /// What a shell is asked to run.
 enum Program<'a> {
@@ -21,14 +20,14 @@ enum Program<'a> {
     Input,
     /// Nothing: `--version`.
     Nothing,
-    /// Nobody knows.
+    /// Not known.
     Unclear(&'static str),
 }
 
 impl Analyser<'_> {
     /// A call of a shell.
-    pub(super) fn shell(&mut self, call: &Call<'_>, state: State) -> Flow {
-        if name(call).is_some_and(|name| OWN_WAYS.contains(&name)) {
+    pub(super) fn shell(&mut self, kind: ShellKind, call: &Call<'_>, state: State) -> Flow {
+        if kind == ShellKind::Own {
             self.unclear(call.text, "a shell that reads lines in its own way", &state);
         }
         match program(&call.argv) {
@@ -101,8 +100,8 @@ fn name<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 
 /// What the shell that is called would know.
 fn started(call: &Call<'_>, state: &State) -> State {
-    match name(call) {
-        Some("bash" | "rbash") => state.of_child(),
+    match name(call).and_then(program_facts).and_then(|facts| facts.shell) {
+        Some(ShellKind::Bash) => state.of_child(),
         _ => state.of_posix_child(),
     }
 }

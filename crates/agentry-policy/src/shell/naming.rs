@@ -1,5 +1,7 @@
 //! Variables that commands of the shell set by name: `read PATH`, `printf -v PATH`, `wait -p PATH`.
 
+use agentry_commands::variables::{VariableEffect, setting};
+
 use super::What;
 use super::analyser::Analyser;
 use super::assign::is_name;
@@ -10,7 +12,6 @@ use super::simple::Simple;
 use super::state::{State, Value};
 use crate::argv::{Arg, Word};
 use crate::shell::Scope;
-use crate::tables::environment::{Setting, setting};
 
 impl Analyser<'_> {
     /// `read`, `mapfile` and their like: what they set has no known value any more.
@@ -95,7 +96,7 @@ impl Analyser<'_> {
     /// Adds a variable that is set to nobody knows what, if it changes what runs.
     pub(super) fn named(&mut self, name: &str, text: &str, state: &State) {
         let name = name.split('[').next().unwrap_or_default();
-        if is_name(name) && setting(name) == Setting::Dangerous {
+        if is_name(name) && setting(name) == VariableEffect::Dangerous {
             let (name, value) = (name.to_owned(), Word::any());
             self.push(text, What::Set { name, value, scope: Scope::Shell }, state);
         }

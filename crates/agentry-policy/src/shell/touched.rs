@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentry_commands::{ProgramTrait, has_trait};
 use brush_parser::ast::{
     AndOr, AssignmentName, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
     IoRedirect, RedirectList, SimpleCommand,
@@ -10,27 +11,6 @@ use brush_parser::ast::{
 use super::simple::Redirect;
 use super::state::{State, Value};
 use crate::shell::bases::Bases;
-
-/// Commands after which nothing is known of any variable.
-const OPAQUE: &[&str] = &["source", ".", "eval", "builtin", "command", "trap", "alias", "coproc"];
-/// Commands that set the variables they name.
-const SETS: &[&str] = &[
-    "read",
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "printf",
-    "mapfile",
-    "readarray",
-    "getopts",
-    "unset",
-    "let",
-    "wait",
-];
-/// Commands that change the directory.
-const MOVES: &[&str] = &["cd", "pushd", "popd", "chdir"];
 
 /// So many letters may stand before the name in one option.
 const MAX_CLUSTER: usize = 16;
@@ -145,12 +125,12 @@ impl Touched {
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
         let name = command.word_or_name.as_ref().map_or("", |word| word.value.as_str());
-        let sets = SETS.contains(&name);
-        self.moves |= MOVES.contains(&name);
+        let sets = has_trait(name, ProgramTrait::SetsVariables);
+        self.moves |= has_trait(name, ProgramTrait::ChangesDirectory);
         // Quotes, backslashes and expansions may spell any of the names above.
         let is_plain =
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./[:".contains(&byte));
-        if OPAQUE.contains(&name) || !is_plain {
+        if has_trait(name, ProgramTrait::ForgetsVariables) || !is_plain {
             self.everything = true;
             self.moves = true;
         }

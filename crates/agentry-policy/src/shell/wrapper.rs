@@ -1,8 +1,11 @@
-//! Commands that run another command: the table says where in their arguments it is.
+//! Commands that run another command: their rows say where in the arguments it is.
 
 mod options;
 mod search;
 
+use agentry_commands::{
+    InnerForm, InnerSyntax, ProgramFacts, WrapperOption, WrapperReach, WrapperRow, program,
+};
 use options::{Found, Options};
 
 use super::analyser::Analyser;
@@ -10,34 +13,34 @@ use super::call::{By, Call};
 use super::state::State;
 use super::{Bases, Command, Scope, What};
 use crate::argv::{Arg, Piece, Word};
-use crate::tables::wrappers::{CONTAINERS, Extra, Inner, Reach, Wrapper, wrapper};
 
 impl Analyser<'_> {
     /// Follows a wrapper. Answers whether the call needs no part of its own any more.
     pub(super) fn wrapped(&mut self, base: &str, call: &Call<'_>, state: &State) -> bool {
-        match base {
-            "find" | "gfind" => self.find(call, state),
-            "fd" | "fdfind" => self.fd(call, state),
-            "newgrp" => {
+        let Some(facts) = program(base) else { return false };
+        match facts.syntax {
+            Some(InnerSyntax::Find) => self.find(call, state),
+            Some(InnerSyntax::Fd) => self.fd(call, state),
+            Some(InnerSyntax::Input) => {
                 self.unclear(call.text, "it reads the commands that it runs", state);
                 false
             }
-            "at" | "batch" => self.at(call, state),
-            "crontab" => {
+            Some(InnerSyntax::Later) => self.at(call, state),
+            Some(InnerSyntax::Table) => {
                 if call.argv.get(1).and_then(Arg::literal).is_none_or(|word| word == "-") {
                     self.unclear(call.text, "it reads commands to run later", state);
                 }
                 false
             }
-            _ => match container(base, &call.argv) {
+            Some(InnerSyntax::Git) | None => match row_of(facts, &call.argv) {
                 Some((entry, at)) => self.follow(entry, at, call, state),
-                None => wrapper(base).is_some_and(|entry| self.follow(entry, 1, call, state)),
+                None => false,
             },
         }
     }
 
     /// Follows the wrapper `entry`, whose options start at `at`.
-    fn follow(&mut self, entry: &Wrapper, at: usize, call: &Call<'_>, state: &State) -> bool {
+    fn follow(&mut self, entry: &WrapperRow, at: usize, call: &Call<'_>, state: &State) -> bool {
         let found = Options { entry, argv: &call.argv }.read(at);
         for why in &found.unclear {
             self.unclear(call.text, why, state);
@@ -51,24 +54,24 @@ impl Analyser<'_> {
 
     fn followed(
         &mut self,
-        entry: &Wrapper,
+        entry: &WrapperRow,
         found: &Found,
         call: &Call<'_>,
         mut state: State,
     ) -> bool {
         let has = |wanted| found.extras.iter().any(|(extra, _)| *extra == wanted);
-        let texts: Vec<&Arg> = found.of(Extra::Text).collect();
+        let texts: Vec<&Arg> = found.of(WrapperOption::Text).collect();
         let nothing = texts.is_empty() && found.split.is_none();
-        let is_bare = found.inner_at >= call.argv.len() && nothing && !has(Extra::Entry);
-        if is_bare || has(Extra::Nothing) {
+        let is_bare = found.inner_at >= call.argv.len() && nothing && !has(WrapperOption::Entry);
+        if is_bare || has(WrapperOption::Nothing) {
             self.without_command(entry, found, call, &state);
             return false;
         }
-        if entry.reach == Reach::Same {
+        if entry.reach == WrapperReach::Same {
             self.stands_around(call);
         } else {
             state.behind = Some(self.outer(Some(found.inner_at), call, &state));
-            if entry.reach == Reach::Place {
+            if entry.reach == WrapperReach::Place {
                 state.bases = Bases::Unknown;
             }
         }
@@ -94,10 +97,16 @@ impl Analyser<'_> {
     }
 
     /// A wrapper that was given nothing to run.
-    fn without_command(&mut self, entry: &Wrapper, found: &Found, call: &Call<'_>, state: &State) {
-        let starts_shell = found.extras.iter().any(|(extra, _)| *extra == Extra::Shell)
-            || matches!(entry.name, "su" | "runuser" | "script" | "chroot" | "unshare" | "nsenter");
-        if starts_shell || entry.inner == Inner::Template {
+    fn without_command(
+        &mut self,
+        entry: &WrapperRow,
+        found: &Found,
+        call: &Call<'_>,
+        state: &State,
+    ) {
+        let starts_shell = found.extras.iter().any(|(extra, _)| *extra == WrapperOption::Shell)
+            || entry.starts_shell;
+        if starts_shell || entry.inner == InnerForm::Template {
             self.unclear(call.text, "it reads the commands that it runs", state);
         }
         let mut state = state.clone();
@@ -113,16 +122,16 @@ impl Analyser<'_> {
         for (extra, value) in &found.extras {
             let Some(Arg::One(word)) = value else { continue };
             match extra {
-                Extra::Read => {
+                WrapperOption::Read => {
                     self.push(call.text, What::Read(word.clone()), state);
                 }
-                Extra::Write if runs(word) => {
+                WrapperOption::Write if runs(word) => {
                     self.unclear(call.text, "the output may go to a command", state);
                 }
-                Extra::Write => {
+                WrapperOption::Write => {
                     self.push(call.text, What::Write(word.clone()), state);
                 }
-                Extra::Enter => {
+                WrapperOption::Enter => {
                     self.push(call.text, What::Enter(word.clone()), state);
                     state.bases = match word.literal() {
                         Some(path) => state.bases.enter(path),
@@ -144,19 +153,21 @@ impl Analyser<'_> {
         }
     }
 
-    fn inner(&mut self, entry: &Wrapper, found: &Found, call: &Call<'_>, state: &State) {
+    fn inner(&mut self, entry: &WrapperRow, found: &Found, call: &Call<'_>, state: &State) {
         let words = call.argv.get(found.inner_at..).unwrap_or_default();
-        let exact = found.extras.iter().any(|(extra, _)| *extra == Extra::Exact);
+        let exact = found.extras.iter().any(|(extra, _)| *extra == WrapperOption::Exact);
         let argv = match entry.inner {
-            Inner::Text if !exact => return self.joined(words, call, state),
-            Inner::Option => return self.unclear(call.text, "an operand is not understood", state),
-            Inner::Fed => fed(words, found),
-            Inner::Template => return self.template(words, call, state),
-            Inner::Words | Inner::Text => {
+            InnerForm::Text if !exact => return self.joined(words, call, state),
+            InnerForm::Option => {
+                return self.unclear(call.text, "an operand is not understood", state);
+            }
+            InnerForm::Fed => fed(words, found),
+            InnerForm::Template => return self.template(words, call, state),
+            InnerForm::Words | InnerForm::Text => {
                 let mut argv: Vec<Arg> = match &found.split {
                     // What was split is read once more, with all that follows.
                     Some(split) => call.argv.iter().take(1).chain(split).cloned().collect(),
-                    None => found.of(Extra::Entry).last().cloned().into_iter().collect(),
+                    None => found.of(WrapperOption::Entry).last().cloned().into_iter().collect(),
                 };
                 argv.extend_from_slice(words);
                 argv
@@ -208,27 +219,24 @@ impl Analyser<'_> {
     }
 }
 
-/// `docker exec` and its like: the entry, and where its options start.
-fn container(base: &str, argv: &[Arg]) -> Option<(&'static Wrapper, usize)> {
-    let rows = CONTAINERS.iter().filter(|(name, _, _)| *name == base);
-    let words = argv.iter().enumerate().skip(1);
+/// The row of a wrapper, and where its options start: behind the subcommand, if it has one.
+fn row_of<'f>(facts: &'f ProgramFacts, argv: &[Arg]) -> Option<(&'f WrapperRow, usize)> {
+    // An option before the subcommand may take a value: look on, a rule for the whole remains.
+    const MAX_WORDS: usize = 9;
+    let words = argv.iter().enumerate().skip(1).take(MAX_WORDS);
     for (at, word) in words {
         let Some(word) = word.literal() else { continue };
-        // An option before the subcommand may take a value: look on, a rule for the whole remains.
-        if let Some((_, _, entry)) = rows.clone().find(|(_, subcommand, _)| *subcommand == word) {
+        if let Some(entry) = facts.wrappers.iter().find(|row| row.subcommands.has(word)) {
             return Some((entry, at + 1));
         }
-        if at > 8 {
-            break;
-        }
     }
-    None
+    facts.wrappers.iter().find(|row| row.subcommands.is_empty()).map(|row| (row, 1))
 }
 
 /// The command of `xargs` with its input.
 fn fed(words: &[Arg], found: &Found) -> Vec<Arg> {
     let mut argv = words.to_vec();
-    let replaced: Vec<&str> = found.of(Extra::Replace).filter_map(Arg::literal).collect();
+    let replaced: Vec<&str> = found.of(WrapperOption::Replace).filter_map(Arg::literal).collect();
     if replaced.is_empty() {
         argv.push(Arg::Many(Word::any()));
         return argv;

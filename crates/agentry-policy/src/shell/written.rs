@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use agentry_commands::{
+    FileRow, ProgramFacts, ProgramTrait, base_name as base, program, subcommand,
+};
+
 use super::{Bases, Part, What};
 use crate::argv::{Arg, Piece, Word};
-use crate::tables::builtins::{GIT_READS, GIT_VALUED, TREES, UNPACKERS, WRITERS};
 
-/// So many ends are told apart; then every name may be one.
+/// So many ends are kept apart; then every name may be one.
 const MAX_ENDS: usize = 64;
 
 /// File names, without directories: those may be reached in many ways.
@@ -58,12 +61,14 @@ impl Written {
 
     fn arguments(&mut self, argv: &[Arg]) {
         let Some((first, rest)) = argv.split_first() else { return };
-        let Some(program) = first.literal().map(base) else { return };
-        self.all |= UNPACKERS.contains(&program) || (program == "git" && changes_files(rest));
-        if !WRITERS.contains(&program) {
+        let Some(facts) = first.literal().map(base).and_then(program) else { return };
+        let row = facts.file_row(None);
+        self.all |= row == Some(FileRow::Unpacks) || facts.has(ProgramTrait::WritesUnknownFiles);
+        self.all |= row == Some(FileRow::Tree) && changes_checkout(facts, argv);
+        if !facts.writes_arguments() {
             return;
         }
-        let moves_trees = TREES.contains(&program);
+        let moves_trees = row.is_some_and(FileRow::is_copy);
         for (at, argument) in rest.iter().enumerate() {
             let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = argument;
             self.add(word);
@@ -76,7 +81,7 @@ impl Written {
     /// A file or a directory with all that is in it.
     fn add_tree(&mut self, word: &Word, is_last: bool) {
         let Some(text) = word.literal() else { return };
-        // What is inside of it goes into another directory, under names that nobody knows.
+        // What is inside of it goes into another directory, under names that are not known.
         self.all |=
             !is_last && text.ends_with(['/', '.']) && text.trim_end_matches('.').ends_with('/');
         self.trees.insert(base(text.trim_end_matches('/')).to_owned());
@@ -100,21 +105,12 @@ impl Written {
     }
 }
 
-/// Whether a call of `git` may change files of the workspace: every subcommand that is not known to
-/// leave them alone.
-fn changes_files(arguments: &[Arg]) -> bool {
-    let mut words = arguments.iter().map(Arg::literal);
-    while let Some(word) = words.next() {
-        match word {
-            None => return true,
-            Some(option) if GIT_VALUED.contains(&option) => drop(words.next()),
-            Some(option) if option.starts_with('-') => {}
-            Some(subcommand) => return !GIT_READS.contains(&subcommand),
-        }
-    }
-    false
-}
-
-fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+/// Whether a call may change files of a checkout: every subcommand that is not known to leave them
+/// alone, and one that is not literal.
+fn changes_checkout(facts: &ProgramFacts, argv: &[Arg]) -> bool {
+    let Some(at) = subcommand(facts.name, argv) else {
+        return argv.iter().any(|arg| arg.literal().is_none());
+    };
+    let name = argv.get(at).and_then(Arg::literal);
+    !facts.file_row(name).is_some_and(FileRow::keeps_checkout)
 }

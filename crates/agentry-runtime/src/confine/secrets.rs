@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentry_compile::policy::tables::secrets::{self, Secret, is_secret};
+use agentry_compile::policy::commands::secrets::{self, SecretFile, is_secret};
 use agentry_compile::policy::{Action, Judge, Section};
 
 use super::roots::is_denied;
@@ -33,7 +33,7 @@ pub(super) fn of_home(home: &Path) -> Vec<PathBuf> {
 }
 
 /// What there is of a kind of secret below `root`; a `*` is looked for.
-fn existing(root: &Path, secret: Secret) -> Vec<PathBuf> {
+fn existing(root: &Path, secret: SecretFile) -> Vec<PathBuf> {
     let mut found = vec![root.to_owned()];
     for part in secret.path.split('/') {
         found = found.iter().flat_map(|path| named(path, part)).collect();

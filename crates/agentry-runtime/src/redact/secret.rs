@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentry_compile::policy::tables::environment::{Setting, setting_to};
+use agentry_compile::policy::commands::variables::{VariableEffect, setting_to};
 
 use crate::undo::hex;
 
@@ -36,7 +36,7 @@ impl Secret {
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Option<Self> {
         let (name, value) = (name.into(), value.into().trim().to_owned());
         let is_known = KNOWN.contains(&name.as_str())
-            || setting_to(&name, Some(&value)) == Setting::Harmless
+            || setting_to(&name, Some(&value)) == VariableEffect::Harmless
             || (is_word(&value) && !sounds_secret(&name));
         (!is_known && value.len() >= LEAST).then_some(Self { name, value })
     }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::Section;
-use agentry_compile::policy::tables::secrets::is_secret;
+use agentry_compile::policy::commands::secrets::is_secret;
 use agentry_compile::text::report::visible;
 use ignore::{DirEntry, WalkBuilder};
 use tokio::sync::mpsc::{Receiver, channel};

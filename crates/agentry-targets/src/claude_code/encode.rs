@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
+use agentry_policy::commands::secrets;
 use agentry_policy::known::Known;
-use agentry_policy::tables::secrets;
 use agentry_policy::{Action, PatternRule, Section};
 
 use super::paths;

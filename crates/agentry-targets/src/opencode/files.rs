@@ -1,8 +1,8 @@
 //! What is said of files: inside the workspace by `edit` and `read`, outside by both and
 //! `external_directory`, which is therefore as strict as either of them.
 
+use agentry_policy::commands::secrets;
 use agentry_policy::path::NoLinks;
-use agentry_policy::tables::secrets;
 use agentry_policy::{Action, Call, Places, Rules, Section};
 use agentry_text::Data;
 

@@ -3,10 +3,11 @@
 
 use agentry_policy::Reason;
 use agentry_policy::argv::{Piece, Word};
+use agentry_policy::commands::ProgramTrait;
 use agentry_policy::shell::Part;
 
 use super::meeting::{CommandPlace, PathMeeting};
-use super::{ProtectedPaths, asked, denied, known, program};
+use super::{ProtectedPaths, asked, denied, effects_of, known};
 use crate::protected::names_below;
 use crate::world::EntryKind;
 
@@ -23,8 +24,9 @@ impl ProtectedPaths<'_> {
         part: &Part,
         place: CommandPlace<'_>,
     ) -> Option<Reason> {
+        let has_target = !effects_of(part)?.has(ProgramTrait::NoTargetOption);
         let CopyOperands { last, sources, others, plain } =
-            CopyOperands::new(operands, program(part)?)?;
+            CopyOperands::new(operands, has_target)?;
         let gone = sources.iter().filter(|_| moves).find_map(|word| self.above(word, place));
         let replaced = || self.hit(&last, place);
         let made = sources.iter().map(|source| self.made(&last, source, place)).max();
@@ -192,9 +194,8 @@ struct CopyOperands {
 }
 
 impl CopyOperands {
-    fn new(words: &[&Word], program: &str) -> Option<Self> {
-        // `-t` keeps times there.
-        let has_target = !matches!(program, "rsync" | "scp" | "mount" | "bindfs");
+    /// Reads the words; `has_target` is whether `-t` names the directory that files go to.
+    fn new(words: &[&Word], has_target: bool) -> Option<Self> {
         let (mut others, mut targets, mut plain) = (Vec::new(), Vec::new(), true);
         let mut is_ended = false;
         let mut rest = words.iter().copied();
@@ -310,7 +311,14 @@ mod tests {
             (
                 "deny",
                 "git config core.hooksPath x|git config --unset a.b|git config set core.fsmonitor x|\
-                 git clone x .git|git clone x sub/.GIT/|git worktree add .git|git -C sub config user.name x|sh -c 'git config core.hooksPath x'|rm -rf there/.git|\
+                 git clone x .git|git clone x sub/.GIT/|git worktree add .git|git -C sub config user.name x|\
+                 git --config-env a.b=HOME config core.hooksPath evil|git --config-env=a.b=HOME config core.hooksPath x|\
+                 git -C x -c a=b --no-pager config core.hooksPath x|git --git-dir=x config core.hooksPath x|\
+                 git --git-dir x --work-tree y config core.hooksPath x|git --attr-source x config core.hooksPath x|\
+                 git --super-prefix x config core.hooksPath x|git --shallow-file x config core.hooksPath x|\
+                 git --not-known x config core.hooksPath x|env git --config-env a.b=HOME config core.hooksPath x|\
+                 timeout 5 git --config-env a.b=HOME config core.hooksPath x|\
+                 nice env A=b git --namespace x config core.hooksPath x|sh -c 'git config core.hooksPath x'|rm -rf there/.git|\
                  mv there/.git x|chmod -R 777 there/.git|env mv evil .git|sudo cp -r x .git",
             ),
             (

@@ -1,13 +1,14 @@
 //! The options of a wrapper, up to the command that it runs.
 
+use agentry_commands::{TextPlace, WrapperOption, WrapperRow};
+
 use crate::argv::{Arg, Piece, Word};
 use crate::shell::assign::is_name;
 use crate::shell::expand::tidy;
-use crate::tables::wrappers::{Extra, Wrapper, extra};
 
 /// A wrapper and its arguments.
 pub(super) struct Options<'a> {
-    pub(super) entry: &'a Wrapper,
+    pub(super) entry: &'a WrapperRow,
     pub(super) argv: &'a [Arg],
 }
 
@@ -19,7 +20,7 @@ pub(super) struct Found {
     /// Words that take the place of an option: `env -S`.
     pub(super) split: Option<Vec<Arg>>,
     /// Options with an effect, and their values.
-    pub(super) extras: Vec<(Extra, Option<Arg>)>,
+    pub(super) extras: Vec<(WrapperOption, Option<Arg>)>,
     /// Variables that are set.
     pub(super) assignments: Vec<(String, Word)>,
     /// What was not understood.
@@ -28,7 +29,7 @@ pub(super) struct Found {
 
 impl Found {
     /// The values of the options with one effect.
-    pub(super) fn of(&self, wanted: Extra) -> impl Iterator<Item = &Arg> {
+    pub(super) fn of(&self, wanted: WrapperOption) -> impl Iterator<Item = &Arg> {
         let rows = self.extras.iter().filter(move |(extra, _)| *extra == wanted);
         rows.filter_map(|(_, value)| value.as_ref())
     }
@@ -56,7 +57,7 @@ impl Options<'_> {
                         break;
                     }
                 }
-                Some("-") if has(self.entry.flags, "-") => at += 1,
+                Some("-") if self.entry.flags.has("-") => at += 1,
                 Some(_) if operands > 0 => {
                     operands -= 1;
                     at += 1;
@@ -83,7 +84,7 @@ impl Options<'_> {
             at = after;
         }
         // `kubectl exec pod -- command`: the operands may come first.
-        if self.entry.name == "kubectl" { at } else { at + operands }
+        if self.entry.operands_first { at } else { at + operands }
     }
 
     /// Takes a variable that is set, whatever its name; answers with the index after it.
@@ -102,23 +103,25 @@ impl Options<'_> {
     /// `su user -c text`, `flock file -c text`, `script file -c text`: options behind operands.
     fn trailing(&self, at: &mut usize, found: &mut Found) {
         let takes_text = |word: &Arg| {
-            word.literal().is_some_and(|text| extra(self.entry.name, text) == Some(Extra::Text))
+            word.literal().is_some_and(|text| self.entry.effect(text) == Some(WrapperOption::Text))
         };
         let rest = self.argv.get(*at..).unwrap_or_default();
-        let is_behind = match self.entry.name {
-            "su" | "script" => !rest.is_empty(),
-            "runuser" => !found.extras.iter().any(|(extra, _)| *extra == Extra::Exact),
-            _ => false,
+        let is_behind = match self.entry.text_place {
+            TextPlace::Behind => !rest.is_empty(),
+            TextPlace::BehindUser => {
+                !found.extras.iter().any(|(extra, _)| *extra == WrapperOption::Exact)
+            }
+            TextPlace::Front => false,
         };
         if let Some(index) = rest.iter().position(takes_text)
             && (is_behind || index == 0)
         {
-            found.extras.push((Extra::Text, rest.get(index + 1).cloned()));
+            found.extras.push((WrapperOption::Text, rest.get(index + 1).cloned()));
             if rest.get(index + 1).is_none() {
                 found.unclear.push("an option without a value".to_owned());
             }
             *at = self.argv.len();
-        } else if is_behind && found.of(Extra::Text).next().is_some() {
+        } else if is_behind && found.of(WrapperOption::Text).next().is_some() {
             *at = self.argv.len();
         } else if is_behind && rest.len() == 1 {
             // Only the user: a shell.
@@ -132,18 +135,18 @@ impl Options<'_> {
         if option.starts_with("--") {
             return self.long(option, at, found);
         }
-        if has(entry.flags, option) {
+        if entry.flags.has(option) {
             self.took(option, None, found);
             return at + 1;
         }
         let letters = option.get(1..).unwrap_or_default();
-        if has(entry.flags, "-#") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+        if entry.flags.has("-#") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
             return at + 1;
         }
         for (index, letter) in letters.char_indices() {
             let short = format!("-{letter}");
             let rest = letters.get(index + letter.len_utf8()..).unwrap_or_default();
-            if has(entry.valued, &short) {
+            if entry.valued.has(&short) {
                 let value = match rest {
                     "" => self.argv.get(at + 1).cloned(),
                     rest => Some(Arg::text(rest)),
@@ -151,7 +154,7 @@ impl Options<'_> {
                 self.took(&short, value, found);
                 return at + 1 + usize::from(rest.is_empty());
             }
-            if !has(entry.flags, &short) {
+            if !entry.flags.has(&short) {
                 found.unclear.push(format!("the option `{option}` is not known"));
                 return at + 1;
             }
@@ -166,13 +169,13 @@ impl Options<'_> {
             None => (option, None),
         };
         let name = self.spelled_out(name, found).unwrap_or(name);
-        if has(self.entry.valued, name) {
+        if self.entry.valued.has(name) {
             let is_apart = value.is_none();
             let value = value.or_else(|| self.argv.get(at + 1).cloned());
             self.took(name, value, found);
             return at + 1 + usize::from(is_apart);
         }
-        if has(self.entry.flags, name) {
+        if self.entry.flags.has(name) {
             self.took(name, value, found);
         } else {
             found.unclear.push(format!("the option `{name}` is not known"));
@@ -182,11 +185,11 @@ impl Options<'_> {
 
     /// The option that an abbreviation stands for, if there is only one.
     fn spelled_out(&self, name: &str, found: &mut Found) -> Option<&str> {
-        let Wrapper { valued, flags, .. } = self.entry;
-        if has(valued, name) || has(flags, name) {
+        let WrapperRow { valued, flags, .. } = self.entry;
+        if valued.has(name) || flags.has(name) {
             return None;
         }
-        let options = valued.split(' ').chain(flags.split(' '));
+        let options = valued.iter().chain(flags.iter());
         let mut longer = options.filter(|option| option.starts_with(name));
         let option = longer.next().filter(|_| longer.next().is_none())?;
         found.unclear.push(format!("the option `{name}` is abbreviated"));
@@ -197,26 +200,26 @@ impl Options<'_> {
         if matches!(value, Some(Arg::Some(_) | Arg::Many(_))) {
             found.unclear.push("nobody knows where the value of an option ends".to_owned());
         }
-        let Some(extra) = extra(self.entry.name, option) else { return };
-        if extra == Extra::Split {
+        let Some(extra) = self.entry.effect(option) else { return };
+        if extra == WrapperOption::Split {
             match value.as_ref().and_then(Arg::literal).and_then(split) {
                 Some(words) => found.split = Some(words),
                 None => found.unclear.push("a text that it splits is not plain".to_owned()),
             }
             return;
         }
-        let needs_value =
-            !matches!(extra, Extra::Nothing | Extra::Shell | Extra::Exact | Extra::Replace);
+        let needs_value = !matches!(
+            extra,
+            WrapperOption::Nothing
+                | WrapperOption::Shell
+                | WrapperOption::Exact
+                | WrapperOption::Replace
+        );
         if needs_value && !matches!(value, Some(Arg::One(_))) {
             found.unclear.push("the value of an option is not literal".to_owned());
         }
         found.extras.push((extra, value));
     }
-}
-
-/// Whether a list of options contains one.
-fn has(options: &str, wanted: &str) -> bool {
-    options.split(' ').any(|option| option == wanted)
 }
 
 /// `NAME=value`

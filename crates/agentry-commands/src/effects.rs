@@ -1,0 +1,222 @@
+//! The one question about a command: what it does with its words. Policy, protection and approval scope
+//! ask only this.
+
+use std::fmt;
+
+use crate::argv::{self, Arg, Piece, Word};
+use crate::data::program;
+use crate::hazard::{Hazard, RUNS, own_rules};
+use crate::operands::{self, FileUse, OperandKind};
+use crate::options::subcommand;
+use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait};
+use crate::{base_name, git};
+
+/// What a command does. The words may be sets of texts; each answer is computed when it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandEffects<'a> {
+    argv: &'a [Arg],
+    facts: Option<&'static ProgramFacts>,
+}
+
+/// What a command does to files, beyond those that it names as read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileEffect {
+    /// It reads at most.
+    Reads,
+    /// It may change what it is given.
+    Changes,
+    /// It makes a checkout in the last of its operands.
+    Checkout,
+    /// It copies or moves its operands into the last of them.
+    Copies {
+        /// Whether the others are gone afterwards.
+        moves: bool,
+    },
+    /// It makes files that an archive or a patch names, in the directory that it is in.
+    Unpacks,
+    /// It changes some of what is below the directories that it is given, or the one that it is in.
+    TakesSome,
+    /// It changes what is below the directories that it is given.
+    TakesAll,
+    /// It writes what Agentry keeps.
+    Own,
+    /// It changes the files of a checkout, apart from where paths limit it.
+    Tree {
+        /// Whether all of its operands are paths.
+        limited: bool,
+    },
+    /// It changes settings of git, or takes hooks from a directory.
+    Configures,
+}
+
+/// What the command `argv` does.
+pub fn effects(argv: &[Arg]) -> CommandEffects<'_> {
+    let name = argv.first().and_then(Arg::literal).map_or("", base_name);
+    CommandEffects { argv, facts: program(name) }
+}
+
+impl<'a> CommandEffects<'a> {
+    /// What is known about its program.
+    pub fn facts(self) -> Option<&'static ProgramFacts> {
+        self.facts
+    }
+
+    /// Whether its program has a trait.
+    pub fn has(self, wanted: ProgramTrait) -> bool {
+        self.facts.is_some_and(|facts| facts.has(wanted))
+    }
+
+    /// The files that it reads or writes and the addresses that it fetches, in order.
+    pub fn uses(self) -> Vec<(FileUse, Word)> {
+        self.facts.map_or_else(Vec::new, |facts| operands::files(facts, self.argv))
+    }
+
+    /// Options that an allow rule has to name. Of a word that is not known, what it starts with counts.
+    pub fn own_rules(self) -> Vec<&'static Hazard> {
+        own_rules(&self.texts()).collect()
+    }
+
+    /// Whether it runs another program that its words name, or words of it are a program.
+    pub fn runs(self) -> bool {
+        let Some(facts) = self.facts else { return false };
+        let reads_commands = matches!(facts.syntax, Some(InnerSyntax::Input | InnerSyntax::Later));
+        let texts = self.texts();
+        let has = |word: &str| texts.contains(&word);
+        let wraps = facts
+            .wrappers
+            .iter()
+            .any(|row| row.subcommands.is_empty() || row.subcommands.iter().any(has));
+        let starts = facts.runners.iter().any(|row| row.subcommand.iter().all(has));
+        facts.shell.is_some()
+            || facts.has(ProgramTrait::Interpreter)
+            || reads_commands
+            || wraps
+            || starts
+            || own_rules(&texts).any(|hazard| hazard.does == RUNS)
+    }
+
+    /// Whether it changes settings of git, or brings hooks along.
+    pub fn configures(self) -> bool {
+        self.files() == FileEffect::Configures
+    }
+
+    /// What it does to files. A program that is not known may change what it is given.
+    pub fn files(self) -> FileEffect {
+        let Some(facts) = self.facts else { return FileEffect::Changes };
+        let texts = self.texts();
+        if facts.syntax == Some(InnerSyntax::Git) {
+            return git::files(facts, &texts);
+        }
+        let words = texts.get(1..).unwrap_or_default();
+        let name = words.iter().find(|word| !word.starts_with('-')).copied();
+        match facts.file_row(name) {
+            None | Some(FileRow::Writes | FileRow::Repository) => FileEffect::Changes,
+            Some(FileRow::TakesAll) => FileEffect::TakesAll,
+            Some(FileRow::Copies) => FileEffect::Copies { moves: false },
+            Some(FileRow::Moves) => FileEffect::Copies { moves: true },
+            Some(FileRow::Unpacks) if lists(facts, words) => FileEffect::Changes,
+            Some(FileRow::Unpacks) => FileEffect::Unpacks,
+            Some(FileRow::Checkout | FileRow::NewRepository) => FileEffect::Checkout,
+            Some(FileRow::NamedTree) => FileEffect::Tree { limited: true },
+            Some(FileRow::Tree) => FileEffect::Tree { limited: false },
+            // Without a subcommand it only shows its help.
+            Some(FileRow::Own) if name.is_none() => FileEffect::Reads,
+            Some(FileRow::Own) => FileEffect::Own,
+            Some(FileRow::Reads) if writes(facts, words) => FileEffect::Own,
+            Some(FileRow::Reads) if own_rules(&texts).next().is_none() => FileEffect::Reads,
+            Some(FileRow::Reads) if facts.syntax == Some(InnerSyntax::Find) => {
+                FileEffect::TakesSome
+            }
+            Some(FileRow::Reads) => FileEffect::Changes,
+        }
+    }
+
+    /// What an approval covers besides the command as it stands: the program or the subcommand whose other
+    /// arguments do no more than read, build or test either.
+    pub fn approval(self) -> Option<String> {
+        let words = argv::literal(self.argv)?;
+        let (facts, name) = (self.facts?, *words.first()?);
+        // A file of that name may be anything.
+        if name != facts.name || own_rules(&words).next().is_some() {
+            return None;
+        }
+        if facts.approval.is_empty() {
+            return facts.has(ProgramTrait::ApprovedWhole).then(|| name.to_owned());
+        }
+        let word = words.get(subcommand(name, self.argv)?)?;
+        facts.approval.has(word).then(|| format!("{name} {word}"))
+    }
+
+    fn texts(self) -> Vec<&'a str> {
+        self.argv.iter().map(known_start).collect()
+    }
+}
+
+/// What an argument certainly starts with.
+fn known_start(arg: &Arg) -> &str {
+    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
+    match word.pieces.first() {
+        Some(Piece::Text(text)) => text,
+        _ => "",
+    }
+}
+
+/// Whether an option makes a reading subcommand write.
+fn writes(facts: &ProgramFacts, words: &[&str]) -> bool {
+    words.iter().any(|word| facts.writing.iter().any(|option| word.starts_with(option)))
+}
+
+/// Whether an archive is only made or looked at.
+fn lists(facts: &ProgramFacts, words: &[&str]) -> bool {
+    if facts.operands.iter().all(|row| row.kind != OperandKind::Tar) {
+        return words.iter().any(|word| facts.lists.has(word));
+    }
+    let has = |long: &[&str]| words.iter().any(|word| long.contains(word));
+    let first = words.first().map_or("", |word| word.trim_start_matches('-'));
+    let is_long = words.first().is_some_and(|word| word.starts_with("--"));
+    let mode = !is_long && first.contains(['c', 't']) && !first.contains('x');
+    let is_short = |word: &&str| word.starts_with('-') && !word.starts_with("--");
+    let mut later = words.iter().skip(1).filter(|word| is_short(word));
+    let extracts = has(&["--extract", "--get"]) || later.any(|word| word.contains('x'));
+    (mode || has(&["--create", "--list"])) && !extracts
+}
+
+impl fmt::Display for CommandEffects<'_> {
+    /// As the examples in the data files have it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        for (used, word) in self.uses() {
+            let verb = match used {
+                FileUse::Read => "reads",
+                FileUse::Write => "writes",
+                FileUse::Fetch => "fetches",
+            };
+            parts.push(format!("{verb} {}", word.literal().unwrap_or("?")));
+        }
+        let mut does: Vec<&str> = self.own_rules().iter().map(|hazard| hazard.does).collect();
+        does.dedup();
+        parts.extend(does.iter().map(|does| format!("can {does}")));
+        parts.extend((self.runs() && !does.contains(&RUNS)).then(|| "runs".to_owned()));
+        let files = match self.files() {
+            FileEffect::Changes => None,
+            FileEffect::Reads => Some("changes nothing"),
+            FileEffect::Checkout => Some("makes a checkout"),
+            FileEffect::Copies { moves: false } => Some("copies"),
+            FileEffect::Copies { moves: true } => Some("moves"),
+            FileEffect::Unpacks => Some("unpacks"),
+            FileEffect::TakesSome => Some("takes some below"),
+            FileEffect::TakesAll => Some("takes all below"),
+            FileEffect::Own => Some("writes what Agentry keeps"),
+            FileEffect::Tree { limited: false } => Some("changes the checkout"),
+            FileEffect::Tree { limited: true } => Some("changes files of the checkout"),
+            FileEffect::Configures => Some("configures"),
+        };
+        parts.extend(files.map(str::to_owned));
+        parts.extend(self.approval().map(|name| format!("approved as {name}")));
+        let text = if parts.is_empty() { "nothing known".to_owned() } else { parts.join(", ") };
+        f.write_str(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! What programs do with their words. The knowledge stands in `data/`, one file a family of programs;
+//! one reader (`data.rs`, `row.rs`) looks it up by the name of a program.
+//!
+//! ```text
+//! data/*.txt ─▶ ProgramFacts ─▶ effects(argv): reads, writes, runs, configures, own rules, approval
+//!                          └──▶ rows, for what must hold for all words at once (automata, shells)
+//! ```
+//!
+//! Nothing here decides what is allowed. A program that has no rows may do anything.
+#![warn(clippy::disallowed_methods)]
+
+mod arguments;
+pub mod argv;
+mod data;
+mod effects;
+mod git;
+pub mod hazard;
+mod operands;
+mod options;
+mod program;
+mod regex;
+mod row;
+pub mod secrets;
+pub mod variables;
+mod wrapper;
+
+pub use data::{names, program};
+pub use effects::{CommandEffects, FileEffect, effects};
+pub use git::reads_setting;
+pub use hazard::{DashMeaning, Hazard, HazardSign, own_rules};
+pub use operands::{FileUse, OperandKind};
+pub use options::{
+    CommandFront, GlobalOption, OptionValue, OptionWords, global_options, option_words, subcommand,
+};
+pub use program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
+pub use wrapper::{
+    InnerForm, RunnerRow, RunnerTrust, TextPlace, WrapperOption, WrapperReach, WrapperRow,
+};
+
+/// What follows the last `/`.
+pub fn base_name(word: &str) -> &str {
+    word.rsplit_once('/').map_or(word, |(_, base)| base)
+}
+
+/// Whether a program has a trait, by its base name. One that is not known has none.
+pub fn has_trait(name: &str, wanted: ProgramTrait) -> bool {
+    program(name).is_some_and(|facts| facts.has(wanted))
+}

@@ -1,0 +1,272 @@
+//! Files whose contents are secrets: reading one is at least a question. The names stand in
+//! `data/secrets.txt`.
+//!
+//! Names are compared without regard to case, because many file systems do so.
+
+use std::sync::LazyLock;
+
+use crate::data::blocks;
+use crate::row::{DataRow, rows};
+
+/// A kind of file that holds secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecretFile {
+    /// The last parts of its path, in lower case; a `*` in one is any number of characters.
+    pub path: &'static str,
+    /// Whether the path starts at the root.
+    pub rooted: bool,
+    /// Whether all that lies below it is secret too.
+    pub tree: bool,
+}
+
+impl SecretFile {
+    /// One such file.
+    pub fn example(self) -> String {
+        let root = if self.rooted { "/" } else { "" };
+        format!("{root}{}", self.path.replace('*', "x"))
+    }
+}
+
+/// Every kind of file that is known to hold secrets.
+pub fn all() -> impl Iterator<Item = SecretFile> {
+    let SecretNames { names, places, rooted, .. } = &*ROWS;
+    let tables = [(names, false, false), (places, false, true), (rooted, true, true)];
+    tables.into_iter().flat_map(|(table, rooted, tree)| {
+        table.iter().map(move |(path, _)| SecretFile { path, rooted, tree })
+    })
+}
+
+/// What secret the file at `path` holds, if it is known to hold one. The path is absolute and
+/// resolved; a directory of secrets counts as one.
+pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
+    let path = path.to_lowercase();
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let name = original(segments.last()?);
+    let public = is_public(name);
+    let counts = |what: &str| !public || what != SSH;
+    let place = match shared(&segments) {
+        None => by_place(&segments, counts),
+        Some((above, below)) => by_place(above, counts).or_else(|| by_place(below, counts)),
+    };
+    let place = place.or_else(|| by_absolute_path(&segments, counts));
+    let named = || by_name(name).or_else(|| in_home(&path, home, name));
+    place.or_else(|| named().filter(|_| !public))
+}
+
+/// The same for one of the paths that a word with wildcards may become: a name that starts with a
+/// dot may also go on like the name of a secret.
+pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
+    is_secret(path, home).or_else(|| {
+        let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches('x').to_lowercase();
+        let longer = |(pattern, _): &&(&str, &str)| pattern.starts_with(&name);
+        let found = ROWS.names.iter().filter(|_| name.starts_with('.')).find(longer);
+        found.map(|(_, what)| *what)
+    })
+}
+
+/// What lies above and below a directory whose files are made to be shared with a project, though it
+/// holds secrets in a home: the list of rendered files, agents and skills.
+fn shared<'a, 'p>(segments: &'a [&'p str]) -> Option<(&'a [&'p str], &'a [&'p str])> {
+    const SHARED: &[&str] = &["agents", "agentry-policies", "skills"];
+    let is_shared = |pair: &[&str]| match pair {
+        [".agentry", name] => *name == "rendered.json",
+        [".gemini", name] => SHARED.contains(name),
+        _ => false,
+    };
+    let at = segments.windows(2).position(is_shared)?;
+    Some((segments.get(..at)?, segments.get(at + 1..)?))
+}
+
+/// The name of the file that `name` is a copy of, as editors and people call copies.
+fn original(name: &str) -> &str {
+    const COPIES: &[&str] =
+        &["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".tmp", ".swp", ".swo"];
+    let mut original = name.trim_matches('#');
+    // The copies of `x` are `.#x` and `.x.swp`; with the dot, `.env` and its like stay as they are.
+    original = original.strip_prefix(".#").unwrap_or(original);
+    while let Some(shorter) = COPIES.iter().find_map(|end| original.strip_suffix(end)) {
+        let is_swap = fits("*.swp", original) || fits("*.swo", original);
+        let below = shorter.strip_prefix('.').filter(|below| is_swap && by_name(below).is_some());
+        original = below.unwrap_or(shorter);
+    }
+    if original.is_empty() { name } else { original }
+}
+
+/// Examples, and the public halves of keys; the places of other secrets count all the same.
+fn is_public(name: &str) -> bool {
+    const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist"];
+    let is_example = name.starts_with(".env.") && EXAMPLES.iter().any(|end| name.ends_with(end));
+    is_example || fits("*.pub", name) || name == "known_hosts"
+}
+
+fn by_name(name: &str) -> Option<&'static str> {
+    let found = ROWS.names.iter().find(|(pattern, _)| fits(pattern, name));
+    found.map(|(_, what)| *what)
+}
+
+/// Finds the segments of an entry that counts next to each other anywhere; what lies below is secret
+/// too.
+fn by_place(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let found = ROWS.places.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
+        let starts = (0..segments.len()).filter_map(|at| segments.get(at..));
+        starts.into_iter().any(|rest| agree(place, rest))
+    });
+    found.map(|(_, what)| *what)
+}
+
+fn by_absolute_path(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let found = ROWS
+        .rooted
+        .iter()
+        .filter(|(_, what)| counts(what))
+        .find(|(place, _)| agree(place, segments));
+    found.map(|(_, what)| *what)
+}
+
+/// Programs keep their keys in hidden directories of the home, under telling names.
+fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
+    const TELLING: &[&str] = &["credential", "token", "secret", "passwd", "password", "apikey"];
+    let below = path.strip_prefix(&home?.to_lowercase())?.strip_prefix("/.")?;
+    let telling = below.contains('/') && TELLING.iter().any(|part| name.contains(part));
+    telling.then_some("credentials of a program")
+}
+
+/// Whether the segments start like the place.
+fn agree(place: &str, segments: &[&str]) -> bool {
+    let first = |text: &str| text.bytes().next();
+    if segments.first().is_none_or(|name| first(name) != first(place)) && !place.starts_with('*') {
+        return false;
+    }
+    let mut names = segments.iter();
+    place.split('/').all(|pattern| names.next().is_some_and(|name| fits(pattern, name)))
+}
+
+/// Whether `name` is what `pattern` says, where one `*` is any number of characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let first = pattern.bytes().next();
+    if first != Some(b'*') && first != name.bytes().next() {
+        return false;
+    }
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, end)) => name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
+    }
+}
+
+/// Counts for the private halves of keys only.
+const SSH: &str = "SSH keys and settings";
+
+/// Patterns in lower case, and what the files hold.
+type SecretPatterns = Vec<(&'static str, &'static str)>;
+
+/// The rows of the data file.
+#[derive(Debug, Default)]
+struct SecretNames {
+    /// The last segment.
+    names: SecretPatterns,
+    /// Segments next to each other; what lies below counts.
+    places: SecretPatterns,
+    /// From the root; what lies below counts.
+    rooted: SecretPatterns,
+    malformed: Vec<&'static str>,
+}
+
+static ROWS: LazyLock<SecretNames> = LazyLock::new(|| {
+    let mut found = SecretNames::default();
+    for row in blocks(include_str!("../data/secrets.txt")).flat_map(rows) {
+        let (key, list) = match row {
+            Ok(DataRow { key, values, .. }) => (key, values.0),
+            Err(text) => (text, ""),
+        };
+        let table = match key.split_once(' ') {
+            Some(("name", _)) => &mut found.names,
+            Some(("place", _)) => &mut found.places,
+            Some(("root", _)) => &mut found.rooted,
+            _ => {
+                found.malformed.push(key);
+                continue;
+            }
+        };
+        let what = key.split_once(' ').map_or("", |(_, what)| what);
+        table.extend(list.split(',').map(|pattern| (pattern.trim(), what)));
+    }
+    found
+});
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn entries_are_unique_and_in_lower_case() {
+        assert_eq!(ROWS.malformed, [""; 0]);
+        for table in [&ROWS.names, &ROWS.places, &ROWS.rooted] {
+            assert!(table.len() > 20, "{}", table.len());
+            let mut seen = HashSet::new();
+            for (pattern, _) in table {
+                assert!(seen.insert(pattern), "{pattern}");
+                assert_eq!(*pattern, pattern.to_lowercase());
+                let stars = pattern.split('/').map(|segment| segment.matches('*').count());
+                assert!(stars.max() <= Some(1), "{pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_are_secrets() {
+        for secret in all() {
+            let root = if secret.rooted { "" } else { "/workspace/" };
+            let path = format!("{root}{}", secret.example());
+            assert!(is_secret(&path, None).is_some(), "{path}");
+            assert!(!secret.tree || is_secret(&format!("{path}/x"), None).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn secrets() {
+        let secret = "/workspace/.env /workspace/.env.local /workspace/a/.ENV /workspace/.env.production \
+                      /workspace/.envrc /workspace/prod.env /workspace/server.key /workspace/tls/cert.pem \
+                      /workspace/x.p12 /workspace/x.pfx /workspace/x.jks /workspace/x.keystore /x/y.kdbx \
+                      /home/user/.ssh /home/user/.ssh/id_rsa /home/user/.ssh/config /home/user/.SSH/ID_ED25519 \
+                      /home/user/.aws/credentials /home/user/.aws/config /home/user/.azure/x \
+                      /home/user/.config/gcloud/credentials.db /home/user/.kube/config \
+                      /home/user/.docker/config.json /home/user/.netrc /home/user/.npmrc /workspace/.npmrc \
+                      /home/user/.pypirc /home/user/.cargo/credentials /home/user/.cargo/credentials.toml \
+                      /home/user/.gem/credentials /home/user/.git-credentials /home/user/.gnupg/secring.gpg \
+                      /home/user/.password-store/a/b.gpg /home/user/.mozilla/firefox/x/logins.json \
+                      /home/user/.config/google-chrome/Default/Cookies /home/user/.bash_history \
+                      /home/user/.zsh_history /home/user/.local/share/fish/fish_history /etc/shadow /etc/shadow- \
+                      /etc/gshadow /proc/1/environ /proc/self/environ /proc/1234/mem /home/user/.agentry \
+                      /home/user/.agentry/runs/x /home/user/.config/agentry/config.toml \
+                      /workspace/service-account-prod.json /workspace/config/secrets.yml \
+                      /home/user/.config/gh/hosts.yml /home/user/.someprogram/api-token \
+                      /workspace/.env~ /workspace/.env.bak /workspace/#.env# /workspace/.#.env \
+                      /workspace/server.key~ /workspace/server.key.old /workspace/.server.key.swp \
+                      /workspace/id_rsa.bak /workspace/prod.env.orig /workspace/.npmrc.bak~ \
+                      /home/user/.aws/x.pub /home/user/.aws/known_hosts /home/user/.agentry/x.pub \
+                      /home/user/.agentry/.env.example /home/user/.ssh/.aws/x.pub \
+                      /workspace/.agentry /workspace/.agentry/x /workspace/.gemini/settings.json \
+                      /home/user/.agentry/x/.agentry/rendered.json /workspace/.gemini/agents/.ssh/x \
+                      /workspace/.gemini/skills/x/.env /home/user/.gemini/oauth.json \
+                      /workspace/id_rsa /workspace/terraform.tfstate /run/secrets/db";
+        let plain = "/workspace/.env.example /workspace/.env.sample /workspace/.env.template \
+                     /workspace/.env.dist /workspace/src/main.rs /workspace/README.md /home/user/.ssh/known_hosts \
+                     /home/user/.ssh/id_rsa.pub /home/user/.ssh/known_hosts.old \
+                     /home/user/.ssh/known_hosts~ /workspace/.env.example~ /workspace/main.rs~ \
+                     /workspace/notes.bak /workspace/# /workspace/~ /etc/ssh/ssh_host_rsa_key.pub \
+                     /etc/passwd /etc/hosts /proc/cpuinfo /proc/1/status /workspace \
+                     / /workspace/environment.rs /workspace/keys.rs /workspace/token.rs /home/user/.cargo/config.toml \
+                     /home/user/.gitconfig /workspace/.github/workflows/ci.yml /workspace/package.json \
+                     /workspace/tokens.json /home/user/tokens.txt /workspace/src/secrets.rs \
+                     /workspace/.agentry/rendered.json /workspace/.gemini/agents/x.md \
+                     /workspace/.gemini/skills/pdf/SKILL.md";
+        for (paths, expected) in [(secret, true), (plain, false)] {
+            for path in paths.split_whitespace() {
+                assert_eq!(is_secret(path, Some("/home/user")).is_some(), expected, "{path}");
+            }
+        }
+        assert_eq!(is_secret("/home/user/.x/api-token", None), None);
+    }
+}

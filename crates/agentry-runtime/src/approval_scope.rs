@@ -1,0 +1,176 @@
+//! What an approval «always for this run» covers. A command that may change something is covered only as it
+//! stands; one that only reads, builds or tests, with other arguments too. For other calls, a rule that was
+//! written for some calls covers those calls. Where only a rule for everything asks, no more is covered than
+//! what the person saw: the same file, the same server.
+
+use std::path::Path;
+
+use agentry_compile::policy::argv;
+use agentry_compile::policy::commands::effects;
+use agentry_compile::policy::shell::{Command, Context, Part, What, analyse};
+use agentry_compile::policy::{Judge, Reason, Section};
+use url::Url;
+
+use crate::tool::Touch;
+
+/// What an approval of this part of a call covers, as text for the person who approves.
+pub(crate) fn covered(judge: &Judge, touch: &Touch, reason: &Reason, directory: &Path) -> String {
+    if touch.section != Section::Bash && is_written_for_some(judge, reason) {
+        return format!("whatever `{}` ({}) asks about", reason.rule, reason.layer);
+    }
+    let here = directory.display();
+    let subject = &touch.subject;
+    match touch.section {
+        Section::Bash => {
+            let context = Context {
+                home: judge.places().home.clone(),
+                directory: Some(directory.to_string_lossy().into_owned()),
+            };
+            let parts = analyse(subject, &context);
+            let part = parts.iter().find(|part| part.to_string() == reason.segment);
+            let program = part.and_then(|part| program(part, reason));
+            program.unwrap_or_else(|| {
+                let is_plain = part.is_some_and(is_literal) && !parts.iter().any(goes_elsewhere);
+                let what = if is_plain { &reason.segment } else { subject };
+                format!("exactly `{what}` in {here}")
+            })
+        }
+        Section::Webfetch => match Url::parse(subject) {
+            Ok(url) => format!("requests to {}", url.origin().ascii_serialization()),
+            Err(_) => format!("exactly `{subject}`"),
+        },
+        Section::Websearch => "searches of the web".to_owned(),
+        Section::Edit => format!("changes of `{}`", directory.join(subject).display()),
+        Section::Read | Section::ExternalDirectory => {
+            format!("{} `{}`", touch.section, directory.join(subject).display())
+        }
+        Section::Question
+        | Section::Mcp
+        | Section::Tool
+        | Section::Skill
+        | Section::Delegate
+        | Section::Env => format!("{} `{subject}`", touch.section),
+    }
+}
+
+/// Whether the rule that asks was written for some calls and not for all of them.
+fn is_written_for_some(judge: &Judge, reason: &Reason) -> bool {
+    let Some(span) = reason.span else { return false };
+    let is_general = |text: &str| text.chars().all(|c| matches!(c, '*' | '/' | '?' | ' ' | '.'));
+    let sections = Section::ALL.iter();
+    let mut rules = sections.flat_map(|section| judge.rules(*section));
+    rules.any(|(layer, rules)| {
+        layer == reason.layer
+            && rules.rules.iter().any(|rule| {
+                rule.span == Some(span)
+                    && rule.text == reason.rule
+                    && !is_general(&rule.pattern.text)
+            })
+    })
+}
+
+/// Whether a part says all that it does: `rm a`, and not `rm $x`.
+fn is_literal(part: &Part) -> bool {
+    match &part.what {
+        What::Command(Command { argv, .. }) => argv::literal(argv).is_some(),
+        What::Read(word) | What::Write(word) | What::Set { value: word, .. } => {
+            word.literal().is_some()
+        }
+        What::Enter(_) | What::Unclear { .. } => false,
+    }
+}
+
+/// Whether what stands behind a part means other files than before it.
+fn goes_elsewhere(part: &Part) -> bool {
+    matches!(part.what, What::Enter(_))
+}
+
+/// What is covered of a command that changes nothing but what is built; nothing of any other.
+fn program(part: &Part, reason: &Reason) -> Option<String> {
+    let What::Command(Command { argv, .. }) = &part.what else { return None };
+    if reason.note.is_some() {
+        return None;
+    }
+    let name = effects(argv).approval()?;
+    Some(format!("`{name}` with any arguments that do no more than read, build or test"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentry_compile::policy::Action;
+    use agentry_compile::text::{FileId, Span};
+
+    #[test]
+    fn no_more_than_the_like_of_it_is_covered() {
+        let cases = [
+            ("ls -l", "ls -l", Some("ls")),
+            ("ls; rm a", "rm a", None),
+            ("./ls", "./ls", None),
+            ("git --no-pager show x", "git --no-pager show x", Some("git show")),
+            ("git -C sub push", "git -C sub push", None),
+            ("git push", "git push", None),
+            ("git", "git", None),
+            ("git diff --output=x", "git diff --output=x", None),
+            ("git grep -Oless x", "git grep -Oless x", None),
+            ("cargo test one", "cargo test one", Some("cargo test")),
+            ("cargo publish", "cargo publish", None),
+            ("go test -exec x", "go test -exec x", None),
+            ("npm run deploy", "npm run deploy", None),
+            ("mv a b", "mv a b", None),
+            ("kill 1", "kill 1", None),
+            ("unheard-of a", "unheard-of a", None),
+            ("python3 a.py", "python3 a.py", None),
+            ("bash a.sh", "bash a.sh", None),
+            ("find . -delete", "find . -delete", None),
+            ("sort -o a b", "sort -o a b", None),
+            ("tree -o a", "tree -o a", None),
+            ("rg --pre a b", "rg --pre a b", None),
+            ("file -C -m a", "file -C -m a", None),
+            ("ls > out", "> out", None),
+        ];
+        // What stands for other words, or means other files, is covered with all that is around it.
+        let whole = ["rm $x", "rm *", "cat list | xargs rm", "cd sub && rm a"];
+        let judge = Judge::new(Vec::new(), agentry_compile::policy::Places::default());
+        for (line, segment, expected) in cases {
+            let touch = Touch { section: Section::Bash, subject: line.to_owned() };
+            let reason = asks(segment);
+            let expected = match expected {
+                Some(name) => {
+                    let most = "any arguments that do no more than read, build or test";
+                    format!("`{name}` with {most}")
+                }
+                None => format!("exactly `{segment}` in /w"),
+            };
+            assert_eq!(covered(&judge, &touch, &reason, Path::new("/w")), expected, "{line}");
+        }
+        for line in whole {
+            let touch = Touch { section: Section::Bash, subject: line.to_owned() };
+            let parts = analyse(line, &Context { home: None, directory: Some("/w".to_owned()) });
+            let last = parts.last().map(ToString::to_string).unwrap_or_default();
+            let found = covered(&judge, &touch, &asks(&last), Path::new("/w"));
+            assert_eq!(found, format!("exactly `{line}` in /w"), "{last}");
+        }
+        let cases = [
+            (Section::Edit, "a/b", "changes of `/w/a/b`"),
+            (Section::Webfetch, "https://a.example:8443/x?y", "requests to https://a.example:8443"),
+            (Section::Mcp, "server/tool", "mcp `server/tool`"),
+        ];
+        for (section, subject, expected) in cases {
+            let touch = Touch { section, subject: subject.to_owned() };
+            let reason = asks(subject);
+            assert_eq!(covered(&judge, &touch, &reason, Path::new("/w")), expected, "{subject}");
+        }
+    }
+
+    fn asks(segment: &str) -> Reason {
+        Reason {
+            segment: segment.to_owned(),
+            action: Action::Ask,
+            rule: "bash = ask".to_owned(),
+            span: Some(Span::start_of(FileId::BUILT_IN)),
+            layer: agentry_compile::policy::Source::Default,
+            note: None,
+        }
+    }
+}
