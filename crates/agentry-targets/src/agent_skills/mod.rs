@@ -1,4 +1,4 @@
-//! Agent Skills, the open standard: an agent as a skill that any client may load. [`fields`] says what
+//! Agent Skills, the open standard: an agent as a skill that any client may load. `fields.rs` says what
 //! becomes of each field of the model.
 
 mod fields;

@@ -1,4 +1,4 @@
-//! AGENTS.md, the open standard: the instructions for everyone who works in a project, in one file. [`fields`]
+//! AGENTS.md, the open standard: the instructions for everyone who works in a project, in one file. `fields.rs`
 //! says what becomes of each field of the model.
 //!
 //! The section of a single agent speaks to every reader; before those of several a sentence says that

@@ -1,5 +1,5 @@
 //! Claude Code: one Markdown file an agent with its tools, and rules in settings that hold for all
-//! agents of a project, of which the strictest wins. [`fields`] says where each field of the model goes.
+//! agents of a project, of which the strictest wins. `fields.rs` says where each field of the model goes.
 //!
 //! The user's own `~/.claude/settings.json` changes nothing that is written: what it allows beyond the
 //! source is a gap of that user.

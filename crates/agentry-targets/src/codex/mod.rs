@@ -1,4 +1,4 @@
-//! Codex: one TOML file an agent, rules about commands for everybody at once. [`fields`] says where
+//! Codex: one TOML file an agent, rules about commands for everybody at once. `fields.rs` says where
 //! each field of the model goes.
 //!
 //! Of several ways to set an agent up, the first is chosen that permits no more than the source; the

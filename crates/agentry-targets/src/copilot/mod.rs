@@ -1,5 +1,5 @@
 //! GitHub Copilot: one Markdown file an agent, which says what tools it has and nothing else.
-//! [`fields`] says where each field of the model goes.
+//! `fields.rs` says where each field of the model goes.
 //!
 //! There are no rules: what is not allowed as a whole is left out. The list of tools is always
 //! written, since an agent without one has all of them. Some of the programs that read these files ask

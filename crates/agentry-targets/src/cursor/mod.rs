@@ -1,4 +1,4 @@
-//! Cursor: its agents are read, none are written. [`fields`] says what is read; rules stand in
+//! Cursor: its agents are read, none are written. `fields.rs` says what is read; rules stand in
 //! `.cursor/cli.json`, where a deny wins.
 //!
 //! What no rule is about, Cursor asks about. Its documentation says little of how patterns are matched;

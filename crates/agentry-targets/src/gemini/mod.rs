@@ -1,4 +1,4 @@
-//! Gemini CLI: one Markdown file an agent with a list of tools, and rules in a policy file. [`fields`] says
+//! Gemini CLI: one Markdown file an agent with a list of tools, and rules in a policy file. `fields.rs` says
 //! where each field of the model goes.
 //!
 //! Rules have unique descending priorities and name the agent, so that the first match wins, as in the

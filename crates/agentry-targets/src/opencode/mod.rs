@@ -1,4 +1,4 @@
-//! OpenCode: one Markdown file an agent, with rules of which the last match wins. [`fields`]
+//! OpenCode: one Markdown file an agent, with rules of which the last match wins. `fields.rs`
 //! says where each field of the model goes. Rules of the model are written in reverse after `"*"`.
 //!
 //! The block starts with `"*"` and names every section, so that nothing that holds for all agents

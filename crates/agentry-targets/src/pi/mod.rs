@@ -1,5 +1,5 @@
 //! Pi with pi-subagents: one Markdown file an agent, tools by name, and nothing that looks at a call.
-//! [`fields`] says where each field of the model goes.
+//! `fields.rs` says where each field of the model goes.
 //!
 //! With the guard, Pi's own tools are all taken away and the extension of the agent brings its own,
 //! which ask first. An ask without a guard is a tool that is not there: pi-subagents would let a model
