@@ -13,7 +13,7 @@ use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 
-use crate::blind::{ANY, as_typed};
+use crate::blind_spots::{ANY, as_typed};
 use crate::encoding::Encoding;
 use crate::example::command;
 use crate::model::{Model, Way};

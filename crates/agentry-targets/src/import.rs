@@ -8,14 +8,14 @@ use agentry_policy::compare::Example;
 use agentry_policy::{Action, Kind, Pattern, PatternRule, Places, Rules, Section, SectionRules};
 use agentry_text::{Data, Position, Spanned};
 
+use crate::draft::{at, inside};
 use crate::example::plain;
-use crate::imported::{at, inside};
 use crate::model::{always, outside};
-use crate::own_words::Words;
+use crate::original::{self, GrantReading};
 use crate::proof::{Proof, told, within};
 use crate::rendering::{Loss, LossKind};
 use crate::sources::{Checked, Sources};
-use crate::{Files, Model, Target, kept, own_words};
+use crate::{Files, Model, Target};
 
 /// How the agents of a harness are read.
 #[derive(Debug)]
@@ -26,14 +26,13 @@ pub struct Import {
     pub is_one: fn(&str, &str) -> bool,
     /// Files that hold several of them by name.
     pub several: Option<Several>,
-    /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why not otherwise. Its policy is
-    /// the nearest that the reader has words for: it is narrowed afterwards.
+    /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why
+    /// not otherwise. Its policy is the nearest that the reader has words for: it is narrowed afterwards.
     pub read: fn(&Files<'_>, &str) -> Result<Read, Wrong>,
     /// Whether an agent takes the place of one that is built in, if it has the name.
     pub overrides: bool,
-    /// The words that an agent keeps for the harness, and may get back; none where each of them has one
-    /// meaning.
-    pub words: Option<Words>,
+    /// How the fields that let an agent do something are compared and completed.
+    pub grants: GrantReading,
 }
 
 /// Why an agent cannot be read.
@@ -162,14 +161,14 @@ pub fn import_from(target: &Target, sources: &Sources<'_>, path: &str) -> Result
     let read = checked.sound(read)??;
     let metadata = read.metadata.clone();
     let mut imported = narrowed(target, read);
-    own_words::keep(target, &mut imported, &metadata, &|file| sources(file).ok().flatten());
+    original::keep(target, &mut imported, &metadata, &|file| sources(file).ok().flatten());
     Ok(imported)
 }
 
 /// An agent as it was read. Rules that would permit more than the harness does are made stricter.
 pub(crate) fn narrowed(target: &Target, read: Read) -> Imported {
     let Read { mut agent, bound, losses, metadata: _, called } = read;
-    kept::keep_name(&mut agent, target, called);
+    original::keep_name(&mut agent, target, called);
     let permissions = agent.policy.permissions.get_or_insert_default();
     for section in bounded() {
         if permissions.get(section).is_some() {
@@ -222,7 +221,7 @@ impl Narrowing {
     }
 
     /// Makes the rules of a section stricter until no way of the harness is stricter than they are, and
-    /// tells what they are stricter about then.
+    /// reports what they are stricter about then.
     fn section(&mut self, written: &mut SectionRules) {
         settle(written);
         let bounds = self.bound.of(written.section.value);

@@ -13,46 +13,44 @@
 
 pub mod agent_skills;
 pub mod agents_md;
-mod blind;
+mod blind_spots;
 pub mod claude_code;
 pub mod codex;
 pub mod copilot;
 pub mod cursor;
-mod elsewhere;
+mod draft;
 pub mod encoding;
 pub mod example;
-pub mod front;
+pub mod fields;
+pub mod front_matter;
 pub mod gap;
 pub mod gemini;
 pub mod guard;
 mod harmless;
 mod harness_place;
 pub mod import;
-mod imported;
 pub mod jsonc;
-pub mod kept;
-mod lenient;
 pub mod limits;
 pub mod loss;
-pub mod marked;
+pub mod marks;
 pub mod model;
 pub mod opencode;
-pub mod own_words;
+pub mod original;
 pub mod personal;
 pub mod pi;
 pub mod proof;
 pub mod protection;
 mod render;
 pub mod rendering;
+mod rivals;
 mod servers;
 mod skills;
 pub mod sources;
 pub mod subject;
-mod unplaced;
-mod unseen;
 pub mod wildcard;
 
 pub use encoding::{Encoding, Entry, Order};
+pub use fields::{MODEL_FIELDS, TargetField};
 pub use gap::{Blind, Gap};
 pub use guard::{Answer, Asked, Guard};
 pub use harness_place::{HarnessPlace, PlaceRole};
@@ -74,8 +72,8 @@ pub struct Target {
     pub built_in: &'static [&'static str],
     /// Where its files are, below a project or a home. The list of protected names is made of them.
     pub places: &'static [HarnessPlace],
-    /// What it makes of each field of the model, for the support matrix.
-    pub supports: &'static [(&'static str, Support)],
+    /// Its fields, in the order in which a file is written.
+    pub fields: &'static [TargetField],
     /// Whether it has one main session, so that a project may have to say whose it is:
     /// `[render.NAME]` `primary`.
     pub one_primary: bool,
@@ -92,6 +90,13 @@ pub struct Target {
     pub guard: Option<Guard>,
     /// How its own agents are read, if they are.
     pub import: Option<Import>,
+}
+
+impl Target {
+    /// What the harness makes of a field of the model.
+    pub fn support(&self, place: &str) -> Option<Support> {
+        self.fields.iter().find(|field| field.place == place)?.support
+    }
 }
 
 /// Gives the text of a file by its path below the root of the project, or of the home directory. In a

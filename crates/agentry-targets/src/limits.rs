@@ -1,4 +1,4 @@
-//! The rules of an agent in words, for places that only have text: whoever reads them may keep to
+//! The rules of an agent in words, for places that only have text: a reader may keep to
 //! them, and nobody makes sure.
 
 use agentry_policy::{Action, SectionRules};

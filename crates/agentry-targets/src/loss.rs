@@ -1,6 +1,9 @@
-//! Losses that are found by comparing: where the rules of a harness are stricter than their source.
+//! Losses that every harness has: rules that are stricter than their source, fields of the model that no harness has,
+//! and what the guard cannot see.
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_model::{Agent, Budget, ListField, Requirements, Tools};
+use agentry_policy::path::NoLinks;
+use agentry_policy::{Action, Call, Rules, Section};
 
 use crate::model::{Model, always};
 use crate::proof::{Proof, told, within};
@@ -32,6 +35,19 @@ pub fn compare(
     }
 }
 
+/// Notes where a harness is stricter than the source says, except in the sections that are reported otherwise. No
+/// harness says anything about variables.
+pub fn compare_all(subject: &Subject, model: &Model, otherwise: &[Section], out: &mut Rendered) {
+    let is_compared =
+        |section: &&Section| **section != Section::Env && !otherwise.contains(section);
+    for section in Section::ALL.iter().filter(is_compared) {
+        let way = model.ways.iter().find(|way| way.section == *section);
+        let nothing = [always(*section, Action::Deny, "no such tool")];
+        let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
+        compare(subject, *section, layers, None, out);
+    }
+}
+
 /// What an agent does with tools that every harness has.
 const WORK: [Section; 5] =
     [Section::Read, Section::Edit, Section::Bash, Section::Webfetch, Section::Websearch];
@@ -60,5 +76,97 @@ pub fn unattended(model: &Model, out: &mut Rendered) {
     if rules.any(|rule| rule.action == Action::Ask) {
         let detail = "a run without a person refuses what would be asked about";
         out.lose("permissions", LossKind::Narrowed, detail);
+    }
+}
+
+/// Notes what of an agent no harness gets; `title` is the one that it is rendered for.
+pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut Rendered) {
+    // No `..`: a new field of the model gets a row in every target, is reported here, or is left out on purpose.
+    let Agent {
+        // Each target has rows for these.
+        identity: _,
+        instructions: _,
+        model: _,
+        policy: _,
+        skills: _,
+        skill_packs: _,
+        // Nothing that a harness acts upon.
+        inheritance: _,
+        auth: _,
+        access_control: _,
+        memory: _,
+        agents: _,
+        settings: _,
+        extensions: _,
+        unknown: _,
+        // What is left of these, and all of the others.
+        behaviour,
+        tools,
+        budget,
+        requirements,
+        memories,
+        expose,
+        pipeline,
+        schedules,
+    } = agent;
+    let Tools { native: _, mcp: _, source: _, scripts, functions } = tools;
+    let lost = [
+        ("on_error", behaviour.on_error.is_some(), "decides by itself"),
+        ("budget", *budget != Budget::default(), "has no budget"),
+        ("required", *requirements != Requirements::default(), "checks nothing before the start"),
+        ("tools.scripts", !scripts.is_empty(), "has no sandbox for them"),
+        ("tools.functions", !functions.is_empty(), "has no sandbox for them"),
+        ("memories", !memories.is_empty(), "has no memory for them"),
+        ("expose", is_full(expose), "calls agents with free text"),
+        ("pipeline", is_full(pipeline), "has no pipelines"),
+        ("schedules", !schedules.is_empty(), "has no schedules"),
+    ];
+    for (field, _, why) in lost.iter().filter(|(_, is_there, _)| *is_there) {
+        out.lose(*field, LossKind::Dropped, format!("{title} {why}"));
+    }
+}
+
+fn is_full<T>(list: &ListField<T>) -> bool {
+    list.as_ref().is_some_and(|list| !list.is_empty())
+}
+
+/// Commands that run whatever a file or a text says.
+const RUNNING: &[&str] = &[
+    "python3 -c x",
+    "python3 x.py",
+    "python x.py",
+    "node -e x",
+    "node x.js",
+    "perl -e x",
+    "ruby -e x",
+    "php -r x",
+    "deno run x.ts",
+    "bun x.ts",
+    "./x",
+    "npm run x",
+    "npx x",
+    "uv run x",
+    "make x",
+    "just x",
+    "cargo run",
+    "cargo test",
+    "go run x",
+    "go test",
+];
+
+/// Notes that an agent may run programs that can write to what decides about it. The guard reads command lines,
+/// and not what a program that they start does.
+pub(crate) fn programs_behind_the_guard(subject: &Subject, out: &mut Rendered) {
+    let directory = &subject.judge.places().workspace;
+    let is_allowed = |line: &&&str| {
+        let call = Call { section: Section::Bash, subject: line, directory };
+        subject.judge.judge(call, &NoLinks).action == Action::Allow
+    };
+    if let Some(line) = RUNNING.iter().find(is_allowed) {
+        let detail = format!(
+            "`{line}` is allow: the guard does not see what a program writes, so it could change the \
+             definition or the settings of the harness"
+        );
+        out.lose("permissions.bash", LossKind::Gap, detail);
     }
 }

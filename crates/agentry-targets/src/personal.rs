@@ -2,7 +2,7 @@
 //!
 //! What is written must not depend on the machine: an agent is proved against the files of its project
 //! only. Then it is proved once more with the files of the user who renders it; what they permit beyond
-//! the source is a gap of this user, told with a call that shows it, and changes nothing that is
+//! the source is a gap of this user, reported with a call that shows it, and changes nothing that is
 //! written.
 
 use agentry_policy::compare::{Example, decide};

@@ -1,7 +1,7 @@
 //! The proof that rules of a harness permit no more than their source, remembered: agents of one
 //! workspace mostly share their rules.
 //!
-//! Rules are made stricter by the shortest example; people are told one that says more to them.
+//! Rules are made stricter by the shortest example; people are shown one that says more to them.
 
 use agentry_policy::compare::{Answer, Example, decide, refines};
 use agentry_policy::known::Known;
@@ -42,7 +42,7 @@ pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
     KNOWN.get(question(target, source), || prove(target, source))
 }
 
-/// What people were told already, by all that it depends on.
+/// What people were shown already, by all that it depends on.
 static TOLD: Known<(Section, String), Proof> = Known::new();
 
 /// The same for a person: where it fails, with an example from the words of the rules or from everyday
@@ -144,7 +144,7 @@ mod tests {
     /// Rules, what holds otherwise, and whether they ask about everything.
     type Case<'a> = (&'a [(&'a str, Action)], Action, bool);
 
-    /// Rules, what holds otherwise, and what people are told.
+    /// Rules, what holds otherwise, and what people are shown.
     type Told<'a> = (&'a [(&'a str, Action)], Action, &'a str);
 
     fn rules(list: &[(&str, Action)], otherwise: Action) -> Rules {
@@ -192,7 +192,7 @@ mod tests {
         rules.as_written()
     }
 
-    /// What is told is what both sides say, in the words of the rules before everyday ones; where neither
+    /// What is shown is what both sides say, in the words of the rules before everyday ones; where neither
     /// shows the difference, the shortest example does.
     #[test]
     fn people_are_told_what_says_something_to_them() {

@@ -8,21 +8,23 @@ use agentry_policy::Section;
 use rayon::prelude::*;
 
 use crate::gap::gaps;
+use crate::loss;
+use crate::original;
 use crate::proof::Proof;
 use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Files, Model, Target, is_written_by, kept, own_words, unplaced, unseen};
+use crate::{Files, Model, Target, is_written_by};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
 /// it is in the files that the others share.
 pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let subjects = kept::filled(target, subjects);
-    let mut subjects = own_words::given_back(target, subjects, settings);
+    let subjects = original::filled(target, subjects);
+    let mut subjects = original::given_back(target, subjects, settings);
     let mut refused: Vec<Option<Rendered>> =
         subjects.iter().map(|subject| name(target, subject)).collect();
-    // Each round but the last refuses at least one agent more, or takes its words from one.
+    // Each round but the last refuses at least one agent more, or takes its grants from one.
     loop {
         let kept = kept(&subjects, &refused);
         if kept.is_empty() && !subjects.is_empty() {
@@ -33,7 +35,7 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
         }
         let Rendering { agents, shared } = proved(target, &kept, settings);
         drop(kept);
-        if own_words::taken_back(&mut subjects, &refused, &agents) {
+        if original::taken_back(&mut subjects, &refused, &agents) {
             continue;
         }
         let is_final = agents.iter().all(|agent| agent.refused.is_none());
@@ -67,7 +69,7 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
     let unverified = subjects.iter().zip(agents.into_iter().zip(models));
     rendering.agents = each_of(unverified, |subject, (mut rendered, model)| {
         verify(target, subject, model.as_ref(), settings, &mut rendered);
-        unplaced::report(&subject.agent, target.title, &mut rendered);
+        loss::without_place(&subject.agent, target.title, &mut rendered);
         trimmed(subject, target.title, &mut rendered);
         rendered
     });
@@ -114,7 +116,7 @@ pub fn read_back(
     rendering: &Rendering,
     settings: &Settings<'_>,
 ) -> Option<Model> {
-    let name = kept::name(target, subject).unwrap_or(&subject.name);
+    let name = original::name(target, subject).unwrap_or(&subject.name);
     let written = Written::of(rendering, settings);
     (target.model)(&|path: &str| written.text(path), name)
 }
@@ -243,7 +245,7 @@ fn beyond_the_project(
     let Some(personal) = personal else { return };
     let written = Written::of(rendering, settings);
     let models = each(subjects, |subject| {
-        let known = (!subject.words.is_empty()).then(|| written.model(target.model, subject));
+        let known = (!subject.grants.is_empty()).then(|| written.model(target.model, subject));
         (written.model(personal.model, subject), known.flatten())
     });
     for ((subject, (model, known)), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
@@ -251,7 +253,7 @@ fn beyond_the_project(
         for way in model.iter().flat_map(|model| model.ways.iter()) {
             let known = known.as_ref().filter(|_| out.unasked.contains(&way.section));
             let proof = match known {
-                Some(known) => own_words::beyond(subject, way, known),
+                Some(known) => original::beyond(subject, way, known),
                 None => subject.within(way, slack(way.section, settings, out)),
             };
             personal.report(way, proof, out);
@@ -289,14 +291,14 @@ fn verify(
     for way in model.ways.iter() {
         let proof = subject.within(way, slack(way.section, settings, out));
         let guards = target.guard.is_some() && !settings.guard;
-        if !own_words::excuse(target, subject, way, &proof, out) {
+        if !original::excuse(target, subject, way, &proof, out) {
             bound(way.section, proof, (target.title, guards), out);
         }
     }
     overriding(target, subject, out);
-    own_words::report(target, subject, settings, out);
+    original::report(target, subject, settings, out);
     if is_guarded(target, settings) {
-        unseen::programs(subject, out);
+        loss::programs_behind_the_guard(subject, out);
     } else {
         if settings.guard {
             let detail = format!("there is none for {}: only what is rendered holds", target.title);
@@ -343,7 +345,7 @@ fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
         "set another name in `agentry.toml`: `[render.{}.aliases]` `{name} = \"…\"`",
         target.name
     );
-    let is_known = kept::name(target, subject) == Some(name);
+    let is_known = original::name(target, subject) == Some(name);
     if is_built_in(target, name) && !overrides(target, subject) {
         let message = format!("`{name}` is built into {}", target.title);
         out.refuse("name", message, Some(&hint));
@@ -363,10 +365,10 @@ pub(crate) fn is_built_in(target: &Target, name: &str) -> bool {
 /// Whether an agent comes from where it took the place of a built-in one.
 fn overrides(target: &Target, subject: &Subject) -> bool {
     let can = target.import.as_ref().is_some_and(|import| import.overrides);
-    can && kept::name(target, subject) == Some(&subject.name)
+    can && original::name(target, subject) == Some(&subject.name)
 }
 
-/// Tells that an agent takes the place of a built-in one.
+/// Reports that an agent takes the place of a built-in one.
 fn overriding(target: &Target, subject: &Subject, out: &mut Rendered) {
     let name = &subject.name;
     if is_built_in(target, name) && overrides(target, subject) {
@@ -401,7 +403,7 @@ fn one_file_one_agent(subjects: &[Subject], rendering: &mut Rendering) {
             let (Some(own), Some(other)) = (subjects.get(at), subjects.get(other)) else {
                 continue;
             };
-            // An alias is for a name, whoever has it.
+            // An alias is for a name, and all agents that have it.
             let hint = if own.agent.name() == other.agent.name() {
                 "rename one of them; an alias would be for both"
             } else {

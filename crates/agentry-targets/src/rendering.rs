@@ -56,7 +56,7 @@ pub struct Rendered {
     /// The sections in which the harness may ask where the source denies, because the guard denies.
     pub guarded: BTreeSet<Section>,
     /// The sections in which the harness may do without a question what the source asks about, because the
-    /// agent has its own words back.
+    /// agent has its original grants back.
     pub unasked: BTreeSet<Section>,
 }
 

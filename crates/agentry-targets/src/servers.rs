@@ -4,7 +4,7 @@ use agentry_model::{McpServer, Transport};
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, Spanned};
 
-use crate::imported::at;
+use crate::draft::at;
 use crate::rendering::{LossKind, Rendered};
 
 /// How a harness writes values in which a variable is named.
@@ -48,7 +48,7 @@ pub(crate) fn write(server: &McpServer, url: &str, variables: Variables) -> Data
     map.build()
 }
 
-/// Tells that a value names a variable in our own way, which no harness knows.
+/// Reports that a value names a variable in our own way, which no harness knows.
 pub(crate) fn references(server: &McpServer, out: &mut Rendered) {
     let mut values = server.env.iter().chain(&server.headers).map(|(_, value)| &value.value);
     if values.any(|value| value.contains("${env:")) {

@@ -12,7 +12,7 @@ use agentry_policy::{
 use agentry_text::{FileId, Span, Spanned};
 
 use crate::model::{Way, outside as outside_of};
-use crate::own_words::Word;
+use crate::original::OriginalGrant;
 use crate::proof::{self, Proof, told, within};
 
 /// An agent on its way to a harness.
@@ -39,8 +39,8 @@ pub struct Subject {
     pub policy: OnceLock<String>,
     /// The number of that text, once somebody asked for it.
     pub kind: OnceLock<u64>,
-    /// The words of the harness that are given back to it.
-    pub words: Vec<Word>,
+    /// The original grants of the harness that are given back to it.
+    pub grants: Vec<OriginalGrant>,
 }
 
 /// How far a harness may go beyond what is said of an agent.
@@ -50,7 +50,7 @@ pub(crate) enum Slack {
     None,
     /// It may ask where the source denies, because the guard denies.
     Denials,
-    /// It may run what the source asks about, because the agent has its own words back.
+    /// It may run what the source asks about, because the agent has its original grants back.
     Questions,
 }
 
@@ -124,7 +124,7 @@ impl Subject {
             agent,
             policy: OnceLock::new(),
             kind: OnceLock::new(),
-            words: Vec::new(),
+            grants: Vec::new(),
         }
     }
 
@@ -171,7 +171,7 @@ impl Subject {
                     proof::part(&mut text, &rule.pattern);
                 }
             }
-            // What nobody wrote is not told as a loss.
+            // What nobody wrote is not reported as a loss.
             let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
             let is_written = |rule: &Rule| rule.span.is_some_and(Span::is_written);
             let written = layers.flat_map(|(_, rules)| rules.all()).map(is_written);

@@ -12,7 +12,7 @@ static STAND_IN: Target = Target {
     name: "stand-in",
     title: "Stand-in",
     built_in: &[],
-    supports: &[],
+    fields: &[],
     one_primary: false,
     render: |_, _| Rendering::default(),
     model: |_, _| None,

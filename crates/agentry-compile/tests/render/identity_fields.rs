@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_compile::formats::{Target as Written, convert};
 use agentry_compile::model::Format;
-use agentry_compile::targets::kept::completed;
+use agentry_compile::targets::original::completed;
 use agentry_compile::text::yaml::{self, Version};
 use agentry_compile::text::{Data, FileId, Findings, Source, toml};
 

@@ -335,7 +335,7 @@ fn t42_descriptions_keep_their_meaning() {
         files[0].1 = format!("name = \"helper\"\ndescription = {description:?}\n");
         let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
         let text = file(&rendered, FILE);
-        let (data, _) = agentry_compile::targets::front::read(text).expect("metadata");
+        let (data, _) = agentry_compile::targets::front_matter::read(text).expect("metadata");
         let found = data.get("description").and_then(|data| data.as_str());
         assert_eq!(found, Some(description), "{text}");
     }
@@ -348,7 +348,7 @@ fn t44_a_prompt_with_dashes() {
         "\u{feff}---\r\nnot: metadata\r\n---\r\n\r\nYou answer.\r\n---\r\nAlways.\r\n".to_owned();
     let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
     let text = file(&rendered, FILE);
-    let (_, body) = agentry_compile::targets::front::read(text).expect("metadata");
+    let (_, body) = agentry_compile::targets::front_matter::read(text).expect("metadata");
     assert!(
         body.starts_with("---\nnot: metadata") || body.starts_with("---\r\nnot: metadata"),
         "{body}"
@@ -362,7 +362,8 @@ fn t45_a_long_prompt_stays_whole() {
     let long = format!("{{{{ x }}}} {{file:./x}} {{env:HOME}}\n{}\n\n\n", "word ".repeat(20_000));
     files[1].1.clone_from(&long);
     let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
-    let (_, body) = agentry_compile::targets::front::read(file(&rendered, FILE)).expect("metadata");
+    let (_, body) =
+        agentry_compile::targets::front_matter::read(file(&rendered, FILE)).expect("metadata");
     assert_eq!(body, long.trim());
 }
 

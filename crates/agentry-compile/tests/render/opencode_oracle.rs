@@ -3,7 +3,7 @@
 
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, Call, Place, Section};
-use agentry_compile::targets::front;
+use agentry_compile::targets::front_matter;
 use agentry_compile::targets::{Scope, Settings, Subject, render, target};
 use agentry_compile::text::Data;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -41,7 +41,7 @@ fn wild(pattern: &str, text: &str) -> bool {
 
 /// The rules of a rendered file, in order.
 fn rules(text: &str) -> Vec<Ruled> {
-    let (data, _) = front::read(text).expect("metadata");
+    let (data, _) = front_matter::read(text).expect("metadata");
     let Some(Data::Map(keys)) = data.get("permission") else { panic!("no permission: {text}") };
     let word = |data: &Data| data.as_str().and_then(|word| word.parse().ok()).expect("an action");
     let home = |pattern: &str| match pattern.strip_prefix('~') {

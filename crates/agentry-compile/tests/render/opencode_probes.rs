@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use agentry_compile::policy::Action;
-use agentry_compile::targets::front;
+use agentry_compile::targets::front_matter;
 use agentry_compile::text::Data;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn rules(text: &str) -> Vec<Ruled> {
         rule("read", "*.env.*", Action::Ask),
         rule("read", "*.env.example", Action::Allow),
     ];
-    let (data, _) = front::read(text).expect("metadata");
+    let (data, _) = front_matter::read(text).expect("metadata");
     let mut own: Vec<(String, Data)> = Vec::new();
     let mut set = |key: &str, value: Data| match own.iter_mut().find(|(known, _)| known == key) {
         Some((_, known)) => *known = value,

@@ -2,7 +2,7 @@
 //! against what rendering reports, and both against the matrix of the agent-toml document.
 
 use agentry_compile::render::{Job, RenderConfig, run};
-use agentry_compile::targets::{LossKind, Scope, Support, TARGETS, Target, target};
+use agentry_compile::targets::{LossKind, MODEL_FIELDS, Scope, Support, TARGETS, Target, target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
 use crate::generated::current;
@@ -82,17 +82,13 @@ fn level(support: Support) -> Level {
     }
 }
 
-fn support(target: &Target, field: &str) -> Option<Support> {
-    target.supports.iter().find(|(known, _)| *known == field).map(|(_, support)| *support)
-}
-
 #[test]
 fn every_difference_from_the_document_has_its_reason() {
     let mut wrong = Vec::new();
     for (at, name) in COLUMNS.iter().enumerate() {
         let target = target(name).expect("a target of the document");
         for (field, levels) in DOCUMENT {
-            let ours = support(target, field).map(level);
+            let ours = target.support(field).map(level);
             let explained = DIFFERENCES.iter().any(|(known, of, _)| known == name && of == field);
             let differs = ours != Some(levels[at]);
             if differs != explained {
@@ -129,7 +125,7 @@ fn what_is_left_out_is_reported() {
             existing: &|_| None,
         };
         for ran in run(&job, &[subject(&world, &compiled, None, true)]) {
-            let Some(support) = support(ran.target, field) else { continue };
+            let Some(support) = ran.target.support(field) else { continue };
             let losses = ran.rendering.agents.iter().flat_map(|agent| &agent.losses);
             let about: Vec<_> = losses.filter(|loss| loss.field == field).collect();
             let dropped = about.iter().any(|loss| loss.kind == LossKind::Dropped);
@@ -155,8 +151,8 @@ fn generated_targets() {
         names.join(" | "),
         " --- |".repeat(names.len())
     ));
-    for field in fields() {
-        let cells = TARGETS.iter().map(|target| match support(target, field) {
+    for field in MODEL_FIELDS {
+        let cells = TARGETS.iter().map(|target| match target.support(field) {
             Some(Support::Yes(_)) => "yes",
             Some(Support::Partly(_)) => "~",
             Some(Support::Prompt) => "prompt",
@@ -182,22 +178,25 @@ fn generated_targets() {
     current([("docs/reference/targets.md".to_owned(), page)]);
 }
 
-/// Every field that some target speaks of, in the order of the first.
-fn fields() -> Vec<&'static str> {
-    let mut out: Vec<&'static str> = Vec::new();
-    for (field, _) in TARGETS.iter().flat_map(|target| target.supports) {
-        if !out.contains(field) {
-            out.push(field);
-        }
+/// A row for a field of the model that the page does not know would be lost there, and so would be a missing one.
+#[test]
+fn every_target_has_a_row_for_every_field_of_the_model() {
+    for target in TARGETS {
+        let supported = target.fields.iter().filter(|field| field.support.is_some());
+        let mut places: Vec<&str> = supported.map(|field| field.place).collect();
+        let mut expected = MODEL_FIELDS.to_vec();
+        places.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(places, expected, "{}", target.name);
     }
-    out
 }
 
 fn section(target: &Target) -> String {
     let mut out = format!("\n## {}\n\n| field | where |\n| --- | --- |\n", target.title);
-    for (field, support) in target.supports {
+    for field in MODEL_FIELDS {
+        let Some(support) = target.support(field) else { continue };
         let words = match support {
-            Support::Yes(words) => (*words).to_owned(),
+            Support::Yes(words) => words.to_owned(),
             Support::Partly(words) => format!("partly: {words}"),
             Support::Prompt => "in the prompt".to_owned(),
             Support::No(words) => format!("left out: {words}"),

@@ -1,20 +1,11 @@
-//! Agent Skills, the open standard: an agent as a skill that any client may load.
-//!
-//! | model | Agent Skills |
-//! | --- | --- |
-//! | `name` | `name` and the directory: at most 64 small letters, digits and single `-` |
-//! | `description` | `description`, at most 1024 characters |
-//! | `license` | `license` |
-//! | `display_name`, `version`, `author`, `tags` | `metadata` |
-//! | prompt, `context`, `rules` | the body, in this order |
-//! | `skills` | skills beside it, copied unless they are there already |
-//! | `permissions` | `allowed-tools` for a tool that may do everything, and a list in words at the end; nobody makes sure, which is reported |
-//! | everything else | dropped |
+//! Agent Skills, the open standard: an agent as a skill that any client may load. `fields.rs` says what
+//! becomes of each field of the model.
 
+mod fields;
 mod tools;
 mod write;
 
-use crate::{HarnessPlace, Support, Target};
+use crate::{HarnessPlace, Target};
 
 /// Agent Skills.
 pub static TARGET: Target = Target {
@@ -22,7 +13,7 @@ pub static TARGET: Target = Target {
     title: "Agent Skills",
     built_in: &[],
     places: &[HarnessPlace::rendered(".agents/skills/")],
-    supports: SUPPORTS,
+    fields: fields::FIELDS,
     one_primary: false,
     render: write::render,
     model: tools::model,
@@ -53,33 +44,6 @@ fn wrong_name(name: &str) -> Option<&'static str> {
         None
     }
 }
-
-const SUPPORTS: &[(&str, Support)] = &[
-    ("name", Support::Yes("`name`")),
-    ("description", Support::Yes("`description`")),
-    ("display_name", Support::Yes("`metadata`")),
-    ("mode", Support::No("no place")),
-    ("tags", Support::Yes("`metadata`")),
-    ("max_turns", Support::No("no place")),
-    ("temperature", Support::No("no place")),
-    ("model", Support::No("no place")),
-    ("skills", Support::Yes("beside it")),
-    ("context", Support::Prompt),
-    ("rules", Support::Prompt),
-    ("tools.mcp", Support::No("no place")),
-    ("permissions.bash", Support::Partly("`allowed-tools` where everything is allowed")),
-    ("permissions.edit", Support::Partly("`allowed-tools` where everything is allowed")),
-    ("permissions.read", Support::Partly("`allowed-tools` where everything is allowed")),
-    ("permissions.webfetch", Support::Partly("`allowed-tools` where everything is allowed")),
-    ("permissions.websearch", Support::Partly("`allowed-tools` where everything is allowed")),
-    ("permissions.question", Support::Prompt),
-    ("permissions.external_directory", Support::Prompt),
-    ("permissions.mcp", Support::Prompt),
-    ("permissions.tool", Support::Prompt),
-    ("permissions.skill", Support::Prompt),
-    ("permissions.delegate", Support::Prompt),
-    ("permissions.env", Support::Prompt),
-];
 
 #[cfg(test)]
 mod tests {

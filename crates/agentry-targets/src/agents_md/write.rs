@@ -1,11 +1,11 @@
 //! Writes agents as sections of `AGENTS.md`.
 
-use agentry_model::Mode;
-
+use super::fields::FIELDS;
 use super::{NAME, PATH, heading};
+use crate::fields::report_losses;
 use crate::limits::{in_words, unenforced};
-use crate::marked::{begin, end, merged};
-use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::marks::{begin, end, merged};
+use crate::rendering::{File, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Subject};
 
 /// What stands before the sections of several agents.
@@ -74,25 +74,8 @@ fn section(subject: &Subject, out: &mut Rendered) -> String {
     let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let prompt = prompt.replace("\r\n", "\n");
     unenforced(subject, "whoever reads AGENTS.md", out);
-    dropped(subject, out);
+    report_losses(FIELDS, subject, out);
     let parts = [Some(heading(&subject.name)), lead, Some(prompt), in_words(subject)];
     let parts = parts.iter().flatten().map(|part| part.trim_start_matches('\u{feff}').trim());
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
-}
-
-fn dropped(subject: &Subject, out: &mut Rendered) {
-    let agent = &subject.agent;
-    let mode = agent.identity.mode.is_some_and(|mode| mode.value != Mode::All);
-    let lists = [
-        ("mode", mode),
-        ("tags", agent.identity.tags.as_ref().is_some_and(|tags| !tags.is_empty())),
-        ("max_turns", agent.behaviour.max_turns.is_some()),
-        ("temperature", agent.behaviour.temperature.is_some()),
-        ("model", agent.model.preferred.is_some()),
-        ("skills", !subject.skills.is_empty()),
-        ("tools.mcp", agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty())),
-    ];
-    for (field, _) in lists.iter().filter(|(_, written)| *written) {
-        out.lose(*field, LossKind::Dropped, "AGENTS.md has no place for it");
-    }
 }

@@ -149,7 +149,7 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let narrowed = encoding(section, entries, Action::Allow).narrowed(&[never(section)], &bounds);
     let mut encoding = narrowed.encoding;
     if section == Section::Bash && settings.close_gaps {
-        close(subject, &mut encoding, super::blind::BLIND);
+        close(subject, &mut encoding, super::blind_spots::BLIND);
     }
     if settings.close_gaps {
         protection::close(subject, &mut encoding, &[never(section)]);

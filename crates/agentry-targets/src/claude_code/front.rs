@@ -1,13 +1,11 @@
 //! The file of an agent, as Claude Code reads it: its metadata ends at the first `---` after the one
 //! at its start, wherever that stands. What comes later is lost, and with it the list of tools.
 
-use std::collections::BTreeMap;
-
 use agentry_text::{Data, yaml};
 
-use crate::elsewhere::{self, Language};
-use crate::front::MARK;
-use crate::{Files, lenient};
+use crate::front_matter::MARK;
+use crate::rivals::{self, FilesByName, Language};
+use crate::{Files, front_matter};
 
 /// Where agents are.
 pub(super) const AGENTS: &str = ".claude/agents/";
@@ -17,12 +15,9 @@ pub(super) fn path(name: &str) -> String {
     format!("{AGENTS}{name}.md")
 }
 
-/// Files of agents, by the names of these.
-pub(super) type ByName = BTreeMap<String, Vec<String>>;
-
 /// The agents that files of a directory are.
-pub(super) fn by_name(files: &Files<'_>, directory: &str) -> ByName {
-    elsewhere::by_name(files, Language::Markdown, &[directory], |text| {
+pub(super) fn by_name(files: &Files<'_>, directory: &str) -> FilesByName {
+    rivals::by_name(files, Language::Markdown, &[directory], |text| {
         read(text)?.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
     })
 }
@@ -68,7 +63,7 @@ pub(super) fn read(text: &str) -> Option<Front> {
         return None;
     }
     let body = body.trim_start_matches('-').trim().to_owned();
-    let strict = lenient::parsed(metadata).filter(|data| matches!(data, Data::Map(_)));
+    let strict = front_matter::parse(metadata).filter(|data| matches!(data, Data::Map(_)));
     let lenient = strict.is_none();
     let mut unread = Vec::new();
     let metadata = strict.unwrap_or_else(|| of_lines(metadata, &mut unread));

@@ -4,7 +4,9 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
+use super::fields::FIELDS;
 use super::front::{self, Front};
+use super::grants::GRANTS;
 use super::import_hooks::hooked;
 use super::import_plugins::{Plugin, plugins};
 use super::ruleset::{Silence, of, only, tools};
@@ -13,11 +15,11 @@ use super::tools::{
     GROUPS, PARTS, Tools, UNASKED, entries, groups, is_beside, name_of, names, restricted,
     section_of,
 };
-use super::{KEPT, NAME, OTHER_SERVERS, OTHER_SKILLS, patterns, rule, words};
+use super::{NAME, OTHER_SERVERS, OTHER_SKILLS, patterns, rule};
+use crate::draft::{Draft, inside};
 use crate::import::{Bound, Import, Read, Wrong};
-use crate::imported::{Draft, inside};
-use crate::kept::{self, keep_tools};
 use crate::model::escape;
+use crate::original;
 use crate::rendering::LossKind;
 use crate::servers::Variables;
 use crate::wildcard::reworded;
@@ -29,7 +31,7 @@ pub(super) const IMPORT: Import = Import {
     several: None,
     read,
     overrides: true,
-    words: Some(words::WORDS),
+    grants: GRANTS,
 };
 
 fn is_one(path: &str, text: &str) -> bool {
@@ -55,7 +57,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     other_skills(files, &front, &mut draft);
     let tools = tools(&front);
-    keep_tools(&mut draft.agent, NAME, &groups(), |_| true, |tool| tools.has(tool));
+    draft.keep_tools(NAME, &groups(), |_| true, |tool| tools.has(tool));
     let silence = silence(&front, &mut draft);
     permissions(&tools, &known, silence, &mut draft);
     changed(&known, &mut draft);
@@ -87,7 +89,7 @@ fn other_skills(files: &Files<'_>, front: &Front, draft: &mut Draft) {
     let named = front.metadata.get("skills").and_then(names).unwrap_or_default();
     let other: Vec<String> = named.into_iter().filter(|name| !is_there(name)).collect();
     if !other.is_empty() {
-        kept::set(&mut draft.agent, NAME, OTHER_SKILLS, Data::strings(other));
+        original::set(&mut draft.agent, NAME, OTHER_SKILLS, Data::strings(other));
     }
 }
 
@@ -186,22 +188,9 @@ fn changed(known: &Known, draft: &mut Draft) {
     }
 }
 
-/// Fields of the metadata that have a place in the model.
-const PLACED: &[&str] = &[
-    "name",
-    "description",
-    "tools",
-    "disallowedTools",
-    "model",
-    "maxTurns",
-    "skills",
-    "mcpServers",
-];
-
 /// All but what the agent may do.
 fn identity(front: &Front) -> Result<Draft, String> {
     let metadata = &front.metadata;
-    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
     let name = match metadata.get("name") {
         Some(Data::Str(name)) => name.clone(),
         Some(number @ (Data::Int(_) | Data::Float(_))) => number.to_json().to_string(),
@@ -218,17 +207,11 @@ fn identity(front: &Front) -> Result<Draft, String> {
         draft.lose("metadata", LossKind::Dropped, detail);
     }
     lists(metadata, &mut draft);
-    draft.described(metadata);
-    draft.turns(metadata.get("maxTurns"));
-    draft.models(text("model").filter(|model| *model != "inherit").into_iter());
-    draft.skills(metadata.get("skills").and_then(names).unwrap_or_default());
-    servers(metadata.get("mcpServers"), &mut draft);
-    draft.keep(NAME, metadata, KEPT);
-    draft.unknown(metadata, PLACED);
+    draft.read_fields(NAME, FIELDS, metadata);
     Ok(draft)
 }
 
-/// Tells what in the lists of tools is not what it seems.
+/// Reports what in the lists of tools is not what it seems.
 fn lists(metadata: &Data, draft: &mut Draft) {
     let tools = metadata.get("tools");
     for entry in tools.map(restricted).unwrap_or_default() {
@@ -272,13 +255,12 @@ fn is_unknown(name: &str) -> bool {
 }
 
 /// Servers that are written out; those that are only named are set up elsewhere.
-fn servers(list: Option<&Data>, draft: &mut Draft) {
+pub(super) fn read_servers(list: &Data, draft: &mut Draft) {
     let mut named: Vec<(String, Data)> = Vec::new();
     let mut elsewhere: Vec<&str> = Vec::new();
     let items = match list {
-        Some(Data::List(items)) => items.as_slice(),
-        Some(Data::Null) | None => &[],
-        Some(one) => std::slice::from_ref(one),
+        Data::List(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
     };
     for item in items {
         match item {
@@ -291,9 +273,9 @@ fn servers(list: Option<&Data>, draft: &mut Draft) {
         }
     }
     if !elsewhere.is_empty() {
-        kept::set(&mut draft.agent, NAME, OTHER_SERVERS, Data::strings(elsewhere));
+        original::set(&mut draft.agent, NAME, OTHER_SERVERS, Data::strings(elsewhere));
     }
-    draft.servers_with(Some(&Data::Map(named)), Variables::Bare);
+    draft.servers_with(&Data::Map(named), Variables::Bare);
 }
 
 /// What becomes of calls that no rule is about.

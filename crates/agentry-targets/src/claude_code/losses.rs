@@ -5,14 +5,16 @@ use agentry_policy::{Action, Call, Rules, Section};
 use agentry_text::{Data, Span};
 
 use super::NAME;
-use super::encode::{is_allowed, is_denied};
+use super::encode::is_denied;
+use super::fields::FIELDS;
 use super::front;
 use super::ruleset::{Silence, never, of};
 use super::settings::{Lists, known};
 use super::tools::{GROUPS, Tools, groups};
-use crate::kept::may_have;
+use crate::fields::report_losses;
 use crate::loss;
 use crate::model::{Model, always};
+use crate::original::OriginalFrontMatter;
 use crate::proof::{Proof, told, within};
 use crate::rendering::{File, LossKind, Rendered, Settings};
 use crate::subject::{Skill, Subject};
@@ -28,7 +30,7 @@ pub(super) fn report(
     settings: &Settings<'_>,
     out: &mut Rendered,
 ) {
-    dropped(subject, out);
+    report_losses(FIELDS, subject, out);
     not_loaded(subject, out);
     let files = |path: &str| {
         let written = shared.iter().find(|file| file.path == path);
@@ -132,7 +134,7 @@ fn asks_all_the_same(allowed: &[String], rules: &Lists, out: &mut Rendered) {
 }
 
 /// Notes tools that are taken away although the source does not deny them. Without the guard, what
-/// the rules of a section come to is told by comparing.
+/// the rules of a section come to is reported by comparing.
 fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut Rendered) {
     for group in GROUPS.iter().filter(|group| !is_denied(subject, group.section)) {
         let is_kept = group.tools.iter().any(|tool| tools.has(tool));
@@ -141,7 +143,8 @@ fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut 
         } else {
             "what this agent is denied would be denied to others, as rules hold for all"
         };
-        let is_gone = |tool: &&&str| !tools.has(tool) && may_have(subject, NAME, &groups(), tool);
+        let original = OriginalFrontMatter::of(&subject.agent, NAME);
+        let is_gone = |tool: &&&str| !tools.has(tool) && original.may_have(&groups(), tool);
         let gone = group.tools.iter().filter(is_gone);
         for tool in gone.filter(|_| is_kept || settings.guard) {
             let detail = format!("the tool `{tool}` is removed: {why}");
@@ -186,7 +189,7 @@ fn narrowed(
 }
 
 /// Whether somebody wrote something about a section.
-fn is_written(subject: &Subject, section: Section) -> bool {
+pub(super) fn is_written(subject: &Subject, section: Section) -> bool {
     let mut rules = subject.judge.rules(section).flat_map(|(_, rules)| rules.all());
     rules.any(|rule| rule.span.is_some_and(Span::is_written))
 }
@@ -226,38 +229,5 @@ fn limits(subject: &Subject, floor: &Model, rules: &Lists, out: &mut Rendered) {
     if let Some(text) = rules.allow.first() {
         let detail = format!("without the guard the settings allow `{text}`");
         out.lose("permissions", LossKind::Gap, detail);
-    }
-}
-
-/// What Claude Code has no place for.
-fn dropped(subject: &Subject, out: &mut Rendered) {
-    let identity = &subject.agent.identity;
-    let behaviour = &subject.agent.behaviour;
-    let mut lose = |is_there: bool, field: &str, detail: &str| {
-        if is_there {
-            out.lose(field, LossKind::Dropped, detail);
-        }
-    };
-    lose(identity.display_name.is_some(), "display_name", "Claude Code shows the name");
-    let mode = identity.mode.is_some_and(|mode| mode.span.is_written());
-    lose(mode, "mode", "every agent of Claude Code can be started either way");
-    let tagged = identity.tags.as_ref().is_some_and(|tags| !tags.is_empty());
-    lose(tagged, "tags", "Claude Code has none");
-    lose(behaviour.temperature.is_some(), "temperature", "Claude Code does not set it");
-    let asks = is_allowed(subject, Section::Question);
-    let detail = "a subagent of Claude Code cannot ask; only an agent that a person started can";
-    lose(asks, "permissions.question", detail);
-    lose(
-        is_written(subject, Section::Env),
-        "permissions.env",
-        "Claude Code has no rules about variables",
-    );
-    let servers = subject.agent.tools.mcp.iter().flatten();
-    let unnamed = |name: &str| !super::rule::is_plain(name) || name.contains("__");
-    let odd = servers.map(|server| server.name.as_str()).find(|name| unnamed(name));
-    lose(odd.is_some(), "tools.mcp", "no rule of Claude Code can name a server so called");
-    if behaviour.max_turns.is_some() {
-        let detail = "`maxTurns` holds for a subagent; a session that a person starts ignores it";
-        out.lose("max_turns", LossKind::Gap, detail);
     }
 }

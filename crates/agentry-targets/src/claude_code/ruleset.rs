@@ -85,7 +85,7 @@ fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
     }
     let mut tools = tools(&front);
     if text("memory").is_some() {
-        // Whoever remembers something is given what it takes to read it and to write it down.
+        // An agent that remembers something is given what it takes to read it and to write it down.
         let given = ["Read", "Edit", "Write"].map(str::to_owned);
         tools.removed.retain(|tool| !given.contains(tool));
         tools.listed.iter_mut().for_each(|listed| listed.extend(given.clone()));

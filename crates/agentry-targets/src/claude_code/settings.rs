@@ -17,7 +17,7 @@ pub(super) const SHARED: &str = ".claude/settings.json";
 pub(super) const LOCAL: &str = ".claude/settings.local.json";
 /// Where the user keeps what holds in every project.
 pub(super) const PERSONAL: &str = "~/.claude/settings.json";
-/// Where whoever looks after the machine keeps what holds for everyone on it.
+/// Where the administrator of the machine keeps what holds for everyone on it.
 const MANAGED: &[&str] = &[
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",

@@ -5,22 +5,24 @@ use std::collections::HashSet;
 use agentry_model::{McpServer, Transport};
 use agentry_policy::Section;
 use agentry_text::Data;
-use agentry_text::data::MapBuilder;
 
 use super::encode::{self, Plan, is_allowed, named, plan, reads_workspace};
+use super::fields::FIELDS;
 use super::rule::is_plain;
 use super::ruleset::tools_in;
 use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside, groups};
-use super::{KEPT, NAME, OTHER_SERVERS, OTHER_SKILLS, front, hook, losses};
-use crate::front::MARK;
-use crate::kept::{self, may_have};
+use super::{NAME, OTHER_SERVERS, OTHER_SKILLS, front, hook, losses};
+use crate::fields;
+use crate::front_matter::MARK;
+use crate::original::{self, OriginalFrontMatter};
 use crate::render::{ask_ahead, each, each_of};
-use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::rendering::{File, Rendered, Rendering, Scope, Settings};
+use crate::rivals::FilesByName;
 use crate::servers::{self, Variables};
+use crate::skills;
 use crate::subject::{PartKind, Subject};
-use crate::{own_words, skills};
 
 /// Where Claude Code finds skills.
 const SKILLS: &str = ".claude/skills";
@@ -69,7 +71,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
 /// Whether no agent is there that these rules would hold for as well. Those of a user hold for every
 /// project, whatever is there. A file of somebody else is another agent even under one of our names, unless
 /// it goes; one that was rendered and edited is ours, and what is shared does not change while it stays.
-fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &front::ByName) -> bool {
+fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &FilesByName) -> bool {
     let own: HashSet<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
     let is_ours = |name: &str, path: &String| {
         let text = || (settings.existing)(path).unwrap_or_default();
@@ -85,7 +87,7 @@ fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &front::ByNam
 /// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
 fn unique(
     subjects: &[Subject],
-    others: &front::ByName,
+    others: &FilesByName,
     settings: &Settings<'_>,
     out: &mut [Rendered],
 ) {
@@ -139,12 +141,13 @@ fn agent<'a>(
     let servers: Vec<&McpServer> = declared.filter(usable).collect();
     let free = is_allowed(subject, Section::Tool) && is_allowed(subject, Section::Mcp);
     let groups = groups();
+    let original = OriginalFrontMatter::of(&subject.agent, NAME);
     let mut listed: Vec<String> = Vec::new();
     let mut removed: Vec<String> = Vec::new();
     for (group, plan) in GROUPS.iter().zip(plans) {
         let blind = if settings.guard { !reads_workspace(subject) } else { plan.asks_about_some() };
         for tool in group.tools {
-            let has = may_have(subject, NAME, &groups, tool);
+            let has = original.may_have(&groups, tool);
             let kept = plan.kept && has && !(SEARCHING.contains(tool) && blind);
             if kept { &mut listed } else { &mut removed }.push((*tool).to_owned());
         }
@@ -156,51 +159,49 @@ fn agent<'a>(
     listed.extend(named(subject));
     listed.extend(servers.iter().map(|server| format!("mcp__{}__*", server.name)));
     let tools = Tools { listed: (!free).then_some(listed), removed };
-    let tools = tools_in(&own_words::applied(subject, Data::Map(lists(&tools))));
+    let written = lists(&tools).into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let tools = tools_in(&original::applied(subject, Data::Map(written)));
     let of_all = plans.iter().copied().chain([of_servers]);
     let allowed = of_all.flat_map(|plan| plan.rules.allow.clone()).collect();
     Agent { subject, tools, servers, allowed }
 }
 
 /// The tools of an agent as its metadata says them.
-fn lists(tools: &Tools) -> Vec<(String, Data)> {
-    let listed = tools.listed.as_deref().map(|listed| ("tools".to_owned(), list(listed)));
+fn lists(tools: &Tools) -> Vec<(&'static str, Data)> {
+    let listed = tools.listed.as_deref().map(|listed| ("tools", list(listed)));
     let removed = Some(&tools.removed).filter(|removed| !removed.is_empty());
-    let removed = removed.map(|removed| ("disallowedTools".to_owned(), list(removed)));
+    let removed = removed.map(|removed| ("disallowedTools", list(removed)));
     listed.into_iter().chain(removed).collect()
 }
 
 fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
     let Agent { subject, tools, servers, .. } = agent;
-    let mut metadata = MapBuilder::new();
-    metadata.set("name", Data::str(&subject.name));
-    metadata.set("description", Data::str(subject.description()));
-    for (key, value) in lists(tools) {
-        metadata.set(key, value);
-    }
-    metadata.set_opt("model", model(subject, &mut out).map(Data::str));
-    let turns = subject.agent.behaviour.max_turns;
-    metadata.set_opt("maxTurns", turns.map(|turns| Data::Int(turns.value)));
+    let original = OriginalFrontMatter::of(&subject.agent, NAME);
+    let mut computed = lists(tools);
     let found = skills::copy(subject, &[SKILLS], SKILLS, &mut out);
+    let elsewhere = original.names(OTHER_SKILLS);
     let names = subject.skills.iter().map(|skill| skill.name.as_str());
-    let names =
-        names.filter(|name| found.contains(name) || kept::lists(subject, NAME, OTHER_SKILLS, name));
-    metadata.set_full("skills", Data::strings(names));
-    let elsewhere = kept::names(subject, NAME, OTHER_SERVERS).into_iter();
+    let names: Vec<&str> =
+        names.filter(|name| found.contains(name) || elsewhere.contains(name)).collect();
+    if !names.is_empty() {
+        computed.push(("skills", Data::strings(names)));
+    }
+    let elsewhere = original.names(OTHER_SERVERS).into_iter();
     let elsewhere = elsewhere.filter(|name| is_plain(name)).map(Data::str);
-    let servers = servers.iter().map(|it| server(it)).chain(elsewhere);
-    metadata.set_full("mcpServers", Data::List(servers.collect()));
-    kept::write(subject, NAME, KEPT, &mut metadata);
+    let servers: Vec<Data> = servers.iter().map(|it| server(it)).chain(elsewhere).collect();
+    if !servers.is_empty() {
+        computed.push(("mcpServers", Data::List(servers)));
+    }
     if settings.guard {
-        metadata.set("hooks", hook::of_agent(subject));
+        computed.push(("hooks", hook::of_agent(subject)));
         if settings.scope == Scope::User {
             let message = "the guard looks for the definition in the project, not in the home";
             out.refuse("permissions", message, Some("render it for the project"));
         }
     }
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
-    let metadata = own_words::applied(subject, metadata.build());
+    let metadata = fields::write(FIELDS, (subject, NAME), computed, &mut out);
     losses::running(&metadata, &mut out);
     match front::write(&subject.origin(), &metadata, &body) {
         Some(text) => out.files.push(File::new(front::path(&subject.name), text)),
@@ -216,30 +217,6 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
 /// Tools as Claude Code lists them; none at all is not the same as all.
 fn list(tools: &[String]) -> Data {
     if tools.is_empty() { Data::List(Vec::new()) } else { Data::str(tools.join(", ")) }
-}
-
-/// Words for models that Claude Code has.
-const MODELS: &[&str] =
-    &["sonnet", "opus", "haiku", "fable", "inherit", "opusplan", "best", "default"];
-
-/// The first model that Claude Code has.
-fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
-    let preferred = subject.agent.model.preferred.as_ref()?;
-    // With a larger window: `opus[1m]`.
-    let base = |name: &str| name.strip_suffix("[1m]").unwrap_or(name).to_ascii_lowercase();
-    // Another name is sent as it is: only to where the agent came from.
-    let is_own = |name: &str| kept::is(subject, NAME, kept::MODEL, &Data::str(name));
-    let known = |name: &&str| {
-        let is_claude = name.starts_with("claude-") || name.contains("anthropic.claude-");
-        MODELS.contains(&base(name).as_str()) || is_claude || is_own(name)
-    };
-    let plain = |name: &'_ str| name.strip_prefix("anthropic/").unwrap_or(name).to_owned();
-    let names: Vec<String> = preferred.iter().map(|model| plain(&model.value)).collect();
-    let found = names.iter().map(String::as_str).find(known);
-    if found.is_none() || preferred.len() > 1 {
-        out.lose("model", LossKind::Dropped, "Claude Code takes one model, and only its own");
-    }
-    found.map(str::to_owned)
 }
 
 /// A server as the metadata wants it.

@@ -6,16 +6,15 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
-use super::listed::{Listed, OWN_SETTINGS, SETTINGS, listed, settings};
+use super::agent_entries::{Listed, OWN_SETTINGS, SETTINGS, listed, settings};
+use super::fields::FIELDS;
 use super::prefix::{self, Prefix};
-use super::role::{HOME, KEYS, PROJECT, checked, of, setup};
+use super::role::{HOME, PROJECT, checked, of, setup};
 use super::setup::{Approval, Sandbox, Setup};
-use super::write::named;
-use super::{KEPT, NAME, servers};
+use super::{NAME, servers};
+use crate::draft::{Draft, stem};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Several, Wrong};
-use crate::imported::{Draft, stem};
-use crate::kept::keep_model;
 use crate::model::always;
 use crate::personal::files_in;
 use crate::rendering::LossKind;
@@ -76,7 +75,6 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     permissions(&data, &model, &rules, &mut draft);
     told(&data, &mut draft);
-    draft.servers(own.get("mcp_servers"));
     Ok(draft.read(Bound::new(model), own))
 }
 
@@ -87,8 +85,7 @@ fn identity(own: &Data, known: Option<&Listed>, path: &str) -> Result<Draft, Str
     let name = name.unwrap_or_else(|| stem(path, &[".toml"]));
     let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
     let mut draft = Draft::new(name, prompt);
-    draft.keep(NAME, own, KEPT);
-    draft.unknown(own, KEYS);
+    draft.read_fields(NAME, FIELDS, own);
     let said = known.and_then(|it| it.description.as_deref());
     let said = said.or_else(|| word("description"));
     draft.description(said);
@@ -96,13 +93,11 @@ fn identity(own: &Data, known: Option<&Listed>, path: &str) -> Result<Draft, Str
         let detail = "there is none: the start of the prompt stands for it where one is needed";
         draft.lose("description", LossKind::Changed, detail);
     }
-    draft.models(word("model").into_iter());
-    keep_model(&mut draft.agent, NAME, |model| named(model).is_some());
     misread(own, &mut draft);
     Ok(draft)
 }
 
-/// Tells what has another shape than Codex reads, so that the strictest is taken for it.
+/// Reports what has another shape than Codex reads, so that the strictest is taken for it.
 fn misread(own: &Data, draft: &mut Draft) {
     let text = |key: &str| own.get(key).map(|value| value.as_str().unwrap_or_default());
     if text("sandbox_mode").is_some_and(|word| word.parse::<Sandbox>().is_err()) {
@@ -239,7 +234,7 @@ fn switched_off(data: &Data) -> Vec<String> {
     off.map(|entry| said(entry).or_else(|| name(entry)).unwrap_or("**".to_owned())).collect()
 }
 
-/// Tells what a definition has no words for.
+/// Reports what a definition has no words for.
 fn told(data: &Data, draft: &mut Draft) {
     let Setup { shell, sandbox, approval } = setup(data, View::Strictest);
     if shell && sandbox != Sandbox::Unbound {

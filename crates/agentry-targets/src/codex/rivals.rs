@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use agentry_text::Data;
 
-use super::listed::{Listed, OWN_SETTINGS, SETTINGS, listed};
+use super::agent_entries::{Listed, OWN_SETTINGS, SETTINGS, listed};
 use super::role::{checked, parse, path};
 use crate::Files;
-use crate::elsewhere::{self, Language};
 use crate::rendering::{LossKind, Rendered, Scope, Settings};
+use crate::rivals::{self, FilesByName, Language};
 
 /// Where Codex looks for files of agents in a project.
 const AGENTS: &str = ".codex/agents/";
@@ -20,14 +20,14 @@ const OWN_AGENTS: &str = "~/.codex/agents/";
 /// What is there under each name: files, and entries of the settings.
 #[derive(Default)]
 struct Found {
-    files: BTreeMap<String, Vec<String>>,
+    files: FilesByName,
     entries: BTreeMap<String, Vec<Listed>>,
 }
 
 impl Found {
     fn of(files: &Files<'_>, agents: &str, settings: &str) -> Self {
         let mut found = Self {
-            files: elsewhere::by_name(files, Language::Toml, &[agents], name),
+            files: rivals::by_name(files, Language::Toml, &[agents], name),
             entries: BTreeMap::new(),
         };
         for entry in listed(files, settings) {
@@ -70,7 +70,7 @@ impl Rivals {
         Self { project: Found::of(files, AGENTS, SETTINGS), home, broken }
     }
 
-    /// Refuses an agent whose name is taken, or tells who else has it.
+    /// Refuses an agent whose name is taken, or reports who else has it.
     pub(super) fn report(&self, name: &str, settings: &Settings<'_>, out: &mut Rendered) {
         if let Some(broken) = &self.broken {
             let message =
@@ -95,7 +95,7 @@ impl Rivals {
         self.at_home(name, &own, out);
     }
 
-    /// Tells what the user has under the name.
+    /// Reports what the user has under the name.
     fn at_home(&self, name: &str, own: &str, out: &mut Rendered) {
         let files = self.home.files.get(name).into_iter().flatten();
         let files = files.map(|path| format!("`{path}`"));

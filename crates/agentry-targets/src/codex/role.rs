@@ -3,76 +3,19 @@
 use agentry_policy::{Action, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 
+use super::fields::FIELDS;
 use super::setup::{Approval, Sandbox, Setup};
 use super::{prefix, servers};
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::fields::is_known;
 use crate::import::Wrong;
 use crate::model::{Model, always, regex_of_path};
 use crate::personal::files_in;
-use crate::subject::Subject;
 use crate::wildcard::ANYTHING;
 use crate::{Files, Personal};
 
-/// The keys that are understood; Codex ignores an agent with one that it does not know.
-pub(super) const KEYS: &[&str] = &[
-    "name",
-    "description",
-    "developer_instructions",
-    "nickname_candidates",
-    "model",
-    "model_reasoning_effort",
-    "model_reasoning_summary",
-    "model_verbosity",
-    "personality",
-    "service_tier",
-    "sandbox_mode",
-    "approval_policy",
-    "sandbox_workspace_write",
-    "web_search",
-    "features",
-    "tools",
-    "skills",
-    "mcp_servers",
-];
-
-/// The words by which an agent is let do something.
-pub(super) const WORDS: &[&str] = &[
-    "sandbox_mode",
-    "sandbox_workspace_write",
-    "approval_policy",
-    "web_search",
-    "features",
-    "tools",
-    "skills",
-];
-
-/// Whether the model knows all that a word lets an agent do.
-pub(super) fn fits(_: &Subject, key: &str, value: &Data) -> bool {
-    let word = |known: &[&str]| value.as_str().is_some_and(|word| known.contains(&word));
-    let switches = |known: &[&str]| {
-        let Data::Map(fields) = value else { return false };
-        let is_known = |(key, value): &(String, Data)| {
-            known.contains(&key.as_str()) && matches!(value, Data::Bool(_))
-        };
-        fields.iter().all(is_known)
-    };
-    match key {
-        "sandbox_mode" => word(&["read-only", "workspace-write"]),
-        "approval_policy" => word(&["untrusted", "on-failure", "on-request", "never"]),
-        "web_search" => word(&["disabled", "cached", "live"]),
-        "sandbox_workspace_write" => switches(&TEMPORARY),
-        "features" => match value {
-            Data::Map(fields) => fields.iter().all(|(key, value)| is_feature(key, value)),
-            _ => false,
-        },
-        "tools" => switches(&["view_image"]),
-        "skills" => switches(&["include_instructions"]),
-        _ => false,
-    }
-}
-
 /// Whether a feature is known: the shell, and some that may be switched off.
-fn is_feature(name: &str, value: &Data) -> bool {
+pub(super) fn is_feature(name: &str, value: &Data) -> bool {
     let off = ["multi_agent", "image_generation", "apps", "web_search_request", "view_image_tool"];
     match value {
         Data::Bool(true) => name == "shell_tool",
@@ -124,7 +67,7 @@ pub(super) fn beside(files: &Files<'_>, dir: &str) -> (Vec<prefix::Prefix>, Vec<
 fn by(files: &Files<'_>, name: &str, dirs: &[&str]) -> Option<Model> {
     let data = parse(&files(&path(name))?)?;
     let Data::Map(entries) = &data else { return None };
-    if entries.iter().any(|(key, _)| !KEYS.contains(&key.as_str())) {
+    if entries.iter().any(|(key, _)| !is_known(FIELDS, key)) {
         return None;
     }
     let says =

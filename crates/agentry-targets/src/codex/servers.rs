@@ -5,7 +5,7 @@ use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use crate::encoding::{Encoding, Entry, Matches, Order};
-use crate::lenient::words;
+use crate::front_matter::list_items;
 use crate::model::escape;
 
 /// What is known of the tools, the first rule that matches counts; all others are denied.
@@ -17,7 +17,7 @@ pub(super) fn rules(servers: &Data) -> Vec<PatternRule> {
     };
     let mut out = Vec::new();
     for (name, server) in servers {
-        let list = |key: &str| server.get(key).map(|list| words(list).unwrap_or_default());
+        let list = |key: &str| server.get(key).map(|list| list_items(list).unwrap_or_default());
         let plain = |text: &str| !text.contains(['*', '?', '/']);
         if server.get("enabled") == Some(&Data::Bool(false)) || !plain(name) {
             continue;

@@ -2,17 +2,18 @@
 
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
-use agentry_text::data::MapBuilder;
 use agentry_text::toml;
 
-use super::blind::BLIND;
+use super::NAME;
+use super::blind_spots::BLIND;
+use super::fields::FIELDS;
 use super::prefix::{self, Prefix};
 use super::rivals::Rivals;
 use super::role::{self, PROJECT, RULES, TEMPORARY, path};
 use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
-use super::{KEPT, NAME};
 use crate::encoding::{Encoding, Order, View};
-use crate::front::MARK;
+use crate::fields::{self, report_losses};
+use crate::front_matter::MARK;
 use crate::gap::gaps;
 use crate::harmless::Harmless;
 use crate::model::always;
@@ -20,7 +21,7 @@ use crate::protection::protects;
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{PartKind, Subject};
-use crate::{kept, loss, own_words, skills};
+use crate::{loss, skills};
 
 /// Directories in which Codex finds skills by itself.
 const SKILLS: &[&str] = &[".agents/skills"];
@@ -56,24 +57,22 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
 fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
     let setup = chosen(subject, rules, settings);
-    let mut role = MapBuilder::new();
-    role.set("name", Data::str(&subject.name));
-    role.set("description", Data::str(subject.description()));
-    role.set_opt("model", model(subject, &mut out).map(Data::str));
-    kept::write(subject, NAME, KEPT, &mut role);
-    role.set("sandbox_mode", Data::str(setup.sandbox.as_str()));
-    role.set("approval_policy", Data::str(setup.approval.as_str()));
-    role.set("web_search", Data::str(searches(|sections| free(subject, sections, settings))));
+    let web = searches(|sections| free(subject, sections, settings));
     let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
-    // Codex ignores an agent that is told nothing.
+    // Codex ignores an agent without instructions.
     let told = Some(prompt.trim()).filter(|text| !text.is_empty());
     let told = told.unwrap_or_else(|| subject.description());
-    role.set("developer_instructions", Data::str(format!("{told}\n")));
-    tables(subject, setup, rules, settings, &mut role);
-    let data = own_words::applied(subject, role.build());
-    losses(subject, &data, rules, &mut out);
+    let mut computed = vec![
+        ("sandbox_mode", Data::str(setup.sandbox.as_str())),
+        ("approval_policy", Data::str(setup.approval.as_str())),
+        ("web_search", Data::str(web)),
+        ("developer_instructions", Data::str(format!("{told}\n"))),
+    ];
+    computed.extend(tables(subject, setup, rules, settings));
+    let role = fields::write(FIELDS, (subject, NAME), computed, &mut out);
+    losses(subject, &role, rules, &mut out);
     session(subject, setup, settings, &mut out);
-    let text = format!("{MARK}{}\n{}", subject.origin(), toml::emit(&data));
+    let text = format!("{MARK}{}\n{}", subject.origin(), toml::emit(&role));
     out.files.push(File::new(path(&subject.name), text));
     skills::copy(subject, SKILLS, ".agents/skills", &mut out);
     out
@@ -85,24 +84,25 @@ fn tables(
     setup: Setup,
     rules: &[Prefix],
     settings: &Settings<'_>,
-    role: &mut MapBuilder,
-) {
+) -> Vec<(&'static str, Data)> {
+    let mut tables = Vec::new();
     let off = |key: &str, value: bool| Data::Map(vec![(key.to_owned(), Data::Bool(value))]);
     if !setup.shell {
-        role.set("features", off("shell_tool", false));
+        tables.push(("features", off("shell_tool", false)));
     }
     // What commands are asked about is not shown by another tool.
     let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
     if asks || !free(subject, &[Section::Read], settings) {
-        role.set("tools", off("view_image", false));
+        tables.push(("tools", off("view_image", false)));
     }
     if !all(subject, &[Section::Skill]) {
-        role.set("skills", off("include_instructions", false));
+        tables.push(("skills", off("include_instructions", false)));
     }
     if setup.sandbox == Sandbox::WorkspaceWrite {
         let flags = TEMPORARY.map(|key| (key.to_owned(), Data::Bool(true)));
-        role.set("sandbox_workspace_write", Data::Map(flags.into()));
+        tables.push(("sandbox_workspace_write", Data::Map(flags.into())));
     }
+    tables
 }
 
 /// How the agent may search: with live pages, with what was kept of them, or not at all.
@@ -150,7 +150,7 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
     let rules = written.iter().flat_map(|rules| &rules.rules);
     let strict = rules.filter(|rule| rule.action > Action::Allow);
     let strict: Vec<Prefix> = strict.filter_map(|rule| Prefix::around(&rule.value)).collect();
-    if !subject.words.is_empty() {
+    if !subject.grants.is_empty() {
         // It is asked about what it was asked about; only what is denied needs a rule.
         let denied = strict.into_iter().filter(|rule| rule.action == Action::Deny);
         return Some(denied.collect()).filter(|denied: &Vec<Prefix>| !denied.is_empty());
@@ -199,7 +199,7 @@ fn allowed(subject: &Subject, command: &Harmless) -> bool {
     subject.permits(Section::Bash, &[only.rules()])
 }
 
-/// The rules that all agents want who can have a shell at all. Whoever would not have one with them
+/// The rules that all agents want who can have a shell at all. An agent that would not have one with them
 /// does not count.
 fn common(subjects: &[Subject]) -> Vec<Prefix> {
     let mut wanted: Vec<(&Subject, Vec<Prefix>)> =
@@ -214,7 +214,7 @@ fn common(subjects: &[Subject]) -> Vec<Prefix> {
                 let model = setup.model(&rules, View::Mildest);
                 model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
             };
-            !subject.words.is_empty() || SETUPS.iter().any(|setup| setup.shell && fits(setup))
+            !subject.grants.is_empty() || SETUPS.iter().any(|setup| setup.shell && fits(setup))
         });
         if wanted.len() == before {
             return rules;
@@ -222,50 +222,14 @@ fn common(subjects: &[Subject]) -> Vec<Prefix> {
     }
 }
 
-/// The first model that Codex knows by its name.
-fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
-    let preferred = subject.agent.model.preferred.as_ref()?;
-    let own = kept::model(subject, NAME);
-    let found = own.or_else(|| preferred.iter().find_map(|model| named(&model.value)));
-    if found.is_none() || preferred.len() > 1 {
-        out.lose("model", LossKind::Dropped, "Codex takes one model, which is OpenAI's");
-    }
-    found
-}
-
-/// What Codex calls a model, if it knows it by its name.
-pub(super) fn named(model: &str) -> Option<String> {
-    let name = model.strip_prefix("openai/").unwrap_or(model);
-    let known = ["gpt-", "codex-", "o1", "o3", "o4"];
-    known.iter().any(|start| name.starts_with(start)).then(|| name.to_owned())
-}
-
 /// What the agent may do less than its source says, and what has no place.
 fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) {
     let model = role::of(role, rules, View::Mildest);
-    for section in Section::ALL.iter().filter(|section| **section != Section::Env) {
-        let way = model.ways.iter().find(|way| way.section == *section);
-        let nothing = [always(*section, Action::Deny, "no such tool")];
-        let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
-        // What is outside is said by what becomes of files.
-        if *section != Section::ExternalDirectory {
-            loss::compare(subject, *section, layers, None, out);
-        }
-    }
+    // What is outside the workspace is reported by what becomes of files.
+    loss::compare_all(subject, &model, &[Section::ExternalDirectory], out);
     loss::unattended(&model, out);
     loss::toolless(subject, &model, None, out);
-    let agent = &subject.agent;
-    let fields = [
-        ("display_name", agent.identity.display_name.is_some()),
-        ("mode", agent.identity.mode.is_some_and(|it| it.value == agentry_model::Mode::Primary)),
-        ("tags", agent.identity.tags.as_ref().is_some_and(|tags| !tags.is_empty())),
-        ("max_turns", agent.behaviour.max_turns.is_some()),
-        ("temperature", agent.behaviour.temperature.is_some()),
-        ("tools.mcp", agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty())),
-    ];
-    for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
-        out.lose(*field, LossKind::Dropped, "the file of an agent of Codex has no place for it");
-    }
+    report_losses(FIELDS, subject, out);
 }
 
 /// What only the session can see to.

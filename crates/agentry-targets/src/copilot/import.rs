@@ -6,17 +6,17 @@ use agentry_model::Mode;
 use agentry_policy::{Action, PatternRule, Rules, Section};
 use agentry_text::Data;
 
+use super::NAME;
+use super::fields::FIELDS;
 use super::tools::{
     READING, TODO, is_known, is_other, is_served, listed, of, only, single, tool, whole,
 };
-use super::{KEPT, KEYS, NAME};
+use crate::draft::{Draft, at, stem};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Wrong};
-use crate::imported::{Draft, at, stem};
-use crate::kept::{keep_model, keep_tools};
 use crate::model::escape;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Subject, Way, lenient, own_words};
+use crate::{Files, Model, Way, front_matter, original};
 
 /// Whether a file is one: by its place, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
@@ -24,43 +24,39 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
     let keys = ["tools", "model", "target", "handoffs", "mcp-servers", "argument-hint"];
     let own = ["title", "icon", "status", "required", "recommended", "abilities"];
     let named = path.ends_with(".agent.md") || placed;
-    let of_format = |front: lenient::Front| {
+    let of_format = |front: front_matter::FrontMatter| {
         let has = |keys: &[&str]| keys.iter().any(|key| front.metadata.get(key).is_some());
         has(&keys) && !has(&own)
     };
     // One that is where Copilot looks and cannot be read is an agent that something is wrong with.
-    (placed && lenient::is_meant(text)) || (named && lenient::read(text).is_ok_and(of_format))
+    (placed && front_matter::has_metadata(text))
+        || (named && front_matter::read_leniently(text).is_ok_and(of_format))
 }
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
-    let front = lenient::read(&text)?;
+    let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let mut draft = Draft::new(stem(path, &[".agent.md", ".md"]), &front.body);
     draft.lenient(front.notes);
-    draft.unknown(metadata, KEYS);
-    identity(metadata, &mut draft);
+    draft.read_fields(NAME, FIELDS, metadata);
+    mode(metadata, &mut draft);
     let names = names(metadata, &mut draft);
     let all = names.iter().any(|name| name == "*");
     let has = |tool: &str| all || names.iter().any(|name| whole(name) == Some(tool));
-    keep_tools(&mut draft.agent, NAME, &[READING.to_vec()], |_| true, has);
+    draft.keep_tools(NAME, &[READING.to_vec()], |_| true, has);
     let mut model = of(&names, View::Strictest);
     permissions(&names, &model, &mut draft);
     helpers(metadata, &mut model, &mut draft);
     if metadata.get("hooks").is_some_and(|hooks| hooks.get("PreToolUse").is_some()) {
         draft.decided(Section::ALL, "a hook of Copilot", &mut model);
     }
-    draft.servers(metadata.get("mcp-servers"));
     Ok(draft.read(Bound::new(model), front.metadata))
 }
 
-fn identity(metadata: &Data, draft: &mut Draft) {
-    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    draft.described(metadata);
-    let name = draft.agent.name().to_owned();
+/// Who may start the agent, which several fields say together.
+fn mode(metadata: &Data, draft: &mut Draft) {
     let identity = &mut draft.agent.identity;
-    identity.display_name =
-        text("name").filter(|shown| *shown != name).map(|shown| at(shown.to_owned()));
     let is = |key: &str, value: bool| metadata.get(key) == Some(&Data::Bool(value));
     identity.mode = if is("disable-model-invocation", true) || is("infer", false) {
         Some(at(Mode::Primary))
@@ -72,18 +68,12 @@ fn identity(metadata: &Data, draft: &mut Draft) {
         let detail = "neither a person nor a model may start it in Copilot: a person may here";
         draft.lose("user-invocable", LossKind::Dropped, detail);
     }
-    let models = metadata.get("model").and_then(lenient::words).unwrap_or_default();
-    draft.models(models.iter().map(String::as_str));
-    keep_model(&mut draft.agent, NAME, |model| !model.contains('/'));
-    let placeless = ["hidden", "agent"];
-    draft.placeless(metadata, &placeless);
-    draft.keep(NAME, metadata, KEPT);
 }
 
 /// The tools of an agent. What nobody knows is left out, and so is what stands for a part of a tool.
 fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
     let names = match metadata.get("tools") {
-        Some(list) if lenient::words(list).is_none() => {
+        Some(list) if front_matter::list_items(list).is_none() => {
             draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
             return Vec::new();
         }
@@ -113,13 +103,20 @@ fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'))
 }
 
-/// Whether all that a word names is known.
-pub(super) fn fits(_: &Subject, key: &str, value: &Data) -> bool {
-    let fits = |name: &String| {
-        let plain = is_plain(name.strip_suffix('*').unwrap_or(name));
-        plain && (key == "agents" || is_known(name))
-    };
-    own_words::names(value).is_some_and(|names| names.iter().all(fits))
+/// Whether all tools of a list are known.
+pub(super) fn is_tool_list(value: &Data) -> bool {
+    let names = original::names(value);
+    names.is_some_and(|names| names.iter().all(|name| is_name(name) && is_known(name)))
+}
+
+/// Whether a list holds names of agents.
+pub(super) fn is_agent_list(value: &Data) -> bool {
+    original::names(value).is_some_and(|names| names.iter().all(|name| is_name(name)))
+}
+
+/// Whether a name stands for itself, or for all that starts so.
+fn is_name(name: &str) -> bool {
+    is_plain(name.strip_suffix('*').unwrap_or(name))
 }
 
 /// One answer a section: what its tool may do, or nothing without one.
@@ -163,7 +160,7 @@ fn permissions(names: &[String], model: &Model, draft: &mut Draft) {
 /// Only the agents that are named may be handed work.
 fn helpers(metadata: &Data, model: &mut Model, draft: &mut Draft) {
     let Some(list) = metadata.get("agents") else { return };
-    let names = lenient::words(list).unwrap_or_default();
+    let names = front_matter::list_items(list).unwrap_or_default();
     let has_tool = model.ways.iter().any(|way| way.section == Section::Delegate);
     if !has_tool || names.iter().any(|name| name == "*") {
         return;
@@ -175,7 +172,7 @@ fn helpers(metadata: &Data, model: &mut Model, draft: &mut Draft) {
     model.add(Section::Delegate, "agents", vec![only(Section::Delegate, "agents", &regexes)]);
 }
 
-/// Tells why that is asked about which may run.
+/// Reports why that is asked about which may run.
 fn unsure(model: &Model, draft: &mut Draft) {
     let ask = |rules: &Rules| rules.rules.is_empty() && rules.intent.action == Action::Ask;
     let asked: BTreeSet<&str> = model

@@ -6,7 +6,7 @@ use agentry_text::Data;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, outside};
 use crate::wildcard::NOTHING;
-use crate::{Files, lenient};
+use crate::{Files, front_matter};
 
 /// The tools by their names, with what their calls belong to.
 pub(super) const TOOLS: &[(&str, &[Section])] = &[
@@ -147,14 +147,14 @@ pub(super) const PLACES: &[&str] = &[".github/agents", ".copilot/agents"];
 /// What Copilot lets the agent `name` do.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     let text = PLACES.iter().find_map(|place| files(&format!("{place}/{name}.agent.md")))?;
-    let front = lenient::read(&text).ok()?;
+    let front = front_matter::read_leniently(&text).ok()?;
     front.metadata.get("description")?.as_str()?;
     Some(of(&listed(&front.metadata), View::Mildest))
 }
 
 /// The names of the tools of an agent; without a list it has all of them.
 pub(super) fn listed(metadata: &Data) -> Vec<String> {
-    match metadata.get("tools").and_then(lenient::words) {
+    match metadata.get("tools").and_then(front_matter::list_items) {
         Some(words) => words,
         None => vec!["*".to_owned()],
     }

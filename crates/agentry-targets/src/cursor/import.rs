@@ -3,17 +3,15 @@
 use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, json};
 
-use super::model;
+use super::fields::FIELDS;
+use super::{TARGET, model};
+use crate::draft::{Draft, stem};
 use crate::import::{Bound, Read, Wrong};
-use crate::imported::{Draft, stem};
 use crate::rendering::LossKind;
-use crate::{Files, lenient};
+use crate::{Files, front_matter};
 
 /// Where the permissions are.
 const PERMISSIONS: &str = ".cursor/cli.json";
-
-/// The keys of an agent.
-const KEYS: &[&str] = &["name", "description", "model", "readonly", "is_background"];
 
 /// The tools of rules, with what they are about.
 pub(super) const TOOLS: &[(&str, Section)] = &[
@@ -26,20 +24,13 @@ pub(super) const TOOLS: &[(&str, Section)] = &[
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
-    let front = lenient::read(&text)?;
+    let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let word = |key: &str| metadata.get(key).and_then(Data::as_str);
     let name = word("name").unwrap_or_else(|| stem(path, &[".md"]));
     let mut draft = Draft::shown(name, &front.body);
     draft.lenient(front.notes);
-    draft.unknown(metadata, KEYS);
-    draft.placeless(metadata, &["is_background"]);
-    draft.described(metadata);
-    let model = word("model").filter(|model| *model != "inherit");
-    if model == Some("fast") {
-        draft.lose("model", LossKind::Dropped, "`fast` is whatever Cursor takes for it");
-    }
-    draft.models(model.filter(|model| *model != "fast").into_iter());
+    draft.read_fields(TARGET.name, FIELDS, metadata);
     let readonly = is_readonly(metadata.get("readonly"));
     let lists = lists(files)?;
     let rules = rules(&lists, &mut draft);
@@ -72,7 +63,7 @@ fn lists(files: &Files<'_>) -> Result<Vec<(String, Action)>, String> {
     for action in [Action::Deny, Action::Allow] {
         let list = data.get("permissions").and_then(|lists| lists.get(action.as_str()));
         let Some(list) = list else { continue };
-        let words = lenient::words(list);
+        let words = front_matter::list_items(list);
         let words = words.ok_or_else(|| format!("`{action}` in `{PERMISSIONS}` is no list"))?;
         all.extend(words.into_iter().map(|text| (text, action)));
     }

@@ -1,22 +1,16 @@
-//! Cursor: its agents are read, none are written.
-//!
-//! | Cursor | model |
-//! | --- | --- |
-//! | `name`, `description` | the same; without a name that of the file |
-//! | `model` | `model.preferred`, unless it is `inherit` |
-//! | `readonly: true` | nothing is edited; commands are asked about at best |
-//! | `is_background` | dropped |
-//! | the body | the prompt |
-//! | `permissions.allow`, `.deny` of `.cursor/cli.json` | rules; a deny wins |
+//! Cursor: its agents are read, none are written. `fields.rs` says what is read; rules stand in
+//! `.cursor/cli.json`, where a deny wins.
 //!
 //! What no rule is about, Cursor asks about. Its documentation says little of how patterns are matched;
 //! an allow is therefore read as narrowly, a deny as widely as it can be meant.
 
+mod fields;
 mod import;
 mod model;
 
 use crate::import::Import;
-use crate::{HarnessPlace, Rendering, Target, lenient};
+use crate::original::GrantReading;
+use crate::{HarnessPlace, Rendering, Target, front_matter};
 
 /// Cursor.
 pub static TARGET: Target = Target {
@@ -24,7 +18,7 @@ pub static TARGET: Target = Target {
     title: "Cursor",
     built_in: &[],
     places: &[HarnessPlace::settings(".cursor/")],
-    supports: &[],
+    fields: fields::FIELDS,
     one_primary: false,
     render: |subjects, _| {
         let mut rendering = Rendering::default();
@@ -42,10 +36,10 @@ pub static TARGET: Target = Target {
     guard: None,
     import: Some(Import {
         places: &[(".cursor/agents", ".md")],
-        is_one: |path, text| path.contains(".cursor/agents/") && lenient::is_meant(text),
+        is_one: |path, text| path.contains(".cursor/agents/") && front_matter::has_metadata(text),
         several: None,
         read: import::read,
         overrides: false,
-        words: None,
+        grants: GrantReading::PLAIN,
     }),
 };

@@ -5,7 +5,7 @@ use agentry_policy::{Action, PatternRule, Section, SectionRules};
 use super::policy::{MOST, Ruled, When};
 use super::tools::{self, TOOLS, Tool, WILDCARDS};
 use super::trust::Trust;
-use super::{blind, regex};
+use super::{blind_spots, regex};
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::gap::{close, gaps};
 use crate::model::Model;
@@ -60,7 +60,7 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
         let mut model = Model::default();
         model.add(tool.section, tool.name, layers.clone());
         let safe = || {
-            gaps(subject, &model, blind::BLIND).is_empty()
+            gaps(subject, &model, blind_spots::BLIND).is_empty()
                 && protects(subject, tool.section, &layers)
         };
         if subject.permits(tool.section, &layers) && (!settings.close_gaps || safe()) {
@@ -129,7 +129,7 @@ fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
     let encoding = encode(subject, section, texts, |text| WILDCARDS.command(text));
     let mut encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
     if settings.close_gaps {
-        close(subject, &mut encoding, blind::BLIND);
+        close(subject, &mut encoding, blind_spots::BLIND);
     }
     let rule =
         |entry: &Entry| ruled("run_shell_command", When::Command(entry.text.clone()), entry.action);

@@ -3,23 +3,23 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
+use super::NAME;
+use super::fields::FIELDS;
 use super::import_settings::{Limits, limits};
 use super::personal::others;
 use super::policy::{self, Ruled, When};
 use super::tools::{groups, is_given, is_known, listed, needs, of, of_servers, servers_in};
-use super::write::named;
-use super::{KEPT, KEYS, NAME};
+use crate::draft::{Draft, stem};
 use crate::encoding::View;
+use crate::fields::is_known as is_known_field;
 use crate::import::{Bound, Read, Wrong};
-use crate::imported::{Draft, at, stem};
-use crate::kept::{keep_model, keep_tools};
 use crate::personal::files_in;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Subject, lenient, own_words};
+use crate::{Files, Model, front_matter, original};
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
-    let front = lenient::read(&text)?;
+    let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let name = metadata.get("name").and_then(Data::as_str);
     let name = name.unwrap_or_else(|| stem(path, &[".md"])).to_owned();
@@ -28,9 +28,10 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     let mut draft = Draft::new(&name, &front.body);
     draft.lenient(front.notes);
-    draft.unknown(metadata, &[KEYS, REMOVING].concat());
+    draft.read_known_fields(NAME, FIELDS, metadata);
+    let is_known = |key: &str| is_known_field(FIELDS, key) || REMOVING.contains(&key);
+    draft.report_unknown(metadata, is_known);
     refused(metadata, &mut draft);
-    identity(metadata, &mut draft);
     let own = metadata.get("mcp_servers").map(Data::to_json);
     let limits = limits(files, own.as_ref(), &mut draft)?;
     let rules = [limits.rules.clone(), rules(files, &name, &text, &mut draft)?].concat();
@@ -38,18 +39,17 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let listed = names(metadata, &mut draft);
     let names = limits.names(listed.clone());
     let has = |tool: &str| names.iter().any(|name| name == tool || (name == "*" && is_given(tool)));
-    keep_tools(&mut draft.agent, NAME, &groups(), is_given, has);
+    draft.keep_tools(NAME, &groups(), is_given, has);
     let mut model = of(&names, &rules, View::Strictest);
     permissions(&names, &model, &rules, &limits, &mut draft);
     limits.bound(&listed, &mut model, &mut draft);
-    draft.servers(metadata.get("mcp_servers"));
     Ok(draft.read(Bound::new(model), front.metadata))
 }
 
-/// Tells that Gemini itself does not load the agent.
+/// Reports that Gemini itself does not load the agent.
 fn refused(metadata: &Data, draft: &mut Draft) {
     let Data::Map(entries) = metadata else { return };
-    let new = entries.iter().map(|(key, _)| key).filter(|key| !KEYS.contains(&key.as_str()));
+    let new = entries.iter().map(|(key, _)| key).filter(|key| !is_known_field(FIELDS, key));
     let new: Vec<String> = new.map(|key| format!("`{key}`")).collect();
     if !new.is_empty() {
         let detail =
@@ -64,14 +64,14 @@ const REMOVING: &[&str] = &["disallowedTools", "excludeTools"];
 /// The tools of an agent; none if nobody can read which.
 fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
     let names = match metadata.get("tools") {
-        Some(list) if lenient::words(list).is_none() => {
+        Some(list) if front_matter::list_items(list).is_none() => {
             draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
             Vec::new()
         }
         _ => listed(metadata),
     };
     let removed = REMOVING.iter().filter_map(|key| metadata.get(key));
-    let removed = removed.filter_map(lenient::words).flatten();
+    let removed = removed.filter_map(front_matter::list_items).flatten();
     let removed: Vec<String> = removed.collect();
     let names: Vec<String> = names.into_iter().filter(|name| !removed.contains(name)).collect();
     for name in names.iter().filter(|name| !is_known(name)) {
@@ -90,10 +90,10 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
 }
 
 /// Whether Gemini has all tools of a list, or a server may.
-pub(super) fn fits(_: &Subject, _: &str, value: &Data) -> bool {
+pub(super) fn is_tool_list(value: &Data) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
     let fits = |name: &String| is_known(name) && name.chars().all(plain);
-    own_words::names(value).is_some_and(|names| names.iter().all(fits))
+    original::names(value).is_some_and(|names| names.iter().all(fits))
 }
 
 /// The rules that an agent says it runs under, and those of the user, the highest priority first. A file
@@ -126,17 +126,6 @@ fn rules(
         all.extend(ranked.into_iter().filter(|(_, rule)| rule.action > Action::Allow));
     }
     Ok(policy::sorted(all))
-}
-
-fn identity(metadata: &Data, draft: &mut Draft) {
-    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    draft.described(metadata);
-    draft.agent.identity.display_name = text("display_name").map(|text| at(text.to_owned()));
-    draft.models(text("model").filter(|model| *model != "inherit").into_iter());
-    keep_model(&mut draft.agent, NAME, |model| named(model).is_some());
-    draft.temperature(metadata.get("temperature"));
-    draft.turns(metadata.get("max_turns"));
-    draft.keep(NAME, metadata, KEPT);
 }
 
 /// A rule that names a tool of a server in one word, as rules about every server and tool that it may mean.

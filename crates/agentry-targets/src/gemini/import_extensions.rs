@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::Files;
-use crate::imported::Draft;
+use crate::draft::Draft;
 use crate::jsonc::{Document, JsonDialect};
 use crate::rendering::LossKind;
 

@@ -7,8 +7,8 @@ use super::import_extensions::extensions;
 use super::policy::{Ruled, When};
 use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server, servers_in};
 use crate::Files;
+use crate::draft::Draft;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
-use crate::imported::Draft;
 use crate::jsonc::{Document, JsonDialect};
 use crate::model::{Model, always};
 use crate::rendering::LossKind;
@@ -167,7 +167,7 @@ impl Limits {
         self.rules.len() + self.excluded.len() + lists
     }
 
-    /// Adds what a file takes away, and tells it of one that is not the project's.
+    /// Adds what a file takes away, and reports it for one that is not the project's.
     fn add_from(&mut self, path: &str, value: Value, draft: &mut Draft) {
         let before = self.count();
         self.add(&Settings { value, path: path.to_owned() }, draft);
@@ -328,7 +328,7 @@ impl Limits {
         }
     }
 
-    /// Tells what else there is that may take something away.
+    /// Reports what else there is that may take something away.
     fn rest(&mut self, settings: &Settings, draft: &mut Draft) {
         for key in ["policyPaths", "adminPolicyPaths"] {
             let is_empty = |paths: &Value| paths.as_array().is_some_and(Vec::is_empty);

@@ -99,7 +99,7 @@ pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, Ruled)>> {
         let Some(Data::Int(priority)) = table.get("priority") else { return None };
         let decision = table.get("decision").and_then(Data::as_str)?;
         let (action, _) = DECISIONS.iter().find(|(_, word)| *word == decision)?;
-        let tools = crate::lenient::words(table.get("toolName")?)?;
+        let tools = crate::front_matter::list_items(table.get("toolName")?)?;
         let server = table.get("mcpName").and_then(Data::as_str).map(str::to_owned);
         let whens = whens(table);
         for tool in tools {
@@ -120,7 +120,7 @@ fn whens(table: &Data) -> Vec<When> {
         return vec![When::Unknown];
     }
     if let Some(prefixes) = table.get("commandPrefix") {
-        let prefixes = crate::lenient::words(prefixes).unwrap_or_default();
+        let prefixes = crate::front_matter::list_items(prefixes).unwrap_or_default();
         return prefixes.iter().map(|prefix| When::Command(format!("{prefix} *"))).collect();
     }
     let command = table.get("commandRegex").map(|data| data.as_str().and_then(regex::read));

@@ -3,14 +3,15 @@
 use agentry_policy::{Action, Rules, Section};
 use agentry_text::Data;
 
-use super::KEYS;
+use super::fields::FIELDS;
 use super::policy::{self, Ruled, When};
 use super::trust::Trust;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::fields::is_known as is_known_field;
 use crate::harmless::HARMLESS;
 use crate::model::{Model, always, escape, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
-use crate::{Files, front};
+use crate::{Files, front_matter};
 
 pub(super) const WILDCARDS: Wildcards = Wildcards { question: false, sole: false };
 
@@ -99,9 +100,9 @@ pub(super) fn found(
     trust: &Trust,
 ) -> Option<Model> {
     let text = files(&path(name))?;
-    let (metadata, _) = front::read(&text)?;
+    let (metadata, _) = front_matter::read(&text)?;
     let Data::Map(entries) = &metadata else { return None };
-    if entries.iter().any(|(key, _)| !KEYS.contains(&key.as_str())) {
+    if entries.iter().any(|(key, _)| !is_known_field(FIELDS, key)) {
         return None;
     }
     let says =
@@ -125,7 +126,7 @@ pub(super) fn needs(text: &str) -> Option<&str> {
 
 /// The names of the tools of an agent; without a list it has all of them.
 pub(super) fn listed(metadata: &Data) -> Vec<String> {
-    let words = metadata.get("tools").and_then(crate::lenient::words);
+    let words = metadata.get("tools").and_then(crate::front_matter::list_items);
     words.unwrap_or_else(|| vec!["*".to_owned()])
 }
 

@@ -1,31 +1,31 @@
 //! Writes the files of agents for Gemini.
 
-use agentry_policy::{Action, Section};
 use agentry_text::Data;
-use agentry_text::data::MapBuilder;
 
 use super::encode::{Encoded, under_rules, without_rules};
+use super::fields::FIELDS;
 use super::tools::{NEEDS, OTHERS, Tool, groups, listed, mildest, of, path};
 use super::trust::Trust;
-use super::{KEPT, NAME, policy};
-use crate::elsewhere::{self, Language};
+use super::{NAME, policy};
 use crate::encoding::View;
-use crate::front::{self, MARK};
-use crate::kept::{self, may_have};
-use crate::model::{Model, always};
+use crate::fields::{self, report_losses};
+use crate::front_matter::{self, MARK};
+use crate::model::Model;
+use crate::original::{OriginalFrontMatter, TOOLS};
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::rivals::{self, Language};
 use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
-use crate::{lenient, loss, own_words, servers, skills};
+use crate::{loss, servers, skills};
 
 /// Directories in which Gemini finds skills by itself.
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let named =
-        elsewhere::by_name(settings.existing, Language::Markdown, &[".gemini/agents/"], |text| {
-            let metadata = lenient::read(text).ok()?.metadata;
+        rivals::by_name(settings.existing, Language::Markdown, &[".gemini/agents/"], |text| {
+            let metadata = front_matter::read_leniently(text).ok()?.metadata;
             // An agent that was imported has a name with `-`.
             metadata
                 .get("name")
@@ -56,7 +56,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let plain = if enforced { tools.clone() } else { without_rules(subject, settings).tools };
     let metadata = metadata(subject, &kept_of(subject, plain.clone(), read), &mut out);
     // What it has of the tools that read is its own choice, and nothing that is lost.
-    let plain = if subject.words.is_empty() { plain } else { listed(&metadata) };
+    let plain = if subject.grants.is_empty() { plain } else { listed(&metadata) };
     if !enforced {
         unread(&tools, &plain, &rules_path, &mut out);
     }
@@ -69,7 +69,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
     let origin = format!("{}{needs}", subject.origin());
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
-    let text = front::write(&origin, &metadata, &body);
+    let text = front_matter::write(&origin, &metadata, &body);
     out.files.push(File::new(path(&subject.name), text));
     let head = format!("{MARK}{}\n{}", subject.origin(), advice(settings.scope, &rules_path));
     let text = policy::write(&head, &subject.name, &rules);
@@ -81,15 +81,16 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 /// The tools that an agent keeps of those that it may have: where it was written with others that do the
 /// same, these.
 fn kept_of(subject: &Subject, tools: Vec<String>, rules: &[policy::Ruled]) -> Vec<String> {
-    let others: Vec<&Tool> =
-        OTHERS.iter().filter(|tool| kept::keeps(subject, NAME, tool.name)).collect();
+    let original = OriginalFrontMatter::of(&subject.agent, NAME);
+    let had = original.names(TOOLS);
+    let others: Vec<&Tool> = OTHERS.iter().filter(|tool| had.contains(&tool.name)).collect();
     let groups = groups();
     let may = |tool: &&Tool| {
         let model = of(&[tool.name.to_owned()], rules, View::Mildest);
         model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
     };
     let others = others.iter().copied().filter(may).map(|tool| tool.name.to_owned());
-    let given = tools.into_iter().filter(|tool| may_have(subject, NAME, &groups, tool));
+    let given = tools.into_iter().filter(|tool| original.may_have(&groups, tool));
     given.chain(others).collect()
 }
 
@@ -103,9 +104,9 @@ fn advice(scope: Scope, path: &str) -> String {
     }
 }
 
-/// Tells which tools are left out because nobody reads the rules.
+/// Reports which tools are left out because nobody reads the rules.
 fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Rendered) {
-    // What is lost of the tools of servers is told by itself where some are left.
+    // What is lost of the tools of servers is reported by itself where some are left.
     let has_some = plain.iter().any(|tool| tool.starts_with("mcp_"));
     let has = |tool: &String| plain.iter().any(|name| name == tool || name == "*");
     let missing = under_rules.iter().filter(|tool| !has(tool));
@@ -123,17 +124,7 @@ fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Render
 
 fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
     let agent = &subject.agent;
-    let mut metadata = MapBuilder::new();
-    metadata.set("kind", Data::str("local"));
-    metadata.set("name", Data::str(&subject.name));
-    metadata.set("description", Data::str(subject.description()));
-    metadata.str_opt("display_name", agent.identity.display_name.as_ref().map(|it| &it.value));
-    metadata.set_opt("model", model(subject, out).map(Data::str));
-    let behaviour = &agent.behaviour;
-    metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
-    metadata.set_opt("max_turns", behaviour.max_turns.map(|value| Data::Int(value.value)));
-    kept::write(subject, NAME, KEPT, &mut metadata);
-    metadata.set("tools", Data::strings(tools));
+    let mut computed = vec![("tools", Data::strings(tools))];
     if tools.iter().any(|tool| tool == "mcp_*") {
         let used = agent.tools.mcp.iter().flatten();
         let used = used.filter(|server| server.enabled.is_none_or(|it| it.value));
@@ -141,7 +132,9 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
         let map = used
             .iter()
             .map(|it| (it.name.clone(), servers::write(it, "http_url", Variables::Untouched)));
-        metadata.set_full("mcp_servers", Data::Map(map.collect()));
+        if !used.is_empty() {
+            computed.push(("mcp_servers", Data::Map(map.collect())));
+        }
     } else if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
         let detail = if tools.iter().any(|tool| tool.starts_with("mcp_")) {
             "the agent would get all tools of servers that it brings: set them up in `settings.json`"
@@ -150,48 +143,15 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
         };
         out.lose("tools.mcp", LossKind::Dropped, detail);
     }
-    own_words::applied(subject, metadata.build())
-}
-
-/// The first model of Google's.
-fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
-    let preferred = subject.agent.model.preferred.as_ref()?;
-    let own = kept::model(subject, NAME);
-    let found = own.or_else(|| preferred.iter().find_map(|model| named(&model.value)));
-    if found.is_none() || preferred.len() > 1 {
-        out.lose("model", LossKind::Dropped, "Gemini takes one model, which is Google's");
-    }
-    found
-}
-
-/// What Gemini calls a model, if it is one of Google's.
-pub(super) fn named(model: &str) -> Option<String> {
-    let name = model.strip_prefix("google/").or_else(|| model.strip_prefix("gemini/"));
-    let name = name.unwrap_or(model);
-    name.starts_with("gemini-").then(|| name.to_owned())
+    fields::write(FIELDS, (subject, NAME), computed, out)
 }
 
 /// What the agent may do less than its source says, and what has no place.
 fn losses(subject: &Subject, settings: &Settings<'_>, model: &Model, out: &mut Rendered) {
-    for section in Section::ALL.iter().filter(|section| **section != Section::Env) {
-        let way = model.ways.iter().find(|way| way.section == *section);
-        let nothing = [always(*section, Action::Deny, "no such tool")];
-        let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
-        loss::compare(subject, *section, layers, None, out);
-    }
+    loss::compare_all(subject, model, &[], out);
     loss::unattended(model, out);
     loss::toolless(subject, model, None, out);
-    let identity = &subject.agent.identity;
-    if identity.mode.is_some_and(|mode| mode.value == agentry_model::Mode::Primary) {
-        out.lose("mode", LossKind::Dropped, "every agent of Gemini is a subagent");
-    }
-    if identity.tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
-        let detail = "Gemini rejects an agent with fields that it does not know";
-        out.lose("tags", LossKind::Dropped, detail);
-    }
-    if subject.agent.behaviour.temperature.is_some() {
-        out.lose("temperature", LossKind::Dropped, "Gemini 0.61 does not send it");
-    }
+    report_losses(FIELDS, subject, out);
     if settings.scope == Scope::Project {
         let detail = "Gemini has a person confirm an agent of a project before it is used: a run \
                       without one does not find it";

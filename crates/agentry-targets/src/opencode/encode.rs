@@ -81,7 +81,7 @@ fn unguarded(
 ) -> Encoding {
     let mut encoding = of_section(subject, section);
     if section == Section::Bash && settings.close_gaps {
-        close(subject, &mut encoding, super::blind::BLIND);
+        close(subject, &mut encoding, super::blind_spots::BLIND);
     }
     if settings.close_gaps && ACTIONS.iter().any(|(known, _)| *known == section) {
         protection::close(subject, &mut encoding, &[]);

@@ -12,8 +12,8 @@ use super::floor::{below_guard, floor, rely};
 use super::paths::OUTSIDE;
 use super::ruleset::{READING, entry};
 use crate::encoding::{Encoding, Entry, Matches};
-use crate::kept::may_have;
 use crate::model::{always, outside, regex_of_path};
+use crate::original::OriginalFrontMatter;
 use crate::rendering::{LossKind, Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::ANYTHING;
@@ -182,7 +182,8 @@ fn nothing_outside(section: Section) -> Rules {
 /// The tools that read which the agent has; where it keeps some for OpenCode, only those.
 pub(super) fn tools(subject: &Subject) -> impl Iterator<Item = &'static str> {
     let groups = [READING.to_vec()];
-    READING.iter().copied().filter(move |tool| may_have(subject, NAME, &groups, tool))
+    let original = OriginalFrontMatter::of(&subject.agent, NAME);
+    READING.iter().copied().filter(move |tool| original.may_have(&groups, tool))
 }
 
 /// The tools that read: by path, and those that are told a pattern instead.

@@ -1,6 +1,6 @@
 //! The rules below the guard. It answers what is asked and lifts no denial, so that nothing may be
 //! denied here which the source permits. What the source denies may be asked about: the guard denies
-//! it, and that the rules alone would not is told.
+//! it, and that the rules alone would not is reported.
 //!
 //! Rules that are exact without the guard stay as they are. Where none are, those of the source are
 //! written as they come, and each denial that takes too much becomes a question. So nothing is narrowed.

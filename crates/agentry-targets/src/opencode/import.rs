@@ -9,20 +9,20 @@ use agentry_model::Mode;
 use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::Data;
 
+use super::fields::FIELDS;
 use super::import_patterns::{is_broad, names, patterns};
 use super::import_plugins::deciding;
 use super::import_reading::{is_denied, reading};
 use super::layers::{self, Found};
 use super::names::unreal;
-use super::options::{self, KNOWN};
+use super::options;
 use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
-use super::{KEPT, NAME, words};
+use super::{NAME, grants};
 use crate::Files;
+use crate::draft::{Draft, at, inside};
 use crate::encoding::View;
+use crate::front_matter::{self, FrontMatter};
 use crate::import::{Bound, Import, Read, Several, Wrong};
-use crate::imported::{Draft, at, inside};
-use crate::kept::keep_model;
-use crate::lenient::{self, Front};
 use crate::rendering::LossKind;
 use crate::wildcard::reworded;
 
@@ -39,7 +39,7 @@ pub(super) const IMPORT: Import = Import {
     several: Some(SEVERAL),
     read,
     overrides: true,
-    words: Some(words::WORDS),
+    grants: grants::GRANTS,
 };
 
 /// The root of the project, the kind of directory and the identifier, by the path of an agent.
@@ -86,7 +86,7 @@ struct Placed<'a> {
     /// The directory that it lies in, or the settings.
     kind: &'a str,
     id: &'a str,
-    front: Front,
+    front: FrontMatter,
 }
 
 fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, Wrong> {
@@ -94,17 +94,17 @@ fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, Wrong> {
     if let (file, Some(id)) = SEVERAL.split(path) {
         let known = SEVERAL.files.iter().find_map(|known| file.strip_suffix(known));
         let root = known.ok_or(nowhere)?;
-        let front = Front { metadata: Data::Map(vec![]), body: String::new(), notes: vec![] };
+        let front = FrontMatter { metadata: Data::Map(vec![]), body: String::new(), notes: vec![] };
         return Ok(Placed { root, kind: "settings", id, front });
     }
     let (root, kind, id) = place(path).ok_or(nowhere)?;
     let text = files(path).ok_or("it cannot be read")?;
-    let front = match lenient::read(&text) {
+    let front = match front_matter::read_leniently(&text) {
         Ok(front) => front,
         // OpenCode takes a file without metadata for an agent that may do what agents may do.
         Err(_) if !text.trim_start_matches('\u{feff}').trim_start().starts_with("---") => {
             let (body, metadata) = (text.trim().to_owned(), Data::Map(Vec::new()));
-            Front { metadata, body, notes: Vec::new() }
+            FrontMatter { metadata, body, notes: Vec::new() }
         }
         Err(why) => return Err(why),
     };
@@ -137,7 +137,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     fields(&found.fields, kind, &mut draft);
     let all = rules(&found, front.metadata.get("tools"), &mut draft);
     let written = if kind == "settings" { &found.fields } else { &front.metadata };
-    let metadata = words::metadata(written, &all, &found);
+    let metadata = grants::metadata(written, &all, &found);
     if asks_about_secrets(&all) {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
         draft.lose("permissions.read", LossKind::Changed, detail);
@@ -159,7 +159,7 @@ fn rules(found: &Found, tools: Option<&Data>, draft: &mut Draft) -> Vec<Ruled> {
     let mut all = found.rules(View::Strictest);
     let own = flatten(found.fields.get("permission").unwrap_or(&Data::Null), View::Strictest);
     let of_agent = all.len().saturating_sub(own.len());
-    if let Some(names) = tools.and_then(lenient::words) {
+    if let Some(names) = tools.and_then(front_matter::list_items) {
         draft.lose("tools", LossKind::Changed, "a list here: no other tools are granted");
         only(&names, &mut all);
     }
@@ -174,7 +174,7 @@ fn rules(found: &Found, tools: Option<&Data>, draft: &mut Draft) -> Vec<Ruled> {
     all
 }
 
-/// Tells what an agent may do unless another one has started it.
+/// Reports what an agent may do unless another one has started it.
 fn apart_as_subagent(unsaid: &[&str], all: &[Ruled], draft: &mut Draft) {
     if unsaid.contains(&"task") && !is_denied(all, "task") {
         let detail = "OpenCode denies it while another agent has started this one: one answer is for \
@@ -208,7 +208,7 @@ fn only(names: &[String], all: &mut Vec<Ruled>) {
     }
 }
 
-/// Tells what of the rules cannot be read, so that it is denied.
+/// Reports what of the rules cannot be read, so that it is denied.
 fn unread(found: &Found, draft: &mut Draft) {
     let Some(Data::Map(entries)) = found.fields.get("permission") else { return };
     let is_action = |data: &Data| data.as_str().is_some_and(|it| it.parse::<Action>().is_ok());
@@ -256,7 +256,7 @@ fn from_settings(files: &Files<'_>, found: &Found, settings: &str, name: &str) -
     draft
 }
 
-/// Tells which rules say something and do nothing: another key decides, or a later rule always does.
+/// Reports which rules say something and do nothing: another key decides, or a later rule always does.
 fn idle(found: &Found, all: &[Ruled], draft: &mut Draft) {
     let own = flatten(found.fields.get("permission").unwrap_or(&Data::Null), View::Strictest);
     let first = defaults().len();
@@ -287,18 +287,18 @@ fn idle(found: &Found, all: &[Ruled], draft: &mut Draft) {
 
 /// What is said of the agent besides its rules.
 fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
-    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    let mode = text("mode").and_then(|mode| mode.parse().ok());
-    let mode = if kind.starts_with("mode") { Some(Mode::Primary) } else { mode };
-    draft.described(metadata);
-    draft.agent.identity.mode = Some(at(mode.unwrap_or(Mode::All)));
-    draft.models(text("model").into_iter());
-    keep_model(&mut draft.agent, NAME, |model| model.contains('/'));
-    draft.temperature(metadata.get("temperature"));
-    draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
-    let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
-    draft.keep(NAME, metadata, KEPT);
-    options::keep(metadata, &known, draft);
+    draft.read_known_fields(NAME, FIELDS, metadata);
+    let mode = draft.agent.identity.mode.unwrap_or(at(Mode::All));
+    let mode = if kind.starts_with("mode") { at(Mode::Primary) } else { mode };
+    draft.agent.identity.mode = Some(mode);
+    match metadata {
+        // There it is the prompt of the agent.
+        Data::Map(entries) if kind == "settings" => {
+            let others = entries.iter().filter(|(key, _)| key != "prompt").cloned();
+            options::keep(&Data::Map(others.collect()), draft);
+        }
+        _ => options::keep(metadata, draft),
+    }
 }
 
 /// Whether such a question is ever asked: no later rule is about all files.

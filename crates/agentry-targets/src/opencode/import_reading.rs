@@ -9,18 +9,17 @@ use agentry_policy::{Action, Rules, Section};
 use super::NAME;
 use super::ruleset::{READING, Ruled, takes};
 use crate::Model;
+use crate::draft::Draft;
 use crate::example::plain;
-use crate::imported::Draft;
-use crate::kept::keep_tools;
 use crate::proof::{Proof, told};
 use crate::rendering::LossKind;
 
-/// Keeps which tools are denied where `read` is not, and tells which are stricter otherwise, so that all
+/// Keeps which tools are denied where `read` is not, and reports which are stricter otherwise, so that all
 /// of them are here.
 pub(super) fn reading(rules: &[Ruled], model: &mut Model, draft: &mut Draft) {
     let has = |tool: &str| !is_denied(rules, tool);
     if has("read") {
-        keep_tools(&mut draft.agent, NAME, &[READING.to_vec()], |_| true, has);
+        draft.keep_tools(NAME, &[READING.to_vec()], |_| true, has);
         model.retain(|way| way.section != Section::Read || has(&way.tool));
     } else if let Some(tool) = READING.iter().find(|tool| has(tool)) {
         let detail = format!("`{tool}` is denied as `read` is: one list is for all here");

@@ -9,10 +9,10 @@ use agentry_text::{Data, FileId, Findings, Source, json};
 
 use super::ruleset::{Ruled, flatten};
 use crate::Files;
-use crate::elsewhere::{self, Language};
 use crate::encoding::View;
+use crate::front_matter;
 use crate::jsonc::{Document, JsonDialect};
-use crate::lenient;
+use crate::rivals::{self, Language};
 
 /// Where OpenCode reads something of an agent.
 enum Place {
@@ -179,7 +179,7 @@ impl Reading {
                 return None;
             }
             if let Some((path, text)) = first.or(second) {
-                let fields = lenient::read(&text).ok()?.metadata;
+                let fields = front_matter::read_leniently(&text).ok()?.metadata;
                 let is_mode = path.contains("/mode/") || path.contains("/modes/");
                 self.found.add(if is_mode { as_primary(fields) } else { fields }, &path);
             }
@@ -250,7 +250,7 @@ pub(super) fn places(files: &Files<'_>, name: &str) -> Vec<String> {
 /// Where something is said of the agent `name` above the project. OpenCode joins that as well, and it is
 /// not known which of them weighs more.
 pub(super) fn above(files: &Files<'_>, name: &str) -> Option<String> {
-    elsewhere::above(files).find_map(|dir| {
+    rivals::above(files).find_map(|dir| {
         let below = |path: &str| files(&format!("{dir}{path}"));
         let places = IN_A_PROJECT.iter().filter(|path| {
             let settings = below(path).and_then(|text| settings(&text));
@@ -270,8 +270,8 @@ pub(super) fn renamed(files: &Files<'_>) -> BTreeMap<String, Vec<String>> {
     let dirs: Vec<String> =
         kinds.flat_map(|kind| homes().map(move |home| format!("{home}/{kind}/"))).collect();
     let dirs: Vec<&str> = dirs.iter().map(String::as_str).collect();
-    elsewhere::by_name(files, Language::Markdown, &dirs, |text| {
-        let metadata = lenient::read(text).ok()?.metadata;
+    rivals::by_name(files, Language::Markdown, &dirs, |text| {
+        let metadata = front_matter::read_leniently(text).ok()?.metadata;
         metadata.get("name").and_then(Data::as_str).map(str::to_owned)
     })
 }

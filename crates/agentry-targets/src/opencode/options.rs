@@ -3,28 +3,16 @@
 
 use agentry_text::Data;
 
+use super::NAME;
+use super::fields::FIELDS;
 use super::ruleset::is_number;
-use super::{KEPT, NAME};
-use crate::imported::Draft;
-use crate::kept;
+use crate::draft::Draft;
+use crate::fields::is_known;
+use crate::original::{self, OriginalFrontMatter};
 use crate::subject::Subject;
 
 /// Where an agent keeps it.
-const FIELDS: &str = "fields";
-
-/// What the model has a place for, or what OpenCode only shows.
-pub(super) const KNOWN: &[&str] = &[
-    "name",
-    "description",
-    "mode",
-    "model",
-    "temperature",
-    "steps",
-    "maxSteps",
-    "permission",
-    "tools",
-    "disable",
-];
+const PASSED_ON: &str = "fields";
 
 /// Parts of keys that may be about what an agent may do, in one version or another.
 const TELLING: &[&str] = &[
@@ -61,21 +49,21 @@ const TELLING: &[&str] = &[
 const DEEPEST: usize = 4;
 const LONGEST: usize = 4_000;
 
-/// Keeps what is passed on, and notes what else nobody knows.
-pub(super) fn keep(metadata: &Data, known: &[&str], draft: &mut Draft) {
+/// Keeps what is passed on, and notes what else has no row.
+pub(super) fn keep(metadata: &Data, draft: &mut Draft) {
     let Data::Map(entries) = metadata else { return };
     let fields = entries.iter().filter(|(key, value)| is_option(key, value));
     let fields: Vec<(String, Data)> = fields.cloned().collect();
-    let keys: Vec<&str> = fields.iter().map(|(key, _)| key.as_str()).collect();
-    draft.unknown(metadata, &[known, &keys].concat());
+    let is_kept = |key: &str| fields.iter().any(|(known, _)| known == key);
+    draft.report_unknown(metadata, |key| is_known(FIELDS, key) || is_kept(key));
     if !fields.is_empty() {
-        kept::set(&mut draft.agent, NAME, FIELDS, Data::Map(fields));
+        original::set(&mut draft.agent, NAME, PASSED_ON, Data::Map(fields));
     }
 }
 
 /// What an agent keeps so, as far as it is nothing else.
 pub(super) fn fields(subject: &Subject) -> impl Iterator<Item = (&str, &Data)> {
-    let entries = match kept::get(&subject.agent, NAME, FIELDS) {
+    let entries = match OriginalFrontMatter::of(&subject.agent, NAME).get(PASSED_ON) {
         Some(Data::Map(entries)) => entries.as_slice(),
         _ => &[],
     };
@@ -85,9 +73,8 @@ pub(super) fn fields(subject: &Subject) -> impl Iterator<Item = (&str, &Data)> {
 
 /// Whether OpenCode only passes a value on.
 fn is_option(key: &str, value: &Data) -> bool {
-    let is_own = KNOWN.contains(&key) || KEPT.iter().any(|field| field.key == key);
     let short = || value.to_json().to_string().len() <= LONGEST;
-    !is_own && is_key(key) && is_plain(value, DEEPEST) && short()
+    !is_known(FIELDS, key) && is_key(key) && is_plain(value, DEEPEST) && short()
 }
 
 fn is_key(key: &str) -> bool {

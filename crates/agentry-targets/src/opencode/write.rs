@@ -1,19 +1,18 @@
 //! Writes the files of agents for OpenCode.
 
-use agentry_model::{Agent, Behaviour, Identity, Mode};
 use agentry_policy::Action;
 use agentry_text::Data;
-use agentry_text::data::MapBuilder;
 
+use super::NAME;
 use super::encode::{ahead, permission};
+use super::fields::FIELDS;
+use super::grants::shown;
 use super::guard::PLUGIN;
 use super::layers;
 use super::options;
-use super::words::shown;
-use super::{KEPT, NAME};
-use crate::front;
-use crate::kept;
-use crate::own_words::{AS_WRITTEN, applied, given};
+use crate::fields::{self, report_losses};
+use crate::front_matter;
+use crate::original::{OriginalFrontMatter, given};
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
@@ -73,9 +72,10 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
             "`opencode --auto` allows what is asked about; other runs without a person refuse it";
         out.lose("permissions", LossKind::Gap, detail);
     }
-    lost(subject, &mut out);
+    report_losses(FIELDS, subject, &mut out);
+    shared_servers(subject, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
-    let text = front::write(&subject.origin(), &metadata, &body);
+    let text = front_matter::write(&subject.origin(), &metadata, &body);
     let path = format!("{home}/agents/{}.md", subject.name);
     others(subject, settings, &path, &mut out);
     out.files.push(File::new(path, text));
@@ -87,29 +87,19 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 }
 
 fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    let Agent { identity, behaviour, .. } = &subject.agent;
-    let mut metadata = MapBuilder::new();
-    metadata.str_opt("description", identity.description.as_ref().map(|text| &text.value));
-    metadata.set("mode", Data::str(identity.mode.map_or(Mode::All, |mode| mode.value).as_str()));
-    metadata.set_opt("model", model(subject, out).map(Data::str));
-    metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
-    metadata.set_opt("steps", steps(behaviour, out));
-    kept::write(subject, NAME, KEPT, &mut metadata);
-    for (key, value) in options::fields(subject) {
-        metadata.set(key, value.clone());
-    }
     let as_written =
         given(subject, "permission").is_some_and(|it| is_kept(subject, it.value.as_ref()));
     // Nothing is stricter than it was where all of it comes back.
     let mut unsaid = Rendered::default();
-    let told = if as_written { &mut unsaid } else { out };
-    metadata.set("permission", permission(subject, settings, told));
-    shown(applied(subject, metadata.build()))
+    let told = if as_written { &mut unsaid } else { &mut *out };
+    let permission = permission(subject, settings, told);
+    let metadata = fields::write(FIELDS, (subject, NAME), vec![("permission", permission)], out);
+    shown(with_options(subject, metadata))
 }
 
 /// Whether these are the permissions that an agent had when it was imported.
 fn is_kept(subject: &Subject, permission: Option<&Data>) -> bool {
-    let kept = kept::get(&subject.agent, NAME, AS_WRITTEN);
+    let kept = OriginalFrontMatter::of(&subject.agent, NAME).grants();
     kept.is_some_and(|kept| kept.get("permission") == permission)
 }
 
@@ -121,35 +111,18 @@ fn asks(rules: &Data) -> bool {
     }
 }
 
-fn steps(behaviour: &Behaviour, out: &mut Rendered) -> Option<Data> {
-    // OpenCode would not even start with less than one.
-    let steps = behaviour.max_turns.filter(|steps| steps.value > 0)?;
-    let detail = "`steps` only reminds the model; OpenCode goes on when it does not stop";
-    out.lose("max_turns", LossKind::Gap, detail);
-    Some(Data::Int(steps.value))
+/// The metadata with what OpenCode passes on to the provider of the model, before the permissions.
+fn with_options(subject: &Subject, metadata: Data) -> Data {
+    let Data::Map(mut entries) = metadata else { return metadata };
+    let options = options::fields(subject).map(|(key, value)| (key.to_owned(), value.clone()));
+    let rules = entries.iter().position(|(key, _)| matches!(key.as_str(), "permission" | "tools"));
+    let rules = entries.split_off(rules.unwrap_or(entries.len()));
+    entries.extend(options.chain(rules));
+    Data::Map(entries)
 }
 
-/// The first model that names its provider, as OpenCode wants it.
-fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
-    let preferred = subject.agent.model.preferred.as_ref()?;
-    let named = preferred.iter().map(|model| &model.value).find(|model| model.contains('/'));
-    let named = kept::model(subject, NAME).or_else(|| named.cloned());
-    if named.is_none() || preferred.len() > 1 {
-        out.lose("model", LossKind::Dropped, "OpenCode takes one model, as `provider/model`");
-    }
-    named
-}
-
-/// What OpenCode has no place for.
-fn lost(subject: &Subject, out: &mut Rendered) {
-    let Identity { display_name, tags, .. } = &subject.agent.identity;
-    if display_name.is_some() {
-        out.lose("display_name", LossKind::Dropped, "a `name` field would change the identifier");
-    }
-    if tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
-        let detail = "OpenCode would send unknown fields to the model provider";
-        out.lose("tags", LossKind::Dropped, detail);
-    }
+/// Reports servers: OpenCode has none for a single agent.
+fn shared_servers(subject: &Subject, out: &mut Rendered) {
     let servers = subject.agent.tools.mcp.iter().flatten();
     let servers: Vec<_> = servers.map(|server| format!("`{}`", server.name)).collect();
     if !servers.is_empty() {
@@ -202,7 +175,8 @@ fn skills(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) {
 /// Whether OpenCode would load a skill.
 fn is_complete(text: &str) -> bool {
     let says = |metadata: &Data, key| metadata.get(key).and_then(Data::as_str).is_some();
-    front::read(text).is_some_and(|(data, _)| says(&data, "name") && says(&data, "description"))
+    front_matter::read(text)
+        .is_some_and(|(data, _)| says(&data, "name") && says(&data, "description"))
 }
 
 /// The plugin that puts the calls of all agents to the guard.
@@ -214,7 +188,7 @@ fn plugin(subjects: &[Subject], settings: &Settings<'_>) -> File {
     let agents: serde_json::Map<_, _> =
         subjects.iter().map(|subject| (subject.name.clone(), definition(subject))).collect();
     let agents = serde_json::Value::Object(agents).to_string();
-    let mark = front::MARK.replacen('#', "//", 1);
+    let mark = front_matter::MARK.replacen('#', "//", 1);
     let text = format!("{mark}the definitions of its agents\n{PLUGIN}");
     File::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
 }

@@ -5,7 +5,7 @@ use agentry_policy::Section;
 use serde_json::json;
 
 use super::tools::is_used;
-use crate::front::MARK;
+use crate::front_matter::MARK;
 use crate::subject::Subject;
 
 const CHILD: &str = include_str!("extension/child.ts");

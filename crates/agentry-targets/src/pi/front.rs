@@ -7,7 +7,7 @@
 use agentry_text::yaml::{self, Version};
 use agentry_text::{Data, FileId, Findings, Source};
 
-use crate::front::MARK;
+use crate::front_matter::MARK;
 
 /// The fields of a file in their order; of two with one name the later counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

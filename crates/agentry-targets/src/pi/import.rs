@@ -2,38 +2,33 @@
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
-use agentry_text::path::is_plain as is_plain_path;
 use serde_json::Value;
 
+use super::NAME;
+use super::fields::{FALLBACKS, FIELDS};
 use super::front::{self, Fields};
 use super::model::{Tools, bound, is_foreign, permissions, read, tools};
 use super::tools::{DEFAULT, groups};
-use super::{FALLBACKS, KEPT, NAME};
 use crate::Files;
+use crate::draft::{Draft, at};
 use crate::encoding::View;
+use crate::front_matter::has_metadata;
 use crate::import::{Bound, Import, Read, Wrong};
-use crate::imported::{Draft, at};
-use crate::kept::{self, keep_tools};
-use crate::lenient::is_meant;
-use crate::own_words::{self, Words};
+use crate::original::{self, GrantReading};
 use crate::rendering::LossKind;
-use crate::subject::Subject;
 
 pub(super) const IMPORT: Import = Import {
     places: &[(".pi/agents", ".md"), (".pi/agent/agents", ".md")],
     is_one: |path, text| {
         let place = path.contains(".pi/agents/") || path.contains(".pi/agent/agents/");
         let is_chain = |stem: &str| stem.strip_suffix(".chain").is_some();
-        place && is_meant(text) && path.strip_suffix(".md").is_some_and(|stem| !is_chain(stem))
+        place && has_metadata(text) && path.strip_suffix(".md").is_some_and(|stem| !is_chain(stem))
     },
     several: None,
     read: import,
     overrides: true,
-    words: Some(Words { meant, ..Words::new(WORDS, fits) }),
+    grants: GrantReading { meant, ..GrantReading::PLAIN },
 };
-
-/// The words by which Pi lets an agent do something, or does it itself.
-const WORDS: &[&str] = &["tools", "output", "defaultReads"];
 
 /// An agent without a list of tools has those that Pi has by itself.
 fn meant(metadata: &Data) -> Data {
@@ -43,37 +38,6 @@ fn meant(metadata: &Data) -> Data {
     }
     Data::Map(fields)
 }
-
-/// Tools by their names, and files of the project.
-fn fits(subject: &Subject, key: &str, value: &Data) -> bool {
-    let Some(words) = own_words::names(value) else { return false };
-    // Behind a link, a file of the project lies elsewhere.
-    let leaves = subject.permissions.mildest(Section::ExternalDirectory) < Action::Deny;
-    let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '/');
-    let file = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
-    words.iter().all(|word| match key {
-        "tools" => word.chars().all(name),
-        _ => leaves && word.chars().all(file) && is_plain_path(word),
-    })
-}
-
-/// Fields that need no word: they say what the model says anyway, or how Pi shows the agent.
-const SILENT: &[&str] = &[
-    "name",
-    "description",
-    "tools",
-    "excludeTools",
-    "permission",
-    "permissions",
-    "model",
-    "fallbackModels",
-    "skill",
-    "skills",
-    "inheritSkills",
-    "toolBudget",
-    "turnBudget",
-    "advertise",
-];
 
 fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it cannot be read")?;
@@ -90,13 +54,12 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         let detail = "Pi sees no metadata after a byte order mark";
         draft.lose("metadata", LossKind::Changed, detail);
     }
-    draft.description(fields.get("description"));
     let others = fields.list(FALLBACKS).unwrap_or_default();
     draft.models(fields.get("model").into_iter().chain(others.iter().map(String::as_str)));
     if fields.get("model").is_none() && !others.is_empty() {
         let detail = "Pi tries the model of the session first, and a definition its first one";
         draft.lose("model.preferred", LossKind::Changed, detail);
-        kept::set(&mut draft.agent, NAME, FALLBACKS, Data::str(others.join(", ")));
+        original::set(&mut draft.agent, NAME, FALLBACKS, Data::str(others.join(", ")));
     }
     let skills = fields.list("skill").or_else(|| fields.list("skills")).unwrap_or_default();
     draft.skills(skills.clone());
@@ -114,12 +77,11 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
 
 /// What only Pi understands, and what of its tools is not what it seems.
 fn keep(fields: &Fields, metadata: &Data, tools: &Tools, draft: &mut Draft) {
-    draft.keep(NAME, metadata, KEPT);
-    draft.unknown(metadata, SILENT);
+    draft.read_fields(NAME, FIELDS, metadata);
     let has = |tool: &str| tools.names.contains(tool);
     // An agent that only fetches pages may still be given a shell.
     let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));
-    keep_tools(&mut draft.agent, NAME, &groups.collect::<Vec<_>>(), |_| true, has);
+    draft.keep_tools(NAME, &groups.collect::<Vec<_>>(), |_| true, has);
     for name in tools.names.iter().filter(|name| is_foreign(name) && !is_tool(name)) {
         let why = if name.contains(ODD) {
             ": Pi knows no brackets, no quotes and no comments in a list"

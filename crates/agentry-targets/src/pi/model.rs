@@ -83,7 +83,7 @@ pub(super) fn permissions(fields: &Fields) -> Option<Vec<(String, Action)>> {
         return Some(Vec::new());
     }
     let metadata = format!("---\nrules:\n  {}\n---\n", text.replace('\n', "\n  "));
-    let (data, _) = crate::front::read(&metadata)?;
+    let (data, _) = crate::front_matter::read(&metadata)?;
     let agentry_text::Data::Map(entries) = data.get("rules")? else { return None };
     let answer = |(tool, data): &(String, agentry_text::Data)| {
         let action = data.as_str()?.parse().ok()?;

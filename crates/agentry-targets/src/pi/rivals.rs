@@ -2,22 +2,17 @@
 //! path comes last counts; `~/.agents` counts more than `~/.pi/agent/agents`, and `.agents` of a project
 //! less than its `.pi/agents`.
 
-use std::collections::BTreeMap;
-
 use super::front::{self, Fields};
 use super::place;
-use crate::elsewhere::{self, Language};
 use crate::rendering::{LossKind, Rendered, Scope, Settings};
-
-/// Files by the names of the agents in them.
-type ByName = BTreeMap<String, Vec<String>>;
+use crate::rivals::{self, FilesByName, Language};
 
 /// The files of agents that are there.
 pub(super) struct Rivals {
     /// Those that may win.
-    strong: ByName,
+    strong: FilesByName,
     /// Those that never do.
-    weak: ByName,
+    weak: FilesByName,
 }
 
 impl Rivals {
@@ -27,17 +22,16 @@ impl Rivals {
             Scope::User => (&[".pi/agent/agents/", ".agents/"], &[]),
         };
         let named = |dirs| {
-            let mut found =
-                elsewhere::by_name(settings.existing, Language::Markdown, dirs, |text| {
-                    name(&fields(text)?)
-                });
+            let mut found = rivals::by_name(settings.existing, Language::Markdown, dirs, |text| {
+                name(&fields(text)?)
+            });
             found.values_mut().for_each(|paths| paths.retain(|path| !path.ends_with(".chain.md")));
             found
         };
         Self { strong: named(strong), weak: named(weak) }
     }
 
-    /// Refuses an agent whose name is taken, or tells who else has it.
+    /// Refuses an agent whose name is taken, or reports who else has it.
     pub(super) fn report(&self, name: &str, settings: &Settings<'_>, out: &mut Rendered) {
         let own = place(settings.scope, name).agent;
         let strong = self.strong.get(name).into_iter().flatten();

@@ -2,7 +2,7 @@
 
 use super::TARGET;
 use super::primary::Part;
-use crate::marked::{Broken, merged, part};
+use crate::marks::{Broken, merged, part};
 use crate::rendering::{File, LossKind, Rendered, Settings};
 use crate::subject::Subject;
 

@@ -5,10 +5,10 @@
 use agentry_policy::{Action, Section};
 
 use super::NAME;
-use super::blind::BLIND;
+use super::blind_spots::BLIND;
 use crate::gap::{Gap, gaps};
-use crate::kept::may_have;
 use crate::model::{Model, always};
+use crate::original::OriginalFrontMatter;
 use crate::proof::{Proof, told, within};
 use crate::protection::{self, Unprotected};
 use crate::rendering::{LossKind, Rendered, Settings};
@@ -68,7 +68,8 @@ pub(super) fn granted(subject: &Subject, settings: &Settings<'_>) -> Vec<&'stati
         free(subject, *section).is_ok()
             && !(settings.close_gaps && gap(subject, *section).is_some())
     };
-    let has = |tool: &&Tool| may_have(subject, NAME, &groups(), tool.name);
+    let original = OriginalFrontMatter::of(&subject.agent, NAME);
+    let has = |tool: &&Tool| original.may_have(&groups(), tool.name);
     let is_closed =
         |tool: &&Tool| tool.name != "bash" || !settings.close_gaps || unseen(subject).is_none();
     let tools = TOOLS.iter().filter(has).filter(|tool| tool.reaches.iter().all(is_open));
@@ -124,7 +125,7 @@ pub(super) fn report(subject: &Subject, granted: &[&str], out: &mut Rendered) {
     for (section, tools) in SECTIONS {
         let field = format!("permissions.{section}");
         let own = TOOLS.iter().find(|tool| tool.reaches.first() == Some(section));
-        // Whoever may write a file can say all of it anew.
+        // An agent that may write a file can say all of it anew.
         let writes = *section == Section::Edit && granted.contains(&"write");
         if writes || own.is_some_and(|tool| granted.contains(&tool.name)) {
             continue;

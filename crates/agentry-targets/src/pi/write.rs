@@ -7,17 +7,20 @@ use agentry_text::path::is_plain;
 use serde_json::json;
 
 use super::extension;
+use super::fields::{FALLBACKS, FIELDS};
 use super::front::{self, Value};
 use super::primary::{Part, parts};
 use super::rivals::Rivals;
 use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
-use super::{FALLBACKS, KEPT, NAME, Place, place, specialists};
+use super::{NAME, Place, place, specialists};
+use crate::fields::report_losses;
+use crate::front_matter::list_items;
 use crate::model::Model;
-use crate::own_words::Word;
+use crate::original::{self, OriginalFrontMatter, OriginalGrant};
 use crate::render::each_of;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Subject};
-use crate::{kept, lenient, loss, own_words, skills};
+use crate::{loss, skills};
 
 /// Directories of a project in which Pi finds skills by itself.
 const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
@@ -48,15 +51,15 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
         plain(subject, settings, &mut fields, out)
     };
     // The metadata of Pi is lines and no data: what is given back goes in by hand.
-    for Word { key, value } in subject.words.iter().filter(|word| word.key != "tools") {
-        let words = value.as_ref().and_then(lenient::words);
-        fields.extend(words.map(|words| (*key, raw(words.join(", ")))));
+    for OriginalGrant { key, value } in subject.grants.iter().filter(|it| it.key != "tools") {
+        let items = value.as_ref().and_then(list_items);
+        fields.extend(items.map(|items| (*key, raw(items.join(", ")))));
     }
     fields.extend(model(subject, out));
     fields.extend(prompting(subject));
     fields.extend(shown(subject, can_read, &place, out));
     fields.extend(budget(subject, out));
-    dropped(subject, out);
+    report_losses(FIELDS, subject, out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let body = body.trim_start_matches('\u{feff}');
     match front::write(&subject.origin(), &fields, body) {
@@ -75,16 +78,18 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
     }
 }
 
-/// What the agent is told besides its prompt, and what else it keeps for Pi.
+/// How the prompt is used, and the other preferences of the original front matter.
 fn prompting(subject: &Subject) -> Vec<(&'static str, Value)> {
     let mut fields = vec![
         ("systemPromptMode", raw("replace")),
         ("inheritProjectContext", raw("false")),
         ("inheritSkills", raw("false")),
     ];
-    for (key, value) in kept::fields(subject, NAME, KEPT) {
-        fields.retain(|(known, _)| *known != key);
-        fields.push((key, raw(value.as_str().unwrap_or_default())));
+    let original = OriginalFrontMatter::of(&subject.agent, NAME);
+    for field in FIELDS {
+        let Some(value) = original.preference(field) else { continue };
+        fields.retain(|(known, _)| *known != field.name);
+        fields.push((field.name, raw(value.as_str().unwrap_or_default())));
     }
     fields
 }
@@ -106,8 +111,8 @@ fn plain(
     out: &mut Rendered,
 ) -> bool {
     let mut tools = granted(subject, settings);
-    let given = own_words::given(subject, "tools").and_then(|word| word.value.as_ref());
-    let given = given.and_then(lenient::words);
+    let given = original::given(subject, "tools").and_then(|grant| grant.value.as_ref());
+    let given = given.and_then(list_items);
     if let Some(given) = &given {
         tools = given.iter().map(String::as_str).collect();
     }
@@ -187,7 +192,7 @@ fn model(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
     for name in wrong {
         out.lose("model", LossKind::Dropped, format!("`{name}` cannot be written in Pi's lists"));
     }
-    if kept::is(subject, NAME, FALLBACKS, &Data::str(names.join(", "))) {
+    if OriginalFrontMatter::of(&subject.agent, NAME).has(FALLBACKS, &Data::str(names.join(", "))) {
         return vec![(FALLBACKS, Value::Text(names.join(", ")))];
     }
     let Some((first, rest)) = names.split_first() else { return Vec::new() };
@@ -237,35 +242,8 @@ fn budget(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
     if turns < 1 {
         out.refuse("max_turns", format!("`{turns}` is no number of turns"), None);
     }
-    let detail = "Pi counts calls of tools and not turns: a turn with several calls counts as many";
-    out.lose("max_turns", LossKind::Narrowed, detail);
     vec![
         ("toolBudget", raw(json!({ "hard": turns, "block": "*" }).to_string())),
         ("turnBudget", raw(json!({ "maxTurns": turns, "graceTurns": 1 }).to_string())),
     ]
-}
-
-/// What Pi has no place for.
-fn dropped(subject: &Subject, out: &mut Rendered) {
-    let agent = &subject.agent;
-    if agent.identity.tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
-        out.lose("tags", LossKind::Dropped, "Pi has no place for it");
-    }
-    if agent.behaviour.temperature.is_some() {
-        out.lose("temperature", LossKind::Dropped, "Pi has no place for it");
-    }
-    if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
-        let detail =
-            "Pi has no servers of its own; the extension pi-mcp-adapter has them for all agents";
-        out.lose("tools.mcp", LossKind::Dropped, detail);
-    }
-    let mildest = |section| subject.permissions.mildest(section);
-    if mildest(Section::Question) == Action::Allow {
-        let detail = "an agent of Pi can ask the session that started it and no person";
-        out.lose("permissions.question", LossKind::Dropped, detail);
-    }
-    if mildest(Section::Delegate) == Action::Allow {
-        let detail = "agents that it would start have limits of their own and not its";
-        out.lose("permissions.delegate", LossKind::Narrowed, detail);
-    }
 }

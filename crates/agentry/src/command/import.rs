@@ -10,8 +10,7 @@ use agentry_compile::model::Agent as Model;
 use agentry_compile::model::Format;
 use agentry_compile::model::LossKind::Changed;
 use agentry_compile::targets::import::{Imported, Wrong, import_from};
-use agentry_compile::targets::kept::{completed, place};
-use agentry_compile::targets::own_words;
+use agentry_compile::targets::original::{self, completed, place};
 use agentry_compile::targets::{LossKind, TARGETS};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
@@ -171,9 +170,9 @@ fn written(
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
     let around = |file: &str| found.read(disk, file).ok().flatten();
-    let bare = own_words::forgotten(found.harness, agent, &converted.agent, &around);
+    let bare = original::forgotten(found.harness, agent, &converted.agent, &around);
     if let Some(bare) = &bare {
-        let field = own_words::place(found.harness);
+        let field = original::grants_place(found.harness);
         let words = losses.iter_mut().filter(|loss| loss.field == field);
         for loss in words {
             let detail =

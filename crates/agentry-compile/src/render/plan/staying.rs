@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use agentry_targets::front::MARK;
+use agentry_targets::front_matter::MARK;
 
 use super::{Entry, HELD, Planner, Present, STAYS, Wanted, sha256};
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use agentry_compile::policy::Section;
 use agentry_compile::policy::compare::Change;
-use agentry_compile::targets::own_words;
+use agentry_compile::targets::original;
 use agentry_compile::text::report::visible;
 use agentry_compile::{SectionDiff, policy_diff, read};
 use serde_json::{Value, json};
@@ -25,8 +25,8 @@ pub(crate) fn run(args: &PolicyDiff) -> Outcome {
         return Err(incomparable(&broken, "", args.format));
     }
     let diffs = policy_diff(&old, &new);
-    let known = own_words::all(old.whole.as_ref().unwrap_or(&old.agent));
-    let words = own_words::all(new.whole.as_ref().unwrap_or(&new.agent)).into_iter();
+    let known = original::all(old.whole.as_ref().unwrap_or(&old.agent));
+    let words = original::all(new.whole.as_ref().unwrap_or(&new.agent)).into_iter();
     let words = words.filter(|(target, words)| {
         !known.iter().any(|(other, known)| other.name == target.name && known == words)
     });
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &PolicyDiff) -> Outcome {
     Ok(if gained || !unasked.is_empty() { Exit::Findings } else { Exit::Done })
 }
 
-/// `unasked` are the harnesses that may ask less, because the agent has other words for them.
+/// `unasked` are the harnesses that may ask less, because the agent has other original grants for them.
 fn to_json(diffs: &[SectionDiff], unasked: &[&str]) -> Value {
     let change = |section: Section, change: &Change| {
         json!({

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use agentry_compile::judge;
 use agentry_compile::policy::{Judge, Rule, Section, Source};
-use agentry_compile::targets::own_words;
+use agentry_compile::targets::original;
 use agentry_compile::text::Sources;
 use agentry_compile::text::report::visible;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &PolicyShow) -> Outcome {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
     let agent = compiled.whole.as_ref().unwrap_or(&compiled.agent);
-    let words = own_words::all(agent).into_iter();
+    let words = original::all(agent).into_iter();
     let unasked: Vec<&str> = words.map(|(target, _)| target.name).collect();
     match args.format {
         ResultFormat::Json => print_json(&to_json(&judge, &unasked, &compiled.sources)),
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PolicyShow) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// `unasked` are the harnesses that may ask less, because the agent has its own words for them.
+/// `unasked` are the harnesses that may ask less, because the agent has original grants for them.
 fn to_json(judge: &Judge, unasked: &[&str], sources: &Sources) -> Value {
     let rule = |rule: &Rule| {
         let place = rule.span.map(|span| (sources.path(span), sources.start(span).line));

@@ -1,4 +1,4 @@
-//! The words by which Claude Code lets an agent do something.
+//! How the original grants of an agent of Claude Code are compared, completed and checked.
 
 use agentry_policy::{PatternRule, Section};
 use agentry_text::Data;
@@ -6,13 +6,10 @@ use agentry_text::Data;
 use super::encode::is_denied;
 use super::ruleset::tools_in;
 use super::tools::{GROUPS, beside, entries, plain};
-use crate::own_words::{self, Word, Words};
+use crate::original::{self, GrantReading, OriginalGrant};
 use crate::subject::Subject;
 
-pub(super) const WORDS: Words = Words { meant, closed, ..Words::new(KEYS, fits) };
-
-/// What takes tools away comes first: a list that gives them is worth nothing beside it.
-const KEYS: &[&str] = &["disallowedTools", "tools", "permissionMode", "isolation", "memory"];
+pub(super) const GRANTS: GrantReading = GrantReading { meant, closed, ..GrantReading::PLAIN };
 
 /// What a list takes away of what it gives is the same as one that does not give it, and brackets say
 /// nothing.
@@ -35,21 +32,21 @@ fn meant(metadata: &Data) -> Data {
     Data::Map(fields)
 }
 
-fn fits(subject: &Subject, key: &str, value: &Data) -> bool {
-    match key {
-        "tools" | "disallowedTools" => {
-            let is_list = own_words::names(value).is_some();
-            is_list && entries(value).is_some_and(|it| it.iter().all(|entry| is_entry(entry)))
-        }
-        // Never one that asks about nothing at all.
-        "permissionMode" => {
-            let modes = ["default", "manual", "plan", "dontAsk", "acceptEdits"];
-            value.as_str().is_some_and(|mode| modes.contains(&mode))
-        }
-        "isolation" => value.as_str() == Some("worktree") && is_alike(subject),
-        "memory" => matches!(value.as_str(), Some("user" | "project" | "local")),
-        _ => false,
-    }
+/// Whether a value is a list of tools in which each entry has one meaning.
+pub(super) fn is_tool_list(value: &Data) -> bool {
+    let is_list = original::names(value).is_some();
+    is_list && entries(value).is_some_and(|it| it.iter().all(|entry| is_entry(entry)))
+}
+
+/// Whether a value is a mode that may come back: never one that asks about nothing at all.
+pub(super) fn is_mode(value: &Data) -> bool {
+    let modes = ["default", "manual", "plan", "dontAsk", "acceptEdits"];
+    value.as_str().is_some_and(|mode| modes.contains(&mode))
+}
+
+/// Whether an agent may work in a copy of the project.
+pub(super) fn is_worktree(subject: &Subject, value: &Data) -> bool {
+    value.as_str() == Some("worktree") && is_alike(subject)
 }
 
 /// Whether an entry is a name, perhaps with something in brackets behind it, in whatever way it is read.
@@ -69,12 +66,13 @@ fn is_entry(entry: &str) -> bool {
 
 /// Takes away every tool by which that could be done which is denied as a whole, from an agent that has all
 /// tools but some.
-fn closed(subject: &Subject, words: &mut [Word]) {
-    if words.iter().any(|word| word.key == "tools" && word.value.is_some()) {
+fn closed(subject: &Subject, grants: &mut [OriginalGrant]) {
+    if grants.iter().any(|grant| grant.key == "tools" && grant.value.is_some()) {
         return;
     }
-    let Some(word) = words.iter_mut().find(|word| word.key == "disallowedTools") else { return };
-    let written = word.value.as_ref().and_then(entries).unwrap_or_default();
+    let removed = grants.iter_mut().find(|grant| grant.key == "disallowedTools");
+    let Some(removed) = removed else { return };
+    let written = removed.value.as_ref().and_then(entries).unwrap_or_default();
     let mut all: Vec<String> = written.into_iter().map(|it| it.trim().to_owned()).collect();
     for group in GROUPS.iter().filter(|group| is_denied(subject, group.section)) {
         let tools = group.tools.iter().copied().chain(beside(group.section));
@@ -82,7 +80,7 @@ fn closed(subject: &Subject, words: &mut [Word]) {
             tools.filter(|tool| !all.iter().any(|it| it == tool)).map(str::to_owned).collect();
         all.extend(more);
     }
-    word.value = (!all.is_empty()).then(|| Data::str(all.join(", ")));
+    removed.value = (!all.is_empty()).then(|| Data::str(all.join(", ")));
 }
 
 /// Whether all files of the project are alike: a rule about one of them misses the copy of the project in

@@ -1,6 +1,6 @@
 //! What OpenCode does not look at in a command line.
 
-use crate::blind::{as_typed, by_env, in_a_shell, redirected, respelled, with_option};
+use crate::blind_spots::{as_typed, by_env, in_a_shell, redirected, respelled, with_option};
 use crate::gap::{ADDRESSES, Blind, FILES};
 
 pub(super) const BLIND: &[Blind] = &[

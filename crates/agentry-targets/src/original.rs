@@ -1,13 +1,14 @@
-//! The words by which a harness let an agent do something, kept when the agent is imported and given back
-//! when it is rendered for that harness again.
+//! The original front matter of an imported agent, given back when the agent is rendered for its harness again.
 //!
-//! What a harness may or may not ask about is asked about in a definition: that is the least that its
-//! files may mean. Rendered again, the agent would lose the tool, since that is held against the most that
-//! they may mean. So the words are kept as they were written, and count for as long as the definition says
-//! what they are read as. What it denies stays denied, which is proved like everything else; what it asks
-//! about may then run without a question, which is told as a gap. Whoever wants no gaps, or has the guard,
-//! gets no words back.
+//! The rows of a target say how each field comes back. A preference permits nothing and comes back where the harness
+//! takes its value. A grant lets the agent do something, and needs a proof. What a harness may or may not ask about
+//! is asked about in a definition: that is the least that its files may mean. Rendered again, the agent would lose
+//! the tool, since rendering is held against the most that they may mean. So grants are kept as they were written,
+//! and count while the definition says what they are read as. What the definition denies stays denied, which is
+//! proved like everything else. What it asks about may then run without a question, which is reported as a gap.
+//! `--close-gaps` and the guard give no grants back.
 
+mod store;
 mod trial;
 
 use std::borrow::Cow;
@@ -18,64 +19,61 @@ use agentry_policy::Place;
 use agentry_text::Data;
 use rayon::prelude::*;
 
+use crate::fields::grants;
+use crate::front_matter::list_items;
 use crate::import::Imported;
 use crate::proof::{self, Proof};
 use crate::rendering::{Loss, LossKind, Rendered, Scope, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Files, Model, TARGETS, Target, Way, kept, lenient};
+use crate::{Files, Model, TARGETS, Target, Way};
 
+use store::AS_WRITTEN;
+pub(crate) use store::{MODEL, OriginalFrontMatter, TOOLS, filled, keep_name, name, set};
+pub use store::{completed, place};
 use trial::Trial;
 
-/// The words of a harness.
+/// How the grants of a harness are read, beside what its rows say.
 #[derive(Debug)]
-pub struct Words {
-    /// What they are called in the metadata of an agent.
-    pub keys: &'static [&'static str],
-    /// The same metadata for all agents that have the same words.
+pub struct GrantReading {
+    /// The same metadata for all agents that have the same grants.
     pub meant: fn(&Data) -> Data,
-    /// Whether the model of the harness knows all that a value lets an agent do, which a session without
-    /// limits never is. Of a list, each word is asked about by itself as well.
-    pub fits: fn(&Subject, &str, &Data) -> bool,
-    /// The same words with more of them that take away what the definition denies.
-    pub closed: fn(&Subject, &mut [Word]),
-    /// Whether metadata means the same as other metadata; where nobody says, the same words do.
+    /// The same grants with more that take away what the definition denies.
+    pub closed: fn(&Subject, &mut [OriginalGrant]),
+    /// Whether metadata means the same as other metadata; by default, where the grants are equal.
     pub same: Option<fn(&Data, &Data) -> bool>,
 }
 
-/// One of them, for one agent.
+/// The original value of a field that lets an agent do something.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Word {
-    /// What it is called.
+pub struct OriginalGrant {
+    /// What the harness calls the field.
     pub key: &'static str,
-    /// What it says; nothing if it is not there.
+    /// Its value; nothing if the file did not have the field.
     pub value: Option<Data>,
 }
 
-/// Where an agent keeps them, in the block of their harness.
-pub(crate) const AS_WRITTEN: &str = "as-written";
-
-/// The longest list that counts: each word of it may have to be looked at.
+/// The longest list that counts: each item of it may have to be tried.
 const LONGEST: usize = 100;
 
-/// The words of a list; nothing for anything else, or for a list with something else in it.
+/// The items of a list; nothing for anything else, or for a list with something else in it.
 pub(crate) fn names(value: &Data) -> Option<Vec<String>> {
     let is_list = match value {
         Data::Str(_) => true,
         Data::List(items) => items.iter().all(|item| item.as_str().is_some()),
         _ => false,
     };
-    lenient::words(value).filter(|_| is_list)
+    list_items(value).filter(|_| is_list)
 }
 
 /// Whether a list is too long to count.
 fn is_long(value: &Data) -> bool {
-    lenient::words(value).is_some_and(|words| words.len() > LONGEST)
+    list_items(value).is_some_and(|items| items.len() > LONGEST)
 }
 
-/// The metadata of an agent with the words that are given back to it.
+/// The metadata of an agent with the grants that are given back to it.
 pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
     let Data::Map(mut fields) = metadata else { return metadata };
-    for Word { key, value } in &subject.words {
+    for OriginalGrant { key, value } in &subject.grants {
         let at = fields.iter().position(|(known, _)| known == key);
         match (at.and_then(|at| fields.get_mut(at)), value) {
             (Some((_, field)), Some(value)) => *field = value.clone(),
@@ -86,29 +84,29 @@ pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
     Data::Map(fields)
 }
 
-/// The word that is given back under a key, if one is.
-pub(crate) fn given<'a>(subject: &'a Subject, key: &str) -> Option<&'a Word> {
-    subject.words.iter().find(|word| word.key == key)
+/// The grant that is given back under a key, if one is.
+pub(crate) fn given<'a>(subject: &'a Subject, key: &str) -> Option<&'a OriginalGrant> {
+    subject.grants.iter().find(|grant| grant.key == key)
 }
 
-/// Agents with the words that each of them gets back.
+/// Agents with the grants that each of them gets back.
 pub(crate) fn given_back<'a>(
     target: &Target,
     mut subjects: Cow<'a, [Subject]>,
     settings: &Settings<'_>,
 ) -> Cow<'a, [Subject]> {
-    let keeps = |subject: &Subject| keeps(&subject.agent, target);
+    let keeps = |subject: &Subject| kept(&subject.agent, target).is_some();
     if settings.guard || settings.close_gaps || !subjects.iter().any(keeps) {
         return subjects;
     }
     subjects.to_mut().par_iter_mut().filter(|subject| keeps(subject)).for_each(|subject| {
-        let words = Trial::new(target, subject, settings).and_then(|trial| trial.granted());
-        subject.words = words.unwrap_or_default();
+        let granted = Trial::new(target, subject, settings).and_then(|trial| trial.granted());
+        subject.grants = granted.unwrap_or_default();
     });
     subjects
 }
 
-/// Takes the words from agents that would be refused with them beside others; whether there are any.
+/// Takes the grants from agents that would be refused with them beside others; whether there are any.
 /// `refused` are those that are refused already, and `rendered` what became of all others.
 pub(crate) fn taken_back(
     subjects: &mut Cow<'_, [Subject]>,
@@ -117,18 +115,18 @@ pub(crate) fn taken_back(
 ) -> bool {
     let left = refused.iter().enumerate().filter(|(_, refused)| refused.is_none());
     let wrong = left.zip(rendered).filter(|(_, rendered)| rendered.refused.is_some());
-    let has_words = |at: &usize| subjects.get(*at).is_some_and(|it| !it.words.is_empty());
-    let wrong: Vec<usize> = wrong.map(|((at, _), _)| at).filter(has_words).collect();
+    let has_grants = |at: &usize| subjects.get(*at).is_some_and(|it| !it.grants.is_empty());
+    let wrong: Vec<usize> = wrong.map(|((at, _), _)| at).filter(has_grants).collect();
     for at in &wrong {
         if let Some(subject) = subjects.to_mut().get_mut(*at) {
-            subject.words.clear();
+            subject.grants.clear();
         }
     }
     !wrong.is_empty()
 }
 
-/// Whether a way does more than the agent may only because it has its words back: what is asked about may
-/// run without a question, which is told.
+/// Whether a way does more than the agent may only because it has its grants back: what is asked about may
+/// run without a question, which is reported.
 pub(crate) fn excuse(
     target: &Target,
     subject: &Subject,
@@ -137,7 +135,7 @@ pub(crate) fn excuse(
     out: &mut Rendered,
 ) -> bool {
     let Proof::Fails { example, source, .. } = proof else { return false };
-    if subject.words.is_empty() || subject.within(way, Slack::Questions) != Proof::Holds {
+    if subject.grants.is_empty() || subject.within(way, Slack::Questions) != Proof::Holds {
         return false;
     }
     out.unasked.insert(way.section);
@@ -150,7 +148,7 @@ pub(crate) fn excuse(
     true
 }
 
-/// Whether a way does more than the agent may, beyond what is told of the `known` ways already.
+/// Whether a way does more than the agent may, beyond what is reported of the `known` ways already.
 pub(crate) fn beyond(subject: &Subject, way: &Way, known: &Model) -> Proof {
     let same = |it: &&Way| it.section == way.section && it.tool == way.tool;
     let Some(known) = known.ways.iter().find(same) else { return subject.within(way, Slack::None) };
@@ -164,7 +162,7 @@ pub(crate) fn beyond(subject: &Subject, way: &Way, known: &Model) -> Proof {
     }
 }
 
-/// Tells that words are kept which do not come back.
+/// Reports grants that are kept and do not come back.
 pub(crate) fn report(
     target: &Target,
     subject: &Subject,
@@ -172,48 +170,44 @@ pub(crate) fn report(
     out: &mut Rendered,
 ) {
     let wanted = !settings.guard && !settings.close_gaps;
-    if !wanted || !keeps(&subject.agent, target) {
-        return;
-    }
-    if subject.words.is_empty() {
+    let Some(kept) = kept(&subject.agent, target).filter(|_| wanted) else { return };
+    if subject.grants.is_empty() {
         let detail = "it does not say what the permissions and the settings that are there say, and is \
                       passed over: take it out, or import the agent again";
-        out.lose(place(target), LossKind::Narrowed, detail);
+        out.lose(grants_place(target), LossKind::Narrowed, detail);
         return;
     }
-    let kept = kept::get(&subject.agent, target.name, AS_WRITTEN);
-    for Word { key, value } in &subject.words {
-        let wanted = kept.and_then(|kept| names(kept.get(key)?)).unwrap_or_default();
+    for OriginalGrant { key, value } in &subject.grants {
+        let wanted = kept.get(key).and_then(names).unwrap_or_default();
         let given = value.as_ref().and_then(names).unwrap_or_default();
-        let missing = wanted.iter().filter(|word| value.is_some() && !given.contains(word));
-        let missing: Vec<String> = missing.map(|word| format!("`{word}`")).collect();
+        let missing = wanted.iter().filter(|item| value.is_some() && !given.contains(item));
+        let missing: Vec<String> = missing.map(|item| format!("`{item}`")).collect();
         if !missing.is_empty() {
-            let words = missing.join(", ");
+            let items = missing.join(", ");
             let detail =
-                format!("of `{key}`, {words} may do what is denied, or nobody knows it: left out");
-            out.lose(place(target), LossKind::Narrowed, detail);
+                format!("of `{key}`, {items} may do what is denied, or nobody knows it: left out");
+            out.lose(grants_place(target), LossKind::Narrowed, detail);
         }
     }
 }
 
-fn keeps(agent: &Agent, target: &Target) -> bool {
-    let has_words = target.import.as_ref().is_some_and(|import| import.words.is_some());
-    has_words && matches!(kept::get(agent, target.name, AS_WRITTEN), Some(Data::Map(_)))
+/// The grants that an agent keeps for a harness.
+fn kept<'a>(agent: &'a Agent, target: &Target) -> Option<&'a Data> {
+    let has_grants = target.fields.iter().any(|field| field.grant.is_some());
+    OriginalFrontMatter::of(agent, target.name).grants().filter(|_| has_grants)
 }
 
-/// The harnesses that an agent keeps words for, with these.
+/// The harnesses that an agent keeps grants for, with these.
 pub fn all(agent: &Agent) -> Vec<(&'static Target, &Data)> {
-    let words =
-        |target: &&'static Target| Some((*target, kept::get(agent, target.name, AS_WRITTEN)?));
-    TARGETS.iter().filter(|target| keeps(agent, target)).filter_map(words).collect()
+    TARGETS.iter().filter_map(|target| Some((*target, kept(agent, target)?))).collect()
 }
 
-/// Where an agent keeps its words, in words; what is lost or told of them is told of this field.
-pub fn place(target: &Target) -> String {
-    format!("{}.{AS_WRITTEN}", kept::place(target.name))
+/// Where an agent keeps its grants; what is lost or reported of them is reported of this field.
+pub fn grants_place(target: &Target) -> String {
+    format!("{}.{AS_WRITTEN}", place(target.name))
 }
 
-/// The agent without words that a format made useless: `result`, which it made of the agent, says
+/// The agent without grants that a format made useless: `result`, which it made of the agent, says
 /// something else than they do. Nothing if they count.
 pub fn forgotten(
     target: &Target,
@@ -221,15 +215,13 @@ pub fn forgotten(
     result: &Agent,
     files: &Files<'_>,
 ) -> Option<Agent> {
-    if !keeps(agent, target) {
-        return None;
-    }
+    kept(agent, target)?;
     let subject = Subject::of(result.clone(), &Place::default());
     let counts = anywhere(files, |settings| {
         Trial::new(target, &subject, settings).is_some_and(|trial| trial.useful().is_some())
     });
     let mut bare = agent.clone();
-    kept::remove(&mut bare, target.name, AS_WRITTEN);
+    store::remove(&mut bare, target.name, AS_WRITTEN);
     (!counts).then_some(bare)
 }
 
@@ -245,13 +237,14 @@ pub(crate) fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) 
     })
 }
 
-/// Keeps the words of an imported agent that it would not have after it was rendered again, as far as it
+/// Keeps the grants of an imported agent that it would not have after it was rendered again, as far as it
 /// would get them back.
 pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, files: &Files<'_>) {
-    let Some(words) = target.import.as_ref().and_then(|import| import.words.as_ref()) else {
+    let keys: Vec<&'static str> = grants(target.fields).into_iter().map(|(key, _)| key).collect();
+    if keys.is_empty() {
         return;
-    };
-    let written = words.keys.iter().filter_map(|key| {
+    }
+    let written = keys.iter().filter_map(|key| {
         let value = metadata.get(key).filter(|value| **value != Data::Null)?;
         Some(((*key).to_owned(), value.clone()))
     });
@@ -260,23 +253,23 @@ pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, fi
         return;
     }
     let mut agent = imported.agent.clone();
-    kept::set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
+    set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
     let subject = Subject::of(agent, &Place::default());
     let granted = anywhere(files, |settings| {
         let trial = Trial::new(target, &subject, settings)?;
         let plain = trial.read(&[]);
-        let has_them = plain.is_some_and(|plain| words.agree(&plain.metadata, metadata));
+        let has_them = plain.is_some_and(|plain| trial.agree(&plain.metadata, metadata));
         trial.useful().filter(|_| !has_them)
     });
     if let Some(granted) = granted {
-        imported.losses.insert(told(target, &granted, words.keys, metadata));
+        imported.losses.insert(kept_note(target, &granted, &keys, metadata));
         imported.agent = subject.agent;
     }
 }
 
-/// Says what is kept.
-fn told(target: &Target, granted: &[Word], keys: &[&str], metadata: &Data) -> Loss {
-    let given = |key: &&str| granted.iter().any(|word| word.key == *key);
+/// Reports what is kept.
+fn kept_note(target: &Target, granted: &[OriginalGrant], keys: &[&str], metadata: &Data) -> Loss {
+    let given = |key: &&str| granted.iter().any(|grant| grant.key == *key);
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
     let what = match names.as_slice() {
@@ -286,30 +279,26 @@ fn told(target: &Target, granted: &[Word], keys: &[&str], metadata: &Data) -> Lo
     };
     let title = target.title;
     let detail = format!("{what} back to {title} while the permissions stay as they are");
-    Loss { field: place(target), kind: LossKind::Changed, detail }
+    Loss { field: grants_place(target), kind: LossKind::Changed, detail }
 }
 
-impl Words {
-    /// Words that are compared as they are written, and that nothing can be added to.
-    pub(crate) const fn new(
-        keys: &'static [&'static str],
-        fits: fn(&Subject, &str, &Data) -> bool,
-    ) -> Self {
-        Self { keys, meant: Data::clone, fits, closed: |_, _| {}, same: None }
+impl GrantReading {
+    /// Grants that are compared as they are written, and that nothing can be added to.
+    pub(crate) const PLAIN: Self = Self { meant: Data::clone, closed: |_, _| {}, same: None };
+
+    fn agree(&self, keys: &[&str], one: &Data, other: &Data) -> bool {
+        let said = |metadata: &Data| self.said(keys, metadata);
+        self.same.map_or_else(|| said(one) == said(other), |same| same(one, other))
     }
 
-    fn agree(&self, one: &Data, other: &Data) -> bool {
-        self.same.map_or_else(|| self.said(one) == self.said(other), |same| same(one, other))
-    }
-
-    /// What metadata says by them, whatever the order and the kind of a list.
-    fn said(&self, metadata: &Data) -> Vec<Option<Data>> {
+    /// What metadata says by its grants, whatever the order and the kind of a list.
+    fn said(&self, keys: &[&str], metadata: &Data) -> Vec<Option<Data>> {
         let metadata = (self.meant)(metadata);
         let value = |key: &&str| {
             let value = metadata.get(key)?;
-            let sorted = lenient::words(value).map(|it| it.into_iter().collect::<BTreeSet<_>>());
+            let sorted = list_items(value).map(|it| it.into_iter().collect::<BTreeSet<_>>());
             Some(sorted.map_or_else(|| value.clone(), Data::strings))
         };
-        self.keys.iter().map(value).collect()
+        keys.iter().map(value).collect()
     }
 }

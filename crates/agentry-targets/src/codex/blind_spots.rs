@@ -1,7 +1,7 @@
 //! What Codex does not look at in a command line: its rules are about plain words, and whatever else
 //! a line holds makes it a call of the shell.
 
-use crate::blind::{as_typed, by_env};
+use crate::blind_spots::{as_typed, by_env};
 use crate::gap::{ADDRESSES, Blind, Line};
 
 pub(super) const BLIND: &[Blind] = &[

@@ -1,21 +1,23 @@
-//! An agent is rendered with its words, and read again, to see which of them it may have.
+//! An agent is rendered with its original grants, and read again, to see which of them it may have.
 
 use agentry_policy::{Action, Place, Rules, Section};
 use agentry_text::Data;
 
-use super::{AS_WRITTEN, Word, Words, is_long, names};
+use super::{OriginalGrant, is_long, names};
+use crate::Target;
+use crate::fields::{FieldGrant, grants};
+use crate::front_matter::list_items;
 use crate::import::{Import, Read, narrowed};
 use crate::proof::{Proof, within};
 use crate::render::Written;
 use crate::rendering::{Rendering, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Target, kept, lenient};
 
-/// An agent that is rendered to see what its words come to.
+/// An agent that is rendered to see what its grants come to.
 pub(super) struct Trial<'a> {
     target: &'a Target,
     import: &'a Import,
-    words: &'a Words,
+    rows: Vec<(&'static str, FieldGrant)>,
     subject: &'a Subject,
     settings: &'a Settings<'a>,
 }
@@ -27,72 +29,83 @@ impl<'a> Trial<'a> {
         settings: &'a Settings<'a>,
     ) -> Option<Self> {
         let import = target.import.as_ref()?;
-        let words = import.words.as_ref()?;
-        Some(Self { target, import, words, subject, settings })
+        let rows = grants(target.fields);
+        (!rows.is_empty()).then_some(Self { target, import, rows, subject, settings })
     }
 
-    /// The words that the agent gets back, if it would not have the same without them.
-    pub(super) fn useful(&self) -> Option<Vec<Word>> {
+    /// Whether metadata has the same grants as other metadata.
+    pub(super) fn agree(&self, one: &Data, other: &Data) -> bool {
+        let keys: Vec<&str> = self.rows.iter().map(|(key, _)| *key).collect();
+        self.import.grants.agree(&keys, one, other)
+    }
+
+    /// The grants that the agent gets back, if it would not have the same without them.
+    pub(super) fn useful(&self) -> Option<Vec<OriginalGrant>> {
         let plain = self.read(&[]).map(|read| read.metadata);
         self.granted().filter(|granted| {
             let read = self.read(granted).map(|read| read.metadata);
             match (&read, &plain) {
-                (Some(read), Some(plain)) => !self.words.agree(read, plain),
+                (Some(read), Some(plain)) => !self.agree(read, plain),
                 (read, plain) => read != plain,
             }
         })
     }
 
-    /// The words that the agent gets back; none if the definition says something else than they do.
-    pub(super) fn granted(&self) -> Option<Vec<Word>> {
-        let kept = kept::get(&self.subject.agent, self.target.name, AS_WRITTEN)?;
-        let word = |key: &&'static str| Word { key, value: kept.get(key).cloned() };
-        let all: Vec<Word> = self.words.keys.iter().map(word).collect();
-        let mut values = all.iter().filter_map(|word| word.value.as_ref());
-        if !matches!(kept, Data::Map(_)) || values.any(is_long) {
+    /// The grants that the agent gets back; none if the definition says something else than they do.
+    pub(super) fn granted(&self) -> Option<Vec<OriginalGrant>> {
+        let kept = super::kept(&self.subject.agent, self.target)?;
+        let original = |(key, _): &(&'static str, FieldGrant)| OriginalGrant {
+            key,
+            value: kept.get(key).cloned(),
+        };
+        let all: Vec<OriginalGrant> = self.rows.iter().map(original).collect();
+        let mut values = all.iter().filter_map(|grant| grant.value.as_ref());
+        if values.any(is_long) {
             return None;
         }
         if !self.is_said(self.read(&all)?, self.read(&[])?) {
             return None;
         }
         let mut closed = all.clone();
-        (self.words.closed)(self.subject, &mut closed);
-        let fits =
-            |words: &&Vec<Word>| words.iter().all(|word| self.fits(word)) && self.holds(words);
+        (self.import.grants.closed)(self.subject, &mut closed);
+        let fits = |grants: &&Vec<OriginalGrant>| {
+            grants.iter().all(|grant| self.fits(grant)) && self.holds(grants)
+        };
         let whole = [&all, &closed].into_iter().find(fits).cloned();
         Some(whole.unwrap_or_else(|| self.one_by_one(&all)))
     }
 
-    /// The words that may be had, each besides those before it. Whichever come first: what is given is
+    /// The grants that may be had, each besides those before it. Whichever come first: what is given is
     /// proved together each time, and never taken back.
-    fn one_by_one(&self, all: &[Word]) -> Vec<Word> {
+    fn one_by_one(&self, all: &[OriginalGrant]) -> Vec<OriginalGrant> {
         let mut granted = Vec::new();
-        for word in all {
-            let some = || self.some_of(word, &granted);
-            let more = if self.may_have(word, &granted) { Some(word.clone()) } else { some() };
+        for grant in all {
+            let some = || self.some_of(grant, &granted);
+            let more = if self.may_have(grant, &granted) { Some(grant.clone()) } else { some() };
             granted.extend(more);
         }
         granted
     }
 
-    /// Whether a word may be had besides others.
-    fn may_have(&self, word: &Word, others: &[Word]) -> bool {
-        self.fits(word) && self.holds(&[others, std::slice::from_ref(word)].concat())
+    /// Whether a grant may be had besides others.
+    fn may_have(&self, grant: &OriginalGrant, others: &[OriginalGrant]) -> bool {
+        self.fits(grant) && self.holds(&[others, std::slice::from_ref(grant)].concat())
     }
 
-    fn fits(&self, word: &Word) -> bool {
-        let fits = |value: &Data| (self.words.fits)(self.subject, word.key, value);
-        word.value.as_ref().is_none_or(fits)
+    fn fits(&self, grant: &OriginalGrant) -> bool {
+        let row = self.rows.iter().find(|(key, _)| *key == grant.key);
+        let fits = |value: &Data| row.is_some_and(|(_, row)| (row.fits)(self.subject, value));
+        grant.value.as_ref().is_none_or(fits)
     }
 
-    /// Of a word that is a list, what may be had of it besides others, if the agent has less without it.
-    fn some_of(&self, word: &Word, others: &[Word]) -> Option<Word> {
-        let wanted = names(word.value.as_ref()?)?;
-        let is_text = matches!(word.value, Some(Data::Str(_)));
+    /// Of a grant that is a list, what may be had of it besides others, if the agent has less without it.
+    fn some_of(&self, grant: &OriginalGrant, others: &[OriginalGrant]) -> Option<OriginalGrant> {
+        let wanted = names(grant.value.as_ref()?)?;
+        let is_text = matches!(grant.value, Some(Data::Str(_)));
         let of = |list: &[&String]| {
             let list: Vec<&str> = list.iter().map(|item| item.as_str()).collect();
             let value = if is_text { Data::str(list.join(", ")) } else { Data::strings(list) };
-            Word { key: word.key, value: Some(value) }
+            OriginalGrant { key: grant.key, value: Some(value) }
         };
         let mut list: Vec<&String> = Vec::new();
         for item in &wanted {
@@ -101,14 +114,18 @@ impl<'a> Trial<'a> {
                 list.pop();
             }
         }
-        let has = self.read(others)?.metadata.get(word.key).and_then(lenient::words)?;
+        let has = self.read(others)?.metadata.get(grant.key).and_then(list_items)?;
         list.iter().any(|item| !has.contains(item)).then(|| of(&list))
     }
 
-    /// Looks at the files that the agent would have with these words. What is outside the project, or one
-    /// person's own in it, does not count, so that the same definition gives the same files everywhere; nor do other agents, which would
-    /// be read once for each of them.
-    fn rendered<T>(&self, words: &[Word], look: impl Fn(&Rendering, &Written<'_>) -> T) -> T {
+    /// Looks at the files that the agent would have with these grants. What is outside the project, or one
+    /// person's own in it, does not count, so that the same definition gives the same files everywhere. Nor do
+    /// other agents, which would be read once for each of them.
+    fn rendered<T>(
+        &self,
+        grants: &[OriginalGrant],
+        look: impl Fn(&Rendering, &Written<'_>) -> T,
+    ) -> T {
         let is_place = |path: &str| {
             let mut places = self.import.places.iter();
             places.any(|(place, _)| path.strip_suffix('/') == Some(place))
@@ -124,24 +141,24 @@ impl<'a> Trial<'a> {
         };
         let Settings { scope, guard, close_gaps, force, options, existing: _ } = *self.settings;
         let settings = Settings { scope, guard, close_gaps, force, options, existing: &existing };
-        let subject = Subject { words: words.to_vec(), ..self.subject.clone() };
+        let subject = Subject { grants: grants.to_vec(), ..self.subject.clone() };
         let rendering = (self.target.render)(&[subject], &settings);
         look(&rendering, &Written::of(&rendering, &settings))
     }
 
-    /// Whether the harness would do nothing with these words that the definition denies.
-    fn holds(&self, words: &[Word]) -> bool {
+    /// Whether the harness would do nothing with these grants that the definition denies.
+    fn holds(&self, grants: &[OriginalGrant]) -> bool {
         let model =
-            self.rendered(words, |_, written| written.model(self.target.model, self.subject));
+            self.rendered(grants, |_, written| written.model(self.target.model, self.subject));
         model.is_some_and(|model| {
             let mut ways = model.ways.iter();
             ways.all(|way| self.subject.within(way, Slack::Questions) == Proof::Holds)
         })
     }
 
-    /// The agent as it would be read with these words.
-    pub(super) fn read(&self, words: &[Word]) -> Option<Read> {
-        self.rendered(words, |rendering, written| {
+    /// The agent as it would be read with these grants.
+    pub(super) fn read(&self, grants: &[OriginalGrant]) -> Option<Read> {
+        self.rendered(grants, |rendering, written| {
             let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
             let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
             (self.import.read)(&|path| written.text(path), &own.path).ok()
@@ -149,7 +166,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the definition says what an agent was read as, in all that it was read otherwise without the
-    /// words (`plain`). It may deny more: whether that holds is asked where the words are given back.
+    /// grants (`plain`). It may deny more: whether that holds is asked where the grants are given back.
     fn is_said(&self, read: Read, plain: Read) -> bool {
         let [read, plain] = [read, plain]
             .map(|read| Subject::of(narrowed(self.target, read).agent, &Place::default()));

@@ -14,6 +14,9 @@ const NEVER: &[&str] = &[".git", "node_modules"];
 /// The most directories above a project.
 const ABOVE: usize = 32;
 
+/// Files of agents by the names that these have.
+pub(crate) type FilesByName = BTreeMap<String, Vec<String>>;
+
 /// What an agent is written in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -55,8 +58,8 @@ pub(crate) fn by_name(
     language: Language,
     dirs: &[&str],
     name: impl Fn(&str) -> Option<String>,
-) -> BTreeMap<String, Vec<String>> {
-    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+) -> FilesByName {
+    let mut out = FilesByName::new();
     for (path, text) in dirs.iter().flat_map(|dir| written(files, dir, language)) {
         if let Some(name) = name(&text) {
             out.entry(name).or_default().push(path);

@@ -7,9 +7,10 @@ use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::Model;
+use crate::fields::{TargetField, is_known};
 use crate::import::{Bound, Read};
-use crate::kept::{self, Kept};
 use crate::model::always;
+use crate::original;
 use crate::rendering::{Loss, LossKind};
 use crate::servers::{self, Variables};
 
@@ -21,8 +22,6 @@ pub(crate) const PLACELESS: &str = "a definition has no place for it";
 pub(crate) struct Draft {
     pub(crate) agent: Agent,
     pub(crate) losses: BTreeSet<Loss>,
-    /// The fields that are kept for the harness, or told of.
-    seen: Vec<&'static str>,
     /// What the harness calls it, if that is no name here.
     called: Option<String>,
 }
@@ -63,7 +62,7 @@ impl Draft {
 
     /// The agent as it was read.
     pub(crate) fn read(self, bound: Bound, metadata: Data) -> Read {
-        let Self { agent, losses, called, seen: _ } = self;
+        let Self { agent, losses, called } = self;
         Read { agent, bound, losses, metadata, called }
     }
 
@@ -79,35 +78,47 @@ impl Draft {
         }
     }
 
-    /// Keeps what only this harness understands.
-    pub(crate) fn keep(&mut self, harness: &str, metadata: &Data, fields: &'static [Kept]) {
-        for Kept { key, fits } in fields {
-            match metadata.get(key) {
-                Some(value) if fits(value) => {
-                    kept::set(&mut self.agent, harness, key, value.clone());
-                }
-                Some(Data::Null) | None => {}
-                Some(_) => self.lose(key, LossKind::Dropped, "its value is not taken over"),
+    /// Reads the metadata of a file by the rows of its harness, and notes every field that has none.
+    pub(crate) fn read_fields(&mut self, harness: &str, fields: &[TargetField], metadata: &Data) {
+        self.read_known_fields(harness, fields, metadata);
+        self.report_unknown(metadata, |name| is_known(fields, name));
+    }
+
+    /// Reads the fields that have a row, and keeps the preferences that only this harness understands.
+    pub(crate) fn read_known_fields(
+        &mut self,
+        harness: &str,
+        fields: &[TargetField],
+        metadata: &Data,
+    ) {
+        for field in fields.iter().filter(|field| !field.name.is_empty()) {
+            let value = metadata.get(field.name).filter(|value| **value != Data::Null);
+            let Some(value) = value else { continue };
+            if let Some(read) = field.read {
+                read(value, self);
             }
-            self.seen.push(key);
+            if let Some(note) = field.note {
+                self.lose(field.name, LossKind::Dropped, note);
+            }
+            match field.preference {
+                Some(fits) if fits(value) => {
+                    original::set(&mut self.agent, harness, field.name, value.clone());
+                }
+                Some(_) => {
+                    self.lose(field.name, LossKind::Dropped, "its value is not taken over");
+                }
+                None => {}
+            }
         }
     }
 
-    /// Notes every key that is none of `known`, and is not kept.
-    pub(crate) fn unknown(&mut self, metadata: &Data, known: &[&str]) {
+    /// Notes every field that is not known.
+    pub(crate) fn report_unknown(&mut self, metadata: &Data, is_known: impl Fn(&str) -> bool) {
         let Data::Map(entries) = metadata else { return };
-        let is_new = |key: &str| !known.contains(&key) && !self.seen.contains(&key);
-        let said = entries.iter().filter(|(_, value)| *value != Data::Null);
-        let new: Vec<&String> = said.map(|(key, _)| key).filter(|it| is_new(it)).collect();
-        for key in new {
-            self.lose(key, LossKind::Dropped, PLACELESS);
-        }
-    }
-
-    /// Notes those of these keys that are there.
-    pub(crate) fn placeless(&mut self, metadata: &Data, keys: &[&str]) {
-        for key in keys.iter().filter(|key| metadata.get(key).is_some()) {
-            self.lose(key, LossKind::Dropped, PLACELESS);
+        for (key, value) in entries {
+            if *value != Data::Null && !is_known(key) {
+                self.lose(key, LossKind::Dropped, PLACELESS);
+            }
         }
     }
 
@@ -116,38 +127,34 @@ impl Draft {
         self.agent.identity.description = text.map(|text| at(text.to_owned()));
     }
 
-    /// What it is for, as its metadata says it.
-    pub(crate) fn described(&mut self, metadata: &Data) {
-        match metadata.get("description") {
-            Some(Data::Str(text)) => self.description(Some(text)),
-            Some(Data::Null) | None => {}
-            Some(_) => self.lose("description", LossKind::Dropped, "it is no text"),
-        }
-    }
-
     /// The models that it may use, the first it would rather.
     pub(crate) fn models<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
         let names: Vec<_> = names.map(|name| at(name.to_owned())).collect();
         self.agent.model.preferred = (!names.is_empty()).then_some(names);
     }
 
-    /// The most rounds that it may take.
-    pub(crate) fn turns(&mut self, number: Option<&Data>) {
-        let turns = match number {
-            Some(Data::Int(turns)) => Some(*turns),
-            Some(Data::Str(turns)) => turns.parse().ok(),
-            _ => None,
-        };
-        self.agent.behaviour.max_turns = turns.filter(|turns| *turns > 0).map(at);
+    /// Keeps the first model for a harness that would not know it by its name.
+    pub(crate) fn keep_model(&mut self, harness: &str, is_known: impl Fn(&str) -> bool) {
+        let first = self.agent.model.preferred.as_ref().and_then(|names| names.first());
+        let first = first.map(|name| name.value.clone()).filter(|name| !is_known(name));
+        if let Some(name) = first {
+            original::set(&mut self.agent, harness, original::MODEL, Data::str(name));
+        }
     }
 
-    /// How freely its model speaks.
-    pub(crate) fn temperature(&mut self, number: Option<&Data>) {
-        self.agent.behaviour.temperature = match number {
-            Some(Data::Float(value)) => Some(at(*value)),
-            Some(Data::Int(value)) => i32::try_from(*value).ok().map(|it| at(f64::from(it))),
-            _ => None,
-        };
+    /// Keeps which tools the agent has of each group of which it has some, and not those that are `usual`.
+    pub(crate) fn keep_tools(
+        &mut self,
+        harness: &str,
+        groups: &[Vec<&str>],
+        usual: impl Fn(&str) -> bool,
+        has: impl Fn(&str) -> bool,
+    ) {
+        let some = groups.iter().filter(|group| !group.iter().all(|tool| has(tool) == usual(tool)));
+        let tools: Vec<&str> = some.flatten().copied().filter(|tool| has(tool)).collect();
+        if !tools.is_empty() {
+            original::set(&mut self.agent, harness, original::TOOLS, Data::strings(tools));
+        }
     }
 
     /// The skills that it knows.
@@ -212,13 +219,13 @@ impl Draft {
     }
 
     /// The servers of a map by name, as most harnesses write them.
-    pub(crate) fn servers(&mut self, data: Option<&Data>) {
+    pub(crate) fn servers(&mut self, data: &Data) {
         self.servers_with(data, Variables::Untouched);
     }
 
     /// The same, for a harness that writes variables so.
-    pub(crate) fn servers_with(&mut self, data: Option<&Data>, variables: Variables) {
-        let Some(Data::Map(servers)) = data else { return };
+    pub(crate) fn servers_with(&mut self, data: &Data, variables: Variables) {
+        let Data::Map(servers) = data else { return };
         let read = |(name, data): &(String, Data)| at(servers::read(name, data, variables));
         let servers: Vec<_> = servers.iter().map(read).collect();
         self.agent.tools.mcp = (!servers.is_empty()).then_some(servers);

@@ -1,7 +1,7 @@
 //! What Gemini does not look at in a command line. It takes lines apart, asks about redirections and
 //! looks into `bash -c`.
 
-use crate::blind::{by_env, redirected, respelled, with_option};
+use crate::blind_spots::{by_env, redirected, respelled, with_option};
 use crate::gap::{ADDRESSES, Blind, FILES};
 
 pub(super) const BLIND: &[Blind] = &[

@@ -1,7 +1,7 @@
 //! What Pi does not look at: any call at all. It only matters where the whole shell is allowed, but not
 //! all that can be done with it.
 
-use crate::blind::{redirected, words};
+use crate::blind_spots::{redirected, words};
 use crate::gap::{ADDRESSES, Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[

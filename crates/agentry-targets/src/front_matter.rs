@@ -1,4 +1,5 @@
-//! Metadata as people really write it: colons without quotes, lists between commas, CRLF.
+//! Markdown files with YAML front matter, as most harnesses want their agents. Files are written strictly. They
+//! are read leniently: colons without quotes, lists between commas, CRLF.
 
 use agentry_text::markdown;
 use agentry_text::yaml::{self, Version};
@@ -6,9 +7,31 @@ use agentry_text::{Data, FileId, Findings, Severity, Source};
 
 use crate::import::Wrong;
 
+/// The first words of the line that marks a file as rendered.
+pub const MARK: &str = "# rendered by agentry from ";
+
+/// A file: a mark, metadata, and a body. The mark stands on a line of its own, since some readers
+/// take a comment after a value for a part of it.
+pub fn write(origin: &str, metadata: &Data, body: &str) -> String {
+    let fields = if metadata.is_empty() { String::new() } else { yaml::emit(metadata) };
+    let body = body.trim();
+    let space = if body.is_empty() { "" } else { "\n" };
+    let end = if body.is_empty() { "" } else { "\n" };
+    format!("---\n{MARK}{origin}\n{fields}---\n{space}{body}{end}")
+}
+
+/// The metadata and the body of a file; nothing if there is no metadata that can be read.
+pub fn read(text: &str) -> Option<(Data, String)> {
+    let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
+    let parts = markdown::parts(&source);
+    let metadata = parse(source.text.get(parts.metadata?)?)?;
+    let body = source.text.get(parts.body).unwrap_or_default().trim().to_owned();
+    Some((metadata, body))
+}
+
 /// A Markdown file with metadata, read leniently.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Front {
+pub(crate) struct FrontMatter {
     /// The metadata.
     pub(crate) metadata: Data,
     /// The text below it.
@@ -18,12 +41,12 @@ pub(crate) struct Front {
 }
 
 /// Whether a file starts as one with metadata does, so that it is meant to be an agent.
-pub(crate) fn is_meant(text: &str) -> bool {
+pub(crate) fn has_metadata(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with("---")
 }
 
-/// Reads a file; why not otherwise.
-pub(crate) fn read(text: &str) -> Result<Front, Wrong> {
+/// Reads a file leniently; the first error otherwise.
+pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, Wrong> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let source = Source::new(FileId::BUILT_IN, "", &text);
     let parts = markdown::parts(&source);
@@ -36,7 +59,7 @@ pub(crate) fn read(text: &str) -> Result<Front, Wrong> {
         Err(wrong) => {
             let (quoted, found) = quoted(written);
             notes = found;
-            parsed(&quoted).ok_or(wrong)?
+            parse(&quoted).ok_or(wrong)?
         }
     };
     let metadata = match metadata {
@@ -47,7 +70,7 @@ pub(crate) fn read(text: &str) -> Result<Front, Wrong> {
             return Err(Wrong { message, at: source.position(range.start) });
         }
     };
-    Ok(Front { metadata, body, notes })
+    Ok(FrontMatter { metadata, body, notes })
 }
 
 /// YAML without errors; the first of them otherwise.
@@ -64,7 +87,7 @@ fn checked(source: &Source, range: std::ops::Range<usize>) -> Result<Data, Wrong
 }
 
 /// YAML without errors.
-pub(crate) fn parsed(text: &str) -> Option<Data> {
+pub(crate) fn parse(text: &str) -> Option<Data> {
     let source = Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     let node = yaml::parse(&source, 0..text.len(), Version::V1_2, &mut findings);
@@ -92,8 +115,8 @@ fn quoted(text: &str) -> (String, Vec<String>) {
     (lines.join("\n") + "\n", notes)
 }
 
-/// The words of a list, or of a text with commas; nothing for other values.
-pub(crate) fn words(data: &Data) -> Option<Vec<String>> {
+/// The items of a list, or of a text with commas; nothing for other values.
+pub(crate) fn list_items(data: &Data) -> Option<Vec<String>> {
     let texts: Vec<&str> = match data {
         Data::Str(text) => text.split(',').collect(),
         Data::List(items) => items.iter().filter_map(Data::as_str).collect(),
@@ -116,10 +139,10 @@ mod tests {
             ("no metadata", 1),
         ];
         for (text, line) in cases {
-            let wrong = read(text).expect_err(text);
+            let wrong = read_leniently(text).expect_err(text);
             assert_eq!(wrong.at.line, line, "{text}: {wrong:?}");
         }
-        assert_eq!(read("---\n---\nx").map(|front| front.body), Ok("x".to_owned()));
+        assert_eq!(read_leniently("---\n---\nx").map(|front| front.body), Ok("x".to_owned()));
     }
 
     #[test]
@@ -133,7 +156,7 @@ mod tests {
             ("description: a\n", None, 0),
         ];
         for (text, expected, notes) in cases {
-            let front = read(text).ok();
+            let front = read_leniently(text).ok();
             let found = front.as_ref().and_then(|front| front.metadata.get("description"));
             assert_eq!(found.and_then(Data::as_str), expected, "{text}");
             assert_eq!(front.map_or(0, |front| front.notes.len()), notes, "{text}");
@@ -143,8 +166,8 @@ mod tests {
     #[test]
     fn lists_of_both_kinds() {
         let both = ["a", "b c"].map(str::to_owned).to_vec();
-        assert_eq!(words(&Data::str("a, b c,")), Some(both.clone()));
-        assert_eq!(words(&Data::strings(["a", "b c"])), Some(both));
-        assert_eq!(words(&Data::Int(1)), None);
+        assert_eq!(list_items(&Data::str("a, b c,")), Some(both.clone()));
+        assert_eq!(list_items(&Data::strings(["a", "b c"])), Some(both));
+        assert_eq!(list_items(&Data::Int(1)), None);
     }
 }

@@ -1,5 +1,5 @@
-//! The words by which OpenCode lets an agent do something: `permission`, and the older `tools`. What is
-//! rendered of a definition mostly means the same, so that they are kept only where it does not.
+//! The original grants of an agent of OpenCode: `permission`, and the older `tools`. What is rendered of a
+//! definition mostly means the same, so that they are kept only where it does not.
 
 use agentry_policy::Action;
 use agentry_text::Data;
@@ -11,13 +11,13 @@ use super::ruleset::{Ruled, defaults, flatten, is_number, of, takes};
 use crate::Model;
 use crate::encoding::View;
 use crate::model::Way;
-use crate::own_words::{Word, Words, anywhere};
+use crate::original::{GrantReading, OriginalGrant, anywhere};
 use crate::proof::{Proof, within};
 use crate::rendering::Rendered;
 use crate::subject::{Slack, Subject};
 
-pub(super) const WORDS: Words =
-    Words { closed, same: Some(same), ..Words::new(&[PERMISSION, TOOLS], fits) };
+pub(super) const GRANTS: GrantReading =
+    GrantReading { closed, same: Some(same), ..GrantReading::PLAIN };
 
 const PERMISSION: &str = "permission";
 const TOOLS: &str = "tools";
@@ -27,23 +27,23 @@ const SERVERS: &str = "servers";
 /// Where it has what is denied while another agent has started it.
 const UNSAID: &str = "unsaid";
 
-/// What an agent may be told by one answer only: OpenCode does not start with a map.
+/// Permissions that take one answer only: OpenCode does not start with a map.
 const ANSWERS: &[&str] = &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
 
-/// What OpenCode is told by keys that are no tools.
+/// Settings of OpenCode that stand among the permissions and are no tools.
 const HABITS: &[&str] = &["doom_loop", "plan_enter", "plan_exit"];
 
-/// The words of an agent, with what they come to beside the settings.
+/// The grants of an agent, with what they come to beside the settings.
 pub(super) fn metadata(written: &Data, rules: &[Ruled], found: &Found) -> Data {
-    let words = [PERMISSION, TOOLS].into_iter();
-    let words = words.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
+    let grants = [PERMISSION, TOOLS].into_iter();
+    let grants = grants.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
     let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), View::Strictest);
     let unsaid = found.unsaid(&own).into_iter().filter(|key| !is_denied(rules, key));
     let unsaid = (UNSAID.to_owned(), Data::strings(unsaid));
     let rule = |it: &Ruled| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
     let rules = (RULES.to_owned(), Data::List(rules.iter().map(rule).collect()));
     let servers = (SERVERS.to_owned(), Data::strings(&found.servers));
-    Data::Map(words.chain([rules, servers, unsaid]).collect())
+    Data::Map(grants.chain([rules, servers, unsaid]).collect())
 }
 
 /// Rules of which the order survives: some definitions put single words before maps, and the last rule
@@ -97,7 +97,7 @@ fn rules(metadata: &Data) -> Vec<Ruled> {
 /// Whether an agent may do the same by both, tool by tool, whichever way they are read.
 fn same(one: &Data, other: &Data) -> bool {
     let (left, right) = (rules(one), rules(other));
-    let servers = crate::lenient::words(one.get(SERVERS).unwrap_or(&Data::Null));
+    let servers = crate::front_matter::list_items(one.get(SERVERS).unwrap_or(&Data::Null));
     let servers = servers.unwrap_or_default();
     let habits = HABITS.iter().all(|key| answers(&left, key) == answers(&right, key));
     habits
@@ -133,32 +133,35 @@ fn answers<'a>(rules: &'a [Ruled], key: &str) -> Option<Vec<(&'a str, Action)>> 
     Some(found)
 }
 
-/// Whether OpenCode takes a value, and puts its keys in the order in which they are written.
-fn fits(_: &Subject, key: &str, value: &Data) -> bool {
+/// Whether OpenCode takes a value of `permission`, and puts its keys in the order in which they are written.
+pub(super) fn is_permission(value: &Data) -> bool {
     let is_action = |data: &Data| data.as_str().is_some_and(|it| it.parse::<Action>().is_ok());
-    let is_key = |key: &str| !is_number(key) && key != "__proto__" && !key.is_empty();
-    match (key, value) {
-        (PERMISSION, Data::Map(entries)) => entries.iter().all(|(key, value)| match value {
-            value if only_answer(value).is_some_and(is_action) => is_key(key),
-            Data::Map(patterns) => {
-                let fits = |(text, action): &(String, Data)| is_key(text) && is_action(action);
-                is_key(key) && !ANSWERS.contains(&key.as_str()) && patterns.iter().all(fits)
-            }
-            action => is_key(key) && is_action(action),
-        }),
-        (PERMISSION, word) => is_action(word),
-        (TOOLS, Data::Map(tools)) => {
-            let is_sure = |key: &str, on: bool| key != MULTIEDIT || !on;
-            let fits = |key: &str, on: &Data| matches!(on, Data::Bool(on) if is_sure(key, *on));
-            tools.iter().all(|(key, on)| is_key(key) && fits(key, on))
+    let Data::Map(entries) = value else { return is_action(value) };
+    entries.iter().all(|(key, value)| match value {
+        value if only_answer(value).is_some_and(is_action) => is_key(key),
+        Data::Map(patterns) => {
+            let fits = |(text, action): &(String, Data)| is_key(text) && is_action(action);
+            is_key(key) && !ANSWERS.contains(&key.as_str()) && patterns.iter().all(fits)
         }
-        _ => false,
-    }
+        action => is_key(key) && is_action(action),
+    })
+}
+
+/// Whether OpenCode takes a value of `tools`.
+pub(super) fn is_tool_map(value: &Data) -> bool {
+    let Data::Map(tools) = value else { return false };
+    let is_sure = |key: &str, on: bool| key != MULTIEDIT || !on;
+    let fits = |key: &str, on: &Data| matches!(on, Data::Bool(on) if is_sure(key, *on));
+    tools.iter().all(|(key, on)| is_key(key) && fits(key, on))
+}
+
+fn is_key(key: &str) -> bool {
+    !is_number(key) && key != "__proto__" && !key.is_empty()
 }
 
 /// What would be rendered without them, with all of them in it that takes away what is denied.
-fn closed(subject: &Subject, words: &mut [Word]) {
-    let said = words.iter().filter_map(|word| Some((word.key.to_owned(), word.value.clone()?)));
+fn closed(subject: &Subject, grants: &mut [OriginalGrant]) {
+    let said = grants.iter().filter_map(|grant| Some((grant.key.to_owned(), grant.value.clone()?)));
     let own = flatten(&own_rules(&Data::Map(said.collect())), View::Mildest);
     let rendered =
         anywhere(&|_| None, |settings| permission(subject, settings, &mut Rendered::default()));
@@ -174,8 +177,8 @@ fn closed(subject: &Subject, words: &mut [Word]) {
             block = more;
         }
     }
-    for word in words {
-        word.value = (word.key == PERMISSION).then(|| Data::Map(block.clone()));
+    for grant in grants {
+        grant.value = (grant.key == PERMISSION).then(|| Data::Map(block.clone()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What Claude Code does not look at in a command line. Lists and pipes, quotes, the directory of a
 //! program, variables before it and wrappers like `env` and `sudo` do not deceive it.
 
-use crate::blind::{as_typed, in_a_shell, redirected, with_option, words};
+use crate::blind_spots::{as_typed, in_a_shell, redirected, with_option, words};
 use crate::gap::{ADDRESSES, Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[

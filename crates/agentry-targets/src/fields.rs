@@ -1,0 +1,368 @@
+//! The fields of a target as rows: what the harness calls a field, where it stands in the model, how it is read and
+//! written, what is lost, and whether the original value of an imported file may come back.
+//!
+//! Import, rendering, loss reports, the list of known fields and the support matrix all come from these rows. The
+//! rows stand in the order in which a file is written.
+
+use agentry_model::Mode;
+use agentry_text::Data;
+use agentry_text::data::MapBuilder;
+
+use crate::Support;
+use crate::draft::{Draft, at};
+use crate::original::{self, OriginalFrontMatter};
+use crate::rendering::{LossKind, Rendered};
+use crate::subject::Subject;
+
+/// A field of a harness, a field of the model, or both where one stands for the other.
+#[derive(Debug, Clone, Copy)]
+pub struct TargetField {
+    /// What the harness calls it in the metadata of an agent; empty where it has no place for it there.
+    pub name: &'static str,
+    /// Its place in the model: `max_turns`; empty for a field that only the harness has.
+    pub place: &'static str,
+    /// What the harness makes of the field of the model, for the support matrix.
+    pub support: Option<Support>,
+    /// Reads a value of the harness into the model.
+    pub(crate) read: Option<fn(&Data, &mut Draft)>,
+    /// Writes the value for the harness; nothing leaves the field out.
+    pub(crate) write: Option<fn(&Subject, &mut Rendered) -> Option<Data>>,
+    /// What is lost of the field of the model.
+    pub(crate) loss: Option<FieldLoss>,
+    /// What the import reports where the field is there.
+    pub(crate) note: Option<&'static str>,
+    /// For a field that permits nothing: whether the harness takes a value that anybody may have written. The
+    /// original value comes back then.
+    pub(crate) preference: Option<fn(&Data) -> bool>,
+    /// For a field that lets an agent do something.
+    pub(crate) grant: Option<FieldGrant>,
+}
+
+/// What is lost of a field of the model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FieldLoss {
+    kind: LossKind,
+    detail: &'static str,
+    /// Whether an agent has something to lose; by default, whether the field of the model is set.
+    when: Option<fn(&Subject) -> bool>,
+}
+
+/// A field that lets an agent do something: its original value comes back only where that is proved.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FieldGrant {
+    /// Whether the model of the harness knows all that a value lets an agent do, which a session without limits
+    /// never is. Of a list, each item is asked about by itself as well.
+    pub(crate) fits: fn(&Subject, &Data) -> bool,
+    /// Whether the field takes something away. Such fields are tried before those that give something: a list of
+    /// tools is worth nothing beside one that takes them away.
+    takes_away: bool,
+}
+
+/// The fields of the model that every target has a row for, in the order of the documents.
+pub const MODEL_FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "display_name",
+    "mode",
+    "tags",
+    "max_turns",
+    "temperature",
+    "model",
+    "skills",
+    "context",
+    "rules",
+    "tools.mcp",
+    "permissions.bash",
+    "permissions.edit",
+    "permissions.read",
+    "permissions.webfetch",
+    "permissions.websearch",
+    "permissions.question",
+    "permissions.external_directory",
+    "permissions.mcp",
+    "permissions.tool",
+    "permissions.skill",
+    "permissions.delegate",
+    "permissions.env",
+];
+
+/// A field that the harness knows.
+pub(crate) const fn field(name: &'static str) -> TargetField {
+    TargetField {
+        name,
+        place: "",
+        support: None,
+        read: None,
+        write: None,
+        loss: None,
+        note: None,
+        preference: None,
+        grant: None,
+    }
+}
+
+/// A field of the model that stands in no single field of the harness: in rules, in the prompt, or nowhere.
+pub(crate) const fn model_field(place: &'static str, support: Support) -> TargetField {
+    TargetField { place, support: Some(support), ..field("") }
+}
+
+impl TargetField {
+    /// Stands for a field of the model.
+    pub(crate) const fn stands_for(self, place: &'static str, support: Support) -> Self {
+        Self { place, support: Some(support), ..self }
+    }
+
+    pub(crate) const fn reads(self, read: fn(&Data, &mut Draft)) -> Self {
+        Self { read: Some(read), ..self }
+    }
+
+    pub(crate) const fn writes(self, write: fn(&Subject, &mut Rendered) -> Option<Data>) -> Self {
+        Self { write: Some(write), ..self }
+    }
+
+    /// Is left out or weakened wherever the field of the model is set.
+    pub(crate) const fn loses(self, kind: LossKind, detail: &'static str) -> Self {
+        Self { loss: Some(FieldLoss { kind, detail, when: None }), ..self }
+    }
+
+    /// The same under another condition.
+    pub(crate) const fn loses_when(
+        self,
+        when: fn(&Subject) -> bool,
+        kind: LossKind,
+        detail: &'static str,
+    ) -> Self {
+        Self { loss: Some(FieldLoss { kind, detail, when: Some(when) }), ..self }
+    }
+
+    /// Is reported by the import.
+    pub(crate) const fn noted(self, note: &'static str) -> Self {
+        Self { note: Some(note), ..self }
+    }
+
+    /// Permits nothing, and comes back where the harness takes the value.
+    pub(crate) const fn preferred(self, fits: fn(&Data) -> bool) -> Self {
+        Self { preference: Some(fits), ..self }
+    }
+
+    /// Lets an agent do something, and comes back where that is proved.
+    pub(crate) const fn grants(self, fits: fn(&Subject, &Data) -> bool) -> Self {
+        Self { grant: Some(FieldGrant { fits, takes_away: false }), ..self }
+    }
+
+    /// Takes something away from an agent, and comes back where that is proved.
+    pub(crate) const fn takes_away(self, fits: fn(&Subject, &Data) -> bool) -> Self {
+        Self { grant: Some(FieldGrant { fits, takes_away: true }), ..self }
+    }
+}
+
+/// Whether the harness knows a field of this name.
+pub(crate) fn is_known(fields: &[TargetField], name: &str) -> bool {
+    !name.is_empty() && fields.iter().any(|field| field.name == name)
+}
+
+/// The fields that let an agent do something, those that take something away first.
+pub(crate) fn grants(fields: &'static [TargetField]) -> Vec<(&'static str, FieldGrant)> {
+    let grants = fields.iter().filter_map(|field| Some((field.name, field.grant?)));
+    let (mut first, others): (Vec<_>, Vec<_>) = grants.partition(|(_, grant)| grant.takes_away);
+    first.extend(others);
+    first
+}
+
+/// The metadata of an agent in the order of the rows. `computed` are the fields that need more than the agent.
+/// The original front matter comes back: preferences that the harness takes, and grants that were proved.
+pub(crate) fn write(
+    fields: &[TargetField],
+    (subject, harness): (&Subject, &str),
+    mut computed: Vec<(&str, Data)>,
+    out: &mut Rendered,
+) -> Data {
+    let original = OriginalFrontMatter::of(&subject.agent, harness);
+    let mut metadata = MapBuilder::new();
+    for field in fields.iter().filter(|field| !field.name.is_empty()) {
+        let known = computed.iter().position(|(name, _)| *name == field.name);
+        let value = match (field.write, known) {
+            (Some(write), _) => write(subject, out),
+            (None, Some(at)) => Some(computed.remove(at).1),
+            (None, None) => original.preference(field).cloned(),
+        };
+        metadata.set_opt(field.name, value);
+    }
+    original::applied(subject, metadata.build())
+}
+
+/// Reports what of the model's fields the harness does not get.
+pub(crate) fn report_losses(fields: &[TargetField], subject: &Subject, out: &mut Rendered) {
+    for field in fields {
+        let Some(FieldLoss { kind, detail, when }) = field.loss else { continue };
+        if when.map_or_else(|| is_set(subject, field.place), |when| when(subject)) {
+            out.lose(field.place, kind, detail);
+        }
+    }
+}
+
+/// Whether an agent says something in a field of the model.
+fn is_set(subject: &Subject, place: &str) -> bool {
+    let agent = &subject.agent;
+    match place {
+        "display_name" => agent.identity.display_name.is_some(),
+        "mode" => agent.identity.mode.is_some(),
+        "tags" => agent.identity.tags.as_ref().is_some_and(|tags| !tags.is_empty()),
+        "max_turns" => agent.behaviour.max_turns.is_some(),
+        "temperature" => agent.behaviour.temperature.is_some(),
+        "model" => agent.model.preferred.is_some(),
+        "skills" => !subject.skills.is_empty(),
+        "tools.mcp" => agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()),
+        _ => false,
+    }
+}
+
+/// Whether an agent is only for the main session.
+pub(crate) fn is_primary(subject: &Subject) -> bool {
+    subject.agent.identity.mode.is_some_and(|mode| mode.value == Mode::Primary)
+}
+
+/// What the agent is called in the harness.
+pub(crate) fn write_name(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+    Some(Data::str(&subject.name))
+}
+
+pub(crate) fn write_description(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+    Some(Data::str(subject.description()))
+}
+
+pub(crate) fn write_display_name(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+    subject.agent.identity.display_name.as_ref().map(|name| Data::str(&name.value))
+}
+
+pub(crate) fn write_turns(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+    subject.agent.behaviour.max_turns.map(|turns| Data::Int(turns.value))
+}
+
+pub(crate) fn write_temperature(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+    subject.agent.behaviour.temperature.map(|value| Data::Float(value.value))
+}
+
+/// How a harness that takes one model chooses it.
+pub(crate) struct ModelName {
+    /// The harness.
+    pub(crate) harness: &'static str,
+    /// What it calls a model that it knows.
+    pub(crate) named: fn(&str) -> Option<String>,
+    /// What is reported where the agent names none of them, or several.
+    pub(crate) loss: &'static str,
+}
+
+impl ModelName {
+    /// The first model that the harness knows; the original one while the agent still prefers it.
+    pub(crate) fn write(&self, subject: &Subject, out: &mut Rendered) -> Option<Data> {
+        let preferred = subject.agent.model.preferred.as_ref()?;
+        let original = OriginalFrontMatter::of(&subject.agent, self.harness).model(&subject.agent);
+        let known = || preferred.iter().find_map(|model| (self.named)(&model.value));
+        let found = original.or_else(known);
+        if found.is_none() || preferred.len() > 1 {
+            out.lose("model", LossKind::Dropped, self.loss);
+        }
+        found.map(Data::str)
+    }
+
+    /// Reads a model. One that the harness would not be given by its name is kept as it is written.
+    pub(crate) fn read(&self, value: &Data, draft: &mut Draft) {
+        draft.models(value.as_str().into_iter());
+        draft.keep_model(self.harness, |model| (self.named)(model).is_some());
+    }
+}
+
+pub(crate) fn read_description(value: &Data, draft: &mut Draft) {
+    match value {
+        Data::Str(text) => draft.description(Some(text)),
+        _ => draft.lose("description", LossKind::Dropped, "it is no text"),
+    }
+}
+
+pub(crate) fn read_display_name(value: &Data, draft: &mut Draft) {
+    draft.agent.identity.display_name = value.as_str().map(|text| at(text.to_owned()));
+}
+
+/// The most rounds that an agent may take.
+pub(crate) fn read_turns(value: &Data, draft: &mut Draft) {
+    let turns = match value {
+        Data::Int(turns) => Some(*turns),
+        Data::Str(turns) => turns.parse().ok(),
+        _ => None,
+    };
+    draft.agent.behaviour.max_turns = turns.filter(|turns| *turns > 0).map(at);
+}
+
+/// How freely its model speaks.
+pub(crate) fn read_temperature(value: &Data, draft: &mut Draft) {
+    draft.agent.behaviour.temperature = to_temperature(value).map(at);
+}
+
+/// A number with or without a fraction.
+pub(crate) fn to_temperature(value: &Data) -> Option<f64> {
+    match value {
+        Data::Float(value) => Some(*value),
+        Data::Int(value) => i32::try_from(*value).ok().map(f64::from),
+        _ => None,
+    }
+}
+
+/// Whether a value is one word.
+pub(crate) fn is_word(data: &Data) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    data.as_str().is_some_and(|text| !text.is_empty() && text.chars().all(fits))
+}
+
+/// Whether a value is `true` or `false`.
+pub(crate) fn is_switch(data: &Data) -> bool {
+    matches!(data, Data::Bool(_))
+}
+
+/// Whether a value is a text.
+pub(crate) fn is_text(data: &Data) -> bool {
+    data.as_str().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::Agent;
+    use agentry_policy::Place;
+
+    use super::*;
+    use crate::TARGETS;
+
+    /// An agent that says something in every field that rows read and write.
+    fn sample() -> Subject {
+        let mut agent = Agent::default();
+        agent.identity.name = Some(at("sample".to_owned()));
+        agent.identity.description = Some(at("Answers questions".to_owned()));
+        agent.identity.display_name = Some(at("The Sample".to_owned()));
+        agent.identity.mode = Some(at(Mode::Subagent));
+        agent.behaviour.max_turns = Some(at(7));
+        agent.behaviour.temperature = Some(at(0.5));
+        let models = ["claude-x", "gemini-x", "gpt-x", "a/b"];
+        agent.model.preferred = Some(models.map(|name| at(name.to_owned())).into());
+        Subject::of(agent, &Place::default())
+    }
+
+    #[test]
+    fn rows_read_what_they_write() {
+        let subject = sample();
+        let mut checked = 0;
+        for (target, field) in
+            TARGETS.iter().flat_map(|it| it.fields.iter().map(move |row| (it, row)))
+        {
+            let (Some(read), Some(write)) = (field.read, field.write) else { continue };
+            let value = write(&subject, &mut Rendered::default());
+            let Some(value) = value else { panic!("{} {}: nothing", target.name, field.name) };
+            let mut draft = Draft::new("sample", "Hi.");
+            read(&value, &mut draft);
+            let back = Subject::of(draft.agent, &Place::default());
+            let again = write(&back, &mut Rendered::default());
+            assert_eq!(again, Some(value), "{} {}", target.name, field.name);
+            checked += 1;
+        }
+        assert!(checked > 15, "{checked}");
+    }
+}

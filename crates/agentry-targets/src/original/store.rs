@@ -1,0 +1,265 @@
+//! Where an imported agent keeps the original front matter of its harness: a block of the extension `x-harness`.
+//!
+//! Preferences stand in the block by their own names. `as-written` holds the fields that let the agent do something,
+//! `tools` the tools it had of a section of which it did not have all. Fields of the model that the format of the
+//! definition has no place for stand there by the name of the model.
+
+use std::borrow::Cow;
+
+use agentry_model::Agent;
+use agentry_text::Data;
+
+use crate::Target;
+use crate::draft::at;
+use crate::fields::{TargetField, to_temperature};
+use crate::front_matter::list_items;
+use crate::render::is_built_in;
+use crate::subject::Subject;
+
+/// The tools that an agent has of a section, where they are not all.
+pub(crate) const TOOLS: &str = "tools";
+/// The fields that let the agent do something, as they were written.
+pub(super) const AS_WRITTEN: &str = "as-written";
+/// The models of the agent.
+pub(crate) const MODEL: &str = "model";
+/// What some definitions have on one line only.
+const DESCRIPTION: &str = "description";
+
+/// A field of the model that some formats of definitions have no place for.
+struct SpareField {
+    key: &'static str,
+    /// Where it stands in the model.
+    place: &'static str,
+    get: fn(&Agent) -> Option<Data>,
+    set: fn(&mut Agent, &Data),
+}
+
+const SPARE: &[SpareField] = &[
+    SpareField {
+        key: MODEL,
+        place: "model.preferred",
+        get: |agent| match agent.model.preferred.as_deref()? {
+            [one] => Some(Data::str(&one.value)),
+            several => Some(Data::strings(several.iter().map(|name| &name.value))),
+        },
+        set: |agent, value| {
+            let names = list_items(value);
+            agent.model.preferred = names.map(|names| names.into_iter().map(at).collect());
+        },
+    },
+    SpareField {
+        key: "temperature",
+        place: "temperature",
+        get: |agent| agent.behaviour.temperature.map(|value| Data::Float(value.value)),
+        set: |agent, value| agent.behaviour.temperature = to_temperature(value).map(at),
+    },
+    SpareField {
+        key: "max_turns",
+        place: "max_turns",
+        get: |agent| agent.behaviour.max_turns.map(|value| Data::Int(value.value)),
+        set: |agent, value| {
+            if let Data::Int(turns) = value {
+                agent.behaviour.max_turns = Some(*turns).filter(|turns| *turns > 0).map(at);
+            }
+        },
+    },
+    SpareField {
+        key: "mode",
+        place: "mode",
+        get: |agent| agent.identity.mode.map(|mode| Data::str(mode.as_str())),
+        set: |agent, value| {
+            agent.identity.mode = value.as_str().and_then(|mode| mode.parse().ok()).map(at);
+        },
+    },
+];
+
+/// The extension, with a block a harness.
+const KEY: &str = "x-harness";
+
+/// Where it is that an agent keeps something for a harness, in words.
+pub fn place(harness: &str) -> String {
+    format!("{KEY}.{harness}")
+}
+
+/// What an agent keeps of the front matter that one harness had for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OriginalFrontMatter<'a> {
+    block: Option<&'a Data>,
+}
+
+impl<'a> OriginalFrontMatter<'a> {
+    pub(crate) fn of(agent: &'a Agent, harness: &str) -> Self {
+        Self { block: agent.extension(KEY).and_then(|all| all.get(harness)) }
+    }
+
+    pub(crate) fn get(self, key: &str) -> Option<&'a Data> {
+        self.block?.get(key)
+    }
+
+    /// Whether this value is kept.
+    pub(crate) fn has(self, key: &str, value: &Data) -> bool {
+        self.get(key) == Some(value)
+    }
+
+    /// The names in a list that is kept.
+    pub(crate) fn names(self, key: &str) -> Vec<&'a str> {
+        match self.get(key) {
+            Some(Data::List(items)) => items.iter().filter_map(Data::as_str).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A field that permits nothing, if the harness takes its value.
+    pub(crate) fn preference(self, field: &TargetField) -> Option<&'a Data> {
+        let fits = field.preference?;
+        self.get(field.name).filter(|value| fits(value))
+    }
+
+    /// The fields that let the agent do something, as they were written.
+    pub(crate) fn grants(self) -> Option<&'a Data> {
+        self.get(AS_WRITTEN).filter(|grants| matches!(grants, Data::Map(_)))
+    }
+
+    /// Whether the agent may have a tool of these groups: where it had some of a group, only those.
+    pub(crate) fn may_have(self, groups: &[Vec<&str>], tool: &str) -> bool {
+        let had = self.names(TOOLS);
+        let mut others = groups.iter().filter(|group| group.contains(&tool)).flatten();
+        had.contains(&tool) || !others.any(|other| had.contains(other))
+    }
+
+    /// The model that the agent had, while it still prefers that to any other.
+    pub(crate) fn model(self, agent: &Agent) -> Option<String> {
+        let names = list_items(self.get(MODEL)?)?;
+        let first = agent.model.preferred.as_ref()?.first()?;
+        names.first().filter(|name| **name == first.value).cloned()
+    }
+}
+
+/// Keeps a value for a harness.
+pub(crate) fn set(agent: &mut Agent, harness: &str, key: &str, value: Data) {
+    let known = agent.extensions.iter().position(|(known, _)| known == KEY);
+    let at = known.unwrap_or_else(|| {
+        agent.extensions.push((KEY.to_owned(), at(Data::Map(Vec::new()))));
+        agent.extensions.len() - 1
+    });
+    let Some((_, all)) = agent.extensions.get_mut(at) else { return };
+    let mut of_harness = match all.value.get(harness) {
+        Some(Data::Map(fields)) => fields.clone(),
+        _ => Vec::new(),
+    };
+    of_harness.retain(|(known, _)| known != key);
+    of_harness.push((key.to_owned(), value));
+    if let Data::Map(harnesses) = &mut all.value {
+        harnesses.retain(|(known, _)| known != harness);
+        harnesses.push((harness.to_owned(), Data::Map(of_harness)));
+    }
+}
+
+/// Keeps a value for a harness no longer.
+pub(super) fn remove(agent: &mut Agent, harness: &str, key: &str) {
+    let all = agent.extensions.iter_mut().filter(|(known, _)| known == KEY);
+    let of_harness = all.filter_map(|(_, all)| match &mut all.value {
+        Data::Map(harnesses) => harnesses.iter_mut().find(|(known, _)| known == harness),
+        _ => None,
+    });
+    for (_, fields) in of_harness {
+        if let Data::Map(fields) = fields {
+            fields.retain(|(known, _)| known != key);
+        }
+    }
+}
+
+/// The agent with all that its harness understands and that `result`, what a definition format made of it, does
+/// not say; nothing if it says all of that. And the places of these fields in the model.
+pub fn completed(
+    agent: &Agent,
+    result: &Agent,
+    harness: &str,
+) -> Option<(Agent, Vec<&'static str>)> {
+    let mut more = agent.clone();
+    let mut places = Vec::new();
+    for SpareField { key, place, get, .. } in SPARE {
+        if let Some(value) = get(agent).filter(|_| get(result).is_none()) {
+            set(&mut more, harness, key, value);
+            places.push(*place);
+        }
+    }
+    let [description, said] = [agent, result].map(|agent| agent.identity.description.as_ref());
+    let [description, said] = [description, said].map(|text| text.map(|text| text.value.as_str()));
+    if let Some(text) = description.filter(|_| said != description && is_alike(said, description)) {
+        set(&mut more, harness, DESCRIPTION, Data::str(text));
+        places.push("description");
+    }
+    (!places.is_empty()).then_some((more, places))
+}
+
+/// Whether two texts differ only in their blanks and in the full stop at the end.
+fn is_alike(one: Option<&str>, other: Option<&str>) -> bool {
+    let plain = |text: Option<&str>| {
+        let text = text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        text.trim_end_matches('.').trim_end().to_owned()
+    };
+    plain(one) == plain(other)
+}
+
+/// What a harness called the agent, if the definition has another name or the harness has an agent of that
+/// name itself.
+const NAME: &str = "name";
+
+/// Keeps what a harness called an agent.
+pub(crate) fn keep_name(agent: &mut Agent, target: &Target, called: Option<String>) {
+    let own = is_built_in(target, agent.name()).then(|| agent.name().to_owned());
+    if let Some(name) = called.or(own).filter(|name| is_name(name)) {
+        set(agent, target.name, NAME, Data::str(name));
+    }
+}
+
+/// Whether a text can be the name of a file everywhere, and of an agent.
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let plain = text.chars().all(fits) && !text.contains("..") && !text.ends_with('.');
+    plain && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// What a harness called an agent that it is rendered for again under its own name.
+pub(crate) fn name<'a>(target: &Target, subject: &'a Subject) -> Option<&'a str> {
+    let kept =
+        OriginalFrontMatter::of(&subject.agent, target.name).get(NAME).and_then(Data::as_str)?;
+    let same = agentry_model::slug(kept) == subject.name || kept == subject.name;
+    (is_name(kept) && same && subject.agent.name() == agentry_model::slug(kept)).then_some(kept)
+}
+
+/// Agents with what they keep for a harness where they say nothing else.
+pub(crate) fn filled<'a>(target: &Target, subjects: &'a [Subject]) -> Cow<'a, [Subject]> {
+    let harness = target.name;
+    let keeps =
+        |subject: &Subject| OriginalFrontMatter::of(&subject.agent, harness).block.is_some();
+    if !subjects.iter().any(keeps) {
+        return Cow::Borrowed(subjects);
+    }
+    let mut all = subjects.to_vec();
+    for subject in &mut all {
+        fill(&mut subject.agent, harness);
+        if let Some(name) = name(target, subject).map(str::to_owned) {
+            subject.name = name;
+        }
+    }
+    Cow::Owned(all)
+}
+
+fn fill(agent: &mut Agent, harness: &str) {
+    for SpareField { key, get, set, .. } in SPARE {
+        let original = OriginalFrontMatter::of(agent, harness).get(key).cloned();
+        if let Some(value) = original.filter(|_| get(agent).is_none()) {
+            set(agent, &value);
+        }
+    }
+    let description = OriginalFrontMatter::of(agent, harness).get(DESCRIPTION);
+    let description = description.and_then(|text| text.as_str().map(str::to_owned));
+    // The original counts only while the definition says the same on one line.
+    if let (Some(original), Some(said)) = (description, agent.identity.description.as_mut())
+        && is_alike(Some(&original), Some(&said.value))
+    {
+        said.value = original;
+    }
+}
