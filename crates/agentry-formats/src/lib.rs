@@ -58,18 +58,3 @@ pub fn read(format: Format, package: &mut Package<'_>, findings: &mut Findings) 
 pub fn info(format: Format) -> &'static FormatInfo {
     &FORMATS[format as usize]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_format_has_its_row() {
-        let rows: Vec<_> = FORMATS.iter().map(|row| row.format.as_str()).collect();
-        assert_eq!(rows, Format::WORDS);
-        for row in FORMATS {
-            let has_file = !row.files.mains.is_empty() || row.files.ending.is_some();
-            assert!(has_file && !row.files.template.is_empty(), "{}", row.format);
-        }
-    }
-}

@@ -1,9 +1,13 @@
-//! What the tests of the formats share: files that hold their input.
+//! What the tests of the formats share, files that hold their input, and a test of the table of formats.
 //!
 //! `insta::glob!` does the same, but its feature would make the tests compile other libraries than the
 //! program, and every crate of the workspace a second time.
 
 use std::path::Path;
+
+use agentry_model::Format;
+
+use crate::FORMATS;
 
 /// Runs `work` with each file of `folder` (below `src`) that has this ending, in the order of their
 /// names. Snapshots in it are named after the file.
@@ -20,5 +24,15 @@ pub(crate) fn each_fixture(folder: &str, ending: &str, mut work: impl FnMut(&Pat
         settings.set_snapshot_suffix(path.file_name().expect("a name").to_string_lossy());
         settings.set_input_file(&path);
         settings.bind(|| work(&path));
+    }
+}
+
+#[test]
+fn every_format_has_its_row() {
+    let rows: Vec<_> = FORMATS.iter().map(|row| row.format.as_str()).collect();
+    assert_eq!(rows, Format::WORDS);
+    for row in FORMATS {
+        let has_file = !row.files.mains.is_empty() || row.files.ending.is_some();
+        assert!(has_file && !row.files.template.is_empty(), "{}", row.format);
     }
 }
