@@ -107,6 +107,12 @@ impl<'s, 'p, T: MarkToken> Lexemes<'s, 'p, T> {
         short(self.peek().map_or("", |next| self.source.slice(next.span)))
     }
 
+    /// Reports that what comes next stands where `wanted` should be.
+    pub(crate) fn unexpected(&mut self, wanted: &str) -> &mut Diagnostic {
+        let message = format!("{} where {wanted} should be", self.found());
+        self.problem(self.next_span(), message)
+    }
+
     /// Reports a mistake of syntax.
     pub(crate) fn problem(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         self.problems.add(self.syntax, span, message)

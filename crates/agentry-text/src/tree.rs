@@ -69,6 +69,19 @@ impl Value {
         let small = i64::from_str_radix(digits, radix).ok().map(Self::Int);
         small.or_else(|| BigInt::parse_bytes(digits.as_bytes(), radix).map(Self::Big))
     }
+
+    /// The number that `text` spells with digits, signs, a point and an exponent and nothing else.
+    pub(crate) fn number(text: &str) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+        if !text.chars().all(plain) {
+            return None;
+        }
+        if text.contains(['.', 'e', 'E']) {
+            text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::Float)
+        } else {
+            Self::whole(text, 10)
+        }
+    }
 }
 
 impl From<bool> for Value {

@@ -423,7 +423,7 @@ fn settings_that_cannot_be_read_are_refused() {
         let existing = [(path, "{\"permission\": ")];
         let rendered = one("opencode", "", Wish { existing: &existing, ..Wish::default() });
         let refused = rendered.refused.expect("a refusal").message;
-        assert!(refused.starts_with(&format!("`{path}:1:16` cannot be read")), "{refused}");
+        assert!(refused.starts_with(&format!("`{path}:1:1` cannot be read")), "{refused}");
     }
 }
 

@@ -30,8 +30,8 @@ pub(super) fn is_part(text: &str) -> bool {
 
 /// The time in a name, in milliseconds since the Unix epoch.
 pub(super) fn time_of(id: &str) -> Option<u64> {
-    let (time, _chance) = id.rsplit_once('-')?;
-    let time = NaiveDateTime::parse_from_str(time, FORM).ok()?;
+    let written = id.get(.."20261115-150033-482".len())?;
+    let time = NaiveDateTime::parse_from_str(written, FORM).ok()?;
     u64::try_from(time.and_utc().timestamp_millis()).ok()
 }
 

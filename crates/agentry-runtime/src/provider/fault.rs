@@ -210,6 +210,16 @@ mod tests {
                 Temporary,
                 Some(30_000),
             ),
+            (
+                503,
+                &[
+                    ("retry-after", "Wednesday, 21-Oct-15 07:28:10 GMT"),
+                    ("date", "Wed Oct 21 07:28:00 2015"),
+                ],
+                "",
+                Temporary,
+                Some(10_000),
+            ),
             (503, &[("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT")], "", Temporary, None),
             (429, &[], gemini, Temporary, Some(2_500)),
             (429, &[], money, Permanent, None),

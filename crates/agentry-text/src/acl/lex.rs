@@ -143,7 +143,7 @@ impl<'s> Lexer<'s, '_> {
             return Token::Assign;
         }
         let written = self.cursor.take_while(|c| is_name_part(c) || matches!(c, '+' | '-' | '.'));
-        let value = number(written).unwrap_or_else(|| {
+        let value = Value::number(written).unwrap_or_else(|| {
             let message = format!("{} is no number", short(written));
             self.problems.add(&ACL_SYNTAX, self.since(start), message).hint("put text in quotes");
             Value::Str(written.to_owned())
@@ -196,18 +196,5 @@ impl<'s> Lexer<'s, '_> {
 
     fn since(&self, start: usize) -> Span {
         Span::new(self.source.id, start, self.cursor.at)
-    }
-}
-
-/// The number that `text` spells: digits with a sign, a point and an exponent.
-fn number(text: &str) -> Option<Value> {
-    let plain = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
-    if !text.chars().all(plain) {
-        return None;
-    }
-    if text.contains(['.', 'e', 'E']) {
-        text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Float)
-    } else {
-        Value::whole(text, 10)
     }
 }

@@ -46,12 +46,7 @@ impl<'s, 'p> Parser<'s, 'p> {
                 Token::Str(name) => self.item(Key::string(name, next.span), &mut body),
                 Token::Mark(',') if self.tokens.open.len() > 1 => self.tokens.at += 1,
                 _ => {
-                    self.tokens
-                        .problem(
-                            next.span,
-                            format!("{} where a name should be", self.tokens.found()),
-                        )
-                        .hint("write `name = value` or `name { … }`");
+                    self.tokens.unexpected("a name").hint("write `name = value` or `name { … }`");
                     self.tokens.skip();
                 }
             }
@@ -192,8 +187,7 @@ impl<'s, 'p> Parser<'s, 'p> {
             Token::Mark('[') => return self.list(next.span),
             Token::Name(name) if self.is_call() => return self.call(name, next.span),
             Token::Mark(_) | Token::Assign => {
-                self.tokens
-                    .problem(next.span, format!("{} where a value should be", self.tokens.found()));
+                self.tokens.unexpected("a value");
                 return None;
             }
             Token::Name("true") => Value::Bool(true),
@@ -250,10 +244,7 @@ impl<'s, 'p> Parser<'s, 'p> {
             } else if self.starts_value_anywhere() {
                 values.extend(self.value());
             } else {
-                self.tokens.problem(
-                    self.tokens.next_span(),
-                    format!("{} where a value should be", self.tokens.found()),
-                );
+                self.tokens.unexpected("a value");
                 self.tokens.skip();
             }
         }

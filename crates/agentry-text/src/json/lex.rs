@@ -233,7 +233,7 @@ impl<'s> Lexer<'s, '_> {
     fn number(&mut self) -> Token<'s> {
         let start = self.cursor.at;
         let written = self.cursor.take_while(|c| is_word(c) || matches!(c, '+' | '-' | '.'));
-        let strict = is_number(written).then(|| number(written)).flatten();
+        let strict = is_number(written).then(|| Value::number(written)).flatten();
         let value = strict.unwrap_or_else(|| {
             let span = self.since(start);
             let loose = loose_number(written);
@@ -283,21 +283,11 @@ fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && digits(exponent) && !leading_zero
 }
 
-/// The value of a number.
-fn number(text: &str) -> Option<Value> {
-    if text.contains(['.', 'e', 'E']) {
-        text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Float)
-    } else {
-        Value::whole(text, 10)
-    }
-}
-
 /// The value of what other dialects take for a number: `+1`, `.5`, `5.`, `007`, `0xff`.
 fn loose_number(text: &str) -> Option<Value> {
     let text = text.strip_prefix('+').unwrap_or(text);
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return Value::whole(digits, 16);
     }
-    let plain = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
-    plain.then(|| number(text)).flatten()
+    Value::number(text)
 }

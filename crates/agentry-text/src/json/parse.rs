@@ -52,8 +52,7 @@ impl<'s, 'p> Parser<'s, 'p> {
         let value = match token {
             Token::Mark('{' | '[') => return self.container(*span),
             Token::Mark(_) => {
-                self.tokens
-                    .problem(*span, format!("{} where a value should be", self.tokens.found()));
+                self.tokens.unexpected("a value");
                 return None;
             }
             Token::Str(text) | Token::OpenStr(text) => Value::Str(text.clone()),
@@ -148,9 +147,7 @@ impl<'s, 'p> Parser<'s, 'p> {
                 written.to_owned()
             }
             Token::Mark(_) => {
-                self.tokens
-                    .problem(*span, format!("{} where a key should be", self.tokens.found()))
-                    .hint("write `\"key\": value`");
+                self.tokens.unexpected("a key").hint("write `\"key\": value`");
                 return None;
             }
         };

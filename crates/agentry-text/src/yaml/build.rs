@@ -259,13 +259,8 @@ impl<'t> Builder<'t> {
         range: Range<usize>,
     ) -> (Node, Cost) {
         let before = self.cursor;
-        let missing = style == ScalarStyle::Plain
-            && (text.is_empty() || text == "~" && self.places.slice(range.clone()) != "~");
-        let text = match text {
-            _ if missing => Cow::Borrowed(""),
-            text if self.is_disguised => surrogates::revealed(text, style),
-            text => text,
-        };
+        let missing = style == ScalarStyle::Plain && text.is_empty();
+        let text = if self.is_disguised { surrogates::revealed(text, style) } else { text };
         let end = range.end;
         let range = self.scalar_range(style, missing, range);
         self.pass(range.clone());

@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, form: Form) -> Option<Result<String, ()>> {
         return None;
     }
     let moment = date.and_then(|date| date.and_hms_micro_opt(hour, minute, second, microsecond));
-    Some(moment.zip(offset).map(|(moment, offset)| printed(moment) + &offset).ok_or(()))
+    Some(moment.ok_or(()).and_then(|moment| Ok(printed(moment) + &offset?)))
 }
 
 fn printed(moment: NaiveDateTime) -> String {
@@ -44,15 +44,15 @@ fn printed(moment: NaiveDateTime) -> String {
     moment.format(form).to_string()
 }
 
-/// How far a time is from universal time, nothing if that is not written. The inner value is missing if
-/// there is no such offset.
-fn offset(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
+/// How far a time is from universal time, nothing if that is not written; an error if there is no such
+/// offset.
+fn offset(cursor: &mut Cursor<'_>) -> Option<Result<String, ()>> {
     if cursor.rest.is_empty() {
-        return Some(Some(String::new()));
+        return Some(Ok(String::new()));
     }
     cursor.blanks();
     if cursor.byte(b'Z') {
-        return Some(Some("Z".to_owned()));
+        return Some(Ok("Z".to_owned()));
     }
     let sign = match (cursor.byte(b'+'), cursor.byte(b'-')) {
         (true, _) => '+',
@@ -63,11 +63,9 @@ fn offset(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
     let rest = if cursor.byte(b':') { cursor.digits(2)? } else { 0 };
     // The reference adds hours and minutes, so `+1:99` is `+02:39`.
     Some(match hours * 60 + rest {
-        0 => Some("Z".to_owned()),
-        minutes if minutes < 24 * 60 => {
-            Some(format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60))
-        }
-        _ => None,
+        0 => Ok("Z".to_owned()),
+        sum if sum < 24 * 60 => Ok(format!("{sign}{:02}:{:02}", sum / 60, sum % 60)),
+        _ => Err(()),
     })
 }
 

@@ -227,7 +227,7 @@ fn float_of_sixties(body: &str) -> f64 {
 }
 
 /// Splits off a sign: whether it is a minus, and the rest.
-fn sign(text: &str) -> (bool, &str) {
+pub(super) fn sign(text: &str) -> (bool, &str) {
     match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

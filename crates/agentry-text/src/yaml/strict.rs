@@ -84,16 +84,12 @@ impl Builder<'_> {
     /// The value of the block scalar that is written in `range`. At the end of a text, the parser
     /// adds a line break that nobody wrote.
     pub(super) fn chomped(&self, mut value: String, range: Range<usize>) -> String {
-        if range.end < self.places.text.len() {
+        let raw = self.places.slice(range.clone());
+        let (header, body) = raw.split_once('\n').unwrap_or((raw, ""));
+        if range.end < self.places.text.len() || body.trim().is_empty() {
             return value;
         }
-        let raw = self.places.slice(range);
-        let (header, body) = raw.split_once('\n').unwrap_or((raw, ""));
         let header = header.split('#').next().unwrap_or(header);
-        if body.trim().is_empty() {
-            let breaks = if header.contains('+') { body.matches('\n').count() } else { 0 };
-            return "\n".repeat(breaks);
-        }
         let last = raw.rsplit(['\n', '\r']).next().unwrap_or(raw);
         let indent_of = |line: &str| line.len() - line.trim_start_matches(' ').len();
         let first = body.lines().find(|line| !line.trim().is_empty());

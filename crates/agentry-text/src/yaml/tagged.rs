@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 
 use super::Version;
 use super::date::{self, Form};
-use super::scalar::{plain, switch};
+use super::scalar::{plain, sign, switch};
 use crate::tree::Value;
 
 /// The most digits of a number; Python refuses longer ones too.
@@ -98,14 +98,6 @@ fn old_float(text: &str) -> Option<f64> {
         }
     };
     Some(if negative { -value } else { value })
-}
-
-/// Splits off a sign: whether it is a minus, and the rest.
-fn sign(text: &str) -> (bool, &str) {
-    match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    }
 }
 
 #[cfg(test)]

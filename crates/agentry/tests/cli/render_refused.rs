@@ -151,7 +151,7 @@ fn what_stands_in_the_way_is_named() {
     $ agentry render --target opencode
     --- stdout
     opencode
-      refused  helper: `opencode.json:2:11` cannot be read, so nobody knows what OpenCode makes of it
+      refused  helper: `opencode.json:2:10` cannot be read, so nobody knows what OpenCode makes of it
         = help: mend the file first
     rendered no agent for opencode: 1 refused
     --- exit 1
