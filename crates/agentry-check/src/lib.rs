@@ -3,6 +3,7 @@
 #![warn(clippy::disallowed_methods)]
 
 use agentry_model::{Agent, Format};
+use agentry_policy::memo::PolicyMemo;
 use agentry_text::{Findings, Rule, Span};
 
 mod commands;
@@ -93,6 +94,8 @@ pub struct Subject<'a> {
     pub agent: &'a Agent,
     /// The format it was read from.
     pub format: Format,
+    /// What was found out about rules so far, by other agents of the session as well.
+    pub memo: &'a PolicyMemo,
 }
 
 /// The checks that find secrets.

@@ -1,6 +1,7 @@
 //! Agents for the tests of single checks.
 
 use agentry_model::{Agent, Format, McpServer};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Permissions, Section, SectionRules};
 use agentry_text::{FileId, Findings, Span, Spanned};
 
@@ -60,7 +61,7 @@ fn with_server(server: McpServer) -> Agent {
 /// What one check finds: `start..end message`.
 pub(crate) fn found(check: &Check, agent: &Agent, format: Format) -> Vec<String> {
     let mut findings = Findings::default();
-    (check.check)(&Subject { agent, format }, &mut findings);
+    (check.check)(&Subject { agent, format, memo: &PolicyMemo::default() }, &mut findings);
     let line = |found: &agentry_text::Diagnostic| {
         assert_eq!(found.rule, check.rule);
         format!("{}..{} {}", found.span.start, found.span.end, found.message)

@@ -26,6 +26,7 @@ pub mod gap;
 pub mod gemini;
 pub mod guard;
 mod harmless;
+pub mod harness_files;
 pub mod import;
 mod imported;
 pub mod jsonc;
@@ -34,6 +35,7 @@ mod lenient;
 pub mod limits;
 pub mod loss;
 pub mod marked;
+pub mod memo;
 pub mod model;
 pub mod opencode;
 pub mod own_words;
@@ -54,6 +56,7 @@ pub mod wildcard;
 pub use encoding::{Encoding, Entry, Order};
 pub use gap::{Blind, Gap};
 pub use guard::{Answer, Asked, Guard};
+pub use harness_files::{FileRoot, HarnessFiles, HarnessPath, ListedFiles, Unreadable};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
 pub use personal::Personal;
@@ -81,7 +84,7 @@ pub struct Target {
     pub render: fn(&[Subject], &Settings<'_>) -> Rendering,
     /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it
     /// would not find the agent at all.
-    pub model: fn(&Files<'_>, &str) -> Option<Model>,
+    pub model: fn(&dyn HarnessFiles, &str) -> Option<Model>,
     /// What the user's own files add to that, if `model` leaves them out.
     pub personal: Option<Personal>,
     /// What it does not look at in a command line.
@@ -91,11 +94,6 @@ pub struct Target {
     /// How its own agents are read, if they are.
     pub import: Option<Import>,
 }
-
-/// Gives the text of a file by its path below the root of the project, or of the home directory. In a
-/// project, `~/` at the start of a path is the home directory, and `../` leads above the project, but not
-/// out of its repository; where agents are imported, `/` is the root of the machine. For a path that ends with `/` it gives the names of the files there, a line each.
-pub type Files<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
 
 /// What a harness makes of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,10 @@
 
 mod trial;
 
+use crate::memo::RenderMemo;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentry_model::Agent;
 use agentry_policy::Place;
@@ -22,7 +24,7 @@ use crate::import::Imported;
 use crate::proof::{self, Proof};
 use crate::rendering::{Loss, LossKind, Rendered, Scope, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Files, Model, TARGETS, Target, Way, kept, lenient};
+use crate::{HarnessFiles, Model, TARGETS, Target, Way, kept, lenient};
 
 use trial::Trial;
 
@@ -154,7 +156,7 @@ pub(crate) fn excuse(
 pub(crate) fn beyond(subject: &Subject, way: &Way, known: &Model) -> Proof {
     let same = |it: &&Way| it.section == way.section && it.tool == way.tool;
     let Some(known) = known.ways.iter().find(same) else { return subject.within(way, Slack::None) };
-    match proof::told(way.section, &way.layers, &known.layers) {
+    match proof::told(&subject.memo, way.section, &way.layers, &known.layers) {
         Proof::Fails { example, target, .. } => {
             let bounds = subject.bounds(way.section);
             let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
@@ -219,12 +221,12 @@ pub fn forgotten(
     target: &Target,
     agent: &Agent,
     result: &Agent,
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
 ) -> Option<Agent> {
     if !keeps(agent, target) {
         return None;
     }
-    let subject = Subject::of(result.clone(), &Place::default());
+    let subject = Subject::of(result.clone(), &Place::default(), &Arc::default());
     let counts = anywhere(files, |settings| {
         Trial::new(target, &subject, settings).is_some_and(|trial| trial.useful().is_some())
     });
@@ -234,7 +236,7 @@ pub fn forgotten(
 }
 
 /// Renders for a project that nothing is known of but its files.
-pub(crate) fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) -> T) -> T {
+pub(crate) fn anywhere<T>(files: &dyn HarnessFiles, render: impl FnOnce(&Settings<'_>) -> T) -> T {
     render(&Settings {
         scope: Scope::Project,
         guard: false,
@@ -247,7 +249,12 @@ pub(crate) fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) 
 
 /// Keeps the words of an imported agent that it would not have after it was rendered again, as far as it
 /// would get them back.
-pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, files: &Files<'_>) {
+pub(crate) fn keep(
+    target: &Target,
+    (imported, memo): (&mut Imported, &Arc<RenderMemo>),
+    metadata: &Data,
+    files: &dyn HarnessFiles,
+) {
     let Some(words) = target.import.as_ref().and_then(|import| import.words.as_ref()) else {
         return;
     };
@@ -261,7 +268,7 @@ pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, fi
     }
     let mut agent = imported.agent.clone();
     kept::set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
-    let subject = Subject::of(agent, &Place::default());
+    let subject = Subject::of(agent, &Place::default(), memo);
     let granted = anywhere(files, |settings| {
         let trial = Trial::new(target, &subject, settings)?;
         let plain = trial.read(&[]);

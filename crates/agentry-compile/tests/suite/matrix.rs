@@ -2,6 +2,7 @@
 //! against what rendering reports, and both against the matrix of the agent-toml document.
 
 use agentry_compile::render::{Job, RenderConfig, run};
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{LossKind, Scope, Support, TARGETS, Target, target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
@@ -126,7 +127,7 @@ fn what_is_left_out_is_reported() {
             force: false,
             explain: false,
             config: &RenderConfig::default(),
-            existing: &|_| None,
+            existing: &ListedFiles::default(),
         };
         for ran in run(&job, &[subject(&world, &compiled, None, true)]) {
             let Some(support) = support(ran.target, field) else { continue };

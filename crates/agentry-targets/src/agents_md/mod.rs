@@ -15,7 +15,7 @@
 
 mod write;
 
-use crate::{Files, Model, Support, Target, marked};
+use crate::{HarnessFiles, Model, Support, Target, marked};
 
 /// AGENTS.md.
 pub static TARGET: Target = Target {
@@ -42,8 +42,8 @@ fn heading(name: &str) -> String {
 }
 
 /// The file lets nobody do anything: its readers have rules of their own.
-fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let text = files(PATH)?;
+fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let text = files.text(PATH)?;
     let part = marked::part(&text, NAME).ok().flatten()?;
     part.lines().any(|line| line == heading(name)).then(Model::default)
 }

@@ -7,7 +7,7 @@ use agentry_text::{Data, yaml};
 
 use crate::elsewhere::{self, Language};
 use crate::front::MARK;
-use crate::{Files, lenient};
+use crate::{HarnessFiles, lenient};
 
 /// Where agents are.
 pub(super) const AGENTS: &str = ".claude/agents/";
@@ -21,7 +21,7 @@ pub(super) fn path(name: &str) -> String {
 pub(super) type ByName = BTreeMap<String, Vec<String>>;
 
 /// The agents that files of a directory are.
-pub(super) fn by_name(files: &Files<'_>, directory: &str) -> ByName {
+pub(super) fn by_name(files: &dyn HarnessFiles, directory: &str) -> ByName {
     elsewhere::by_name(files, Language::Markdown, &[directory], |text| {
         read(text)?.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
     })

@@ -34,6 +34,7 @@ mod import;
 mod import_hooks;
 mod import_plugins;
 mod losses;
+mod memo;
 mod paths;
 mod patterns;
 mod rule;
@@ -45,6 +46,8 @@ mod words;
 mod write;
 
 use agentry_text::Data;
+
+pub(crate) use memo::ClaudeMemo;
 
 use crate::kept::{Kept, is_word, kept};
 use crate::{Support, Target};

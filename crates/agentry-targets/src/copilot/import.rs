@@ -16,7 +16,7 @@ use crate::imported::{Draft, at, stem};
 use crate::kept::{keep_model, keep_tools};
 use crate::model::escape;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Subject, Way, lenient, own_words};
+use crate::{HarnessFiles, Model, Subject, Way, lenient, own_words};
 
 /// Whether a file is one: by its place, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
@@ -32,8 +32,8 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
     (placed && lenient::is_meant(text)) || (named && lenient::read(text).is_ok_and(of_format))
 }
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("it is not there")?;
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
     let mut draft = Draft::new(stem(path, &[".agent.md", ".md"]), &front.body);

@@ -15,10 +15,10 @@ use crate::imported::{Draft, at, stem};
 use crate::kept::{keep_model, keep_tools};
 use crate::personal::files_in;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Subject, lenient, own_words};
+use crate::{HarnessFiles, Model, Subject, lenient, own_words};
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("it is not there")?;
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
     let name = metadata.get("name").and_then(Data::as_str);
@@ -99,7 +99,7 @@ pub(super) fn fits(_: &Subject, _: &str, value: &Data) -> bool {
 /// The rules that an agent says it runs under, and those of the user, the highest priority first. A file
 /// that cannot be read is no file without rules.
 fn rules(
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
     name: &str,
     text: &str,
     draft: &mut Draft,
@@ -107,7 +107,7 @@ fn rules(
     let mut all = Vec::new();
     let needed = needs(text);
     if let Some(path) = needed {
-        let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
+        let text = files.text(path).ok_or_else(|| format!("`{path}` is not there"))?;
         let ranked = policy::ranked(&text, name);
         all.extend(ranked.ok_or_else(|| format!("`{path}` cannot be read"))?);
     }

@@ -10,7 +10,7 @@ use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::harmless::HARMLESS;
 use crate::model::{Model, always, escape, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
-use crate::{Files, front};
+use crate::{HarnessFiles, front};
 
 pub(super) const WILDCARDS: Wildcards = Wildcards { question: false, sole: false };
 
@@ -83,9 +83,9 @@ pub(super) fn path(name: &str) -> String {
 pub(super) const NEEDS: &str = "# runs only under the rules of ";
 
 /// What Gemini lets the agent `name` do. Rules count only if the agent says that it needs them.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let rules = match needs(&files(&path(name))?) {
-        Some(path) => policy::read(&files(path)?, name)?,
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let rules = match needs(&files.text(&path(name))?) {
+        Some(path) => policy::read(&files.text(path)?, name)?,
         None => Vec::new(),
     };
     found(files, name, &rules, &Trust::of_project(files))
@@ -93,12 +93,12 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
 
 /// What Gemini lets the agent `name` do under these rules; nothing if it does not take the agent.
 pub(super) fn found(
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
     name: &str,
     rules: &[Ruled],
     trust: &Trust,
 ) -> Option<Model> {
-    let text = files(&path(name))?;
+    let text = files.text(&path(name))?;
     let (metadata, _) = front::read(&text)?;
     let Data::Map(entries) = &metadata else { return None };
     if entries.iter().any(|(key, _)| !KEYS.contains(&key.as_str())) {

@@ -32,6 +32,7 @@ mod import_patterns;
 mod import_plugins;
 mod import_reading;
 mod layers;
+mod memo;
 mod names;
 mod options;
 mod paths;
@@ -40,6 +41,8 @@ mod words;
 mod write;
 
 use agentry_text::Data;
+
+pub(crate) use memo::OpencodeMemo;
 
 use crate::kept::{Kept, is_word, kept};
 use crate::{Support, Target};

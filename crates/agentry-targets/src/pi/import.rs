@@ -9,7 +9,7 @@ use super::front::{self, Fields};
 use super::model::{Tools, bound, is_foreign, permissions, read, tools};
 use super::tools::{DEFAULT, groups};
 use super::{FALLBACKS, KEPT, NAME};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, at};
@@ -75,8 +75,8 @@ const SILENT: &[&str] = &[
     "advertise",
 ];
 
-fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("it cannot be read")?;
+fn import(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("it cannot be read")?;
     let plain = text.trim_start_matches('\u{feff}');
     let definition = read(plain).ok_or_else(|| why_not(plain))?;
     let fields = &definition.fields;
