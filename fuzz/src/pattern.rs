@@ -3,6 +3,7 @@
 use agentry_policy::argv::{Arg, Piece, Word};
 use agentry_policy::compare::{Answer, refines};
 use agentry_policy::deciders::{Deciders, deciders};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Action, Pattern, Places, Protections, Rule, Rules, Section, Subject};
 
 /// Longer subjects and patterns find nothing new.
@@ -72,7 +73,7 @@ fn one_of(section: Section, pattern: &str, action: Action, subject: &str) {
     let mut there = rule(section, pattern, action);
     there.action = Action::Deny;
     let there = rules(section, vec![there], Action::Allow);
-    match refines(&[&here], &[&there], Protections::On) {
+    match refines(&PolicyMemo::default(), &[&here], &[&there], Protections::On) {
         Answer::Yes => assert!(!direct, "`{pattern}:{action}` about `{subject}`"),
         Answer::No(_) => assert!(direct, "`{pattern}:{action}` about `{subject}`"),
         Answer::Unknown(_) => {}

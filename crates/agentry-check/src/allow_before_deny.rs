@@ -1,4 +1,5 @@
-use agentry_policy::{Action, Rule as PolicyRule, Rules, Section, pairs};
+use agentry_policy::memo::PolicyMemo;
+use agentry_policy::{Action, Rule as PolicyRule, Rules, Section, overlap};
 use agentry_text::{Findings, Rule, Severity};
 
 use crate::commands::{MOST_RULES, compiled, words};
@@ -33,7 +34,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             let earlier = rules.rules.get(..at).unwrap_or_default();
             let wider = (deny.action == Action::Deny)
                 .then(|| {
-                    earlier.iter().find_map(|allow| wider(&rules, allow, deny, &mut pairs_left))
+                    let memo = subject.memo;
+                    earlier
+                        .iter()
+                        .find_map(|allow| wider((memo, &rules), allow, deny, &mut pairs_left))
                 })
                 .flatten();
             if let Some((allow, example)) = wider {
@@ -45,7 +49,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 
 /// An earlier allow that lets through a part of what `deny` matches, without being its exception.
 fn wider<'r>(
-    rules: &Rules,
+    (memo, rules): (&PolicyMemo, &Rules),
     allow: &'r PolicyRule,
     deny: &PolicyRule,
     pairs_left: &mut usize,
@@ -56,11 +60,11 @@ fn wider<'r>(
         return None;
     }
     *pairs_left -= 1;
-    let example = pairs::overlap(rules.section, &allow.pattern, &deny.pattern)?;
+    let example = overlap::overlap(memo, rules.section, &allow.pattern, &deny.pattern)?;
     let decides = example.with(|subject| std::ptr::eq(rules.first(subject), allow));
     // What one covers of the other is an exception, or a rule that never decides.
-    let nested = pairs::covers(rules.section, &deny.pattern, &allow.pattern)
-        || pairs::covers(rules.section, &allow.pattern, &deny.pattern);
+    let nested = overlap::covers(memo, rules.section, &deny.pattern, &allow.pattern)
+        || overlap::covers(memo, rules.section, &allow.pattern, &deny.pattern);
     (decides && !nested).then(|| (allow, example.to_string()))
 }
 

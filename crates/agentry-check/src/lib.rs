@@ -4,6 +4,7 @@
 
 use agentry_formats::FormatInfo;
 use agentry_model::Agent;
+use agentry_policy::memo::PolicyMemo;
 use agentry_text::{Findings, Rule, Span};
 
 mod commands;
@@ -94,6 +95,8 @@ pub struct Subject<'a> {
     pub agent: &'a Agent,
     /// The format it was read from.
     pub format: &'static FormatInfo,
+    /// What was found out about rules so far, by other agents of the session as well.
+    pub memo: &'a PolicyMemo,
 }
 
 /// The checks that find secrets.

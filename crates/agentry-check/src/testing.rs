@@ -2,6 +2,7 @@
 
 use agentry_formats::info;
 use agentry_model::{Agent, Format, McpServer};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Permissions, Section, SectionRules};
 use agentry_text::{FileId, Findings, Span, Spanned};
 
@@ -61,7 +62,8 @@ fn with_server(server: McpServer) -> Agent {
 /// What one check finds: `start..end message`.
 pub(crate) fn found(check: &Check, agent: &Agent, format: Format) -> Vec<String> {
     let mut findings = Findings::default();
-    (check.check)(&Subject { agent, format: info(format) }, &mut findings);
+    let memo = &PolicyMemo::default();
+    (check.check)(&Subject { agent, format: info(format), memo }, &mut findings);
     let line = |found: &agentry_text::Diagnostic| {
         assert_eq!(found.rule, check.rule);
         format!("{}..{} {}", found.span.start, found.span.end, found.message)

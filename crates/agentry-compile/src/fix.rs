@@ -1,5 +1,6 @@
 //! Applies the fixes of findings, checks again, and goes on until no fix is left.
 
+use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
 
 use agentry_text::edit::apply;
@@ -119,6 +120,10 @@ impl World for Overlay<'_> {
 
     fn services(&self) -> &dyn WorldServices {
         self.world.services()
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.world.memo()
     }
 
     /// None: a fix may have changed a base since it was read.

@@ -138,10 +138,12 @@ pub fn policy_diff(old: &Compiled, new: &Compiled) -> Vec<SectionDiff> {
 
 /// What the judge `new` lets pass more and less than `old`. Both stand at [`Places::default`].
 pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
+    let memo = new.memo();
     let section = |section: &Section| {
         let old: Vec<_> = old.rules(*section).map(|(_, rules)| rules).collect();
         let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
-        let Diff { mut gained, mut lost, unknown } = compare::diff(&old, &new, Protections::On);
+        let Diff { mut gained, mut lost, unknown } =
+            compare::diff(memo, &old, &new, Protections::On);
         if section.kind() == Shape::Path {
             gained.iter_mut().chain(&mut lost).for_each(at_home);
         }

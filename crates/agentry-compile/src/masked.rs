@@ -4,6 +4,7 @@
 use agentry_check::Subject;
 use agentry_formats::info;
 use agentry_model::{Agent, Format};
+use agentry_policy::memo::PolicyMemo;
 use agentry_text::{Entry, Map, Node, Sources, Span, Value, credentials};
 
 /// What stands for a secret.
@@ -15,7 +16,8 @@ const MOST: usize = 100;
 
 /// Hides in `sources` what the checks take for a secret, and what looks like one anywhere.
 pub(crate) fn hide(agent: &Agent, format: Format, sources: &mut Sources) {
-    let mut spans = agentry_check::secrets(&Subject { agent, format: info(format) });
+    let memo = &PolicyMemo::default();
+    let mut spans = agentry_check::secrets(&Subject { agent, format: info(format), memo });
     spans.extend(in_texts(sources));
     spans.into_iter().for_each(|span| sources.hide(span));
 }

@@ -1,6 +1,8 @@
 //! A world made of text, for tests, examples and editors.
 
+use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use agentry_text::path::normal;
 
@@ -19,13 +21,19 @@ const LINK: &[u8] = b"-> /";
 pub struct MemoryWorld {
     files: BTreeMap<String, Vec<u8>>,
     machine: MachineFacts,
+    memo: Arc<SessionMemo>,
     /// The agents of its store, by the reference that finds them.
     stored: BTreeMap<String, Stored>,
 }
 
 impl Default for MemoryWorld {
     fn default() -> Self {
-        Self { files: BTreeMap::new(), machine: user(), stored: BTreeMap::new() }
+        Self {
+            files: BTreeMap::new(),
+            machine: user(),
+            memo: Arc::default(),
+            stored: BTreeMap::new(),
+        }
     }
 }
 
@@ -137,6 +145,10 @@ impl World for MemoryWorld {
 
     fn services(&self) -> &dyn WorldServices {
         self
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        &self.memo
     }
 
     /// None: files can be replaced at any time.

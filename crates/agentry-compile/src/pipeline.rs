@@ -125,7 +125,8 @@ fn checks(
     findings: &mut Findings,
 ) -> Vec<Span> {
     let run = |agent: &Agent, findings: &mut Findings| {
-        agentry_check::run(&Subject { agent, format: info(compiled.found.format) }, findings);
+        let (format, memo) = (info(compiled.found.format), &world.memo().render.policy);
+        agentry_check::run(&Subject { agent, format, memo }, findings);
         unset_variables(world, agent, findings);
     };
     let (Some(base), Some(named)) = (base, &compiled.agent.inheritance.base) else {

@@ -1,6 +1,7 @@
 //! A world that records questions and digests of their answers. A result depends only on what the
 //! world answers, so the same answers give the same result: it need not be computed again.
 
+use crate::memo::SessionMemo;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -226,6 +227,10 @@ impl World for WorldRecorder<'_> {
 
     fn services(&self) -> &dyn WorldServices {
         self
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.world.memo()
     }
 
     /// Whatever fills them asks through this world.

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::memo::SessionMemo;
+
 use crate::inherit::BaseMemo;
 use crate::resolve::Endpoint;
 use crate::stored::{FetchError, StoreRef, Stored};
@@ -17,6 +19,9 @@ pub trait World: FileTree {
 
     /// Who answers what neither files nor facts can.
     fn services(&self) -> &dyn WorldServices;
+
+    /// What the session has found out so far.
+    fn memo(&self) -> &SessionMemo;
 
     /// The bases that were read already. `None` where files may change between two reads.
     fn bases(&self) -> Option<&BaseMemo>;

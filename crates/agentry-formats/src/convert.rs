@@ -1,6 +1,7 @@
 //! From one format to another: write, read the result again, and name the difference.
 
 use agentry_model::{Agent, Format, Loss, LossKind, Requirements, Status, additions, losses, tree};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Permissions, Policy, to_permissions, widened};
 use agentry_text::{Data, FileId, Findings, Span, Spanned};
 
@@ -35,7 +36,7 @@ pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
     }
     carry(&mut source, &kept);
     let mut result = attempt(agent, &source, format, target);
-    if let Some(before) = to_permissions(&agent.policy, &target.place) {
+    if let Some(before) = to_permissions(&PolicyMemo::default(), &agent.policy, &target.place) {
         let missing = widened(&before, &permissions(&result.agent, target));
         if !missing.sections.is_empty() && !has_rules_of_its_own(format) {
             let fields = missing.sections.iter();
@@ -146,7 +147,7 @@ fn carry(agent: &mut Agent, block: &Block) {
 }
 
 fn permissions(agent: &Agent, target: &Target) -> Permissions {
-    to_permissions(&agent.policy, &target.place).unwrap_or_default()
+    to_permissions(&PolicyMemo::default(), &agent.policy, &target.place).unwrap_or_default()
 }
 
 /// Writes `source`, reads the result, and compares it with `agent`.

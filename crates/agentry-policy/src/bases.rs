@@ -3,6 +3,7 @@
 
 use agentry_text::Spanned;
 
+use crate::memo::PolicyMemo;
 use crate::narrow::strictest;
 use crate::sources::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
 use crate::{
@@ -125,13 +126,14 @@ pub fn flattened(policy: &Policy) -> Policy {
     }
     let own = Policy { bases: Vec::new(), ..policy.clone() };
     let rest = Policy { permissions: None, ..own.clone() };
+    let memo = PolicyMemo::default();
     let section = |name: &Section| {
         let said = policy
             .permissions
             .as_ref()
             .map(|rules| rules.get(*name).cloned().unwrap_or_else(|| asks(*name)));
         let bases = policy.bases.iter().filter_map(|rules| rules.get(*name).cloned());
-        let all = said.into_iter().chain(bases).reduce(|a, b| strictest(&a, &b));
+        let all = said.into_iter().chain(bases).reduce(|a, b| strictest(&memo, &a, &b));
         // Where only the other notations speak, their answer must stay.
         let left = || section(*name, nowhere(), Action::Allow, Vec::new());
         all.or_else(|| speaks(&rest, *name).then(left))
@@ -205,7 +207,7 @@ mod tests {
         let is_milder = |section: &&Section| {
             let first: Vec<_> = first.rules(**section).map(|(_, rules)| rules).collect();
             let second: Vec<_> = second.rules(**section).map(|(_, rules)| rules).collect();
-            refines(&first, &second, Protections::On) != Answer::Yes
+            refines(&PolicyMemo::default(), &first, &second, Protections::On) != Answer::Yes
         };
         Section::ALL.iter().find(is_milder).copied()
     }

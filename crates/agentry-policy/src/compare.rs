@@ -16,7 +16,7 @@ use crate::automata::fold::Folder;
 use crate::automata::machine::{Machine, NONE};
 pub use crate::automata::subject::Example;
 use crate::automata::{TooLarge, search};
-use crate::known::Known;
+use crate::memo::PolicyMemo;
 use crate::pattern::{Kind, Pattern, Protections, Subject};
 use crate::{Action, Rule, Rules};
 
@@ -41,7 +41,7 @@ pub enum Answer {
     Yes,
     /// It is not so, and this shows it.
     No(Witness),
-    /// Nobody knows, for this reason; to be taken for «no».
+    /// It could not be decided, for this reason; counts as «no».
     Unknown(String),
 }
 
@@ -96,12 +96,19 @@ pub(crate) fn decider(
 }
 
 /// Whether `first` is at most as permissive as `second`: nowhere milder.
-pub fn refines(first: &[&Rules], second: &[&Rules], protections: Protections) -> Answer {
+pub fn refines(
+    memo: &PolicyMemo,
+    first: &[&Rules],
+    second: &[&Rules],
+    protections: Protections,
+) -> Answer {
     let Some(kind) = kind(first, second) else { return Answer::Unknown(KINDS.to_owned()) };
     if second.is_empty() || holds_all(first, second) || is_plainly_stricter(first, second) {
         return Answer::Yes;
     }
-    match milder(kind, first, second, protections) {
+    let milder = Folder::new(memo, kind, protections)
+        .and_then(|folder| milder(&folder, kind, first, second));
+    match milder {
         Ok(None) => Answer::Yes,
         Ok(Some(subject)) => {
             let both = |subject: Subject<'_>| {
@@ -117,21 +124,20 @@ pub fn refines(first: &[&Rules], second: &[&Rules], protections: Protections) ->
 
 /// A shortest subject about which `first` is milder.
 fn milder(
+    folder: &Folder<'_>,
     kind: Kind,
     first: &[&Rules],
     second: &[&Rules],
-    protections: Protections,
 ) -> Result<Option<Example>, TooLarge> {
-    let folder = Folder::new(kind, protections)?;
     let Some(groups) = groups::split(first, second) else {
-        let text = milder_text(&folder, first, second)?;
+        let text = milder_text(folder, first, second)?;
         return Ok(text.map(|text| Example::decode(kind, &text)));
     };
     let mut shortest: Option<String> = None;
     for group in &groups {
         let [first, second] =
             [&group.first, &group.second].map(|side| side.iter().collect::<Vec<_>>());
-        let text = milder_text(&folder, &first, &second)?;
+        let text = milder_text(folder, &first, &second)?;
         let size = |text: &String| text.chars().count();
         shortest = match (shortest, text) {
             (Some(before), Some(text)) if size(&before) <= size(&text) => Some(before),
@@ -143,7 +149,7 @@ fn milder(
 
 /// The text of a shortest subject about which `first` is milder.
 fn milder_text(
-    folder: &Folder,
+    folder: &Folder<'_>,
     first: &[&Rules],
     second: &[&Rules],
 ) -> Result<Option<String>, TooLarge> {
@@ -161,13 +167,10 @@ fn milder_text(
 }
 
 /// The lists of a side: the patterns of their rules, and the actions.
-type Side = Vec<Vec<(Pattern, Action)>>;
-
-/// Sides that were made already: what an agent may do is compared with many lists.
-static SIDES: Known<(Protections, Side), Result<Arc<Machine>, TooLarge>> = Known::at_most(100);
+pub(crate) type SideRules = Vec<Vec<(Pattern, Action)>>;
 
 /// The machine of a side whose outputs are the actions.
-pub(crate) fn actions(folder: &Folder, layers: &[&Rules]) -> Result<Arc<Machine>, TooLarge> {
+pub(crate) fn actions(folder: &Folder<'_>, layers: &[&Rules]) -> Result<Arc<Machine>, TooLarge> {
     let list = |rules: &&Rules| {
         rules.all().map(|rule| (rule.pattern.clone(), rule.action)).collect::<Vec<_>>()
     };
@@ -176,10 +179,10 @@ pub(crate) fn actions(folder: &Folder, layers: &[&Rules]) -> Result<Arc<Machine>
         return make_actions(folder, layers).map(Arc::new);
     }
     let question = (folder.protections, layers.iter().map(list).collect());
-    SIDES.get(question, || make_actions(folder, layers).map(Arc::new))
+    folder.memo.sides.get(question, || make_actions(folder, layers).map(Arc::new))
 }
 
-fn make_actions(folder: &Folder, layers: &[&Rules]) -> Result<Machine, TooLarge> {
+fn make_actions(folder: &Folder<'_>, layers: &[&Rules]) -> Result<Machine, TooLarge> {
     side(
         folder,
         layers,
@@ -209,7 +212,7 @@ fn action(number: u32) -> Action {
 
 /// The machine of a side: the strictest over its layers.
 fn side(
-    folder: &Folder,
+    folder: &Folder<'_>,
     layers: &[&Rules],
     label: impl Fn(usize, usize) -> u32,
     action: impl Fn(u32) -> Action,

@@ -9,6 +9,9 @@ mod plain;
 mod spelling;
 mod web;
 
+use std::sync::Arc;
+
+use crate::memo::PolicyMemo;
 use crate::path::Resolver;
 use crate::pattern::Subject;
 use crate::verdict::{Decision, Verdict};
@@ -21,6 +24,8 @@ pub struct Judge {
     places: Places,
     /// What holds in a section that no layer speaks about, by section.
     silence: Vec<Rules>,
+    /// Comparisons with its rules; clones share them.
+    memo: Arc<PolicyMemo>,
 }
 
 /// A call of a tool: the section that it belongs to, and what it touches.
@@ -40,7 +45,12 @@ impl Judge {
         let spoken = |section: &Section| layers.iter().any(|layer| layer.rules(*section).is_some());
         let silent = Section::ALL.iter().filter(|section| !spoken(section));
         let silence = silent.map(|section| default_rules(*section, &places)).collect();
-        Self { layers, places, silence }
+        Self { layers, places, silence, memo: Arc::default() }
+    }
+
+    /// What was found out about its rules so far.
+    pub fn memo(&self) -> &PolicyMemo {
+        &self.memo
     }
 
     /// The directories that patterns are anchored at.
@@ -53,7 +63,7 @@ impl Judge {
     pub fn narrowed(&self, layer: Layer) -> Self {
         let mut layers = self.layers.clone();
         layers.push(layer);
-        Self::new(layers, self.places.clone())
+        Self { memo: Arc::clone(&self.memo), ..Self::new(layers, self.places.clone()) }
     }
 
     /// The answer to a call, with the reason of each of its parts.

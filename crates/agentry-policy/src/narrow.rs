@@ -8,6 +8,7 @@ use agentry_text::Spanned;
 
 use crate::compare::{Answer, refines};
 use crate::layer::default_rules;
+use crate::memo::PolicyMemo;
 use crate::sources::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
 use crate::tool_permissions::tools_of;
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// All layers as one set of ordered rules; `None` when the definition says nothing.
-pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
+pub fn to_permissions(memo: &PolicyMemo, policy: &Policy, place: &Place) -> Option<Permissions> {
     let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
     let layers = [
         permissions.clone(),
@@ -24,18 +25,18 @@ pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
         abilities.as_ref().map(of_abilities),
         tool_permissions.as_ref().map(of_tools),
     ];
-    let own = layers.into_iter().flatten().reduce(|a, b| meet(&a, &b));
-    bases.iter().fold(own, |own, base| Some(bounded(own.as_ref(), base)))
+    let own = layers.into_iter().flatten().reduce(|a, b| meet(memo, &a, &b));
+    bases.iter().fold(own, |own, base| Some(bounded(memo, own.as_ref(), base)))
 }
 
 /// Rules at least as strict as `own` and as what `base` says; it says nothing about a section that it
 /// does not have.
-fn bounded(own: Option<&Permissions>, base: &Permissions) -> Permissions {
+fn bounded(memo: &PolicyMemo, own: Option<&Permissions>, base: &Permissions) -> Permissions {
     let section = |name: &Section| {
         let own = own.and_then(|own| own.get(*name));
         match (own, base.get(*name)) {
             (None, rules) | (rules, None) => rules.cloned(),
-            (Some(own), Some(base)) => Some(strictest(own, base)),
+            (Some(own), Some(base)) => Some(strictest(memo, own, base)),
         }
     };
     Permissions { sections: Section::ALL.iter().filter_map(section).collect() }
@@ -44,7 +45,7 @@ fn bounded(own: Option<&Permissions>, base: &Permissions) -> Permissions {
 /// The sections in which `result` gives a milder answer than `source` to some call, with the rules of
 /// the source; a section that nobody names asks. Where it cannot be told, it counts as milder.
 pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
-    let places = Places::default();
+    let (places, memo) = (Places::default(), PolicyMemo::default());
     let compiled = |permissions: &Permissions, section| match permissions.get(section) {
         Some(written) => Rules::new(written, &places),
         None => default_rules(section, &places),
@@ -54,7 +55,7 @@ pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
         let stricter = result.mildest(**name) >= source.strictest(**name);
         !stricter && !says_the_same(before, after) && {
             let (before, after) = (compiled(source, **name), compiled(result, **name));
-            refines(&[&after], &[&before], Protections::On) != Answer::Yes
+            refines(&memo, &[&after], &[&before], Protections::On) != Answer::Yes
         }
     };
     let rules = |name: &Section| {
@@ -161,23 +162,23 @@ fn says_the_same(a: Option<&SectionRules>, b: Option<&SectionRules>) -> bool {
 
 /// Rules at least as strict as both. Where both have rules of their own, the strictest answer of
 /// either holds for the whole section.
-fn meet(a: &Permissions, b: &Permissions) -> Permissions {
+fn meet(memo: &PolicyMemo, a: &Permissions, b: &Permissions) -> Permissions {
     let both = |section: Section| match (a.get(section), b.get(section)) {
         (None, None) => None,
         (Some(x), None) => Some(x.at_least(b.strictest(section))),
         (None, Some(y)) => Some(y.at_least(a.strictest(section))),
-        (Some(x), Some(y)) => Some(strictest(x, y)),
+        (Some(x), Some(y)) => Some(strictest(memo, x, y)),
     };
     Permissions { sections: Section::ALL.iter().filter_map(|section| both(*section)).collect() }
 }
 
 /// Rules of one section at least as strict as both: exactly both where one of them has no rules of its
 /// own or lies within the other.
-pub(crate) fn strictest(x: &SectionRules, y: &SectionRules) -> SectionRules {
+pub(crate) fn strictest(memo: &PolicyMemo, x: &SectionRules, y: &SectionRules) -> SectionRules {
     let places = Places::default();
     let within = |one: &SectionRules, other: &SectionRules| {
         let (one, other) = (Rules::new(one, &places), Rules::new(other, &places));
-        refines(&[&one], &[&other], Protections::On) == Answer::Yes
+        refines(memo, &[&one], &[&other], Protections::On) == Answer::Yes
     };
     if y.rules.is_empty() {
         x.at_least(y.strictest())

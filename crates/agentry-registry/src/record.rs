@@ -1,6 +1,7 @@
 //! A world that records which files took part: every file that a reader asked for and got is a part of
 //! the agent, in every format and with any number of bases.
 
+use agentry_compile::SessionMemo;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -70,6 +71,10 @@ impl World for UsageRecorder<'_> {
 
     fn services(&self) -> &dyn WorldServices {
         self
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.world.memo()
     }
 
     /// None: a base that was read before would not be noted.

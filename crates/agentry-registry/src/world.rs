@@ -1,6 +1,7 @@
 //! The world of one object: a workspace that holds its files and nothing else. The digest of an agent is
 //! computed here, the same on every machine.
 
+use agentry_compile::SessionMemo;
 use agentry_compile::model::Format;
 use agentry_compile::{
     BaseMemo, Endpoint, FetchError, FileLayer, FileTree, Found, MachineFacts, MemoryWorld,
@@ -58,6 +59,10 @@ impl World for ObjectWorld<'_> {
 
     fn services(&self) -> &dyn WorldServices {
         self
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.files.memo()
     }
 
     fn bases(&self) -> Option<&BaseMemo> {

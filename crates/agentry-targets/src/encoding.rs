@@ -7,6 +7,7 @@
 use agentry_policy::compare::Example;
 use agentry_policy::{Action, Pattern, Rule, Rules, Section};
 
+use crate::memo::RenderMemo;
 use crate::model::always;
 use crate::proof::{self, Proof};
 
@@ -135,11 +136,11 @@ impl Encoding {
 
     /// Makes rules stricter until, with `others` beside them, they stay within `bounds`.
     #[must_use]
-    pub fn narrowed(mut self, others: &[Rules], bounds: &[Rules]) -> Narrowed {
+    pub fn narrowed(mut self, memo: &RenderMemo, others: &[Rules], bounds: &[Rules]) -> Narrowed {
         let mut raised = Vec::new();
         // Each step makes one rule stricter; there are two steps from allow to deny.
         for _ in 0..=2 * (self.entries.len() + 1) {
-            match self.counterexample(others, bounds) {
+            match self.counterexample(memo, others, bounds) {
                 None => return Narrowed { encoding: self, raised, unknown: false },
                 Some((questions, Proof::Fails { example, source, .. })) => {
                     if !self.raise_as(&example, source, questions) {
@@ -158,11 +159,16 @@ impl Encoding {
     }
 
     /// The first reading that does not stay within `bounds`, and why not.
-    fn counterexample(&self, others: &[Rules], bounds: &[Rules]) -> Option<(Questions, Proof)> {
+    fn counterexample(
+        &self,
+        memo: &RenderMemo,
+        others: &[Rules],
+        bounds: &[Rules],
+    ) -> Option<(Questions, Proof)> {
         self.questions().iter().find_map(|questions| {
             let mut layers = vec![self.read(*questions)];
             layers.extend(others.iter().cloned());
-            let proof = proof::within(&layers, bounds);
+            let proof = proof::within(memo, &layers, bounds);
             (proof != Proof::Holds).then_some((*questions, proof))
         })
     }

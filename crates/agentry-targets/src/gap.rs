@@ -6,10 +6,8 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use agentry_policy::compare::Example;
-use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 
@@ -86,9 +84,6 @@ impl Gap {
     }
 }
 
-/// What was found already, by all that it depends on.
-static KNOWN: Known<(u64, usize, Arc<str>), Vec<Gap>> = Known::new();
-
 /// The blind spots of a harness that make a difference to an agent.
 pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
     let Some(way) = model.ways.iter().find(|way| way.section == Section::Bash) else {
@@ -96,7 +91,8 @@ pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
     };
     // The table of each harness has a place of its own.
     let table = blind.as_ptr().addr();
-    KNOWN.get((subject.kind(), table, way.key()), || tried(subject, &commands(subject), way, blind))
+    let question = (subject.kind(), table, way.key());
+    subject.memo.gaps.get(question, || tried(subject, &commands(subject), way, blind))
 }
 
 /// Tries the lines of every blind spot.
@@ -170,8 +166,7 @@ fn target(layers: &[&Rules], line: &Line) -> Action {
 
 /// What the source says of a line, which is the same for every harness.
 fn source(subject: &Subject, line: &Line) -> Action {
-    static KNOWN: Known<(u64, String), Action> = Known::new();
-    KNOWN.get((subject.kind(), line.typed.clone()), || {
+    subject.memo.lines.get((subject.kind(), line.typed.clone()), || {
         let directory = &subject.judge.places().workspace;
         let call = Call { section: Section::Bash, subject: &line.typed, directory };
         subject.judge.judge(call, &NoLinks).action

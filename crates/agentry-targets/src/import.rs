@@ -1,7 +1,9 @@
 //! From the files of a harness to the model, never wider: what a harness permits is the bound that the
 //! imported rules must stay within.
 
+use crate::memo::RenderMemo;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentry_model::Agent;
 use agentry_policy::compare::Example;
@@ -14,8 +16,8 @@ use crate::model::{always, outside};
 use crate::original::{self, GrantReading};
 use crate::proof::{Proof, told, within};
 use crate::rendering::{Loss, LossKind};
-use crate::sources::{Checked, Sources};
-use crate::{Files, Model, Target};
+use crate::sources::CheckedFiles;
+use crate::{HarnessFiles, Model, Target};
 
 /// How the agents of a harness are read.
 #[derive(Debug)]
@@ -28,7 +30,7 @@ pub struct Import {
     pub several: Option<Several>,
     /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why
     /// not otherwise. Its policy is the nearest that the reader has words for: it is narrowed afterwards.
-    pub read: fn(&Files<'_>, &str) -> Result<Read, Wrong>,
+    pub read: fn(&dyn HarnessFiles, &str) -> Result<Read, Wrong>,
     /// Whether an agent takes the place of one that is built in, if it has the name.
     pub overrides: bool,
     /// How the fields that let an agent do something are compared and completed.
@@ -62,14 +64,14 @@ pub struct Several {
     /// Their paths below a project or a home.
     pub files: &'static [&'static str],
     /// The names in one of them, without those that have a file of their own.
-    pub names: fn(&Files<'_>, &str) -> Vec<String>,
+    pub names: fn(&dyn HarnessFiles, &str) -> Vec<String>,
 }
 
 impl Several {
     /// The names in a file, unless some file that counts is there and is not understood.
-    pub fn names_in(&self, sources: &Sources<'_>, file: &str) -> Result<Vec<String>, Wrong> {
-        let checked = Checked::new(sources);
-        let names = (self.names)(&|file| checked.text(file), file);
+    pub fn names_in(&self, files: &dyn HarnessFiles, file: &str) -> Result<Vec<String>, Wrong> {
+        let checked = CheckedFiles::new(files, None);
+        let names = (self.names)(&checked, file);
         Ok(checked.sound(names)?)
     }
 
@@ -149,24 +151,29 @@ pub struct Imported {
 }
 
 /// Reads an agent of a harness from files of which all that are there can be read.
-pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported, Wrong> {
-    import_from(target, &|file| Ok(files(file)), path)
+pub fn import(target: &Target, files: &dyn HarnessFiles, path: &str) -> Result<Imported, Wrong> {
+    import_from(target, files, path, &Arc::default())
 }
 
 /// Reads an agent of a harness, unless some file that counts is there and is not understood.
-pub fn import_from(target: &Target, sources: &Sources<'_>, path: &str) -> Result<Imported, Wrong> {
+pub fn import_from(
+    target: &Target,
+    files: &dyn HarnessFiles,
+    path: &str,
+    memo: &Arc<RenderMemo>,
+) -> Result<Imported, Wrong> {
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
-    let checked = Checked::new(sources);
-    let read = (import.read)(&|file| checked.text(file), path);
+    let checked = CheckedFiles::new(files, Some(memo));
+    let read = (import.read)(&checked, path);
     let read = checked.sound(read)??;
     let metadata = read.metadata.clone();
-    let mut imported = narrowed(target, read);
-    original::keep(target, &mut imported, &metadata, &|file| sources(file).ok().flatten());
+    let mut imported = narrowed(target, read, memo);
+    original::keep(target, (&mut imported, memo), &metadata, files);
     Ok(imported)
 }
 
 /// An agent as it was read. Rules that would permit more than the harness does are made stricter.
-pub(crate) fn narrowed(target: &Target, read: Read) -> Imported {
+pub(crate) fn narrowed(target: &Target, read: Read, memo: &Arc<RenderMemo>) -> Imported {
     let Read { mut agent, bound, losses, metadata: _, called } = read;
     original::keep_name(&mut agent, target, called);
     let permissions = agent.policy.permissions.get_or_insert_default();
@@ -179,7 +186,8 @@ pub(crate) fn narrowed(target: &Target, read: Read) -> Imported {
     }
     // What is said of places outside the workspace bounds what is said of files.
     let beyond = permissions.get(Section::ExternalDirectory).cloned();
-    let mut narrowing = Narrowing { title: target.title, bound, beyond: None, losses };
+    let mut narrowing =
+        Narrowing { title: target.title, bound, beyond: None, losses, memo: Arc::clone(memo) };
     if let Some(mut written) = beyond.filter(|_| narrowing.knows(Section::ExternalDirectory)) {
         narrowing.section(&mut written);
         permissions.sections.retain(|it| it.section.value != Section::ExternalDirectory);
@@ -213,6 +221,7 @@ struct Narrowing {
     /// What is said of places outside the workspace.
     beyond: Option<Rules>,
     losses: BTreeSet<Loss>,
+    memo: Arc<RenderMemo>,
 }
 
 impl Narrowing {
@@ -233,9 +242,12 @@ impl Narrowing {
         self.simplify(written, &bounds);
         let section = written.section.value;
         let bounds = self.bound.real(section);
-        if let Proof::Fails { example, source, target } =
-            told(section, &bounds, &self.layers(written, &Rules::new(written, &Places::default())))
-        {
+        if let Proof::Fails { example, source, target } = told(
+            &self.memo,
+            section,
+            &bounds,
+            &self.layers(written, &Rules::new(written, &Places::default())),
+        ) {
             // The sides are swapped: what the harness does is on the left.
             let detail = format!("`{example}` is {target} in {} and {source} here", self.title);
             self.lose(written, plain(&detail));
@@ -273,7 +285,7 @@ impl Narrowing {
     fn wider(&self, written: &SectionRules, bounds: &[Rules]) -> Option<(Rules, Proof)> {
         let rules = Rules::new(written, &Places::default());
         [rules.as_written(), rules].into_iter().find_map(|rules| {
-            let proof = within(&self.layers_of(written, &rules), bounds);
+            let proof = within(&self.memo, &self.layers_of(written, &rules), bounds);
             (proof != Proof::Holds).then_some((rules, proof))
         })
     }
@@ -292,8 +304,8 @@ impl Narrowing {
         plain.rules.truncate(kept);
         plain.intent = written.intent.map(|intent| Spanned::new(action, intent.span));
         let layers = |written| self.layers(written, &Rules::new(written, &Places::default()));
-        let fits = within(&layers(&plain), bounds) == Proof::Holds;
-        if fits && within(&layers(written), &layers(&plain)) == Proof::Holds {
+        let fits = within(&self.memo, &layers(&plain), bounds) == Proof::Holds;
+        if fits && within(&self.memo, &layers(written), &layers(&plain)) == Proof::Holds {
             *written = plain;
         }
     }

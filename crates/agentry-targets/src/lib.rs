@@ -27,12 +27,14 @@ pub mod gap;
 pub mod gemini;
 pub mod guard;
 mod harmless;
+pub mod harness_files;
 mod harness_place;
 pub mod import;
 pub mod jsonc;
 pub mod limits;
 pub mod loss;
 pub mod marks;
+pub mod memo;
 pub mod model;
 pub mod opencode;
 pub mod original;
@@ -53,6 +55,7 @@ pub use encoding::{Encoding, Entry, Order};
 pub use fields::{MODEL_FIELDS, TargetField};
 pub use gap::{Blind, Gap};
 pub use guard::{Answer, Asked, Guard};
+pub use harness_files::{FileRoot, HarnessFiles, HarnessPath, ListedFiles, Unreadable};
 pub use harness_place::{HarnessPlace, PlaceRole};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
@@ -81,7 +84,7 @@ pub struct Target {
     pub render: fn(&[Subject], &Settings<'_>) -> Rendering,
     /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it
     /// would not find the agent at all.
-    pub model: fn(&Files<'_>, &str) -> Option<Model>,
+    pub model: fn(&dyn HarnessFiles, &str) -> Option<Model>,
     /// What the user's own files add to that, if `model` leaves them out.
     pub personal: Option<Personal>,
     /// What it does not look at in a command line.
@@ -98,11 +101,6 @@ impl Target {
         self.fields.iter().find(|field| field.place == place)?.support
     }
 }
-
-/// Gives the text of a file by its path below the root of the project, or of the home directory. In a
-/// project, `~/` at the start of a path is the home directory, and `../` leads above the project, but not
-/// out of its repository; where agents are imported, `/` is the root of the machine. For a path that ends with `/` it gives the names of the files there, a line each.
-pub type Files<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
 
 /// What a harness makes of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

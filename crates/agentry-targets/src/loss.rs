@@ -22,7 +22,7 @@ pub fn compare(
     out: &mut Rendered,
 ) {
     let field = format!("permissions.{section}");
-    match told(section, &subject.bounds(section), target) {
+    match told(&subject.memo, section, &subject.bounds(section), target) {
         Proof::Holds => {}
         Proof::Fails { example, source, target } => {
             // The sides are swapped: what the source says is on the left.
@@ -59,7 +59,7 @@ pub fn toolless(subject: &Subject, model: &Model, way_out: Option<&str>, out: &m
     let has_some = ways.any(|way| way.layers.iter().all(permits));
     let works = |section: &Section| {
         let nothing = always(*section, Action::Deny, "nothing");
-        within(&subject.bounds(*section), &[nothing]) != Proof::Holds
+        within(&subject.memo, &subject.bounds(*section), &[nothing]) != Proof::Holds
     };
     if !has_some && WORK.iter().any(works) {
         let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));

@@ -11,8 +11,10 @@
 mod store;
 mod trial;
 
+use crate::memo::RenderMemo;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentry_model::Agent;
 use agentry_policy::Place;
@@ -25,7 +27,7 @@ use crate::import::Imported;
 use crate::proof::{self, Proof};
 use crate::rendering::{Loss, LossKind, Rendered, Scope, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Files, Model, TARGETS, Target, Way};
+use crate::{HarnessFiles, Model, TARGETS, Target, Way};
 
 use store::AS_WRITTEN;
 pub(crate) use store::{MODEL, OriginalFrontMatter, TOOLS, filled, keep_name, name, set};
@@ -152,7 +154,7 @@ pub(crate) fn excuse(
 pub(crate) fn beyond(subject: &Subject, way: &Way, known: &Model) -> Proof {
     let same = |it: &&Way| it.section == way.section && it.tool == way.tool;
     let Some(known) = known.ways.iter().find(same) else { return subject.within(way, Slack::None) };
-    match proof::told(way.section, &way.layers, &known.layers) {
+    match proof::told(&subject.memo, way.section, &way.layers, &known.layers) {
         Proof::Fails { example, target, .. } => {
             let bounds = subject.bounds(way.section);
             let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
@@ -213,10 +215,10 @@ pub fn forgotten(
     target: &Target,
     agent: &Agent,
     result: &Agent,
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
 ) -> Option<Agent> {
     kept(agent, target)?;
-    let subject = Subject::of(result.clone(), &Place::default());
+    let subject = Subject::of(result.clone(), &Place::default(), &Arc::default());
     let counts = anywhere(files, |settings| {
         Trial::new(target, &subject, settings).is_some_and(|trial| trial.useful().is_some())
     });
@@ -226,7 +228,7 @@ pub fn forgotten(
 }
 
 /// Renders for a project that nothing is known of but its files.
-pub(crate) fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) -> T) -> T {
+pub(crate) fn anywhere<T>(files: &dyn HarnessFiles, render: impl FnOnce(&Settings<'_>) -> T) -> T {
     render(&Settings {
         scope: Scope::Project,
         guard: false,
@@ -239,7 +241,12 @@ pub(crate) fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) 
 
 /// Keeps the grants of an imported agent that it would not have after it was rendered again, as far as it
 /// would get them back.
-pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, files: &Files<'_>) {
+pub(crate) fn keep(
+    target: &Target,
+    (imported, memo): (&mut Imported, &Arc<RenderMemo>),
+    metadata: &Data,
+    files: &dyn HarnessFiles,
+) {
     let keys: Vec<&'static str> = grants(target.fields).into_iter().map(|(key, _)| key).collect();
     if keys.is_empty() {
         return;
@@ -254,7 +261,7 @@ pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, fi
     }
     let mut agent = imported.agent.clone();
     set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
-    let subject = Subject::of(agent, &Place::default());
+    let subject = Subject::of(agent, &Place::default(), memo);
     let granted = anywhere(files, |settings| {
         let trial = Trial::new(target, &subject, settings)?;
         let plain = trial.read(&[]);

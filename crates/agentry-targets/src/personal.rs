@@ -8,7 +8,7 @@
 use agentry_policy::compare::{Example, decide};
 use agentry_policy::{Protections, Rules};
 
-use crate::Files;
+use crate::HarnessFiles;
 use crate::model::{Model, Way};
 use crate::proof::Proof;
 use crate::rendering::{LossKind, Rendered, Settings};
@@ -19,13 +19,13 @@ pub struct Personal {
     /// The files; a directory ends with `/`.
     pub places: &'static [&'static str],
     /// What the harness lets an agent do, by these files as well.
-    pub model: fn(&Files<'_>, &str) -> Option<Model>,
+    pub model: fn(&dyn HarnessFiles, &str) -> Option<Model>,
 }
 
 impl Personal {
     /// Whether the user has such files.
     pub(crate) fn is_there(&self, settings: &Settings<'_>) -> bool {
-        self.places.iter().any(|place| (settings.existing)(place).is_some())
+        self.places.iter().any(|place| settings.existing.text(place).is_some())
     }
 
     /// Reports what a way permits beyond its bounds.
@@ -58,8 +58,8 @@ fn rule(layers: &[Rules], example: &Example) -> Option<String> {
 }
 
 /// The files in a directory whose names end so.
-pub(crate) fn files_in(files: &Files<'_>, dir: &str, end: &str) -> Vec<(String, String)> {
-    let names = files(dir).unwrap_or_default();
-    let paths = names.lines().filter(|name| name.ends_with(end)).map(|name| format!("{dir}{name}"));
-    paths.filter_map(|path| files(&path).map(|text| (path, text))).collect()
+pub(crate) fn files_in(files: &dyn HarnessFiles, dir: &str, end: &str) -> Vec<(String, String)> {
+    let names = files.names(dir).unwrap_or_default();
+    let paths = names.iter().filter(|name| name.ends_with(end)).map(|name| format!("{dir}{name}"));
+    paths.filter_map(|path| files.text(&path).map(|text| (path, text))).collect()
 }

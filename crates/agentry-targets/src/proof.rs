@@ -1,13 +1,13 @@
-//! The proof that rules of a harness permit no more than their source, remembered: agents of one
+//! The proof that rules of a harness permit no more than their source, memoised: agents of one
 //! workspace mostly share their rules.
 //!
 //! Rules are made stricter by the shortest example; people are shown one that says more to them.
 
 use agentry_policy::compare::{Answer, Example, decide, refines};
-use agentry_policy::known::Known;
 use agentry_policy::{Action, Protections, Rules, Section};
 
 use crate::example::telling;
+use crate::memo::RenderMemo;
 
 /// Whether rules stay within others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,36 +23,30 @@ pub enum Proof {
         /// What the harness would do.
         target: Action,
     },
-    /// Nobody knows; to be taken for «no».
+    /// It could not be decided; counts as «no».
     Unknown(String),
 }
 
-/// What was proved already, by all that it depends on.
-static KNOWN: Known<String, Proof> = Known::new();
-
 /// Whether `target` permits nowhere more than `source`. Only what the rules say counts; what Agentry
 /// looks at beyond them is a matter of gaps.
-pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
+pub fn within(memo: &RenderMemo, target: &[Rules], source: &[Rules]) -> Proof {
     if source.is_empty() {
         return Proof::Unknown("nothing is known that it could stay within".to_owned());
     }
     if is_plain(target, source) {
         return Proof::Holds;
     }
-    KNOWN.get(question(target, source), || prove(target, source))
+    memo.proofs.get(question(target, source), || prove(memo, target, source))
 }
-
-/// What people were shown already, by all that it depends on.
-static TOLD: Known<(Section, String), Proof> = Known::new();
 
 /// The same for a person: where it fails, with an example from the words of the rules or from everyday
 /// life, if there is one that shows the same difference.
-pub fn told(section: Section, target: &[Rules], source: &[Rules]) -> Proof {
+pub fn told(memo: &RenderMemo, section: Section, target: &[Rules], source: &[Rules]) -> Proof {
     if source.is_empty() || is_plain(target, source) {
-        return within(target, source);
+        return within(memo, target, source);
     }
-    TOLD.get((section, question(target, source)), || {
-        let proof = within(target, source);
+    memo.explained.get((section, question(target, source)), || {
+        let proof = within(memo, target, source);
         let Proof::Fails { source: stricter, target: milder, .. } = &proof else { return proof };
         let (left, right) = (refs(target), refs(source));
         let shows = |example: &Example| {
@@ -87,9 +81,9 @@ fn reached(rules: &Rules) -> impl Iterator<Item = Action> {
     rules.all().take(last + 1).map(|rule| rule.action)
 }
 
-fn prove(target: &[Rules], source: &[Rules]) -> Proof {
+fn prove(memo: &RenderMemo, target: &[Rules], source: &[Rules]) -> Proof {
     let (target, source) = (refs(target), refs(source));
-    match refines(&target, &source, Protections::Off) {
+    match refines(&memo.policy, &target, &source, Protections::Off) {
         Answer::Yes => Proof::Holds,
         Answer::Unknown(why) => Proof::Unknown(why),
         Answer::No(witness) => {
@@ -175,7 +169,11 @@ mod tests {
         for (list, otherwise, holds) in cases {
             let target = [rules(list, *otherwise)];
             assert_eq!(is_plain(&target, &source), *holds, "{list:?}");
-            assert_eq!(prove(&target, &source) == Proof::Holds, *holds, "{list:?}");
+            assert_eq!(
+                prove(&RenderMemo::default(), &target, &source) == Proof::Holds,
+                *holds,
+                "{list:?}"
+            );
         }
     }
 
@@ -212,7 +210,7 @@ mod tests {
             let nothing = [always(Section::Bash, Deny, "nothing")];
             // The sides are swapped: what the source says is on the left.
             let Proof::Fails { example, source: harness, target } =
-                told(Section::Bash, &source, &nothing)
+                told(&RenderMemo::default(), Section::Bash, &source, &nothing)
             else {
                 panic!("{list:?}");
             };

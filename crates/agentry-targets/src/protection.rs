@@ -5,11 +5,10 @@
 //! harness that answers one of them more mildly than the source has a gap; its rules are made stricter until
 //! it has none, if somebody wishes so.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use agentry_policy::commands::secrets;
 use agentry_policy::compare::{Example, decide};
-use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
 use agentry_policy::web::address;
 use agentry_policy::{Action, Call, Places, Protections, Rules, Section};
@@ -119,14 +118,11 @@ pub fn unprotected(subject: &Subject, model: &Model) -> Vec<Unprotected> {
         let mut ways = model.ways.iter().filter(|way| way.section == *section);
         ways.find_map(|way| {
             let question = (subject.kind(), *section, way.key());
-            KNOWN.get(question, || first(subject, *section, &way.layers))
+            subject.memo.unprotected.get(question, || first(subject, *section, &way.layers))
         })
     };
     SECTIONS.iter().filter_map(first).collect()
 }
-
-/// What was found already, by all that it depends on.
-static KNOWN: Known<(u64, Section, Arc<str>), Option<Unprotected>> = Known::new();
 
 /// Whether rules about a section protect all that the source does.
 pub(crate) fn protects(subject: &Subject, section: Section, layers: &[Rules]) -> bool {

@@ -8,13 +8,14 @@ use agentry_policy::Section;
 use rayon::prelude::*;
 
 use crate::gap::gaps;
+use crate::harness_files::{HarnessPath, MemoFiles, Unreadable};
 use crate::loss;
 use crate::original;
 use crate::proof::Proof;
 use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Files, Model, Target, is_written_by};
+use crate::{HarnessFiles, Model, Target, is_written_by};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
@@ -118,7 +119,7 @@ pub fn read_back(
 ) -> Option<Model> {
     let name = original::name(target, subject).unwrap_or(&subject.name);
     let written = Written::of(rendering, settings);
-    (target.model)(&|path: &str| written.text(path), name)
+    (target.model)(&MemoFiles { below: &written, memo: &subject.memo }, name)
 }
 
 /// The files as they would be.
@@ -136,22 +137,28 @@ impl<'a> Written<'a> {
         Self { files, replaced: replaced.map(String::as_str).collect(), settings }
     }
 
-    /// The text of one of them.
-    pub(crate) fn text(&self, path: &str) -> Option<String> {
-        match self.files.get(path) {
-            Some(file) => Some(file.text().to_owned()),
-            None if self.replaced.contains(path) => None,
-            None => (self.settings.existing)(path),
-        }
-    }
-
     /// What a harness makes of them.
     pub(crate) fn model(
         &self,
-        model: fn(&Files<'_>, &str) -> Option<Model>,
+        model: fn(&dyn HarnessFiles, &str) -> Option<Model>,
         subject: &Subject,
     ) -> Option<Model> {
-        model(&|path: &str| self.text(path), &subject.name)
+        model(&MemoFiles { below: self, memo: &subject.memo }, &subject.name)
+    }
+}
+
+impl HarnessFiles for Written<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        let text = path.to_string();
+        match self.files.get(text.as_str()) {
+            Some(file) => Ok(Some(file.text().to_owned())),
+            None if self.replaced.contains(text.as_str()) => Ok(None),
+            None => self.settings.existing.read(path),
+        }
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        self.settings.existing.list(dir)
     }
 }
 

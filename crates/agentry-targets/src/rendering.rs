@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use agentry_policy::{Section, words};
 
-use crate::Files;
+use crate::HarnessFiles;
 
 /// How agents are rendered.
 pub struct Settings<'a> {
@@ -20,7 +20,7 @@ pub struct Settings<'a> {
     pub options: &'a [(String, String)],
     /// The text of a file that exists already, by its path below the root of the project; with `~/` at
     /// its start, below the home directory.
-    pub existing: &'a Files<'a>,
+    pub existing: &'a dyn HarnessFiles,
 }
 
 words! {

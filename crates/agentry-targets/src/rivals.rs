@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::Files;
+use crate::HarnessFiles;
 
 /// How deep directories of agents are looked into.
 const DEPTH: usize = 4;
@@ -34,19 +34,24 @@ impl Language {
 }
 
 /// Every file in a language below a directory, with its text. Skills in `.agents` are no agents.
-fn written(files: &Files<'_>, dir: &str, language: Language) -> Vec<(String, String)> {
+fn written(files: &dyn HarnessFiles, dir: &str, language: Language) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     collect(files, dir, (language.ending(), DEPTH), &mut paths);
-    paths.into_par_iter().filter_map(|path| files(&path).map(|text| (path, text))).collect()
+    paths.into_par_iter().filter_map(|path| files.text(&path).map(|text| (path, text))).collect()
 }
 
-fn collect(files: &Files<'_>, dir: &str, (ending, depth): (&str, usize), out: &mut Vec<String>) {
-    for name in files(dir).unwrap_or_default().lines() {
+fn collect(
+    files: &dyn HarnessFiles,
+    dir: &str,
+    (ending, depth): (&str, usize),
+    out: &mut Vec<String>,
+) {
+    for name in files.names(dir).unwrap_or_default() {
         let path = format!("{dir}{name}");
         let is_skills = dir.ends_with(".agents/") && name.eq_ignore_ascii_case("skills");
         if name.rsplit_once('.').is_some_and(|(_, end)| end == ending) {
             out.push(path);
-        } else if depth > 0 && !is_skills && !NEVER.contains(&name) {
+        } else if depth > 0 && !is_skills && !NEVER.contains(&name.as_str()) {
             collect(files, &format!("{path}/"), (ending, depth - 1), out);
         }
     }
@@ -54,7 +59,7 @@ fn collect(files: &Files<'_>, dir: &str, (ending, depth): (&str, usize), out: &m
 
 /// The files of agents below some directories, by the name that `name` reads in them.
 pub(crate) fn by_name(
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
     language: Language,
     dirs: &[&str],
     name: impl Fn(&str) -> Option<String>,
@@ -69,7 +74,7 @@ pub(crate) fn by_name(
 }
 
 /// The directories above the project that belong to its repository, the nearest first: `../`, `../../`.
-pub(crate) fn above(files: &Files<'_>) -> impl Iterator<Item = String> {
+pub(crate) fn above(files: &dyn HarnessFiles) -> impl Iterator<Item = String> {
     let dirs = (1..=ABOVE).map(|steps| "../".repeat(steps));
-    dirs.take_while(|dir| files(dir).is_some())
+    dirs.take_while(|dir| files.names(dir).is_some())
 }

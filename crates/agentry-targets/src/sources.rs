@@ -1,5 +1,5 @@
-//! The files that an import reads. One that is there and cannot be read, or is not understood, is never
-//! taken for one that is not there: what it denies would be lost without a word.
+//! The files that an import reads. One that is there and cannot be read, or is not understood, never
+//! counts as missing: what it denies would be lost without a message.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -8,53 +8,74 @@ use agentry_text::json::{self, JsonDialect};
 use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 
-/// Gives the text of a file as [`Files`](crate::Files) does; why not, where there is one that cannot be
-/// read.
-pub type Sources<'a> = dyn Fn(&str) -> Result<Option<String>, String> + Sync + 'a;
+use crate::harness_files::{HarnessFiles, HarnessPath, Unreadable};
+use crate::memo::RenderMemo;
 
 /// Files with the first of them that must not be passed over.
-pub(crate) struct Checked<'a> {
-    sources: &'a Sources<'a>,
-    seen: Mutex<Seen>,
+pub(crate) struct CheckedFiles<'a> {
+    files: &'a dyn HarnessFiles,
+    memo: Option<&'a RenderMemo>,
+    looked: Mutex<LookedAt>,
 }
 
 #[derive(Default)]
-struct Seen {
-    /// The files that were looked at.
+struct LookedAt {
     paths: BTreeSet<String>,
     wrong: Option<String>,
 }
 
-impl<'a> Checked<'a> {
-    pub(crate) fn new(sources: &'a Sources<'a>) -> Self {
-        Self { sources, seen: Mutex::default() }
+impl<'a> CheckedFiles<'a> {
+    pub(crate) fn new(files: &'a dyn HarnessFiles, memo: Option<&'a RenderMemo>) -> Self {
+        Self { files, memo, looked: Mutex::default() }
     }
 
-    /// The text of a file.
-    pub(crate) fn text(&self, path: &str) -> Option<String> {
-        let found = (self.sources)(path);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.paths.insert(path.to_owned()) {
-            let wrong = match &found {
-                Ok(text) => text.as_deref().and_then(|text| wrong(path, text)),
-                Err(why) => Some(format!(
+    /// Notes what is wrong with what was found, if it is looked at for the first time.
+    fn note<T>(
+        &self,
+        path: HarnessPath<'_>,
+        found: &Result<Option<T>, Unreadable>,
+        problem: impl Fn(&str, &T) -> Option<String>,
+    ) {
+        let path = path.to_string();
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.paths.insert(path.clone()) {
+            let wrong = match found {
+                Ok(found) => found.as_ref().and_then(|found| problem(&path, found)),
+                Err(Unreadable(why)) => Some(format!(
                     "`{path}` is there and cannot be read, so that what it denies would be lost: {why}"
                 )),
             };
-            seen.wrong = seen.wrong.take().or(wrong);
+            looked.wrong = looked.wrong.take().or(wrong);
         }
-        found.ok().flatten()
     }
 
     /// What `value` is worth that was made of the files: nothing if one of them is wrong.
     pub(crate) fn sound<T>(self, value: T) -> Result<T, String> {
-        let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
-        seen.wrong.map_or(Ok(value), Err)
+        let looked = self.looked.into_inner().unwrap_or_else(PoisonError::into_inner);
+        looked.wrong.map_or(Ok(value), Err)
+    }
+}
+
+impl HarnessFiles for CheckedFiles<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        let found = self.files.read(path);
+        self.note(path, &found, |path, text| wrong(path, text));
+        found
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        let found = self.files.list(dir);
+        self.note(dir, &found, |_, _| None);
+        found
+    }
+
+    fn memo(&self) -> Option<&RenderMemo> {
+        self.memo
     }
 }
 
 /// What is wrong with a file of settings, and where. Comments and a last comma are a matter of each
-/// harness. Other TOML than settings is told of by who reads it.
+/// harness. Other TOML is checked by its reader.
 fn wrong(path: &str, text: &str) -> Option<String> {
     let is_json = [".json", ".jsonc"].iter().any(|end| path.ends_with(end));
     let is_toml = path.rsplit('/').next() == Some("config.toml");
@@ -120,15 +141,25 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_not_absent() {
-        let sources = |path: &str| match path {
-            "large.json" => Err("it is too large".to_owned()),
-            _ => Ok(None),
-        };
-        let checked = Checked::new(&sources);
-        assert_eq!(checked.text("none.json"), None);
-        assert_eq!(checked.text("large.json"), None);
+        struct Closed;
+        impl HarnessFiles for Closed {
+            fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+                match path.path {
+                    "large.json" => Err(Unreadable("it is too large".to_owned())),
+                    _ => Ok(None),
+                }
+            }
+
+            fn list(&self, _: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+                Ok(None)
+            }
+        }
+        let checked = CheckedFiles::new(&Closed, None);
+        let files: &dyn HarnessFiles = &checked;
+        assert_eq!(files.text("none.json"), None);
+        assert_eq!(files.text("large.json"), None);
         let wrong = checked.sound(()).expect_err("a file that cannot be read");
         assert!(wrong.starts_with("`large.json` is there and cannot be read"), "{wrong}");
-        assert_eq!(Checked::new(&sources).sound(1), Ok(1));
+        assert_eq!(CheckedFiles::new(&Closed, None).sound(1), Ok(1));
     }
 }

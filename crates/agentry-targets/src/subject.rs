@@ -1,16 +1,15 @@
 //! The agent that is rendered: what the model says of it, and what it may do, ready to be asked.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use agentry_model::Agent;
-use agentry_policy::known::Known;
 use agentry_policy::{
     Action, Judge, PatternRule, Permissions, Place, Places, Rule, Rules, Section, SectionRules,
     layers, to_permissions,
 };
 use agentry_text::{FileId, Span, Spanned};
 
+use crate::memo::RenderMemo;
 use crate::model::{Way, outside as outside_of};
 use crate::original::OriginalGrant;
 use crate::proof::{self, Proof, told, within};
@@ -39,6 +38,8 @@ pub struct Subject {
     pub policy: OnceLock<String>,
     /// The number of that text, once somebody asked for it.
     pub kind: OnceLock<u64>,
+    /// What the session has found out so far. `kind` is a number of this memo.
+    pub memo: Arc<RenderMemo>,
     /// The original grants of the harness that are given back to it.
     pub grants: Vec<OriginalGrant>,
 }
@@ -101,9 +102,9 @@ pub struct Skill {
 impl Subject {
     /// An agent under its own name, with nothing but what its definition says of it. What it may do is seen
     /// from stand-in places, so that the same definition gives the same files everywhere.
-    pub fn of(agent: Agent, place: &Place) -> Self {
+    pub fn of(agent: Agent, place: &Place, memo: &Arc<RenderMemo>) -> Self {
         let places = Places::default();
-        let permissions = to_permissions(&agent.policy, place).unwrap_or_default();
+        let permissions = to_permissions(&memo.policy, &agent.policy, place).unwrap_or_default();
         let judge = Judge::new(layers(&agent.policy, place, &places), places);
         let prompt = agent.instructions.system.as_ref().map(|system| Part {
             kind: PartKind::Prompt,
@@ -124,6 +125,7 @@ impl Subject {
             agent,
             policy: OnceLock::new(),
             kind: OnceLock::new(),
+            memo: Arc::clone(memo),
             grants: Vec::new(),
         }
     }
@@ -145,8 +147,7 @@ impl Subject {
     /// What a rendered section must stay within: the rules as they are written, layer by layer. For
     /// files, what is said of places outside the workspace is a layer as well.
     pub fn bounds(&self, section: Section) -> Arc<[Rules]> {
-        static KNOWN: Known<(u64, Section), Arc<[Rules]>> = Known::at_most(1_000);
-        KNOWN.get((self.kind(), section), || {
+        self.memo.bounds.get((self.kind(), section), || {
             let own = self.judge.rules(section).map(|(_, rules)| rules.as_written());
             let files = matches!(section, Section::Edit | Section::Read);
             let outside = self.judge.rules(Section::ExternalDirectory).filter(|_| files);
@@ -180,28 +181,24 @@ impl Subject {
         })
     }
 
-    /// The number of that text in this process.
+    /// The number of that text in this session.
     pub fn kind(&self) -> u64 {
-        static KINDS: Known<String, u64> = Known::new();
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let next = || NEXT.fetch_add(1, Ordering::Relaxed);
-        *self.kind.get_or_init(|| KINDS.get(self.policy().clone(), next))
+        *self.kind.get_or_init(|| self.memo.kind(self.policy()))
     }
 
     /// Whether the rules of a tool stay within what the agent may do, or within so much more.
     pub(crate) fn within(&self, way: &Way, slack: Slack) -> Proof {
-        static KNOWN: Known<(u64, Slack, Section, Arc<str>), Proof> = Known::new();
         let Way { section, layers, .. } = way;
-        KNOWN.get((self.kind(), slack, *section, way.key()), || {
+        self.memo.ways.get((self.kind(), slack, *section, way.key()), || {
             let bounds = self.bounds(*section);
             if slack == Slack::None {
-                return told(*section, layers, &bounds);
+                return told(&self.memo, *section, layers, &bounds);
             }
             let mut bounds = bounds.to_vec();
             for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
                 rule.action = slack.of(rule.action);
             }
-            told(*section, layers, &bounds)
+            told(&self.memo, *section, layers, &bounds)
         })
     }
 
@@ -214,7 +211,7 @@ impl Subject {
 
     /// Whether rules about a section stay within what the agent may do.
     pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
-        within(layers, &self.bounds(section)) == Proof::Holds
+        within(&self.memo, layers, &self.bounds(section)) == Proof::Holds
     }
 }
 

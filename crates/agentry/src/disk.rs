@@ -1,11 +1,12 @@
 //! The world as it is: files on disk. A placeholder that a running agent holds open counts as missing.
 
+use agentry_compile::SessionMemo;
 use std::collections::HashMap;
 use std::env::current_dir;
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use agentry_compile::text::path::is_plain;
 use agentry_compile::{
@@ -32,6 +33,14 @@ pub(crate) struct Disk {
     /// Asked of the environment once.
     machine: OnceLock<MachineFacts>,
     bases: BaseMemo,
+    memo: Arc<SessionMemo>,
+}
+
+impl Disk {
+    /// The same files, read anew, with what was found out before.
+    pub(crate) fn again(&self) -> Self {
+        Self { memo: Arc::clone(&self.memo), ..Self::default() }
+    }
 }
 
 /// Files that the search looked into, until their readers ask for them.
@@ -178,6 +187,10 @@ impl World for Disk {
 
     fn services(&self) -> &dyn WorldServices {
         self
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        &self.memo
     }
 
     fn bases(&self) -> Option<&BaseMemo> {

@@ -29,13 +29,14 @@ pub(super) fn prove(
     for section in Section::ALL {
         let base: Vec<_> = base.rules(*section).map(|(_, rules)| rules).collect();
         let whole: Vec<_> = whole.rules(*section).map(|(_, rules)| rules).collect();
-        let (message, witness) = match refines(&whole, &base, Protections::On) {
-            Answer::Yes => continue,
-            Answer::No(witness) => (milder(*section, &witness), Some(witness)),
-            Answer::Unknown(why) => {
-                (format!("it cannot be proved that {section} is within the base: {why}"), None)
-            }
-        };
+        let (message, witness) =
+            match refines(&world.memo().render.policy, &whole, &base, Protections::On) {
+                Answer::Yes => continue,
+                Answer::No(witness) => (milder(*section, &witness), Some(witness)),
+                Answer::Unknown(why) => {
+                    (format!("it cannot be proved that {section} is within the base: {why}"), None)
+                }
+            };
         let found = findings.add(&POLICY_WIDENED, at, message);
         let decides = witness.and_then(|witness| rule_of(&base, witness.second?));
         if let Some(span) = decides {

@@ -1,6 +1,7 @@
 //! An agent of the store as a world of its own: its files lie below one directory, and nothing else
 //! can be reached from there but the store again.
 
+use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
 
 use crate::inherit::BaseMemo;
@@ -88,6 +89,10 @@ impl World for StoredWorld<'_> {
 
     fn services(&self) -> &dyn WorldServices {
         self.below.services()
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.below.memo()
     }
 
     /// None: its paths mean something else in the world around it.

@@ -1,6 +1,7 @@
 //! Trust only narrows: an axis that the child omits is inherited, one that it writes is at most the
 //! base's, and its paths and hosts lie inside the base's.
 
+use agentry_policy::memo::PolicyMemo;
 use std::fmt::Display;
 
 use agentry_model::{Agent, Field, ListField};
@@ -36,7 +37,8 @@ impl Limits<'_> {
         let web = base.network.unwrap_or(Spanned::new(Network::None, nowhere()));
         let run = base.exec.unwrap_or(Spanned::new(Exec::None, nowhere()));
         let scope = self.scope(base, scope, open.value, findings);
-        let hosts = hosts_inside(base, hosts, web.value, findings);
+        let hosts =
+            hosts_inside(&self.world.memo().render.policy, base, (hosts, web.value), findings);
         Some(Trust {
             filesystem: Some(axis("filesystem", *filesystem, open, findings)),
             network: Some(axis("network", *network, web, findings)),
@@ -102,9 +104,9 @@ impl Limits<'_> {
 
 /// The hosts of a child, as far as they lie inside the base's.
 fn hosts_inside(
+    memo: &PolicyMemo,
     base: &Trust,
-    child: &ListField<String>,
-    open: Network,
+    (child, open): (&ListField<String>, Network),
     findings: &mut Findings,
 ) -> ListField<String> {
     let Some(hosts) = child else { return base.hosts.clone() };
@@ -116,7 +118,7 @@ fn hosts_inside(
     let mut kept = Vec::new();
     for host in hosts {
         let one = rules_of(std::slice::from_ref(host));
-        if refines(&[&one], &[&bound], Protections::On) == Answer::Yes {
+        if refines(memo, &[&one], &[&bound], Protections::On) == Answer::Yes {
             kept.push(host.clone());
             continue;
         }

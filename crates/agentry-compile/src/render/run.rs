@@ -6,7 +6,8 @@ use std::sync::{PoisonError, RwLock};
 
 use agentry_targets::example::plain;
 use agentry_targets::{
-    Loss, Rendered, Rendering, Scope, Settings, Subject, Target, read_back, render,
+    HarnessFiles, HarnessPath, Loss, Rendered, Rendering, Scope, Settings, Subject, Target,
+    Unreadable, read_back, render,
 };
 use rayon::prelude::*;
 
@@ -31,7 +32,7 @@ pub struct Job<'a> {
     /// What the workspace says.
     pub config: &'a RenderConfig,
     /// The text of a file without what was rendered before.
-    pub existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    pub existing: &'a dyn HarnessFiles,
 }
 
 /// What became of the agents in one harness.
@@ -59,13 +60,13 @@ struct One<'a> {
 pub fn run(job: &Job<'_>, subjects: &[Subject]) -> Vec<Ran> {
     let all: Vec<One<'_>> =
         job.targets.iter().map(|target| One::new(target, job, subjects)).collect();
-    let tried: Vec<(Ran, Files<'_>)> =
-        all.par_iter().map(|one| one.render(Files::new(job.existing))).collect();
+    let files = || FilesOnce::new(job.existing, HashMap::new());
+    let tried: Vec<(Ran, FilesOnce<'_>)> = all.par_iter().map(|one| one.render(files())).collect();
     let mut shared = HashMap::new();
     let mut out = Vec::new();
     for (one, (ran, files)) in all.iter().zip(tried) {
         let ran = if files.looked_at(&shared) {
-            one.render(Files { existing: job.existing, known: RwLock::new(shared.clone()) }).0
+            one.render(FilesOnce::new(job.existing, shared.clone())).0
         } else {
             ran
         };
@@ -90,16 +91,15 @@ impl<'a> One<'a> {
     }
 
     /// Renders them with these files around them, of which those are known afterwards that were looked at.
-    fn render<'f>(&self, files: Files<'f>) -> (Ran, Files<'f>) {
+    fn render<'f>(&self, files: FilesOnce<'f>) -> (Ran, FilesOnce<'f>) {
         let Self { target, job, guard, close_gaps, subjects } = self;
-        let existing = |path: &str| files.get(path);
         let settings = Settings {
             scope: job.scope,
             guard: *guard,
             close_gaps: *close_gaps,
             force: job.force,
             options: job.config.options(target),
-            existing: &existing,
+            existing: &files,
         };
         let mut rendering = render(target, subjects, &settings);
         rendering.agents.iter_mut().for_each(in_words_of_the_user);
@@ -117,34 +117,51 @@ impl<'a> One<'a> {
     }
 }
 
-/// The files that exist, each looked at once: every agent asks for the settings of the project.
-struct Files<'a> {
-    existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
-    known: RwLock<Known>,
+/// The files that exist, each read once: every agent asks for the settings of the project.
+struct FilesOnce<'a> {
+    existing: &'a dyn HarnessFiles,
+    texts: RwLock<KnownTexts>,
+    names: RwLock<HashMap<String, Option<Vec<String>>>>,
 }
 
 /// Files that were looked at, with their texts if they are there.
-type Known = HashMap<String, Option<String>>;
+type KnownTexts = HashMap<String, Option<String>>;
 
-impl<'a> Files<'a> {
-    fn new(existing: &'a (dyn Fn(&str) -> Option<String> + Sync)) -> Self {
-        Self { existing, known: RwLock::default() }
+impl<'a> FilesOnce<'a> {
+    fn new(existing: &'a dyn HarnessFiles, texts: KnownTexts) -> Self {
+        Self { existing, texts: RwLock::new(texts), names: RwLock::default() }
     }
 
-    fn get(&self, path: &str) -> Option<String> {
-        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(path) {
-            return known.clone();
-        }
-        let found = (self.existing)(path);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.entry(path.to_owned()).or_insert(found).clone()
-    }
-
-    /// Whether somebody looked at one of these.
-    fn looked_at(&self, files: &Known) -> bool {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+    /// Whether one of these was looked at.
+    fn looked_at(&self, files: &KnownTexts) -> bool {
+        let known = self.texts.read().unwrap_or_else(PoisonError::into_inner);
         files.keys().any(|path| known.contains_key(path))
     }
+}
+
+impl HarnessFiles for FilesOnce<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        once(&self.texts, path, || self.existing.read(path))
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        once(&self.names, dir, || self.existing.list(dir))
+    }
+}
+
+/// What is known of a path; what is found there, if nothing is known yet.
+fn once<T: Clone>(
+    known: &RwLock<HashMap<String, Option<T>>>,
+    path: HarnessPath<'_>,
+    find: impl FnOnce() -> Result<Option<T>, Unreadable>,
+) -> Result<Option<T>, Unreadable> {
+    let key = path.to_string();
+    if let Some(known) = known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return Ok(known.clone());
+    }
+    let found = find()?;
+    let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
+    Ok(known.entry(key).or_insert(found).clone())
 }
 
 /// Writes examples as seen from the workspace.

@@ -27,7 +27,7 @@ pub fn subject(
         system.value.push_str(blanks_behind(compiled, system.span));
     }
     let place = place(&agent, &compiled.dir);
-    let own = Subject::of(agent, &place);
+    let own = Subject::of(agent, &place, &world.memo().render);
     Subject {
         name: name.unwrap_or(&own.name).to_owned(),
         path: from_workspace(compiled),

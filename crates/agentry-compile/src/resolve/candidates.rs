@@ -2,8 +2,8 @@
 //! those of the tier it falls back to, those of the tier it asks for. Nobody is asked here: what a
 //! lock pins depends on the agent and the catalogue alone.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentry_formats::info;
 use agentry_model::{Agent, Auth, AuthStrategy, Capability, Format};
@@ -14,6 +14,7 @@ use super::catalogue::{Model, Price};
 use super::keys::{Key, key};
 use super::provider::canonical;
 use super::settings::Settings;
+use crate::memo::SessionMemo;
 
 /// The tier of an agent that asks for none.
 const DEFAULT_TIER: Capability = Capability::Mid;
@@ -115,7 +116,7 @@ pub(super) fn named(agent: &Agent, settings: &Settings, name: &str) -> Candidate
 
 /// The ids of the models that `agent` may run on, in order, as far as the built-in catalogue decides: the
 /// same as those of [`candidates`]. Many agents ask for the same tiers, whose lists are made once.
-pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {
+pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> Vec<String> {
     let settings = Settings::built_in();
     let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
     for name in agent.model.preferred.iter().flatten() {
@@ -128,7 +129,7 @@ pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {
     let mut ids: Vec<String> = usable.map(|candidate| candidate.id.clone()).collect();
     let fallback = agent.model.fallback.as_ref().and_then(|tier| tier.value.trim().parse().ok());
     for tier in fallback.into_iter().chain([asked_for(agent)]) {
-        for id in tier_ids(agent, tier).iter() {
+        for id in tier_ids(memo, agent, tier).iter() {
             if !walk.seen.contains(id) && !ids.contains(id) {
                 ids.push(id.clone());
             }
@@ -138,8 +139,8 @@ pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {
 }
 
 /// All that decides which models of a tier fit an agent.
-#[derive(PartialEq, Eq, Hash)]
-struct TierKey {
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TierKey {
     tier: Capability,
     context: Option<u64>,
     tools: bool,
@@ -163,26 +164,15 @@ impl TierKey {
     }
 }
 
-/// The lists that [`tier_ids`] keeps; more would only be made by somebody who wants memory to run out.
-const MOST_LISTS: usize = 1_000;
-
 /// The ids of the models of a tier that fit an agent.
-fn tier_ids(agent: &Agent, tier: Capability) -> Arc<Vec<String>> {
-    static KNOWN: OnceLock<Mutex<HashMap<TierKey, Arc<Vec<String>>>>> = OnceLock::new();
-    let key = TierKey::of(agent, tier);
-    let known = KNOWN.get_or_init(Mutex::default);
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    if known.len() >= MOST_LISTS {
-        known.clear();
-    }
-    let list = known.entry(key).or_insert_with(|| {
+fn tier_ids(memo: &SessionMemo, agent: &Agent, tier: Capability) -> Arc<Vec<String>> {
+    memo.tiers.get(TierKey::of(agent, tier), || {
         let settings = Settings::built_in();
         let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
         walk.tier(tier, Wish::Capability);
         let usable = walk.found.into_iter().filter(|it| it.outcome == Outcome::Usable);
         Arc::new(usable.map(|candidate| candidate.id).collect())
-    });
-    Arc::clone(list)
+    })
 }
 
 /// The tier that an agent asks for: its own word, or that of `llm.smart`.

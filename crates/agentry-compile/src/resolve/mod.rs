@@ -31,6 +31,7 @@ use crate::world::World;
 use rules::UNRESOLVED_SKILL;
 use skills::Search;
 
+pub(crate) use candidates::TierKey;
 pub use candidates::{Candidate, Outcome, Wish};
 pub(crate) use catalogue::MODEL;
 pub use catalogue::{Catalogue, Model, Price};
@@ -141,7 +142,7 @@ pub(crate) fn offline(world: &dyn World, compiled: &Compiled, agent: &Agent) -> 
     let skills = search.all();
     let (files, base_files) = files::files(world, compiled, &pack_files(&search));
     Offline {
-        models: candidates::usable_ids(agent, compiled.found.format),
+        models: candidates::usable_ids(world.memo(), agent, compiled.found.format),
         skills,
         files,
         base_files,

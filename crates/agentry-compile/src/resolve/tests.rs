@@ -1,5 +1,6 @@
 //! The rules of resolving, each as a table, in a world of which every answer is known.
 
+use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -72,6 +73,10 @@ impl World for Here {
 
     fn services(&self) -> &dyn WorldServices {
         self
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.files.memo()
     }
 
     fn bases(&self) -> Option<&BaseMemo> {

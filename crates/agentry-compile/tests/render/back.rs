@@ -2,6 +2,7 @@
 
 use agentry_compile::formats::{Target as Written, convert};
 use agentry_compile::model::Format;
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;
 use agentry_compile::targets::{Imported, Rendered, target};
 
@@ -13,8 +14,7 @@ pub(crate) fn imported(
     files: &[(&str, &str)],
     path: &str,
 ) -> Result<Imported, String> {
-    let files = |path: &str| crate::found(files, path);
-    import(target(harness).expect("a target"), &files, path)
+    import(target(harness).expect("a target"), &ListedFiles(files), path)
         .map_err(|wrong| format!("{}:{}: {}", wrong.at.line, wrong.at.column, wrong.message))
 }
 

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use agentry_compile::policy::Section;
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{Loss, LossKind, Scope, Settings, render, target};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -397,7 +398,7 @@ fn whatever_the_rules_they_permit_no_more() {
             close_gaps,
             force: false,
             options: &[],
-            existing: &|_| None,
+            existing: &ListedFiles::default(),
         };
         let target = target("gemini").expect("a target");
         let rendered = render(target, &[subject], &settings).agents.remove(0);

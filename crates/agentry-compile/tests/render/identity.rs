@@ -3,16 +3,16 @@
 
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{Permissions, Places, Rules, Section};
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;
+use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::model::outside;
 use agentry_compile::targets::proof::{Proof, within};
-use agentry_compile::targets::{
-    Files, Imported, Model, Scope, Settings, Subject, Target, render, target,
-};
+use agentry_compile::targets::{Imported, Model, Scope, Settings, Subject, Target, render, target};
 use agentry_compile::text::Spanned;
 
 use crate::back::definition;
-use crate::{found, subjects};
+use crate::subjects;
 
 /// An agent as somebody wrote it, with the files around it.
 struct Case {
@@ -170,14 +170,16 @@ fn layers(permissions: &Permissions, section: Section) -> Vec<Rules> {
 fn wider(after: &Model, before: &Model) -> Vec<String> {
     let fits = |way: &&agentry_compile::targets::Way| {
         let same = before.ways.iter().filter(|it| it.section == way.section);
-        !same.into_iter().any(|it| within(&way.layers, &it.layers) == Proof::Holds)
+        !same
+            .into_iter()
+            .any(|it| within(&RenderMemo::default(), &way.layers, &it.layers) == Proof::Holds)
     };
     after.ways.iter().filter(fits).map(|way| format!("{} {}", way.section, way.tool)).collect()
 }
 
 /// The files after an agent was imported from some and rendered again, and what was told on the way.
 fn again(case: &Case, first: &Imported) -> (Vec<(String, String)>, Vec<String>) {
-    let existing = |path: &str| found(case.around, path);
+    let existing = ListedFiles(case.around);
     let (scope, options) = (Scope::Project, &[][..]);
     let settings = Settings {
         scope,
@@ -210,8 +212,8 @@ fn narrowed(first: &Imported, second: &Imported) -> Vec<Section> {
     let sections = Section::ALL.iter().copied().filter(|section| !free.contains(section));
     let narrowed = sections.filter(|section| {
         let (was, is) = (layers(&was, *section), layers(&is, *section));
-        assert_eq!(within(&is, &was), Proof::Holds, "{section} is wider");
-        within(&was, &is) != Proof::Holds
+        assert_eq!(within(&RenderMemo::default(), &is, &was), Proof::Holds, "{section} is wider");
+        within(&RenderMemo::default(), &was, &is) != Proof::Holds
     });
     narrowed.collect()
 }
@@ -220,11 +222,11 @@ fn check(case: &Case) {
     let Case { harness, path, text, around, .. } = case;
     let target: &Target = target(harness).expect("a target");
     let before = [&[(*path, *text)], *around].concat();
-    let of = |files: &Files<'_>| import(target, files, path).expect("an agent");
-    let first = of(&|path| found(&before, path));
+    let of = |files: &[(&str, &str)]| import(target, &ListedFiles(files), path).expect("an agent");
+    let first = of(&before);
     let (files, told) = again(case, &first);
     let after: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let second = of(&|path| found(&after, path));
+    let second = of(&after);
     assert_eq!(said(&second), said(&first), "{harness}\n{text}");
     let narrowed = narrowed(&first, &second);
     assert_eq!(narrowed, case.narrowed, "{harness}\n{text}\n{}\n{told:#?}", after[0].1);
@@ -232,7 +234,7 @@ fn check(case: &Case) {
         let field = format!("permissions.{section}: ");
         assert!(told.iter().any(|it| it.starts_with(&field)), "{section}: {told:#?}");
     }
-    let model = |files: &[(&str, &str)]| (target.model)(&|path: &str| found(files, path), "x");
+    let model = |files: &[(&str, &str)]| (target.model)(&ListedFiles(files), "x");
     let (before, after) = (model(&before).expect("an agent"), model(&after).expect("an agent"));
     assert_eq!(wider(&after, &before), Vec::<String>::new(), "{harness}\n{text}");
 }

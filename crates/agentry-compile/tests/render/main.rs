@@ -45,6 +45,7 @@ mod toolless;
 mod traps;
 mod traps_each;
 
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, Subject, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
@@ -105,16 +106,6 @@ pub(crate) fn subjects<T: Clone + Into<Vec<u8>>>(
     agents.collect()
 }
 
-/// The text of one of these files; the names in a directory, which ends with `/`.
-pub(crate) fn found(files: &[(&str, &str)], path: &str) -> Option<String> {
-    if path.ends_with('/') {
-        let names = files.iter().filter_map(|(known, _)| known.strip_prefix(path));
-        let names = names.collect::<Vec<_>>().join("\n");
-        return (!names.is_empty()).then_some(names);
-    }
-    files.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
-}
-
 /// The agents among `files`, rendered for a harness.
 pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
     harness: &str,
@@ -122,7 +113,7 @@ pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
     wish: Wish<'_>,
 ) -> Rendering {
     let subjects = subjects(files, wish.alias);
-    let existing = |path: &str| found(wish.existing, path);
+    let existing = ListedFiles(wish.existing);
     let options: Vec<_> =
         wish.options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let settings = Settings {

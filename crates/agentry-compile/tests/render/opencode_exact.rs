@@ -3,6 +3,7 @@
 //! denied, that is told.
 
 use agentry_compile::policy::{Action, Rules, Section};
+use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::proof::{Proof, within};
 use agentry_compile::targets::{LossKind, Rendered, Subject, Way, target};
 
@@ -29,10 +30,15 @@ fn is_exact(lines: &str) -> Rendered {
         denies_nothing_more(&subject, way, lines);
         let bounds = subject.bounds(way.section);
         let guarded = rendered.guarded.contains(&way.section);
-        let holds = within(&way.layers, &bounds) == Proof::Holds;
+        let holds = within(&RenderMemo::default(), &way.layers, &bounds) == Proof::Holds;
         assert!(holds || guarded, "{lines}{} relies on the guard", way.tool);
         let milder = changed(&bounds, Action::Deny, Action::Ask);
-        assert_eq!(within(&way.layers, &milder), Proof::Holds, "{lines}{}", way.tool);
+        assert_eq!(
+            within(&RenderMemo::default(), &way.layers, &milder),
+            Proof::Holds,
+            "{lines}{}",
+            way.tool
+        );
     }
     let narrowed: Vec<_> =
         rendered.losses.iter().filter(|loss| loss.kind == LossKind::Narrowed).collect();
@@ -46,7 +52,7 @@ fn denies_nothing_more(subject: &Subject, way: &Way, lines: &str) {
         return;
     }
     let lifted = changed(&way.layers, Action::Ask, Action::Allow);
-    let proof = within(&subject.bounds(way.section), &lifted);
+    let proof = within(&RenderMemo::default(), &subject.bounds(way.section), &lifted);
     assert_eq!(proof, Proof::Holds, "{lines}{}", way.tool);
 }
 

@@ -3,10 +3,12 @@
 
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, Call, Place, Section};
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::front_matter;
 use agentry_compile::targets::{Scope, Settings, Subject, render, target};
 use agentry_compile::text::Data;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use std::sync::Arc;
 
 use crate::policies::{agent, cases, samples, subject_of};
 
@@ -109,7 +111,7 @@ fn never_milder(subject: &Subject) -> Result<(), TestCaseError> {
         close_gaps: false,
         force: false,
         options: &[],
-        existing: &|_| None,
+        existing: &ListedFiles::default(),
     };
     let opencode = target("opencode").expect("a target");
     let mut rendering = render(opencode, std::slice::from_ref(subject), &settings);
@@ -190,7 +192,7 @@ fn a_last_star_is_read_as_nothing_too() {
         let file = format!("---\ndescription: d\npermission:\n{rules}---\nHi.\n");
         let path = ".opencode/agents/x.md";
         let found = crate::back::imported("opencode", &[(path, &file)], path).expect("an agent");
-        let subject = Subject::of(found.agent, &Place::default());
+        let subject = Subject::of(found.agent, &Place::default(), &Arc::default());
         let call = Call { section, subject: text, directory: "/workspace" };
         assert_eq!(subject.judge.judge(call, &NoLinks).action, Action::Deny, "{rules}");
     }

@@ -3,6 +3,7 @@
 //! count for nothing.
 
 use agentry_compile::policy::{Action, Rules, Section};
+use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::proof::{Proof, within};
 use agentry_compile::targets::{LossKind, Rendered, Rendering, Subject, Way, target};
 use proptest::prelude::*;
@@ -493,6 +494,8 @@ fn wider(harness: &str, subject: &Subject, rendering: &Rendering) -> Option<Stri
         }
         bounds
     };
-    let is_wider = |way: &&Way| within(&way.layers, &bounds(way.section)) != Proof::Holds;
+    let is_wider = |way: &&Way| {
+        within(&RenderMemo::default(), &way.layers, &bounds(way.section)) != Proof::Holds
+    };
     model.ways.iter().find(is_wider).map(|way| format!("{} {}", way.section, way.tool))
 }

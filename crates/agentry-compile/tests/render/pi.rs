@@ -1,5 +1,6 @@
 //! Pi: a tool is there or it is not, and nobody looks at what is done with it.
 
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;
 use agentry_compile::targets::{Rendering, Scope, Settings, Subject, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
@@ -55,7 +56,7 @@ fn with(files: &[(String, String)], options: &[(String, String)], scope: Scope) 
         close_gaps: false,
         force: false,
         options,
-        existing: &|_| None,
+        existing: &ListedFiles::default(),
     };
     render(target("pi").expect("a target"), &subjects(files), &settings)
 }
@@ -146,8 +147,12 @@ fn t43_no_tool_is_never_written_as_all_tools() {
     let model = target("pi").expect("a target").model;
     for (tools, ways) in [("tools:\n", false), ("tools: contact_supervisor\n", false), ("", true)] {
         let text = format!("---\nname: x\ndescription: y\n{tools}---\n");
-        let files = |path: &str| (path == ".pi/agents/x.md").then(|| text.clone());
-        assert_eq!(!model(&files, "x").expect("an agent").ways.is_empty(), ways, "{tools}");
+        let files = [(".pi/agents/x.md", &*text)];
+        assert_eq!(
+            !model(&ListedFiles(&files), "x").expect("an agent").ways.is_empty(),
+            ways,
+            "{tools}"
+        );
     }
 }
 
@@ -236,8 +241,8 @@ fn t47_skills_need_the_tool_that_loads_them() {
 fn t47_pi_gives_read_to_an_agent_with_skills() {
     let model = target("pi").expect("a target").model;
     let text = "---\nname: x\ndescription: y\ntools: edit, write\nskills: one\n---\n";
-    let files = |path: &str| (path == ".pi/agents/x.md").then(|| text.to_owned());
-    let model = model(&files, "x").expect("an agent");
+    let files = [(".pi/agents/x.md", &*text)];
+    let model = model(&ListedFiles(&files), "x").expect("an agent");
     assert!(model.ways.iter().any(|way| way.tool == "read"));
 }
 
@@ -292,8 +297,8 @@ fn t51_an_agent_with_a_rule_about_bash_is_lost() {
     let model = target("pi").expect("a target").model;
     for rules in ["{\"bash\":\"deny\"}", "{\"intercom\":\"deny\"}", "[]", "{\"edit\":\"no\"}"] {
         let text = format!("---\nname: x\ndescription: y\npermission: {rules}\n---\n");
-        let files = |path: &str| (path == ".pi/agents/x.md").then(|| text.clone());
-        assert!(model(&files, "x").is_none(), "{rules}");
+        let files = [(".pi/agents/x.md", &*text)];
+        assert!(model(&ListedFiles(&files), "x").is_none(), "{rules}");
     }
 }
 
@@ -402,8 +407,9 @@ fn what_pi_understands_comes_back() {
     for lines in ["", ALL, "max_turns = 7\n[permissions.edit]\nintent = \"deny\"\n"] {
         let first = one("pi", lines, Wish::default());
         let text = file(&first, ".pi/agents/helper.md");
-        let files = |path: &str| (path == ".pi/agents/helper.md").then(|| text.to_owned());
-        let imported = import(target, &files, ".pi/agents/helper.md").expect("an agent");
+        let files = [(".pi/agents/helper.md", &*text)];
+        let imported =
+            import(target, &ListedFiles(&files), ".pi/agents/helper.md").expect("an agent");
         let mut subject = subjects(&agent("helper", lines)).remove(0);
         let permissions = imported.agent.policy.permissions.clone().expect("always some");
         let places = subject.judge.places().clone();
@@ -418,7 +424,7 @@ fn what_pi_understands_comes_back() {
             close_gaps: false,
             force: false,
             options: &[],
-            existing: &|_| None,
+            existing: &ListedFiles::default(),
         };
         let second = render(target, &[subject], &settings).agents.remove(0);
         let again = file(&second, ".pi/agents/helper.md");
@@ -432,8 +438,8 @@ fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
     let target = target("pi").expect("a target");
     let imported = |text: &str| {
         let text = text.to_owned();
-        let files = move |path: &str| (path == ".pi/agents/x.md").then(|| text.clone());
-        import(target, &files, ".pi/agents/x.md")
+        let files = [(".pi/agents/x.md", &*text)];
+        import(target, &ListedFiles(&files), ".pi/agents/x.md")
     };
     let text = "\u{feff}---\r\nname: x\r\ndescription: Use this: x \"y\"\r\ntools:\r\n  - read\r\n  - mcp:db/query\r\n  - edit\r\nthinking: high\r\n---\r\nBe kind.\r\n";
     let read = imported(text).expect("an agent");

@@ -1,5 +1,6 @@
 //! Pi with the guard: its own tools are gone, and those that stand in for them ask first.
 
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{Scope, Settings, render, target};
 
 use crate::pi::subjects;
@@ -57,12 +58,9 @@ fn a_guard_that_somebody_changed_is_none() {
     ];
     let model = target("pi").expect("a target").model;
     let ways = |guard: Option<&str>, agent: &str| {
-        let files = |path: &str| match path {
-            ".pi/agents/helper.md" => Some(agent.to_owned()),
-            ".pi/guard/helper.ts" => guard.map(str::to_owned),
-            _ => None,
-        };
-        model(&files, "helper").expect("an agent").ways.len()
+        let guard = guard.map(|text| (".pi/guard/helper.ts", text));
+        let files: Vec<_> = [(".pi/agents/helper.md", agent)].into_iter().chain(guard).collect();
+        model(&ListedFiles(&files), "helper").expect("an agent").ways.len()
     };
     assert_eq!(ways(Some(&guard), &agent), 0);
     for open in opened {
@@ -108,7 +106,7 @@ fn the_guard_needs_the_project() {
         close_gaps: false,
         force: false,
         options: &[],
-        existing: &|_| None,
+        existing: &ListedFiles::default(),
     };
     let subjects = subjects(&agent("helper", LINES));
     let rendering = render(target("pi").expect("a target"), &subjects, &settings);

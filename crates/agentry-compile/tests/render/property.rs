@@ -3,6 +3,7 @@
 use agentry_compile::policy::compare::{Example, decide};
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, Call, Kind, Protections, Rules, Section};
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::proof::{Proof, within};
 use agentry_compile::targets::{
     Loss, LossKind, Model, Rendered, Rendering, Scope, Settings, Subject, TARGETS, Target, Way,
@@ -12,7 +13,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::found;
 use crate::policies::{agent, cases, samples, subject_of};
 
 /// What became of the policies that a target was given.
@@ -85,7 +85,7 @@ fn no_target_permits_more_than_the_source() {
                 close_gaps,
                 force: false,
                 options: &[],
-                existing: &|path| found(existing, path),
+                existing: &ListedFiles(existing),
             };
             let rendering = render(target, &subjects, &settings);
             prop_assert_eq!(rendering.agents.len(), subjects.len());
@@ -172,11 +172,9 @@ fn read_back_with(
 ) -> Option<Model> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     let all: Vec<_> = own.chain(&rendering.shared).collect();
-    let files = |path: &str| {
-        let written = all.iter().find(|file| file.path == path);
-        written.map(|file| file.text().to_owned()).or_else(|| found(existing, path))
-    };
-    (target.model)(&files, name)
+    let written = all.iter().map(|file| (file.path.as_str(), file.text()));
+    let files: Vec<_> = written.chain(existing.iter().copied()).collect();
+    (target.model)(&ListedFiles(&files), name)
 }
 
 fn never_wider(
@@ -190,7 +188,7 @@ fn never_wider(
     for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
         rule.action = rule.action.min(most);
     }
-    let proof = within(layers, &bounds);
+    let proof = within(&subject.memo, layers, &bounds);
     let fail = |what: String| TestCaseError::fail(format!("{} {tool}: {what}", target.name));
     if proof != Proof::Holds {
         return Err(fail(format!("{proof:?}")));

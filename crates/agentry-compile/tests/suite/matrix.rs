@@ -2,7 +2,9 @@
 //! against what rendering reports, and both against the matrix of the agent-toml document.
 
 use agentry_compile::render::{Job, RenderConfig, run};
-use agentry_compile::targets::{LossKind, MODEL_FIELDS, Scope, Support, TARGETS, Target, target};
+use agentry_compile::targets::{
+    ListedFiles, LossKind, MODEL_FIELDS, Scope, Support, TARGETS, Target, target,
+};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
 use crate::generated::current;
@@ -122,7 +124,7 @@ fn what_is_left_out_is_reported() {
             force: false,
             explain: false,
             config: &RenderConfig::default(),
-            existing: &|_| None,
+            existing: &ListedFiles::default(),
         };
         for ran in run(&job, &[subject(&world, &compiled, None, true)]) {
             let Some(support) = ran.target.support(field) else { continue };

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use agentry_compile::render::{Job, RenderConfig, run};
+use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{Rendering, Scope, Subject, TARGETS, Target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
@@ -26,6 +27,7 @@ fn subjects() -> Vec<Subject> {
 
 /// The rendering for each of these targets, with these files around them.
 fn rendered(targets: &[&'static Target], config: &RenderConfig, files: &Files) -> Vec<Rendering> {
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let job = Job {
         targets,
         scope: Scope::Project,
@@ -34,7 +36,7 @@ fn rendered(targets: &[&'static Target], config: &RenderConfig, files: &Files) -
         force: false,
         explain: false,
         config,
-        existing: &|path| files.get(path).cloned(),
+        existing: &ListedFiles(&files),
     };
     run(&job, &subjects()).into_iter().map(|ran| ran.rendering).collect()
 }

@@ -2,6 +2,7 @@
 
 use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, Schedule, SkillPack};
 use agentry_model::{McpServer, ScriptLimits, ScriptTool, Tools, slug};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Permissions, Policy, to_permissions};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, is_extension, validate};
@@ -148,7 +149,7 @@ impl Writer<'_> {
             let detail = "kept in `x_agentry` of `agent.acl`, which only Agentry reads";
             self.note(name, kind, detail);
         }
-        to_permissions(policy, &target.place)
+        to_permissions(&PolicyMemo::default(), policy, &target.place)
     }
 
     fn acl(&mut self, head: &Data, rules: Option<&Permissions>) {

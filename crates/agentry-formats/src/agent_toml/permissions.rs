@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use agentry_policy::compare::{self, Dead, Example};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{
     Action, InvalidRule, PatternRule, Permissions, Places, Protections, Rules, Section,
     SectionRules,
@@ -23,13 +24,15 @@ const MOST_COMPARED: usize = 500;
 
 /// Reads the sections of `map`, in source order. Those that have no name of a tool were reported.
 pub(super) fn read(map: &Map, source: &Source, findings: &mut Findings) -> Permissions {
-    let mut reader = Reader { source, findings };
+    let mut reader = Reader { source, findings, memo: PolicyMemo::default() };
     Permissions { sections: map.entries.iter().filter_map(|entry| reader.section(entry)).collect() }
 }
 
 struct Reader<'r> {
     source: &'r Source,
     findings: &'r mut Findings,
+    /// Sections of one file mostly share their patterns.
+    memo: PolicyMemo,
 }
 
 impl Reader<'_> {
@@ -110,7 +113,7 @@ impl Reader<'_> {
             }
         }
         let compiled = Rules::new(section, &Places::default());
-        for dead in compare::dead(&compiled, Protections::On).unwrap_or_default() {
+        for dead in compare::dead(&self.memo, &compiled, Protections::On).unwrap_or_default() {
             let repeated = rules
                 .get(dead.rule)
                 .is_none_or(|late| first.get(late.pattern.as_str()) != Some(&dead.rule));

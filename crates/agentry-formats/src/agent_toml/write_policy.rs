@@ -1,6 +1,7 @@
 //! Writes what an agent may do as `[permissions.TOOL]` sections, never wider than its source.
 
 use agentry_model::{Loss, LossKind};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{
     Abilities, Action, Base, PatternRule, Permissions, Place, Policy, Section, SectionRules,
     ToolPermissions, Trust, to_permissions, to_tool_permissions,
@@ -17,7 +18,9 @@ pub(super) fn sections(
     place: &Place,
     notes: &mut Vec<Loss>,
 ) -> String {
-    let Some(mut permissions) = to_permissions(policy, place) else { return String::new() };
+    let Some(mut permissions) = to_permissions(&PolicyMemo::default(), policy, place) else {
+        return String::new();
+    };
     note_layers(policy, &permissions, notes);
     if traits.iter().any(|text| text.trim() == ASK_BEFORE_WRITING) {
         ask_before_writing(&mut permissions, notes);

@@ -1,6 +1,7 @@
 //! What the policy of any format comes to in `agent.json`: lists of tools, never wider.
 
 use agentry_model::{Loss, LossKind};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{
     Action, Permissions, Place, Policy, Section, ToolPermissions, to_permissions,
     to_tool_permissions,
@@ -26,7 +27,9 @@ pub(super) fn lists(policy: &Policy, place: &Place, notes: &mut Vec<Loss>) -> Li
     if permissions.is_none() && trust.is_none() && abilities.is_none() {
         return Lists { tools: tool_permissions.clone(), ..Lists::default() };
     }
-    let Some(rules) = to_permissions(policy, place) else { return Lists::default() };
+    let Some(rules) = to_permissions(&PolicyMemo::default(), policy, place) else {
+        return Lists::default();
+    };
     let mut tools = to_tool_permissions(&rules);
     close(&rules, &mut tools);
     let layers = [
@@ -70,7 +73,8 @@ fn close(rules: &Permissions, tools: &mut ToolPermissions) {
 /// Whether the lists say neither more nor less than the rules.
 fn is_exact(rules: &Permissions, tools: &ToolPermissions) -> bool {
     let policy = Policy { tool_permissions: Some(tools.clone()), ..Policy::default() };
-    let again = to_permissions(&policy, &Place::default()).unwrap_or_default();
+    let again =
+        to_permissions(&PolicyMemo::default(), &policy, &Place::default()).unwrap_or_default();
     let plain = rules.sections.iter().all(|section| section.rules.is_empty());
     plain && Section::ALL.iter().all(|of| rules.strictest(*of) == again.strictest(*of))
 }
@@ -149,10 +153,12 @@ mod tests {
         let spoken =
             [Section::Bash, Section::Edit, Section::Read, Section::Webfetch, Section::Websearch];
         for policy in policies {
-            let rules = to_permissions(&policy, &Place::default()).expect("rules");
+            let rules =
+                to_permissions(&PolicyMemo::default(), &policy, &Place::default()).expect("rules");
             let tools = lists(&policy, &Place::default(), &mut Vec::new()).tools;
             let result = Policy { tool_permissions: tools, ..Policy::default() };
-            let again = to_permissions(&result, &Place::default()).unwrap_or_default();
+            let again = to_permissions(&PolicyMemo::default(), &result, &Place::default())
+                .unwrap_or_default();
             for section in spoken {
                 let (before, after) = (rules.strictest(section), again.strictest(section));
                 assert!(after >= before, "{section}: {before} became {after} in {policy:?}");

@@ -4,6 +4,7 @@ use agentry_model::{
     Agent, Auth, Behaviour, Budget, Field, Identity, Inheritance, Instructions, ListField, Loss,
     LossKind, Memory, Merge, ModelChoice, slug,
 };
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Policy, Trust, to_permissions, to_trust};
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, Spanned, yaml};
@@ -124,7 +125,8 @@ fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>)
     if layers.iter().all(|(_, given)| !given) {
         return trust.clone();
     }
-    let narrowed = to_trust(&to_permissions(policy, &target.place)?, has_mcp);
+    let narrowed =
+        to_trust(&to_permissions(&PolicyMemo::default(), policy, &target.place)?, has_mcp);
     let axis = |word: Option<&'static str>| word.unwrap_or("none");
     let detail = format!(
         "as trust: filesystem {}, network {}, exec {}",

@@ -5,30 +5,32 @@ use std::sync::Arc;
 use super::TooLarge;
 use super::leaf::{leaf, universe};
 use super::machine::{Machine, NONE};
-use crate::known::Known;
+use crate::memo::PolicyMemo;
 use crate::pattern::{Kind, Pattern, Protections};
 use crate::{Action, Rules};
 
 /// Merges the machines of rules about one kind of subjects.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct Folder<'m> {
+    pub(crate) memo: &'m PolicyMemo,
     /// Everything that is a subject.
     pub(crate) universe: Arc<Machine>,
     pub(crate) protections: Protections,
 }
 
-/// The machines of patterns. Two sides of a comparison mostly share them, and so do comparisons.
-static LEAVES: Known<(Protections, Pattern), Result<Machine, TooLarge>> = Known::at_most(2_000);
-
-impl Folder {
+impl<'m> Folder<'m> {
     /// For rules about `kind`.
-    pub(crate) fn new(kind: Kind, protections: Protections) -> Result<Self, TooLarge> {
-        Ok(Self { universe: universe(kind)?, protections })
+    pub(crate) fn new(
+        memo: &'m PolicyMemo,
+        kind: Kind,
+        protections: Protections,
+    ) -> Result<Self, TooLarge> {
+        Ok(Self { memo, universe: universe(kind)?, protections })
     }
 
     /// The subjects of one pattern.
     pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<Machine, TooLarge> {
-        LEAVES.get((self.protections, pattern.clone()), || match self.protections {
+        self.memo.leaves.get((self.protections, pattern.clone()), || match self.protections {
             Protections::Off if pattern.is_protected() => leaf(pattern, Protections::Off),
             Protections::On | Protections::Off => pattern.machine().cloned(),
         })

@@ -1,6 +1,6 @@
 //! Patterns as automata: for each kind the same meaning as the direct matching in `pattern`.
 
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use agentry_commands::{base_name, global_options};
 use regex_syntax::hir::Hir;
@@ -11,7 +11,6 @@ use super::regex;
 use super::set::Set;
 use super::subject::{items, universe};
 use crate::Action;
-use crate::known::Known;
 use crate::pattern::command::CommandPattern;
 use crate::pattern::glob::Glob;
 use crate::pattern::sequence::Element;
@@ -25,10 +24,13 @@ pub(crate) const UNIVERSE: u128 = 2;
 
 /// Adds the subjects of a kind, and gives where they start.
 pub(crate) fn add_universe(nfa: &mut Nfa, kind: Kind, part: u128) -> Result<State, TooLarge> {
-    static KNOWN: Known<Kind, Option<Arc<Hir>>> = Known::new();
+    // Constants of the program, built when they are needed first.
+    static UNIVERSES: [OnceLock<Option<Hir>>; Kind::COUNT] =
+        [const { OnceLock::new() }; Kind::COUNT];
     let start = nfa.build(part);
-    let hir = KNOWN.get(kind, || regex::read(universe(kind)).map(Arc::new)).ok_or(TooLarge)?;
-    let end = nfa.regex(start, &hir);
+    let known = UNIVERSES.get(kind as usize).ok_or(TooLarge)?;
+    let hir = known.get_or_init(|| regex::read(universe(kind))).as_ref().ok_or(TooLarge)?;
+    let end = nfa.regex(start, hir);
     nfa.accept(end, part);
     Ok(start)
 }

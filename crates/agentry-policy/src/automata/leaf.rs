@@ -1,6 +1,6 @@
 //! One pattern as a machine, with all that its rule means: protections included.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::TooLarge;
 use super::determinise::{Judge, determinise};
@@ -10,18 +10,20 @@ use super::machine::Machine;
 use super::nfa::Nfa;
 use super::subject::items;
 use crate::Action;
-use crate::known::Known;
 use crate::pattern::{Kind, Pattern, Protections, Shape};
 
 /// The machine of everything that is a subject of a kind. Its output is 0.
 pub(crate) fn universe(kind: Kind) -> Result<Arc<Machine>, TooLarge> {
-    static KNOWN: Known<Kind, Result<Arc<Machine>, TooLarge>> = Known::new();
-    KNOWN.get(kind, || {
+    // Constants of the program, built when they are needed first.
+    static UNIVERSES: [OnceLock<Result<Arc<Machine>, TooLarge>>; Kind::COUNT] =
+        [const { OnceLock::new() }; Kind::COUNT];
+    let build = || {
         let mut nfa = Nfa::default();
         let start = add_universe(&mut nfa, kind, UNIVERSE)?;
         let judge = Judge { alive: &|_, _| true, accepts: &|accepts| accepts != 0 };
         Ok(Arc::new(determinise(&nfa, &[start], &judge, 0)?.minimise()))
-    })
+    };
+    UNIVERSES.get(kind as usize).ok_or(TooLarge)?.get_or_init(build).clone()
 }
 
 /// The machine of the subjects that a pattern matches. Its output is 0.

@@ -8,6 +8,7 @@ use crate::automata::fold::Folder;
 use crate::automata::machine::NONE;
 use crate::automata::subject::Example;
 use crate::automata::{TooLarge, search};
+use crate::memo::PolicyMemo;
 use crate::pattern::{Kind, Protections, Subject};
 use crate::{Action, Rule, Rules};
 
@@ -40,32 +41,33 @@ pub struct Change {
 }
 
 /// What `new` gained and lost against `old`.
-pub fn diff(old: &[&Rules], new: &[&Rules], protections: Protections) -> Diff {
+pub fn diff(memo: &PolicyMemo, old: &[&Rules], new: &[&Rules], protections: Protections) -> Diff {
     let unknown = |why: &str| Diff { unknown: Some(why.to_owned()), ..Diff::default() };
     let Some(kind) = kind(old, new) else { return unknown(KINDS) };
     if same(old, new) {
         return Diff::default();
     }
-    find_changes(kind, old, new, protections).unwrap_or_else(|_| unknown(TOO_LARGE))
+    let changes = Folder::new(memo, kind, protections)
+        .and_then(|folder| find_changes(&folder, kind, old, new));
+    changes.unwrap_or_else(|_| unknown(TOO_LARGE))
 }
 
 fn find_changes(
+    folder: &Folder<'_>,
     kind: Kind,
     old: &[&Rules],
     new: &[&Rules],
-    protections: Protections,
 ) -> Result<Diff, TooLarge> {
-    let folder = Folder::new(kind, protections)?;
     let (before, after) = (Labels::new(old), Labels::new(new));
-    let left = side(&folder, old, |layer, rule| before.of(layer, rule), |l| before.action(l))?;
-    let right = side(&folder, new, |layer, rule| after.of(layer, rule), |l| after.action(l))?;
+    let left = side(folder, old, |layer, rule| before.of(layer, rule), |l| before.action(l))?;
+    let right = side(folder, new, |layer, rule| after.of(layer, rule), |l| after.action(l))?;
     let mut found: Vec<((u32, u32), String)> = Vec::new();
     let mut seen = BTreeSet::new();
     search::outputs(&left, &right, |a, b, text| {
         let differ = a != NONE && b != NONE && before.action(a) != after.action(b);
         if differ && seen.insert((b, a)) {
             let both = |subject: Subject<'_>| {
-                (decide(old, subject, protections), decide(new, subject, protections))
+                (decide(old, subject, folder.protections), decide(new, subject, folder.protections))
             };
             let example = Example::decode(kind, &text()).filled(both).usual(kind, both);
             found.push(((b, a), example.to_string()));
@@ -76,7 +78,7 @@ fn find_changes(
     let mut diff = Diff::default();
     for ((b, a), example) in found {
         let (from, to) = (before.action(a), after.action(b));
-        let pattern = narrower(&folder, before.rule(a), after.rule(b))?;
+        let pattern = narrower(folder, before.rule(a), after.rule(b))?;
         let change =
             Change { pattern, from, to, example, old: before.decision(a), new: after.decision(b) };
         let side = if to < from { &mut diff.gained } else { &mut diff.lost };
@@ -93,7 +95,11 @@ fn find_changes(
 }
 
 /// The narrower pattern of two rules; without one of them, or for the intent, everything.
-fn narrower(folder: &Folder, old: Option<&Rule>, new: Option<&Rule>) -> Result<String, TooLarge> {
+fn narrower(
+    folder: &Folder<'_>,
+    old: Option<&Rule>,
+    new: Option<&Rule>,
+) -> Result<String, TooLarge> {
     let written = |rule: Option<&Rule>| rule.cloned().filter(|rule| !rule.pattern.is_everything());
     let (old, new) = match (written(old), written(new)) {
         (None, None) => return Ok("*".to_owned()),

@@ -8,6 +8,7 @@ use crate::automata::fold::Folder;
 use crate::automata::machine::Machine;
 use crate::automata::subject::Example;
 use crate::automata::{TooLarge, search};
+use crate::memo::PolicyMemo;
 use crate::pattern::{Kind, Pattern, Protections};
 use crate::{Places, Rules};
 
@@ -27,12 +28,14 @@ pub struct Dead {
 
 /// The rules of a section that never decide about the subjects that they say; what a deny or an ask
 /// reaches beyond its words does not count. Nothing if a bound was reached.
-pub fn dead(rules: &Rules, protections: Protections) -> Option<Vec<Dead>> {
+pub fn dead(memo: &PolicyMemo, rules: &Rules, protections: Protections) -> Option<Vec<Dead>> {
     // Nearly always every rule decides about something that its own words spell out.
     if (0..rules.rules.len()).all(|at| decides_plainly(rules, at, protections)) {
         return Some(Vec::new());
     }
-    find_dead(rules, protections).ok()
+    Folder::new(memo, rules.section.kind(), protections)
+        .and_then(|folder| find_dead(&folder, rules))
+        .ok()
 }
 
 /// Whether a rule decides about a subject made of its own words, with something short or nothing in
@@ -74,8 +77,7 @@ fn plain(pattern: &Pattern, fill: &str) -> Example {
     }
 }
 
-fn find_dead(rules: &Rules, protections: Protections) -> Result<Vec<Dead>, TooLarge> {
-    let folder = Folder::new(rules.section.kind(), protections)?;
+fn find_dead(folder: &Folder<'_>, rules: &Rules) -> Result<Vec<Dead>, TooLarge> {
     let all = folder.rules(rules, index)?;
     let deciding: BTreeSet<u32> = all.outputs.iter().copied().collect();
     let mut found = Vec::new();

@@ -68,7 +68,7 @@ fn refinement() {
     ];
     for (section, first, second, expected) in cases {
         let (a, b) = (rules(section, first), rules(section, second));
-        let found = match refines(&[&a], &[&b], Protections::On) {
+        let found = match refines(&PolicyMemo::default(), &[&a], &[&b], Protections::On) {
             Answer::Yes => String::new(),
             Answer::No(witness) => {
                 let answers = [witness.first, witness.second].map(|d| d.map(|d| d.action));
@@ -90,15 +90,33 @@ fn layers_take_away() {
         bash("git push*:deny, git *:allow, deny"),
     );
     for protections in [Protections::On, Protections::Off] {
-        assert_eq!(refines(&[&git, &no_push], &[&both], protections), Answer::Yes);
-        assert_eq!(refines(&[&both], &[&git, &no_push], protections), Answer::Yes);
-        assert_eq!(refines(&[&git, &no_push], &[&git], protections), Answer::Yes);
-        assert_eq!(refines(&[&git], &[], protections), Answer::Yes);
-        assert!(matches!(refines(&[&git], &[&git, &no_push], protections), Answer::No(_)));
-        assert!(matches!(refines(&[], &[&git], protections), Answer::No(_)));
+        assert_eq!(
+            refines(&PolicyMemo::default(), &[&git, &no_push], &[&both], protections),
+            Answer::Yes
+        );
+        assert_eq!(
+            refines(&PolicyMemo::default(), &[&both], &[&git, &no_push], protections),
+            Answer::Yes
+        );
+        assert_eq!(
+            refines(&PolicyMemo::default(), &[&git, &no_push], &[&git], protections),
+            Answer::Yes
+        );
+        assert_eq!(refines(&PolicyMemo::default(), &[&git], &[], protections), Answer::Yes);
+        assert!(matches!(
+            refines(&PolicyMemo::default(), &[&git], &[&git, &no_push], protections),
+            Answer::No(_)
+        ));
+        assert!(matches!(
+            refines(&PolicyMemo::default(), &[], &[&git], protections),
+            Answer::No(_)
+        ));
     }
     let edit = rules(Section::Edit, "ask");
-    assert!(matches!(refines(&[&git], &[&edit], Protections::On), Answer::Unknown(_)));
+    assert!(matches!(
+        refines(&PolicyMemo::default(), &[&git], &[&edit], Protections::On),
+        Answer::Unknown(_)
+    ));
 }
 
 #[test]
@@ -107,7 +125,7 @@ fn without_protections_only_the_rules_count() {
         (rules(Section::Bash, "sort *:allow, ask"), rules(Section::Bash, "sort -o *:ask, allow"));
     let expected = [(Protections::On, "Yes"), (Protections::Off, "sort -o")];
     for (protections, expected) in expected {
-        let found = match refines(&[&a], &[&b], protections) {
+        let found = match refines(&PolicyMemo::default(), &[&a], &[&b], protections) {
             Answer::No(witness) => witness.subject.to_string(),
             answer => format!("{answer:?}"),
         };
@@ -137,7 +155,8 @@ fn dead_rules() {
         (Edit, "a/*:deny, a/*/**:deny, a/**:allow, ask", "2 by 0,1: /workspace/a/x"),
     ];
     for (section, text, expected) in cases {
-        let found = dead(&rules(section, text), Protections::On).expect("a small machine");
+        let found = dead(&PolicyMemo::default(), &rules(section, text), Protections::On)
+            .expect("a small machine");
         let found: Vec<String> = found
             .into_iter()
             .map(|Dead { rule, covered_by, example, still }| {
@@ -188,7 +207,7 @@ fn changes() {
     ];
     for (section, old, new, expected) in cases {
         let (a, b) = (rules(section, old), rules(section, new));
-        let found = diff(&[&a], &[&b], Protections::On);
+        let found = diff(&PolicyMemo::default(), &[&a], &[&b], Protections::On);
         assert_eq!(found.unknown, None, "{old} to {new}");
         let line = |sign: &str, change: &Change| {
             let Change { pattern, from, to, example, .. } = change;
@@ -197,7 +216,7 @@ fn changes() {
         let gained = found.gained.iter().map(|change| line("+", change));
         let lost = found.lost.iter().map(|change| line("-", change));
         assert_eq!(gained.chain(lost).collect::<Vec<_>>().join("; "), expected, "{old} to {new}");
-        let back = diff(&[&b], &[&a], Protections::On);
+        let back = diff(&PolicyMemo::default(), &[&b], &[&a], Protections::On);
         assert_eq!(back.gained.is_empty(), found.lost.is_empty(), "{new} to {old}");
     }
 }
@@ -241,7 +260,8 @@ fn of(section: Section, list: &[(String, Action)], intent: Action) -> Rules {
 /// What the layers say about each subject that is one.
 fn answers(layers: &[&Rules], subjects: &[Vec<String>]) -> Vec<Option<Action>> {
     let kind = layers[0].section.kind();
-    let universe = Folder::new(kind, Protections::On).expect("a small machine").universe;
+    let memo = PolicyMemo::default();
+    let universe = Folder::new(&memo, kind, Protections::On).expect("a small machine").universe;
     let answer = |words: &Vec<String>| {
         let argv: Vec<&str> = words.iter().map(String::as_str).collect();
         let subject = match (kind, argv.as_slice()) {
@@ -262,17 +282,18 @@ proptest! {
     fn refinement_agrees_with_samples((_, layers, subjects) in policies(2)) {
         let (a, b) = (&layers[0], &layers[1]);
         let milder = answers(&[a], &subjects).iter().zip(answers(&[b], &subjects)).any(|(a, b)| *a < b);
-        let answer = refines(&[a], &[b], Protections::On);
+        let answer = refines(&PolicyMemo::default(), &[a], &[b], Protections::On);
         prop_assert!(!(milder && answer == Answer::Yes), "a sample contradicts");
         if let Answer::No(witness) = answer {
             prop_assert!(witness.first.map(|d| d.action) < witness.second.map(|d| d.action), "{}", witness.subject);
         }
-        prop_assert_eq!(refines(&[a], &[a], Protections::On), Answer::Yes);
+        prop_assert_eq!(refines(&PolicyMemo::default(), &[a], &[a], Protections::On), Answer::Yes);
     }
 
     #[test]
     fn the_meet_of_layers_obeys_its_laws((_, layers, subjects) in policies(3)) {
-        let folder = Folder::new(layers[0].section.kind(), Protections::On).expect("a small machine");
+        let memo = PolicyMemo::default();
+        let folder = Folder::new(&memo, layers[0].section.kind(), Protections::On).expect("a small machine");
         let one = |at: usize| actions(&folder, &[&layers[at]]).expect("a small machine");
         let meet = |a: &Machine, b: &Machine| folder.strictest(a, b, action).expect("a small machine");
         let same = |a: &Machine, b: &Machine| {
@@ -289,8 +310,8 @@ proptest! {
         prop_assert!(same(&meet(&ab, &c), &meet(&a, &meet(&b, &c))), "associative");
         prop_assert!(same(&meet(&a, &a), &a), "idempotent");
         let sides: Vec<&Rules> = layers[..2].iter().collect();
-        prop_assert_eq!(refines(&sides, &sides[..1], Protections::On), Answer::Yes);
-        prop_assert_eq!(refines(&sides, &sides[1..], Protections::On), Answer::Yes);
+        prop_assert_eq!(refines(&PolicyMemo::default(), &sides, &sides[..1], Protections::On), Answer::Yes);
+        prop_assert_eq!(refines(&PolicyMemo::default(), &sides, &sides[1..], Protections::On), Answer::Yes);
         let both = answers(&sides, &subjects);
         let strictest = answers(&sides[..1], &subjects).into_iter().zip(answers(&sides[1..], &subjects));
         prop_assert!(both.iter().zip(strictest).all(|(both, (a, b))| *both == a.max(b)));
@@ -299,7 +320,8 @@ proptest! {
     #[test]
     fn the_machine_of_a_section_says_what_its_rules_say((section, layers, subjects) in policies(1)) {
         let kind = section.kind();
-        let folder = Folder::new(kind, Protections::On).expect("a small machine");
+        let memo = PolicyMemo::default();
+        let folder = Folder::new(&memo, kind, Protections::On).expect("a small machine");
         let machine = folder.rules(&layers[0], index).expect("a small machine");
         for words in &subjects {
             let argv: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -314,7 +336,7 @@ proptest! {
                 prop_assert_eq!(machine.run(&text), index(rule), "{:?}", subject);
             }
         }
-        let dead = dead(&layers[0], Protections::On).expect("a small machine");
+        let dead = dead(&PolicyMemo::default(), &layers[0], Protections::On).expect("a small machine");
         for Dead { rule, covered_by, example, .. } in dead {
             prop_assert!(covered_by.iter().all(|by| *by < rule));
             if let Some(example) = example {
@@ -327,9 +349,9 @@ proptest! {
     #[test]
     fn a_diff_shows_what_it_says((_, layers, _) in policies(2)) {
         let (a, b) = (&layers[0], &layers[1]);
-        let found = diff(&[a], &[b], Protections::On);
+        let found = diff(&PolicyMemo::default(), &[a], &[b], Protections::On);
         prop_assert_eq!(found.unknown, None);
-        prop_assert_eq!(found.gained.is_empty(), refines(&[b], &[a], Protections::On) == Answer::Yes);
-        prop_assert_eq!(found.lost.is_empty(), refines(&[a], &[b], Protections::On) == Answer::Yes);
+        prop_assert_eq!(found.gained.is_empty(), refines(&PolicyMemo::default(), &[b], &[a], Protections::On) == Answer::Yes);
+        prop_assert_eq!(found.lost.is_empty(), refines(&PolicyMemo::default(), &[a], &[b], Protections::On) == Answer::Yes);
     }
 }

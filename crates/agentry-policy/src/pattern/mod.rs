@@ -16,7 +16,7 @@ pub(crate) mod web;
 use std::cell::OnceCell;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use command::CommandPattern;
 use glob::{Glob, Part};
@@ -27,7 +27,7 @@ use crate::automata::TooLarge;
 use crate::automata::leaf::leaf;
 use crate::automata::machine::{Machine, NONE};
 use crate::automata::subject::encode;
-use crate::known::Known;
+use crate::memo::MemoTable;
 use crate::{Action, Places, Section, hazard};
 
 /// What kind of subject a pattern is matched against.
@@ -46,6 +46,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// How many kinds there are.
+    pub(crate) const COUNT: usize = Self::Text as usize + 1;
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -84,7 +87,7 @@ pub struct Pattern {
     pub(crate) kind: Kind,
     pub(crate) action: Action,
     pub(crate) shape: Shape,
-    machine: Memo,
+    machine: PatternMachine,
 }
 
 impl Hash for Pattern {
@@ -96,13 +99,13 @@ impl Hash for Pattern {
 
 /// The machine of a pattern, once it has been asked for. No part of what the pattern says.
 #[derive(Debug, Clone, Default)]
-struct Memo {
+struct PatternMachine {
     machine: Arc<OnceLock<Result<Machine, TooLarge>>>,
     /// Patterns with one number mean the same; most have none.
     number: Option<u64>,
 }
 
-impl Memo {
+impl PatternMachine {
     /// One with a number that no other has.
     fn numbered() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -113,16 +116,18 @@ impl Memo {
 /// The regular expression of any text.
 pub const ANYTHING: &str = "(?s:.)*";
 
-/// Patterns of other rule languages, with the places of their machines.
-static FOREIGN: Known<(Kind, Action, String), (Shape, Memo)> = Known::new();
+/// Patterns of other rule languages, with the places of their machines. This is an interner rather than
+/// a cache: the numbers in it tell patterns apart, so they must be unique in the whole process.
+static FOREIGN: LazyLock<MemoTable<(Kind, Action, String), (Shape, PatternMachine)>> =
+    LazyLock::new(MemoTable::default);
 
-impl PartialEq for Memo {
+impl PartialEq for PatternMachine {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Memo {}
+impl Eq for PatternMachine {}
 
 /// What a pattern was read into.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,7 +162,7 @@ impl Pattern {
     pub fn new(kind: Kind, text: &str, action: Action, places: &Places) -> Self {
         let shape = Shape::read(kind, text.trim_matches(' '), action, places);
         let shape = shape.unwrap_or_else(Shape::Wrong);
-        Self { text: text.to_owned(), kind, action, shape, machine: Memo::default() }
+        Self { text: text.to_owned(), kind, action, shape, machine: PatternMachine::default() }
     }
 
     /// A pattern of somebody else's rule language, as a regular expression over the text of a
@@ -166,11 +171,11 @@ impl Pattern {
     /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
     pub fn foreign(kind: Kind, regex: &str, text: &str, action: Action) -> Self {
         let read = || match crate::automata::regex::read(regex) {
-            Some(_) if regex == ANYTHING => (Shape::Everything, Memo::default()),
-            Some(_) => (Shape::Foreign(regex.to_owned()), Memo::numbered()),
+            Some(_) if regex == ANYTHING => (Shape::Everything, PatternMachine::default()),
+            Some(_) => (Shape::Foreign(regex.to_owned()), PatternMachine::numbered()),
             None => {
                 let why = "the pattern is no regular expression".to_owned();
-                (Shape::Wrong(why), Memo::default())
+                (Shape::Wrong(why), PatternMachine::default())
             }
         };
         let (shape, machine) = FOREIGN.get((kind, action, regex.to_owned()), read);
@@ -234,7 +239,11 @@ impl Pattern {
         let Shape::Command(shape) = &self.shape else { return None };
         let narrow = CommandPattern { as_written: true, ..shape.clone() };
         let shape = Shape::Command(narrow);
-        (shape != self.shape).then(|| Self { shape, machine: Memo::default(), ..self.clone() })
+        (shape != self.shape).then(|| Self {
+            shape,
+            machine: PatternMachine::default(),
+            ..self.clone()
+        })
     }
 
     /// Adds a text that two patterns about the same places share only if they mean the same. It holds

@@ -87,7 +87,7 @@ fn whole(judge: &Judge, place: &str) -> bool {
         intent: rule("**", Action::Deny),
     };
     let policy: Vec<&Rules> = judge.rules(Section::Webfetch).map(|(_, rules)| rules).collect();
-    matches!(refines(&[&claim], &policy, Protections::On), Answer::Yes)
+    matches!(refines(judge.memo(), &[&claim], &policy, Protections::On), Answer::Yes)
 }
 
 /// Scheme, host and port of a pattern.

@@ -119,7 +119,7 @@ fn within(judge: &Judge, section: Section, path: &Path, closed: &[PathBuf]) -> b
     let holds = |section: Section| {
         let Some(claim) = claim(section) else { return false };
         let policy: Vec<&Rules> = judge.rules(section).map(|(_, rules)| rules).collect();
-        matches!(refines(&[&claim], &policy, Protections::On), Answer::Yes)
+        matches!(refines(judge.memo(), &[&claim], &policy, Protections::On), Answer::Yes)
     };
     holds(section) && (inside || holds(Section::ExternalDirectory))
 }

@@ -8,7 +8,7 @@ use crate::model::{Model, always};
 use crate::protection::protects;
 use crate::rendering::Settings;
 use crate::subject::Subject;
-use crate::{Files, front_matter};
+use crate::{HarnessFiles, front_matter};
 
 /// A shell reads and writes files and fetches addresses as it likes.
 const SHELL: &[Section] = &[Section::Bash, Section::Edit, Section::Read, Section::Webfetch];
@@ -38,8 +38,8 @@ pub(super) fn allowed(subject: &Subject, settings: &Settings<'_>) -> String {
 
 /// What a client that follows the standard lets the skill do by itself; nothing if it would not take
 /// it for one.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let (metadata, _) = front_matter::read(&files(&path(name))?)?;
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let (metadata, _) = front_matter::read(&files.text(&path(name))?)?;
     let description = metadata.get("description").and_then(Data::as_str)?;
     let is_one = metadata.get("name").and_then(Data::as_str) == Some(name)
         && wrong_name(name).is_none()

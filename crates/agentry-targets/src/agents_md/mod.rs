@@ -9,7 +9,7 @@
 mod fields;
 mod write;
 
-use crate::{Files, HarnessPlace, Model, Target, marks};
+use crate::{HarnessFiles, HarnessPlace, Model, Target, marks};
 
 /// AGENTS.md.
 pub static TARGET: Target = Target {
@@ -41,8 +41,8 @@ fn heading(name: &str) -> String {
 }
 
 /// The file lets nobody do anything: its readers have rules of their own.
-fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let text = files(PATH)?;
+fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let text = files.text(PATH)?;
     let part = marks::part(&text, NAME).ok().flatten()?;
     part.lines().any(|line| line == heading(name)).then(Model::default)
 }

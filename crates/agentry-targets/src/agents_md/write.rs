@@ -40,7 +40,7 @@ fn file(
     settings: &Settings<'_>,
     agents: &mut [Rendered],
 ) -> Option<File> {
-    let existing = (settings.existing)(PATH);
+    let existing = settings.existing.text(PATH);
     if settings.scope == Scope::User || (sections.is_empty() && existing.is_none()) {
         return None;
     }

@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 
 use agentry_policy::commands::secrets;
-use agentry_policy::known::Known;
 use agentry_policy::{Action, PatternRule, Section};
 
 use super::paths;
@@ -44,10 +43,9 @@ impl Plan {
 
 /// What an agent needs in a section.
 pub(super) fn plan(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
-    static KNOWN: Known<(u64, Section, [bool; 3]), Plan> = Known::new();
     let is_user = settings.scope == Scope::User;
     let question = (subject.kind(), section, [settings.guard, settings.close_gaps, is_user]);
-    KNOWN.get(question, || {
+    subject.memo.claude_code.plans.get(question, || {
         if settings.guard {
             guarded(subject, section, settings.scope)
         } else {
@@ -65,7 +63,7 @@ fn unguarded(subject: &Subject, section: Section, settings: &Settings<'_>) -> Pl
         Section::Question => {
             // A person sees every question, and may leave it.
             let ask = always(section, Action::Ask, "ask");
-            let kept = within(&[ask], &subject.bounds(section)) == Proof::Holds;
+            let kept = within(&subject.memo, &[ask], &subject.bounds(section)) == Proof::Holds;
             Plan { kept, rules: Lists::default() }
         }
         _ => flat(subject, section, settings),
@@ -88,22 +86,21 @@ pub(super) fn is_harmless(deny: &str, section: Section, subject: &Subject) -> bo
     let Some(mut entry) = entry(section, deny, Action::Deny) else { return false };
     entry.matches.least.clone_from(&entry.matches.most);
     let rules = encoding(section, vec![entry], Action::Allow).rules();
-    within(&subject.bounds(section), &[rules]) == Proof::Holds
+    within(&subject.memo, &subject.bounds(section), &[rules]) == Proof::Holds
 }
 
 /// Whether the source denies everything.
 pub(super) fn is_denied(subject: &Subject, section: Section) -> bool {
-    static KNOWN: Known<(u64, Section), bool> = Known::new();
-    KNOWN.get((subject.kind(), section), || {
+    subject.memo.claude_code.denied.get((subject.kind(), section), || {
         let deny = always(section, Action::Deny, "deny");
-        within(&subject.bounds(section), &[deny]) == Proof::Holds
+        within(&subject.memo, &subject.bounds(section), &[deny]) == Proof::Holds
     })
 }
 
 /// Whether the source allows everything.
 pub(super) fn is_allowed(subject: &Subject, section: Section) -> bool {
     let allow = always(section, Action::Allow, "allow");
-    within(&[allow], &subject.bounds(section)) == Proof::Holds
+    within(&subject.memo, &[allow], &subject.bounds(section)) == Proof::Holds
 }
 
 /// The rules of a section but for those that are never asked: a pattern that stood before, and all behind
@@ -146,7 +143,11 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let all = Matches::exactly(ANYTHING);
     entries.push(Entry { text: tool.to_owned(), action: Action::Allow, matches: all });
     let bounds = subject.bounds(section);
-    let narrowed = encoding(section, entries, Action::Allow).narrowed(&[never(section)], &bounds);
+    let narrowed = encoding(section, entries, Action::Allow).narrowed(
+        &subject.memo,
+        &[never(section)],
+        &bounds,
+    );
     let mut encoding = narrowed.encoding;
     if section == Section::Bash && settings.close_gaps {
         close(subject, &mut encoding, super::blind_spots::BLIND);
@@ -161,7 +162,7 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
         // It would hold for the person's own sessions, which use these all the time.
         Some(Action::Ask) if matches!(section, Section::Skill | Section::Delegate) => false,
         // An ask about everything would win over what the source allows.
-        Some(Action::Ask) => within(&bounds, &[ask]) == Proof::Holds,
+        Some(Action::Ask) => within(&subject.memo, &bounds, &[ask]) == Proof::Holds,
         Some(Action::Deny) | None => false,
     };
     Plan { kept, rules: lists(encoding.entries, kept) }
@@ -191,7 +192,7 @@ fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Pla
     entries.extend(milder(subject, section, scope));
     entries.push(workspace());
     let bounds = subject.bounds(section);
-    let narrowed = encoding(section, entries, Action::Ask).narrowed(&[], &bounds);
+    let narrowed = encoding(section, entries, Action::Ask).narrowed(&subject.memo, &[], &bounds);
     let mut encoding = narrowed.encoding;
     if settings.close_gaps {
         ask_about_secrets(subject, tool, &mut encoding);
@@ -240,7 +241,7 @@ fn milder(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
     // One that would permit too much is left out; the others are not made stricter for it.
     let within_source = |entry: &Entry| {
         let rules = encoding(section, vec![entry.clone()], Action::Deny).rules();
-        within(&[rules], &subject.bounds(section)) == Proof::Holds
+        within(&subject.memo, &[rules], &subject.bounds(section)) == Proof::Holds
     };
     entries.filter(within_source).collect()
 }
@@ -249,7 +250,7 @@ fn milder(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
 fn allows_inside(subject: &Subject, section: Section) -> bool {
     let mut bounds = subject.bounds(section).to_vec();
     bounds.push(encoding(section, vec![workspace()], Action::Deny).rules());
-    within(&bounds, &[always(section, Action::Ask, "ask")]) != Proof::Holds
+    within(&subject.memo, &bounds, &[always(section, Action::Ask, "ask")]) != Proof::Holds
 }
 
 /// The servers of an agent that it may use, with the rules for them; others are out of its reach.
@@ -265,7 +266,7 @@ pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
     let mut encoding = encoding(Section::Mcp, entries, Action::Deny);
     // A name that is denied is not listed. What only its denial held has to hold without it.
     for _ in 0..=names.len() {
-        encoding = encoding.narrowed(&[never(Section::Mcp)], &bounds).encoding;
+        encoding = encoding.narrowed(&subject.memo, &[never(Section::Mcp)], &bounds).encoding;
         let is_left = |it: &Entry| it.action != Action::Deny || !names.contains(&it.text);
         if encoding.entries.iter().all(is_left) {
             break;
@@ -309,7 +310,7 @@ fn tools_by_name(subject: &Subject) -> Vec<String> {
     let allowed = |rule: &&PatternRule| {
         let entries = entry(Section::Tool, &rule.pattern, Action::Allow).into_iter().collect();
         let rules = encoding(Section::Tool, entries, Action::Deny).rules();
-        within(&[rules], &subject.bounds(Section::Tool)) == Proof::Holds
+        within(&subject.memo, &[rules], &subject.bounds(Section::Tool)) == Proof::Holds
     };
     plain.filter(allowed).map(|rule| rule.pattern.clone()).collect()
 }
@@ -317,5 +318,5 @@ fn tools_by_name(subject: &Subject) -> Vec<String> {
 /// Whether everything below the workspace may be read.
 pub(super) fn reads_workspace(subject: &Subject) -> bool {
     let rules = encoding(Section::Read, vec![workspace()], Action::Deny).rules();
-    within(&[rules], &subject.bounds(Section::Read)) == Proof::Holds
+    within(&subject.memo, &[rules], &subject.bounds(Section::Read)) == Proof::Holds
 }

@@ -5,7 +5,7 @@ use agentry_text::{Data, yaml};
 
 use crate::front_matter::MARK;
 use crate::rivals::{self, FilesByName, Language};
-use crate::{Files, front_matter};
+use crate::{HarnessFiles, front_matter};
 
 /// Where agents are.
 pub(super) const AGENTS: &str = ".claude/agents/";
@@ -16,7 +16,7 @@ pub(super) fn path(name: &str) -> String {
 }
 
 /// The agents that files of a directory are.
-pub(super) fn by_name(files: &Files<'_>, directory: &str) -> FilesByName {
+pub(super) fn by_name(files: &dyn HarnessFiles, directory: &str) -> FilesByName {
     rivals::by_name(files, Language::Markdown, &[directory], |text| {
         read(text)?.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
     })

@@ -23,7 +23,7 @@ use crate::original;
 use crate::rendering::LossKind;
 use crate::servers::Variables;
 use crate::wildcard::reworded;
-use crate::{Files, Model};
+use crate::{HarnessFiles, Model};
 
 pub(super) const IMPORT: Import = Import {
     places: &[(".claude/agents", ".md")],
@@ -40,8 +40,8 @@ fn is_one(path: &str, text: &str) -> bool {
     path.contains(".claude/agents/") && markdown && named()
 }
 
-fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("the file cannot be read")?;
+fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("the file cannot be read")?;
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
     if let Some(wrong) = settings::dropped(files) {
@@ -61,7 +61,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let silence = silence(&front, &mut draft);
     permissions(&tools, &known, silence, &mut draft);
     changed(&known, &mut draft);
-    let mut model = of(&tools, &known, silence);
+    let mut model = of(files.memo(), &tools, &known, silence);
     draft.decided(&hooked(files, &front), "a hook of Claude Code", &mut model);
     for Plugin { name, hooks } in plugins(files) {
         match hooks {
@@ -81,10 +81,10 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
 }
 
 /// Keeps the names of skills that are neither in the project nor in the home.
-fn other_skills(files: &Files<'_>, front: &Front, draft: &mut Draft) {
+fn other_skills(files: &dyn HarnessFiles, front: &Front, draft: &mut Draft) {
     let is_there = |name: &String| {
         let places = [".claude/skills", "~/.claude/skills", ".agents/skills", "skills"];
-        places.iter().any(|place| files(&format!("{place}/{name}/SKILL.md")).is_some())
+        places.iter().any(|place| files.text(&format!("{place}/{name}/SKILL.md")).is_some())
     };
     let named = front.metadata.get("skills").and_then(names).unwrap_or_default();
     let other: Vec<String> = named.into_iter().filter(|name| !is_there(name)).collect();
@@ -124,13 +124,13 @@ fn helpers(front: &Front, model: &mut Model, draft: &mut Draft) {
 
 /// What the user's own settings ask about and deny in every project, and so for this agent. What they
 /// allow is no part of it. All of it is noted.
-fn of_the_user(files: &Files<'_>, draft: &mut Draft) -> Lists {
+fn of_the_user(files: &dyn HarnessFiles, draft: &mut Draft) -> Lists {
     stricter(personal(files).rules, ("~/.claude", &format!("your own `{PERSONAL}`")), draft)
 }
 
 /// What the settings for everyone on the machine ask about and deny. Where they say that nobody else
 /// may allow anything, nothing is.
-fn of_everyone(files: &Files<'_>, known: &mut Known, draft: &mut Draft) {
+fn of_everyone(files: &dyn HarnessFiles, known: &mut Known, draft: &mut Draft) {
     for (path, text) in managed(files) {
         let Some(theirs) = settings::read(&text) else { continue };
         if theirs.managed_only {

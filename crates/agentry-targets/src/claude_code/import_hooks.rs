@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::front::Front;
 use super::settings::{LOCAL, PERSONAL, SHARED, managed};
 use super::tools::section_of;
-use crate::Files;
+use crate::HarnessFiles;
 use crate::jsonc::{Document, JsonDialect};
 
 /// The sections in which a hook may deny a call: one of the agent, of the project, of the user or of the
 /// machine.
-pub(super) fn hooked(files: &Files<'_>, front: &Front) -> Vec<Section> {
+pub(super) fn hooked(files: &dyn HarnessFiles, front: &Front) -> Vec<Section> {
     let own = front.metadata.get("hooks").map(agentry_text::Data::to_json);
     // What was read line by line has lost what is inside.
     let own = own.filter(|hooks| !hooks.is_null() || front.lenient);
@@ -27,7 +27,7 @@ pub(super) fn hooked(files: &Files<'_>, front: &Front) -> Vec<Section> {
 
 /// Whether no hook runs but those of the machine. Which of two files that say otherwise counts is not
 /// looked at.
-pub(super) fn are_off(files: &Files<'_>) -> bool {
+pub(super) fn are_off(files: &dyn HarnessFiles) -> bool {
     let own = of_project(files);
     let says =
         |word: bool| own.iter().any(|it| it.get("disableAllHooks") == Some(&Value::Bool(word)));
@@ -35,16 +35,16 @@ pub(super) fn are_off(files: &Files<'_>) -> bool {
 }
 
 /// The settings of the project, of the user and of the machine.
-pub(super) fn settings(files: &Files<'_>) -> Vec<Value> {
+pub(super) fn settings(files: &dyn HarnessFiles) -> Vec<Value> {
     [of_project(files), of_machine(files)].concat()
 }
 
-fn of_project(files: &Files<'_>) -> Vec<Value> {
-    let texts = [SHARED, LOCAL, PERSONAL].into_iter().filter_map(files);
+fn of_project(files: &dyn HarnessFiles) -> Vec<Value> {
+    let texts = [SHARED, LOCAL, PERSONAL].into_iter().filter_map(|path| files.text(path));
     texts.filter_map(|text| value(&text)).collect()
 }
 
-fn of_machine(files: &Files<'_>) -> Vec<Value> {
+fn of_machine(files: &dyn HarnessFiles) -> Vec<Value> {
     managed(files).iter().filter_map(|(_, text)| value(text)).collect()
 }
 

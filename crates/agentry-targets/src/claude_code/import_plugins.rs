@@ -6,7 +6,7 @@ use agentry_policy::Section;
 use serde_json::Value;
 
 use super::import_hooks::{are_off, before_calls, settings};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::jsonc::{Document, JsonDialect};
 
 /// Where Claude Code keeps where each plugin is.
@@ -24,7 +24,7 @@ pub(super) struct Plugin {
 }
 
 /// The plugins that are switched on by some settings.
-pub(super) fn plugins(files: &Files<'_>) -> Vec<Plugin> {
+pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<Plugin> {
     if are_off(files) {
         return Vec::new();
     }
@@ -37,7 +37,7 @@ pub(super) fn plugins(files: &Files<'_>) -> Vec<Plugin> {
 }
 
 /// The sections that the hooks of a plugin decide about, in each place where it is installed.
-fn hooks(files: &Files<'_>, name: &str) -> Result<Vec<Section>, String> {
+fn hooks(files: &dyn HarnessFiles, name: &str) -> Result<Vec<Section>, String> {
     let installed = json(files, INSTALLED).ok_or(format!("`{INSTALLED}` cannot be read"))?;
     let entries = installed.get("plugins").and_then(|plugins| plugins.get(name));
     let entries: Vec<&Value> = match entries {
@@ -67,7 +67,7 @@ fn place(path: &str) -> Option<String> {
 }
 
 /// What the plugin in a directory brings.
-fn brought(files: &Files<'_>, dir: &str) -> Result<Vec<Section>, String> {
+fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> {
     let manifest = format!("{dir}/.claude-plugin/plugin.json");
     let said = json(files, &manifest).and_then(|manifest| manifest.get("hooks").cloned());
     let mut paths = vec![format!("{dir}/hooks/hooks.json")];
@@ -78,11 +78,11 @@ fn brought(files: &Files<'_>, dir: &str) -> Result<Vec<Section>, String> {
         Some(_) => return Err(format!("`hooks` in `{manifest}` is not understood")),
         None => {}
     }
-    if files(&manifest).is_none() && paths.iter().all(|path| files(path).is_none()) {
+    if files.text(&manifest).is_none() && paths.iter().all(|path| files.text(path).is_none()) {
         return Err(format!("`{manifest}` cannot be read"));
     }
     for path in paths {
-        match (files(&path), json(files, &path)) {
+        match (files.text(&path), json(files, &path)) {
             (_, Some(hooks)) => sections.extend(of(&hooks)),
             (Some(_), None) => return Err(format!("`{path}` cannot be read")),
             (None, None) => {}
@@ -96,6 +96,6 @@ fn of(hooks: &Value) -> Vec<Section> {
     before_calls(hooks.get("hooks").unwrap_or(hooks))
 }
 
-fn json(files: &Files<'_>, path: &str) -> Option<Value> {
-    Document::read(&files(path)?, JsonDialect::Relaxed).ok().map(|document| document.value())
+fn json(files: &dyn HarnessFiles, path: &str) -> Option<Value> {
+    Document::read(&files.text(path)?, JsonDialect::Relaxed).ok().map(|document| document.value())
 }

@@ -12,6 +12,9 @@ use super::ruleset::{Silence, never, of};
 use super::settings::{Lists, known};
 use super::tools::{GROUPS, Tools, groups};
 use crate::fields::report_losses;
+use crate::harness_files::{
+    ChangedFiles, FileChange, FileRoot, HarnessFiles as _, HarnessPath, MemoFiles,
+};
 use crate::loss;
 use crate::model::{Model, always};
 use crate::original::OriginalFrontMatter;
@@ -32,12 +35,15 @@ pub(super) fn report(
 ) {
     report_losses(FIELDS, subject, out);
     not_loaded(subject, out);
-    let files = |path: &str| {
-        let written = shared.iter().find(|file| file.path == path);
-        written.map(|file| file.text().to_owned()).or_else(|| (settings.existing)(path))
+    let change = |path: HarnessPath<'_>| {
+        let is_it = |file: &&File| path.root == FileRoot::Project && file.path == path.path;
+        let written = shared.iter().find(is_it);
+        written.map_or(FileChange::None, |file| FileChange::Text(file.text().to_owned()))
     };
+    let files = ChangedFiles { below: settings.existing, change: &change };
+    let files = MemoFiles { below: &files, memo: &subject.memo };
     let known = known(&files);
-    let model = of(tools, &known, Silence::Runs);
+    let model = of(files.memo(), tools, &known, Silence::Runs);
     removed(subject, tools, settings, out);
     let way_out = (!settings.guard).then_some(loss::BY_GUARD);
     loss::toolless(subject, &model, way_out, out);
@@ -171,7 +177,7 @@ fn narrowed(
     let field = format!("permissions.{section}");
     let mut bounds = subject.bounds(section).to_vec();
     bounds.push(never(section));
-    match told(section, &bounds, layers) {
+    match told(&subject.memo, section, &bounds, layers) {
         Proof::Holds => {}
         // The sides are swapped: what the source says is on the left.
         Proof::Fails { example, source, target } => {
@@ -199,6 +205,7 @@ fn asks_outside(subject: &Subject, model: &Model, out: &mut Rendered) {
     let files = [Section::Read, Section::Edit];
     let reaches = model.ways.iter().any(|way| files.contains(&way.section));
     let outside = within(
+        &subject.memo,
         &[always(Section::ExternalDirectory, Action::Allow, "allow")],
         &subject.bounds(Section::ExternalDirectory),
     );

@@ -18,6 +18,7 @@ mod import;
 mod import_hooks;
 mod import_plugins;
 mod losses;
+mod memo;
 mod paths;
 mod patterns;
 mod rule;
@@ -26,6 +27,8 @@ mod settings;
 mod share;
 mod tools;
 mod write;
+
+pub(crate) use memo::ClaudeMemo;
 
 use crate::{HarnessPlace, Target};
 

@@ -5,7 +5,7 @@
 //! commands that never ask. So it counts as allowed, except that files outside the working directory
 //! are asked about.
 
-use agentry_policy::{Action, Places, Rules, Section, known};
+use agentry_policy::{Action, Places, Rules, Section};
 use agentry_text::Data;
 
 use super::front::{self, Front};
@@ -14,9 +14,10 @@ use super::settings::{self, Known, Lists};
 use super::tools::{BESIDE, GROUPS, PARTS, SEARCHING, Tools, UNASKED, names};
 use super::{hook, paths};
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::memo::RenderMemo;
 use crate::model::{Model, always, escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
-use crate::{Files, Personal};
+use crate::{HarnessFiles, Personal};
 
 /// What becomes of a call that no rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,12 +71,12 @@ pub(super) const PERSONAL: Personal = Personal {
 };
 
 /// What Claude Code lets the agent `name` do, by the files of the project.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
     by(&settings::known(files), files, name)
 }
 
-fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
-    let front = front::read(&files(&front::path(name))?)?;
+fn by(known: &Known, files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let front = front::read(&files.text(&front::path(name))?)?;
     let text = |key: &str| front.metadata.get(key).and_then(Data::as_str);
     let found = text("name") == Some(name) && text("description").is_some_and(|it| !it.is_empty());
     let guarded = known.guarded && !known.without_hooks && has_hook(&front);
@@ -90,7 +91,7 @@ fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
         tools.removed.retain(|tool| !given.contains(tool));
         tools.listed.iter_mut().for_each(|listed| listed.extend(given.clone()));
     }
-    let mut model = of(&tools, known, Silence::Runs);
+    let mut model = of(files.memo(), &tools, known, Silence::Runs);
     if text("memory").is_some() {
         remembering(&mut model);
     }
@@ -132,10 +133,15 @@ fn has_hook(front: &Front) -> bool {
 }
 
 /// Tools and rules as ways to do something.
-pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
-    // Agents of one project mostly have the same tools.
-    static KNOWN: known::Known<(Tools, Known, Silence), Model> = known::Known::at_most(1_000);
-    KNOWN.get((tools.clone(), known.clone(), silence), || made(tools, known, silence))
+pub(super) fn of(
+    memo: Option<&RenderMemo>,
+    tools: &Tools,
+    known: &Known,
+    silence: Silence,
+) -> Model {
+    let make = || made(tools, known, silence);
+    let Some(memo) = memo else { return make() };
+    memo.claude_code.models.get((tools.clone(), known.clone(), silence), make)
 }
 
 fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {

@@ -3,11 +3,10 @@
 //! Claude Code drops a file with one wrong type altogether, its denials included; a file that it
 //! would drop is never written, and counts for nothing.
 
-use agentry_policy::known;
 use serde_json::{Value, json};
 
 use super::hook;
-use crate::Files;
+use crate::HarnessFiles;
 use crate::jsonc::{Document, JsonDialect};
 use crate::personal::files_in;
 
@@ -82,30 +81,30 @@ pub(super) struct Known {
 }
 
 /// What the files of a project say.
-pub(super) fn known(files: &Files<'_>) -> Known {
+pub(super) fn known(files: &dyn HarnessFiles) -> Known {
     known_by(files, &[SHARED, LOCAL])
 }
 
 /// What the files of a project and those of the user say.
-pub(super) fn known_by_all(files: &Files<'_>) -> Known {
+pub(super) fn known_by_all(files: &dyn HarnessFiles) -> Known {
     known_by(files, &[SHARED, LOCAL, PERSONAL])
 }
 
 /// What the user's own file says alone.
-pub(super) fn personal(files: &Files<'_>) -> Known {
+pub(super) fn personal(files: &dyn HarnessFiles) -> Known {
     known_by(files, &[PERSONAL])
 }
 
 /// The files that hold for everyone on the machine.
-pub(super) fn managed(files: &Files<'_>) -> Vec<(String, String)> {
-    let whole = MANAGED.iter().filter_map(|path| Some(((*path).to_owned(), files(path)?)));
+pub(super) fn managed(files: &dyn HarnessFiles) -> Vec<(String, String)> {
+    let whole = MANAGED.iter().filter_map(|path| Some(((*path).to_owned(), files.text(path)?)));
     whole.chain(files_in(files, MANAGED_PARTS, ".json")).collect()
 }
 
 /// What is wrong with the first of all files that Claude Code drops.
-pub(super) fn dropped(files: &Files<'_>) -> Option<String> {
+pub(super) fn dropped(files: &dyn HarnessFiles) -> Option<String> {
     let own = [SHARED, LOCAL, PERSONAL].into_iter();
-    let own = own.filter_map(|path| Some((path.to_owned(), files(path)?)));
+    let own = own.filter_map(|path| Some((path.to_owned(), files.text(path)?)));
     own.chain(managed(files)).find_map(|(path, text)| {
         match Document::read(&text, JsonDialect::Strict) {
             Ok(document) => Some(format!("`{path}`: {}", wrong_type(&document.value())?)),
@@ -122,11 +121,12 @@ pub(super) fn read(text: &str) -> Option<Known> {
     wrong_type(&value).is_none().then_some(known)
 }
 
-fn known_by(files: &Files<'_>, paths: &[&str]) -> Known {
-    // Every agent of a project is read with the same settings.
-    static KNOWN: known::Known<Vec<String>, Known> = known::Known::new();
-    let texts: Vec<String> = paths.iter().filter_map(|path| files(path)).collect();
-    KNOWN.get(texts.clone(), || joined(&texts))
+fn known_by(files: &dyn HarnessFiles, paths: &[&str]) -> Known {
+    let texts: Vec<String> = paths.iter().filter_map(|path| files.text(path)).collect();
+    match files.memo() {
+        Some(memo) => memo.claude_code.settings.get(texts.clone(), || joined(&texts)),
+        None => joined(&texts),
+    }
 }
 
 fn joined(texts: &[String]) -> Known {

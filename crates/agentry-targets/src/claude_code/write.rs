@@ -44,7 +44,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let mut out = each_of(unwritten, |_, agent| write(agent, settings));
     unique(subjects, &others, settings, &mut out);
     let hooks = settings.guard.then(hook::of_settings);
-    let existing = (settings.existing)(settings::SHARED);
+    let existing = settings.existing.text(settings::SHARED);
     let mut files = Vec::new();
     match settings::merged(existing, &rules, hooks) {
         Ok(text) => files.extend(text.map(|text| (settings::SHARED.to_owned(), text))),
@@ -74,7 +74,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
 fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &FilesByName) -> bool {
     let own: HashSet<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
     let is_ours = |name: &str, path: &String| {
-        let text = || (settings.existing)(path).unwrap_or_default();
+        let text = || settings.existing.text(path).unwrap_or_default();
         settings.force || (*path == front::path(name) && text().contains(MARK))
     };
     let mut others = others.iter();

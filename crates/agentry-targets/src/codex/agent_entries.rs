@@ -3,7 +3,7 @@
 use agentry_text::Data;
 
 use super::role::parse;
-use crate::Files;
+use crate::HarnessFiles;
 
 /// The settings of the project, which hold where an agent says nothing.
 pub(super) const SETTINGS: &str = ".codex/config.toml";
@@ -19,12 +19,12 @@ pub(super) struct Listed {
 }
 
 /// The settings at `path`. Whoever imports or renders is told of those that are no TOML.
-pub(super) fn settings(files: &Files<'_>, path: &str) -> Option<Data> {
-    parse(files(path)?.trim_start_matches('\u{feff}'))
+pub(super) fn settings(files: &dyn HarnessFiles, path: &str) -> Option<Data> {
+    parse(files.text(path)?.trim_start_matches('\u{feff}'))
 }
 
 /// The agents in the settings at `path`.
-pub(super) fn listed(files: &Files<'_>, path: &str) -> Vec<Listed> {
+pub(super) fn listed(files: &dyn HarnessFiles, path: &str) -> Vec<Listed> {
     let data = settings(files, path).unwrap_or_default();
     let Some(Data::Map(agents)) = data.get("agents") else { return Vec::new() };
     let dir = path.strip_suffix("config.toml").unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::import::{Bound, Read, Several, Wrong};
 use crate::model::always;
 use crate::personal::files_in;
 use crate::rendering::LossKind;
-use crate::{Files, Model};
+use crate::{HarnessFiles, Model};
 
 /// What an agent may say otherwise than the settings.
 const SETTLED: &[&str] = &[
@@ -42,12 +42,12 @@ pub(super) const SEVERAL: Several = Several {
 };
 
 /// The agents in the settings at `path` that have a file.
-fn with_files(files: &Files<'_>, path: &str) -> Vec<(Listed, String)> {
+fn with_files(files: &dyn HarnessFiles, path: &str) -> Vec<(Listed, String)> {
     let all = listed(files, path).into_iter();
     all.filter_map(|it| it.file.clone().map(|file| (it, file))).collect()
 }
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
     let (naming, entry) = SEVERAL.split(path);
     let listed = with_files(files, entry.map_or(SETTINGS, |_| naming));
     let known = listed.iter().find(|(it, file)| match entry {
@@ -61,7 +61,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         (Some(_), Some((_, file))) => file.as_str(),
         (None, _) => path,
     };
-    let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
+    let text = files.text(path).ok_or_else(|| format!("`{path}` is not there"))?;
     let own = checked(text.trim_start_matches('\u{feff}'))?;
     let mut draft = identity(&own, known.map(|(it, _)| it), path)?;
     let data = settled(files, &own, &mut draft);
@@ -118,7 +118,7 @@ fn misread(own: &Data, draft: &mut Draft) {
 
 /// What an agent says, the settings of the project where it says nothing, and those of the user where
 /// they say nothing.
-fn settled(files: &Files<'_>, own: &Data, draft: &mut Draft) -> Data {
+fn settled(files: &dyn HarnessFiles, own: &Data, draft: &mut Draft) -> Data {
     let Data::Map(mut fields) = own.clone() else { return own.clone() };
     for path in [SETTINGS, OWN_SETTINGS] {
         let Some(Data::Map(settings)) = settings(files, path) else { continue };
@@ -137,7 +137,7 @@ fn settled(files: &Files<'_>, own: &Data, draft: &mut Draft) -> Data {
 
 /// The same with what the profile that the settings choose says of the sandbox, where that is stricter: it
 /// counts before all that files say.
-fn with_profile(files: &Files<'_>, data: Data, draft: &mut Draft) -> Data {
+fn with_profile(files: &dyn HarnessFiles, data: Data, draft: &mut Draft) -> Data {
     let all: Vec<Data> =
         [SETTINGS, OWN_SETTINGS].iter().filter_map(|path| settings(files, path)).collect();
     let name = all.iter().find_map(|settings| settings.get("profile").and_then(Data::as_str));
@@ -164,7 +164,7 @@ fn with_profile(files: &Files<'_>, data: Data, draft: &mut Draft) -> Data {
 
 /// The rules about commands, and whether all of them are understood. What the user's own rules forbid
 /// holds here; what they allow, they allow that user.
-fn rules(files: &Files<'_>, draft: &mut Draft) -> (Vec<Prefix>, bool) {
+fn rules(files: &dyn HarnessFiles, draft: &mut Draft) -> (Vec<Prefix>, bool) {
     let mut all = Vec::new();
     let mut understood = true;
     for dir in [PROJECT, HOME] {

@@ -8,7 +8,7 @@ use agentry_text::Data;
 
 use super::agent_entries::{Listed, OWN_SETTINGS, SETTINGS, listed};
 use super::role::{checked, parse, path};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::rendering::{LossKind, Rendered, Scope, Settings};
 use crate::rivals::{self, FilesByName, Language};
 
@@ -25,14 +25,14 @@ struct Found {
 }
 
 impl Found {
-    fn of(files: &Files<'_>, agents: &str, settings: &str) -> Self {
+    fn of(files: &dyn HarnessFiles, agents: &str, settings: &str) -> Self {
         let mut found = Self {
             files: rivals::by_name(files, Language::Toml, &[agents], name),
             entries: BTreeMap::new(),
         };
         for entry in listed(files, settings) {
             // The file may say another name, which counts.
-            let said = entry.file.as_ref().and_then(|file| name(&files(file)?));
+            let said = entry.file.as_ref().and_then(|file| name(&files.text(file)?));
             let name = said.unwrap_or_else(|| entry.name.clone());
             found.entries.entry(name).or_default().push(entry);
         }
@@ -64,7 +64,7 @@ impl Rivals {
             Scope::Project => Found::of(files, OWN_AGENTS, OWN_SETTINGS),
             Scope::User => Found::default(),
         };
-        let text = files(SETTINGS).unwrap_or_default();
+        let text = files.text(SETTINGS).unwrap_or_default();
         let wrong = checked(text.trim_start_matches('\u{feff}')).err();
         let broken = wrong.map(|it| format!("{SETTINGS}:{}:{}", it.at.line, it.at.column));
         Self { project: Found::of(files, AGENTS, SETTINGS), home, broken }

@@ -12,7 +12,7 @@ use crate::import::Wrong;
 use crate::model::{Model, always, regex_of_path};
 use crate::personal::files_in;
 use crate::wildcard::ANYTHING;
-use crate::{Files, Personal};
+use crate::{HarnessFiles, Personal};
 
 /// Whether a feature is known: the shell, and some that may be switched off.
 pub(super) fn is_feature(name: &str, value: &Data) -> bool {
@@ -45,13 +45,13 @@ pub(super) fn path(name: &str) -> String {
 }
 
 /// What Codex lets the agent `name` do, in a session that is set up as the agent says.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
     by(files, name, &[PROJECT])
 }
 
 /// What others allow in a directory of rules, and the files of which not all is understood. What they
 /// ask about or forbid is not relied on.
-pub(super) fn beside(files: &Files<'_>, dir: &str) -> (Vec<prefix::Prefix>, Vec<String>) {
+pub(super) fn beside(files: &dyn HarnessFiles, dir: &str) -> (Vec<prefix::Prefix>, Vec<String>) {
     let mut allowed = Vec::new();
     let mut unclear = Vec::new();
     for (path, text) in files_in(files, dir, ".rules").into_iter().filter(|(it, _)| it != RULES) {
@@ -64,8 +64,8 @@ pub(super) fn beside(files: &Files<'_>, dir: &str) -> (Vec<prefix::Prefix>, Vec<
     (allowed, unclear)
 }
 
-fn by(files: &Files<'_>, name: &str, dirs: &[&str]) -> Option<Model> {
-    let data = parse(&files(&path(name))?)?;
+fn by(files: &dyn HarnessFiles, name: &str, dirs: &[&str]) -> Option<Model> {
+    let data = parse(&files.text(&path(name))?)?;
     let Data::Map(entries) = &data else { return None };
     if entries.iter().any(|(key, _)| !is_known(FIELDS, key)) {
         return None;
@@ -74,7 +74,7 @@ fn by(files: &Files<'_>, name: &str, dirs: &[&str]) -> Option<Model> {
         |key: &str| data.get(key).and_then(Data::as_str).filter(|text| !text.trim().is_empty());
     says("description")?;
     says("developer_instructions")?;
-    let (mut rules, _) = prefix::read(&files(RULES).unwrap_or_default());
+    let (mut rules, _) = prefix::read(&files.text(RULES).unwrap_or_default());
     rules.extend(dirs.iter().flat_map(|dir| beside(files, dir).0));
     (says("name")? == name).then(|| of(&data, &rules, View::Mildest))
 }

@@ -170,7 +170,7 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
         let rules: Vec<Prefix> = strict.iter().cloned().chain(asked).collect();
         let encoding = setup
             .commands(&rules, View::Mildest)
-            .narrowed(&[], &subject.bounds(Section::Bash))
+            .narrowed(&subject.memo, &[], &subject.bounds(Section::Bash))
             .encoding;
         let entries = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
         let mut found: Vec<Prefix> = Vec::new();

@@ -16,7 +16,7 @@ use crate::encoding::View;
 use crate::import::{Bound, Read, Wrong};
 use crate::model::escape;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Way, front_matter, original};
+use crate::{HarnessFiles, Model, Way, front_matter, original};
 
 /// Whether a file is one: by its place, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
@@ -33,8 +33,8 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
         || (named && front_matter::read_leniently(text).is_ok_and(of_format))
 }
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("it is not there")?;
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("it is not there")?;
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let mut draft = Draft::new(stem(path, &[".agent.md", ".md"]), &front.body);

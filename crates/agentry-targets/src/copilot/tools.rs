@@ -6,7 +6,7 @@ use agentry_text::Data;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, outside};
 use crate::wildcard::NOTHING;
-use crate::{Files, front_matter};
+use crate::{HarnessFiles, front_matter};
 
 /// The tools by their names, with what their calls belong to.
 pub(super) const TOOLS: &[(&str, &[Section])] = &[
@@ -145,8 +145,8 @@ const ASKED: &[Section] =
 pub(super) const PLACES: &[&str] = &[".github/agents", ".copilot/agents"];
 
 /// What Copilot lets the agent `name` do.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let text = PLACES.iter().find_map(|place| files(&format!("{place}/{name}.agent.md")))?;
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let text = PLACES.iter().find_map(|place| files.text(&format!("{place}/{name}.agent.md")))?;
     let front = front_matter::read_leniently(&text).ok()?;
     front.metadata.get("description")?.as_str()?;
     Some(of(&listed(&front.metadata), View::Mildest))

@@ -49,7 +49,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let root = if settings.scope == Scope::User { user } else { project };
     out.files.push(File::new(format!("{root}/agents/{}.agent.md", subject.name), text));
     let plain = format!("{root}/agents/{}.md", subject.name);
-    if (settings.existing)(&plain).is_some() {
+    if settings.existing.text(&plain).is_some() {
         out.rival(plain, "Copilot", settings);
     }
     skills::copy(subject, SKILLS, &format!("{root}/skills"), &mut out);

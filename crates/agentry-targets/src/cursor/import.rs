@@ -8,7 +8,7 @@ use super::{TARGET, model};
 use crate::draft::{Draft, stem};
 use crate::import::{Bound, Read, Wrong};
 use crate::rendering::LossKind;
-use crate::{Files, front_matter};
+use crate::{HarnessFiles, front_matter};
 
 /// Where the permissions are.
 const PERMISSIONS: &str = ".cursor/cli.json";
@@ -22,8 +22,8 @@ pub(super) const TOOLS: &[(&str, Section)] = &[
     ("Mcp", Section::Mcp),
 ];
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("it is not there")?;
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("it is not there")?;
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let word = |key: &str| metadata.get(key).and_then(Data::as_str);
@@ -51,8 +51,8 @@ fn is_readonly(value: Option<&Data>) -> bool {
 }
 
 /// The rules of the command line as they are written, those that deny first.
-fn lists(files: &Files<'_>) -> Result<Vec<(String, Action)>, String> {
-    let Some(text) = files(PERMISSIONS) else { return Ok(Vec::new()) };
+fn lists(files: &dyn HarnessFiles) -> Result<Vec<(String, Action)>, String> {
+    let Some(text) = files.text(PERMISSIONS) else { return Ok(Vec::new()) };
     let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let mut findings = Findings::default();
     let data = json::parse(&source, &mut findings).to_data();

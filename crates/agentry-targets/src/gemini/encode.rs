@@ -127,7 +127,7 @@ fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
         Action::Ask | Action::Deny => at_least(&rule.pattern),
     };
     let encoding = encode(subject, section, texts, |text| WILDCARDS.command(text));
-    let mut encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
+    let mut encoding = encoding.narrowed(&subject.memo, &[], &subject.bounds(section)).encoding;
     if settings.close_gaps {
         close(subject, &mut encoding, blind_spots::BLIND);
     }
@@ -153,7 +153,7 @@ fn by_name(subject: &Subject, tool: &Tool) -> Vec<Ruled> {
         }
     };
     let encoding = encode(subject, tool.section, texts, tools::name);
-    let encoding = encoding.narrowed(&[], &subject.bounds(tool.section)).encoding;
+    let encoding = encoding.narrowed(&subject.memo, &[], &subject.bounds(tool.section)).encoding;
     let rule = |entry: &Entry| ruled(tool.name, When::Name(entry.text.clone()), entry.action);
     let last = ruled(tool.name, When::Always, encoding.default);
     encoding.entries.iter().map(rule).chain([last]).collect()
@@ -184,7 +184,7 @@ fn servers(subject: &Subject) -> Vec<Ruled> {
         tools::server(server, tool)
     };
     let encoding = encode(subject, section, texts, matches);
-    let encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
+    let encoding = encoding.narrowed(&subject.memo, &[], &subject.bounds(section)).encoding;
     let named = encoding.entries.iter().filter_map(|entry| {
         let (server, tool) = entry.text.split_once('/')?;
         Some((server, tool, entry.action))

@@ -15,10 +15,10 @@ use crate::fields::is_known as is_known_field;
 use crate::import::{Bound, Read, Wrong};
 use crate::personal::files_in;
 use crate::rendering::LossKind;
-use crate::{Files, Model, front_matter, original};
+use crate::{HarnessFiles, Model, front_matter, original};
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("it is not there")?;
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("it is not there")?;
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let name = metadata.get("name").and_then(Data::as_str);
@@ -99,7 +99,7 @@ pub(super) fn is_tool_list(value: &Data) -> bool {
 /// The rules that an agent says it runs under, and those of the user, the highest priority first. A file
 /// that cannot be read is no file without rules.
 fn rules(
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
     name: &str,
     text: &str,
     draft: &mut Draft,
@@ -107,7 +107,7 @@ fn rules(
     let mut all = Vec::new();
     let needed = needs(text);
     if let Some(path) = needed {
-        let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
+        let text = files.text(path).ok_or_else(|| format!("`{path}` is not there"))?;
         let ranked = policy::ranked(&text, name);
         all.extend(ranked.ok_or_else(|| format!("`{path}` cannot be read"))?);
     }

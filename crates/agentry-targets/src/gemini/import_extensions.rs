@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::Files;
+use crate::HarnessFiles;
 use crate::draft::Draft;
 use crate::jsonc::{Document, JsonDialect};
 use crate::rendering::LossKind;
@@ -14,25 +14,31 @@ const PLACES: &[&str] = &[".gemini/extensions/", "~/.gemini/extensions/"];
 const KEYS: &[&str] = &["excludeTools", "mcpServers"];
 
 /// What each extension takes away, in the words of settings, with the file that says it.
-pub(super) fn extensions(files: &Files<'_>, draft: &mut Draft) -> Vec<(String, Value)> {
+pub(super) fn extensions(files: &dyn HarnessFiles, draft: &mut Draft) -> Vec<(String, Value)> {
     let dirs = PLACES.iter().flat_map(|place| {
-        let names = files(place).unwrap_or_default();
+        let names = files.names(place).unwrap_or_default();
         // What stands before a `/` is the directory, where names come with what is in it.
-        let names = names.lines().filter_map(|name| name.split('/').next().map(str::to_owned));
+        let names = names.iter().filter_map(|name| name.split('/').next());
         let mut dirs: Vec<String> = names.map(|name| format!("{place}{name}/")).collect();
         dirs.dedup();
         dirs
     });
     dirs.filter_map(|dir| {
         let path = format!("{dir}gemini-extension.json");
-        let text = files(&path)?;
+        let text = files.text(&path)?;
         Some((settings(files, &dir, &path, &text, draft), path))
     })
     .map(|(value, path)| (path, value))
     .collect()
 }
 
-fn settings(files: &Files<'_>, dir: &str, path: &str, text: &str, draft: &mut Draft) -> Value {
+fn settings(
+    files: &dyn HarnessFiles,
+    dir: &str,
+    path: &str,
+    text: &str,
+    draft: &mut Draft,
+) -> Value {
     let mut unread = |path: &str| {
         let detail = format!("`{path}` is not looked at: what it denies is not taken over");
         draft.lose("permissions", LossKind::Gap, detail);
@@ -45,7 +51,7 @@ fn settings(files: &Files<'_>, dir: &str, path: &str, text: &str, draft: &mut Dr
         _ => unread(path),
     }
     let hooks = format!("{dir}hooks/hooks.json");
-    match files(&hooks).map(|text| json(&text)) {
+    match files.text(&hooks).map(|text| json(&text)) {
         Some(Some(value)) => {
             let inner = value.get("hooks").cloned().unwrap_or(value);
             found.insert("hooks".to_owned(), inner);
@@ -54,7 +60,7 @@ fn settings(files: &Files<'_>, dir: &str, path: &str, text: &str, draft: &mut Dr
         None => {}
     }
     let policies = format!("{dir}policies/");
-    if files(&policies).is_some_and(|names| !names.is_empty()) {
+    if files.names(&policies).is_some_and(|names| !names.is_empty()) {
         unread(&policies);
     }
     Value::Object(found)

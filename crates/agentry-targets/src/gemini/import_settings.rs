@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::import_extensions::extensions;
 use super::policy::{Ruled, When};
 use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server, servers_in};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::draft::Draft;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::jsonc::{Document, JsonDialect};
@@ -109,7 +109,7 @@ pub(super) struct Limits {
 
 /// The limits of all settings, and those of the servers that the agent brings.
 pub(super) fn limits(
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
     own: Option<&Value>,
     draft: &mut Draft,
 ) -> Result<Limits, String> {
@@ -118,7 +118,7 @@ pub(super) fn limits(
         limits.of_servers(servers, draft);
     }
     for path in PLACES {
-        let Some(text) = files(path) else { continue };
+        let Some(text) = files.text(path) else { continue };
         let document = Document::read(&text, JsonDialect::Relaxed);
         let document = document.map_err(|why| {
             format!("`{path}` cannot be read, so that Gemini CLI does not start: {why}")

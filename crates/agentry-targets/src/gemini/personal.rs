@@ -4,7 +4,7 @@ use super::policy::{self, Ruled};
 use super::tools;
 use super::trust::{self, Trust};
 use crate::personal::files_in;
-use crate::{Files, Model, Personal};
+use crate::{HarnessFiles, Model, Personal};
 
 /// Where Gemini looks by itself: from a project, and where agents are rendered for the user.
 const POLICIES: [&str; 2] = ["~/.gemini/policies/", ".gemini/policies/"];
@@ -13,20 +13,20 @@ const POLICIES: [&str; 2] = ["~/.gemini/policies/", ".gemini/policies/"];
 pub(super) const PERSONAL: Personal =
     Personal { places: &[POLICIES[0], POLICIES[1], trust::HOME], model };
 
-fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let own = tools::needs(&files(&tools::path(name))?).map(str::to_owned);
+fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let own = tools::needs(&files.text(&tools::path(name))?).map(str::to_owned);
     let others = others(files, own.as_deref()).into_iter();
     // Gemini passes over a file that it does not take.
     let mut rules: Vec<(i64, Ruled)> =
         others.filter_map(|(_, text)| policy::ranked(&text, name)).flatten().collect();
     if let Some(path) = &own {
-        rules.extend(policy::ranked(&files(path)?, name)?);
+        rules.extend(policy::ranked(&files.text(path)?, name)?);
     }
     tools::found(files, name, &policy::sorted(rules), &Trust::of_user(files))
 }
 
 /// All policy files that Gemini reads by itself but for the one that an agent says it needs.
-pub(super) fn others(files: &Files<'_>, needed: Option<&str>) -> Vec<(String, String)> {
+pub(super) fn others(files: &dyn HarnessFiles, needed: Option<&str>) -> Vec<(String, String)> {
     let all = POLICIES.iter().flat_map(|dir| files_in(files, dir, ".toml"));
     all.filter(|(path, _)| needed != Some(path.as_str())).collect()
 }

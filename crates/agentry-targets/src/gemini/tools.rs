@@ -11,7 +11,7 @@ use crate::fields::is_known as is_known_field;
 use crate::harmless::HARMLESS;
 use crate::model::{Model, always, escape, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
-use crate::{Files, front_matter};
+use crate::{HarnessFiles, front_matter};
 
 pub(super) const WILDCARDS: Wildcards = Wildcards { question: false, sole: false };
 
@@ -84,9 +84,9 @@ pub(super) fn path(name: &str) -> String {
 pub(super) const NEEDS: &str = "# runs only under the rules of ";
 
 /// What Gemini lets the agent `name` do. Rules count only if the agent says that it needs them.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let rules = match needs(&files(&path(name))?) {
-        Some(path) => policy::read(&files(path)?, name)?,
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let rules = match needs(&files.text(&path(name))?) {
+        Some(path) => policy::read(&files.text(path)?, name)?,
         None => Vec::new(),
     };
     found(files, name, &rules, &Trust::of_project(files))
@@ -94,12 +94,12 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
 
 /// What Gemini lets the agent `name` do under these rules; nothing if it does not take the agent.
 pub(super) fn found(
-    files: &Files<'_>,
+    files: &dyn HarnessFiles,
     name: &str,
     rules: &[Ruled],
     trust: &Trust,
 ) -> Option<Model> {
-    let text = files(&path(name))?;
+    let text = files.text(&path(name))?;
     let (metadata, _) = front_matter::read(&text)?;
     let Data::Map(entries) = &metadata else { return None };
     if entries.iter().any(|(key, _)| !is_known_field(FIELDS, key)) {

@@ -7,7 +7,7 @@ use agentry_policy::Action;
 use serde_json::Value;
 
 use super::tools::{is_known, server};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::encoding::{Entry, Matches};
 use crate::jsonc::{Document, JsonDialect};
 use crate::wildcard::ANYTHING;
@@ -30,18 +30,18 @@ pub(super) struct Trust {
 
 impl Trust {
     /// By the settings of a project.
-    pub(super) fn of_project(files: &Files<'_>) -> Self {
+    pub(super) fn of_project(files: &dyn HarnessFiles) -> Self {
         Self::of(files, &[PROJECT])
     }
 
     /// By the settings of the user as well.
-    pub(super) fn of_user(files: &Files<'_>) -> Self {
+    pub(super) fn of_user(files: &dyn HarnessFiles) -> Self {
         Self::of(files, &[PROJECT, HOME])
     }
 
-    fn of(files: &Files<'_>, paths: &[&str]) -> Self {
+    fn of(files: &dyn HarnessFiles, paths: &[&str]) -> Self {
         let mut trust = Self::default();
-        for text in paths.iter().filter_map(|path| files(path)) {
+        for text in paths.iter().filter_map(|path| files.text(path)) {
             match Document::read(&text, JsonDialect::Relaxed) {
                 Ok(document) => trust.add(&document.value()),
                 // Nobody knows what it says.

@@ -1,6 +1,5 @@
 //! From the rules of an agent to a `permission` block.
 
-use agentry_policy::known::Known;
 use agentry_policy::{Action, Kind, PatternRule, Rules, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
@@ -27,14 +26,13 @@ const ACTIONS: &[(Section, &str)] = &[
 ];
 
 /// All that a block depends on: the rules, the wish for the guard and for no gaps, the tools that read.
-type Question = (u64, bool, bool, Vec<&'static str>);
+pub(super) type BlockQuestion = (u64, bool, bool, Vec<&'static str>);
 
 /// The `permission` block of an agent; what had to be narrowed is noted.
 pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    static KNOWN: Known<Question, (Data, Rendered)> = Known::new();
     let tools = files::tools(subject).collect();
     let question = (subject.kind(), settings.guard, settings.close_gaps, tools);
-    let (block, noted) = KNOWN.get(question, || {
+    let (block, noted) = subject.memo.opencode.blocks.get(question, || {
         let mut noted = Rendered::default();
         (block(subject, settings, &mut noted), noted)
     });
@@ -47,7 +45,7 @@ fn of_section(subject: &Subject, section: Section) -> Encoding {
     if MAPS.iter().any(|(known, _)| *known == section) {
         return map(subject, section);
     }
-    encode(subject, section).narrowed(&[], &subject.bounds(section)).encoding
+    encode(subject, section).narrowed(&subject.memo, &[], &subject.bounds(section)).encoding
 }
 
 /// Makes the rules of all sections for every kind of agents, so that they are known.
@@ -95,7 +93,7 @@ fn guarded(subject: &Subject, section: Section, out: &mut Rendered) -> Encoding 
     let encoding = if MAPS.iter().any(|(known, _)| *known == section) {
         let plain = in_own_words(encode_floor(subject, section));
         let bounds = subject.bounds(section);
-        let found = floor::below_guard(&bounds, map(subject, section), plain, None);
+        let found = floor::below_guard(&subject.memo, &bounds, map(subject, section), plain, None);
         if section == Section::Bash { floor::floor(found) } else { found }
     } else {
         guarded_action(subject, section)
@@ -185,7 +183,7 @@ fn commands(subject: &Subject) -> Encoding {
         return all;
     }
     let bounds = subject.bounds(section);
-    let narrowed = plain.clone().narrowed(&[], &bounds);
+    let narrowed = plain.clone().narrowed(&subject.memo, &[], &bounds);
     let same = narrowed.raised.is_empty() && !narrowed.unknown;
     if same { plain } else { all }
 }
@@ -206,7 +204,7 @@ fn map(subject: &Subject, section: Section) -> Encoding {
         // A name of a skill holds no `/`.
         encoding = names::masked(encoding, &[], Action::Deny);
     }
-    let mut encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
+    let mut encoding = encoding.narrowed(&subject.memo, &[], &subject.bounds(section)).encoding;
     encoding.entries.retain(|entry| !entry.text.is_empty());
     encoding
 }
@@ -280,7 +278,7 @@ fn guarded_action(subject: &Subject, section: Section) -> Encoding {
         && subject.permits(section, &[always(section, Action::Allow, "all")]);
     if is_open {
         whole(Action::Allow)
-    } else if floor::leaves(&subject.bounds(section), &whole(Action::Deny)) {
+    } else if floor::leaves(&subject.memo, &subject.bounds(section), &whole(Action::Deny)) {
         whole(Action::Deny)
     } else {
         whole(Action::Ask)

@@ -88,10 +88,12 @@ fn guarded(
 /// `external_directory` tells them apart.
 fn side_guarded(subject: &Subject, section: Section) -> Encoding {
     let bounds = subject.bounds(section);
-    let exact = encode(subject, section).narrowed(&[nothing_outside(section)], &bounds).encoding;
+    let exact = encode(subject, section)
+        .narrowed(&subject.memo, &[nothing_outside(section)], &bounds)
+        .encoding;
     let plain = encode_floor(subject, section);
     let rest = entry(section, OUTSIDE, Action::Ask);
-    floor(below_guard(&bounds, exact, plain, Some(&rest)))
+    floor(below_guard(&subject.memo, &bounds, exact, plain, Some(&rest)))
 }
 
 /// What is said of places outside below the guard. What a section denies there is denied to all of them
@@ -102,8 +104,8 @@ fn beyond_guarded(subject: &Subject) -> Encoding {
     let with_rules = |encode: fn(&Subject, Section) -> Encoding| {
         with_rooted_rules(subject, encode(subject, section))
     };
-    let exact = with_rules(encode).narrowed(&[], &bounds).encoding;
-    floor(below_guard(&bounds, exact, with_rules(encode_floor), None))
+    let exact = with_rules(encode).narrowed(&subject.memo, &[], &bounds).encoding;
+    floor(below_guard(&subject.memo, &bounds, exact, with_rules(encode_floor), None))
 }
 
 /// All answers that some rules give.
@@ -116,16 +118,17 @@ fn answers(encoding: &Encoding) -> impl Iterator<Item = Action> {
 fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
     let beyond = encode(subject, Section::ExternalDirectory);
     let mut beyond = with_rooted_rules(subject, beyond)
-        .narrowed(&[], &subject.bounds(Section::ExternalDirectory))
+        .narrowed(&subject.memo, &[], &subject.bounds(Section::ExternalDirectory))
         .encoding;
     let mut sides = Vec::new();
     for section in [Section::Edit, Section::Read] {
         let bounds = subject.bounds(section);
-        let inside = encode(subject, section).narrowed(&[nothing_outside(section)], &bounds);
+        let inside =
+            encode(subject, section).narrowed(&subject.memo, &[nothing_outside(section)], &bounds);
         let side = closed(subject, &inside.encoding, settings);
         for rules in side.plain.readings() {
             beyond = bounded(beyond, section, |it| {
-                it.narrowed(std::slice::from_ref(&rules), &bounds).encoding
+                it.narrowed(&subject.memo, std::slice::from_ref(&rules), &bounds).encoding
             });
         }
         if settings.close_gaps {

@@ -8,6 +8,7 @@
 use agentry_policy::{Action, Kind, Rules, Section};
 
 use crate::encoding::{Encoding, Entry, View};
+use crate::memo::RenderMemo;
 use crate::proof::{Proof, within};
 use crate::rendering::Rendered;
 use crate::subject::Subject;
@@ -15,6 +16,7 @@ use crate::subject::Subject;
 /// Rules that deny nothing which `source` permits: `exact` ones if they do not, else `plain` ones, with
 /// `rest` behind them if only that helps.
 pub(super) fn below_guard(
+    memo: &RenderMemo,
     source: &[Rules],
     exact: Encoding,
     plain: Encoding,
@@ -27,26 +29,26 @@ pub(super) fn below_guard(
     let candidates = [with_rest(&exact), with_rest(&plain)];
     let [_, last] = &candidates;
     let mut fitting = [exact, plain].into_iter().chain(candidates.clone());
-    if let Some(found) = fitting.find(|it| leaves(source, it)) {
+    if let Some(found) = fitting.find(|it| leaves(memo, source, it)) {
         return found;
     }
-    let found = lowered(last.clone(), source);
+    let found = lowered(memo, last.clone(), source);
     let mut without = found.clone();
     without.entries.retain(|entry| rest.is_none_or(|rest| entry.text != rest.text));
-    if leaves(source, &without) { without } else { found }
+    if leaves(memo, source, &without) { without } else { found }
 }
 
 /// Whether rules deny nothing that `source` permits.
-pub(super) fn leaves(source: &[Rules], encoding: &Encoding) -> bool {
-    within(source, &[lifted(seen(encoding.clone())).rules()]) == Proof::Holds
+pub(super) fn leaves(memo: &RenderMemo, source: &[Rules], encoding: &Encoding) -> bool {
+    within(memo, source, &[lifted(seen(encoding.clone())).rules()]) == Proof::Holds
 }
 
 /// The same with questions for denials that take what `source` permits. Each step lowers one of them, so
 /// this ends; where nobody knows, everything is asked.
-pub(super) fn lowered(encoding: Encoding, source: &[Rules]) -> Encoding {
+pub(super) fn lowered(memo: &RenderMemo, encoding: Encoding, source: &[Rules]) -> Encoding {
     let mut encoding = seen(encoding);
     for _ in 0..=encoding.entries.len() + 1 {
-        match within(source, &[lifted(encoding.clone()).rules()]) {
+        match within(memo, source, &[lifted(encoding.clone()).rules()]) {
             Proof::Holds => return seen(encoding),
             Proof::Fails { example, .. } if encoding.lower(&example) => {}
             _ => break,
@@ -84,7 +86,7 @@ fn lifted(mut encoding: Encoding) -> Encoding {
 /// Notes if rules ask where the source denies: some of these ways, each with its layers.
 pub(super) fn rely(subject: &Subject, section: Section, ways: &[Vec<Rules>], out: &mut Rendered) {
     let bounds = subject.bounds(section);
-    if ways.iter().any(|layers| within(layers, &bounds) != Proof::Holds) {
+    if ways.iter().any(|layers| within(&subject.memo, layers, &bounds) != Proof::Holds) {
         let detail = format!("without the plugin, OpenCode asks where {section} is denied");
         out.relies_on_guard(section, detail);
     }

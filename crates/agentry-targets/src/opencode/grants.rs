@@ -1,6 +1,8 @@
 //! The original grants of an agent of OpenCode: `permission`, and the older `tools`. What is rendered of a
 //! definition mostly means the same, so that they are kept only where it does not.
 
+use crate::ListedFiles;
+use crate::memo::RenderMemo;
 use agentry_policy::Action;
 use agentry_text::Data;
 
@@ -97,6 +99,7 @@ fn rules(metadata: &Data) -> Vec<Ruled> {
 /// Whether an agent may do the same by both, tool by tool, whichever way they are read.
 fn same(one: &Data, other: &Data) -> bool {
     let (left, right) = (rules(one), rules(other));
+    let memo = RenderMemo::default();
     let servers = crate::front_matter::list_items(one.get(SERVERS).unwrap_or(&Data::Null));
     let servers = servers.unwrap_or_default();
     let habits = HABITS.iter().all(|key| answers(&left, key) == answers(&right, key));
@@ -104,19 +107,19 @@ fn same(one: &Data, other: &Data) -> bool {
         && one.get(UNSAID) == other.get(UNSAID)
         && [View::Mildest, View::Strictest].into_iter().all(|view| {
             let [left, right] = [&left, &right].map(|rules| of(rules, &servers, view));
-            contains(&left, &right) && contains(&right, &left)
+            contains(&memo, &left, &right) && contains(&memo, &right, &left)
         })
 }
 
 /// Whether each way of a model is one of another.
-fn contains(model: &Model, other: &Model) -> bool {
-    other.ways.iter().all(|way| model.ways.iter().any(|known| is_same(known, way)))
+fn contains(memo: &RenderMemo, model: &Model, other: &Model) -> bool {
+    other.ways.iter().all(|way| model.ways.iter().any(|known| is_same(memo, known, way)))
 }
 
-fn is_same(one: &Way, other: &Way) -> bool {
+fn is_same(memo: &RenderMemo, one: &Way, other: &Way) -> bool {
     let proved = || {
-        within(&one.layers, &other.layers) == Proof::Holds
-            && within(&other.layers, &one.layers) == Proof::Holds
+        within(memo, &one.layers, &other.layers) == Proof::Holds
+            && within(memo, &other.layers, &one.layers) == Proof::Holds
     };
     one.section == other.section && one.tool == other.tool && (one.key() == other.key() || proved())
 }
@@ -163,8 +166,9 @@ fn is_key(key: &str) -> bool {
 fn closed(subject: &Subject, grants: &mut [OriginalGrant]) {
     let said = grants.iter().filter_map(|grant| Some((grant.key.to_owned(), grant.value.clone()?)));
     let own = flatten(&own_rules(&Data::Map(said.collect())), View::Mildest);
-    let rendered =
-        anywhere(&|_| None, |settings| permission(subject, settings, &mut Rendered::default()));
+    let rendered = anywhere(&ListedFiles::default(), |settings| {
+        permission(subject, settings, &mut Rendered::default())
+    });
     let Data::Map(mut block) = rendered else { return };
     let mut keys: Vec<String> = block.iter().map(|(key, _)| key.clone()).collect();
     keys.extend(HABITS.iter().map(|key| (*key).to_owned()));

@@ -18,10 +18,11 @@ use super::names::unreal;
 use super::options;
 use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
 use super::{NAME, grants};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::draft::{Draft, at, inside};
 use crate::encoding::View;
 use crate::front_matter::{self, FrontMatter};
+use crate::harness_files::FilesBelow;
 use crate::import::{Bound, Import, Read, Several, Wrong};
 use crate::rendering::LossKind;
 use crate::wildcard::reworded;
@@ -89,7 +90,7 @@ struct Placed<'a> {
     front: FrontMatter,
 }
 
-fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, Wrong> {
+fn placed<'a>(files: &dyn HarnessFiles, path: &'a str) -> Result<Placed<'a>, Wrong> {
     let nowhere = "it is not where OpenCode looks for agents";
     if let (file, Some(id)) = SEVERAL.split(path) {
         let known = SEVERAL.files.iter().find_map(|known| file.strip_suffix(known));
@@ -98,7 +99,7 @@ fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, Wrong> {
         return Ok(Placed { root, kind: "settings", id, front });
     }
     let (root, kind, id) = place(path).ok_or(nowhere)?;
-    let text = files(path).ok_or("it cannot be read")?;
+    let text = files.text(path).ok_or("it cannot be read")?;
     let front = match front_matter::read_leniently(&text) {
         Ok(front) => front,
         // OpenCode takes a file without metadata for an agent that may do what agents may do.
@@ -111,9 +112,9 @@ fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, Wrong> {
     Ok(Placed { root, kind, id, front })
 }
 
-fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
+fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
     let Placed { root, kind, id, front } = placed(files, path)?;
-    let below = |path: &str| files(&format!("{root}{path}"));
+    let below = FilesBelow { files, dir: root };
     if let Some(settings) = layers::broken(&below) {
         return Err(format!("`{settings}` cannot be read, so that OpenCode does not start").into());
     }
@@ -225,7 +226,7 @@ fn unread(found: &Found, draft: &mut Draft) {
 }
 
 /// An agent of the settings, with the prompt that they have for it or name a file for.
-fn from_settings(files: &Files<'_>, found: &Found, settings: &str, name: &str) -> Draft {
+fn from_settings(files: &dyn HarnessFiles, found: &Found, settings: &str, name: &str) -> Draft {
     let prompt = found.fields.get("prompt").and_then(Data::as_str).unwrap_or_default();
     let dir = settings.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/"));
     let file = prompt.trim().strip_prefix("{file:").and_then(|it| it.strip_suffix('}'));
@@ -234,7 +235,7 @@ fn from_settings(files: &Files<'_>, found: &Found, settings: &str, name: &str) -
         None if file.starts_with("~/") => file.to_owned(),
         None => format!("{dir}{file}"),
     });
-    let text = path.as_ref().map(|path| files(path));
+    let text = path.as_ref().map(|path| files.text(path));
     let mut draft = match &text {
         Some(text) => Draft::new(name, text.as_deref().unwrap_or_default()),
         None => Draft::new(name, prompt),

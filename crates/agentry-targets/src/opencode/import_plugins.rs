@@ -1,7 +1,7 @@
 //! Plugins of OpenCode: one may stop a call that the rules allow, and nobody knows which.
 
 use super::layers::{homes, plugins};
-use crate::Files;
+use crate::HarnessFiles;
 
 /// Words of which a plugin needs one to stop a call: the names of hooks, and what brings in the rest of
 /// it from elsewhere.
@@ -9,17 +9,17 @@ const WORDS: &[&str] = &["tool", "permission", "import", "require", "from", "eva
 
 /// The first plugin that may decide about calls: one that is named in settings, whose text is somewhere
 /// else, or a file that says one of the words or cannot be read.
-pub(super) fn deciding(files: &Files<'_>) -> Option<String> {
+pub(super) fn deciding(files: &dyn HarnessFiles) -> Option<String> {
     let kinds = ["plugin", "plugins"];
     let dirs = homes().flat_map(|home| kinds.map(|kind| format!("{home}/{kind}/")));
     let ends = [".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx"];
     let names = dirs.flat_map(|dir| {
-        let names = files(&dir).unwrap_or_default();
-        names.lines().map(|name| format!("{dir}{name}")).collect::<Vec<_>>()
+        let names = files.names(&dir).unwrap_or_default();
+        names.iter().map(|name| format!("{dir}{name}")).collect::<Vec<_>>()
     });
     let decides = |path: &String| {
         let is_free = |text: String| !WORDS.iter().any(|word| text.contains(word));
-        ends.iter().any(|end| path.ends_with(end)) && !files(path).is_some_and(is_free)
+        ends.iter().any(|end| path.ends_with(end)) && !files.text(path).is_some_and(is_free)
     };
     plugins(files).into_iter().next().or_else(|| names.into_iter().find(decides))
 }

@@ -2,6 +2,7 @@
 //! which is that of `read`. The others show a part of what it shows: those that are denied as a whole are
 //! kept as such for OpenCode.
 
+use crate::memo::RenderMemo;
 use std::collections::BTreeMap;
 
 use agentry_policy::{Action, Rules, Section};
@@ -41,11 +42,13 @@ fn stricter(model: &Model, draft: &mut Draft) {
         let ways = ways.filter(|way| way.section == Section::Read && way.tool == tool);
         ways.flat_map(|way| way.layers.iter().cloned()).collect()
     };
-    let own = layers("read");
+    let (own, memo) = (layers("read"), RenderMemo::default());
     let mut stricter: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for tool in READING.iter().filter(|tool| **tool != "read") {
         // The sides are swapped: what `read` does must stay within what the tool does.
-        if let Proof::Fails { example, source, target } = told(Section::Read, &own, &layers(tool)) {
+        if let Proof::Fails { example, source, target } =
+            told(&memo, Section::Read, &own, &layers(tool))
+        {
             let what = plain(&format!("`{example}` is {source} for {{}} and {target} for `read`"));
             stricter.entry(what).or_default().push(format!("`{tool}`"));
         }

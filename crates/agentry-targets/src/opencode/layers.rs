@@ -8,7 +8,7 @@ use agentry_policy::Action;
 use agentry_text::{Data, FileId, Findings, Source, json};
 
 use super::ruleset::{Ruled, flatten};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::encoding::View;
 use crate::front_matter;
 use crate::jsonc::{Document, JsonDialect};
@@ -118,7 +118,7 @@ impl Found {
 }
 
 /// What OpenCode makes of an agent with these fields, of which it finds nothing elsewhere.
-pub(super) fn alone(files: &Files<'_>, fields: Data) -> Found {
+pub(super) fn alone(files: &dyn HarnessFiles, fields: Data) -> Found {
     let mut reading = Reading::default();
     all_settings().for_each(|path| reading.settings(files, path, None));
     let mut found = reading.done();
@@ -128,7 +128,7 @@ pub(super) fn alone(files: &Files<'_>, fields: Data) -> Found {
 }
 
 /// What OpenCode finds of the agent `name`; nothing if there is none.
-pub(super) fn find(files: &Files<'_>, name: &str) -> Option<Found> {
+pub(super) fn find(files: &dyn HarnessFiles, name: &str) -> Option<Found> {
     let mut reading = Reading::default();
     for place in PLACES {
         match place {
@@ -156,8 +156,8 @@ struct Reading {
 
 impl Reading {
     /// Reads a file of settings: what it says of all agents, and of one.
-    fn settings(&mut self, files: &Files<'_>, path: &'static str, name: Option<&str>) {
-        let Some(settings) = files(path).and_then(|text| settings(&text)) else { return };
+    fn settings(&mut self, files: &dyn HarnessFiles, path: &'static str, name: Option<&str>) {
+        let Some(settings) = files.text(path).and_then(|text| settings(&text)) else { return };
         let join = |before: &mut Data, after: Data| *before = joined(std::mem::take(before), after);
         join(&mut self.tools, settings.get("tools").cloned().unwrap_or_default());
         join(&mut self.permission, permission_of(&settings));
@@ -172,9 +172,9 @@ impl Reading {
     }
 
     /// Reads the files of an agent in a directory; nothing if nobody knows which of two counts.
-    fn agents(&mut self, files: &Files<'_>, home: &str, name: &str) -> Option<()> {
+    fn agents(&mut self, files: &dyn HarnessFiles, home: &str, name: &str) -> Option<()> {
         for paths in markdown_in(home, name) {
-            let [first, second] = paths.map(|path| files(&path).map(|text| (path, text)));
+            let [first, second] = paths.map(|path| files.text(&path).map(|text| (path, text)));
             if first.is_some() && second.is_some() {
                 return None;
             }
@@ -200,8 +200,8 @@ impl Reading {
 }
 
 /// The plugins that settings name.
-pub(super) fn plugins(files: &Files<'_>) -> Vec<String> {
-    let all = all_settings().filter_map(|path| files(path).and_then(|text| settings(&text)));
+pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<String> {
+    let all = all_settings().filter_map(|path| files.text(path).and_then(|text| settings(&text)));
     let plugins = all.filter_map(|settings| settings.get("plugin").cloned());
     let name = |data: &Data| match data {
         Data::Str(name) => name.clone(),
@@ -216,8 +216,8 @@ pub(super) fn plugins(files: &Files<'_>) -> Vec<String> {
 }
 
 /// The agents that a file of settings says something of.
-pub(super) fn names(files: &Files<'_>, path: &str) -> Vec<String> {
-    let settings = files(path).and_then(|text| settings(&text)).unwrap_or_default();
+pub(super) fn names(files: &dyn HarnessFiles, path: &str) -> Vec<String> {
+    let settings = files.text(path).and_then(|text| settings(&text)).unwrap_or_default();
     let mut names = Vec::new();
     for key in ["mode", "agent"] {
         if let Some(Data::Map(agents)) = settings.get(key) {
@@ -239,19 +239,19 @@ fn markdown_in(home: &str, name: &str) -> impl Iterator<Item = [String; 2]> {
 }
 
 /// Where something is said of the agent `name`, whether it can be read or not.
-pub(super) fn places(files: &Files<'_>, name: &str) -> Vec<String> {
+pub(super) fn places(files: &dyn HarnessFiles, name: &str) -> Vec<String> {
     let mut reading = Reading::default();
     all_settings().for_each(|path| reading.settings(files, path, Some(name)));
     let found = reading.done().places;
-    let written = markdown(name).flatten().filter(|path| files(path).is_some());
+    let written = markdown(name).flatten().filter(|path| files.text(path).is_some());
     found.into_iter().chain(written).collect()
 }
 
 /// Where something is said of the agent `name` above the project. OpenCode joins that as well, and it is
 /// not known which of them weighs more.
-pub(super) fn above(files: &Files<'_>, name: &str) -> Option<String> {
+pub(super) fn above(files: &dyn HarnessFiles, name: &str) -> Option<String> {
     rivals::above(files).find_map(|dir| {
-        let below = |path: &str| files(&format!("{dir}{path}"));
+        let below = |path: &str| files.text(&format!("{dir}{path}"));
         let places = IN_A_PROJECT.iter().filter(|path| {
             let settings = below(path).and_then(|text| settings(&text));
             let agents = |key: &str| settings.as_ref().and_then(|it| it.get(key)?.get(name));
@@ -265,7 +265,7 @@ pub(super) fn above(files: &Files<'_>, name: &str) -> Option<String> {
 }
 
 /// Files of agents by the names that they give themselves, whatever they are called.
-pub(super) fn renamed(files: &Files<'_>) -> BTreeMap<String, Vec<String>> {
+pub(super) fn renamed(files: &dyn HarnessFiles) -> BTreeMap<String, Vec<String>> {
     let kinds = KINDS.iter().flatten();
     let dirs: Vec<String> =
         kinds.flat_map(|kind| homes().map(move |home| format!("{home}/{kind}/"))).collect();
@@ -277,16 +277,16 @@ pub(super) fn renamed(files: &Files<'_>) -> BTreeMap<String, Vec<String>> {
 }
 
 /// The file that OpenCode would take instead of the one at `path`, or pass over.
-pub(super) fn rival(files: &Files<'_>, name: &str, path: &str) -> Option<String> {
+pub(super) fn rival(files: &dyn HarnessFiles, name: &str, path: &str) -> Option<String> {
     let mut pairs = markdown(name).filter(|paths| paths.iter().any(|known| known == path));
     let others = pairs.next()?.into_iter().filter(|other| other != path);
-    others.into_iter().find(|other| files(other).is_some())
+    others.into_iter().find(|other| files.text(other).is_some())
 }
 
 /// The first settings file that cannot be read, and where: `opencode.json:3:5`.
-pub(super) fn broken(files: &Files<'_>) -> Option<String> {
+pub(super) fn broken(files: &dyn HarnessFiles) -> Option<String> {
     all_settings().find_map(|path| {
-        let text = files(path).filter(|text| settings(text).is_none())?;
+        let text = files.text(path).filter(|text| settings(text).is_none())?;
         let wrong = Document::read(&text, JsonDialect::Relaxed).err();
         let place = wrong.map(|wrong| format!(":{}:{}", wrong.line, wrong.column));
         Some(format!("{path}{}", place.unwrap_or_default()))

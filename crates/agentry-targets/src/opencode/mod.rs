@@ -21,11 +21,14 @@ mod import_patterns;
 mod import_plugins;
 mod import_reading;
 mod layers;
+mod memo;
 mod names;
 mod options;
 mod paths;
 mod ruleset;
 mod write;
+
+pub(crate) use memo::OpencodeMemo;
 
 use crate::{HarnessPlace, Target};
 

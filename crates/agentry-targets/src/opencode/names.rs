@@ -64,7 +64,9 @@ fn narrowed(subject: &Subject) -> Keys {
     let (mut keys, mut all) = keys(subject, encode);
     for section in SECTIONS {
         // Making a key stricter for the one section never makes it milder for the other.
-        let narrowed = view(section, &keys, all).narrowed(&[], &subject.bounds(section)).encoding;
+        let narrowed = view(section, &keys, all)
+            .narrowed(&subject.memo, &[], &subject.bounds(section))
+            .encoding;
         (keys, all) = of_view(narrowed, keys.len());
     }
     (keys, all)
@@ -74,7 +76,7 @@ fn narrowed(subject: &Subject) -> Keys {
 fn below_guard(subject: &Subject, exact: Keys) -> Keys {
     let leaves = |section| {
         let there = unmasked(&view(section, &exact.0, exact.1), exact.0.len());
-        floor::leaves(&subject.bounds(section), &there)
+        floor::leaves(&subject.memo, &subject.bounds(section), &there)
     };
     if SECTIONS.into_iter().all(leaves) {
         return exact;
@@ -83,7 +85,7 @@ fn below_guard(subject: &Subject, exact: Keys) -> Keys {
     for section in SECTIONS {
         // Asking about a key for the one section never denies it to the other.
         let there = unmasked(&view(section, &keys, all), keys.len());
-        let lowered = floor::lowered(there, &subject.bounds(section));
+        let lowered = floor::lowered(&subject.memo, there, &subject.bounds(section));
         (keys, all) = of_view(lowered, keys.len());
     }
     (keys, all)

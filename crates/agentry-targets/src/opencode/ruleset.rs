@@ -1,13 +1,12 @@
 //! What OpenCode makes of its rules: one list over all layers, the last entry wins whose key and
 //! pattern both match.
 
-use agentry_policy::known::Known;
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
 
 use super::paths::{directory, seen_from_workspace, with_home};
 use super::{layers, names};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
@@ -26,14 +25,16 @@ pub(super) struct Ruled {
 pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 
 /// What OpenCode lets the agent `name` do.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    static KNOWN: Known<(Vec<Ruled>, Vec<String>), Model> = Known::at_most(1_000);
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
     let found = layers::find(files, name)?;
     let mut rules = found.rules(View::Mildest);
     rules.extend(found.of_subagents(&rules));
     let servers = found.servers;
     let answer = || of(&rules, &servers, View::Mildest);
-    Some(KNOWN.get((rules.clone(), servers.clone()), answer))
+    Some(match files.memo() {
+        Some(memo) => memo.opencode.models.get((rules.clone(), servers.clone()), answer),
+        None => answer(),
+    })
 }
 
 /// What holds for an agent that says nothing. That the output of tools, where it was cut off, may be

@@ -12,6 +12,7 @@ use super::layers;
 use super::options;
 use crate::fields::{self, report_losses};
 use crate::front_matter;
+use crate::harness_files::{ChangedFiles, FileChange, HarnessPath};
 use crate::original::{OriginalFrontMatter, given};
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
@@ -136,7 +137,10 @@ fn shared_servers(subject: &Subject, out: &mut Rendered) {
 
 /// What else OpenCode would find under the name: it joins all of it.
 fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rendered) {
-    let existing = |other: &str| (settings.existing)(other).filter(|_| other != path);
+    let own = HarnessPath::parse(path);
+    let change =
+        |other: HarnessPath<'_>| if other == own { FileChange::Hidden } else { FileChange::None };
+    let existing = ChangedFiles { below: settings.existing, change: &change };
     if let Some(broken) = layers::broken(&existing) {
         let message =
             format!("`{broken}` cannot be read, so nobody knows what OpenCode makes of it");
@@ -146,7 +150,11 @@ fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rend
         out.rival(rival, "OpenCode", settings);
     }
     let replaced = out.replaced.clone();
-    let existing = |other: &str| existing(other).filter(|_| !replaced.contains(other));
+    let change = |other: HarnessPath<'_>| {
+        let is_gone = replaced.contains(&other.to_string());
+        if is_gone { FileChange::Hidden } else { FileChange::None }
+    };
+    let existing = ChangedFiles { below: &existing, change: &change };
     for other in layers::places(&existing, &subject.name) {
         let detail =
             format!("`{other}` is about an agent of this name too: OpenCode joins the two");

@@ -1,5 +1,6 @@
 //! An agent is rendered with its original grants, and read again, to see which of them it may have.
 
+use crate::harness_files::{ChangedFiles, FileChange, FileRoot, HarnessPath};
 use agentry_policy::{Action, Place, Rules, Section};
 use agentry_text::Data;
 
@@ -130,15 +131,15 @@ impl<'a> Trial<'a> {
             let mut places = self.import.places.iter();
             places.any(|(place, _)| path.strip_suffix('/') == Some(place))
         };
-        let existing = |path: &str| {
-            let outside = ["~", "/", "../"].iter().any(|start| path.starts_with(start));
-            let personal = path.ends_with(".local.json");
-            if outside || personal || is_place(path) {
-                None
+        let change = |path: HarnessPath<'_>| {
+            let personal = path.path.ends_with(".local.json");
+            if path.root != FileRoot::Project || personal || is_place(path.path) {
+                FileChange::Hidden
             } else {
-                (self.settings.existing)(path)
+                FileChange::None
             }
         };
+        let existing = ChangedFiles { below: self.settings.existing, change: &change };
         let Settings { scope, guard, close_gaps, force, options, existing: _ } = *self.settings;
         let settings = Settings { scope, guard, close_gaps, force, options, existing: &existing };
         let subject = Subject { grants: grants.to_vec(), ..self.subject.clone() };
@@ -161,16 +162,18 @@ impl<'a> Trial<'a> {
         self.rendered(grants, |rendering, written| {
             let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
             let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
-            (self.import.read)(&|path| written.text(path), &own.path).ok()
+            (self.import.read)(written, &own.path).ok()
         })
     }
 
     /// Whether the definition says what an agent was read as, in all that it was read otherwise without the
     /// grants (`plain`). It may deny more: whether that holds is asked where the grants are given back.
     fn is_said(&self, read: Read, plain: Read) -> bool {
+        let memo = &self.subject.memo;
         let [read, plain] = [read, plain]
-            .map(|read| Subject::of(narrowed(self.target, read).agent, &Place::default()));
-        let holds = |one: &[Rules], other: &[Rules]| within(one, other) == Proof::Holds;
+            .map(|read| narrowed(self.target, read, memo).agent)
+            .map(|agent| Subject::of(agent, &Place::default(), memo));
+        let holds = |one: &[Rules], other: &[Rules]| within(memo, one, other) == Proof::Holds;
         // No harness says anything about variables.
         let mut sections = Section::ALL.iter().filter(|section| **section != Section::Env);
         sections.all(|section| {

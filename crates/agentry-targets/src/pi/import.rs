@@ -9,7 +9,7 @@ use super::fields::{FALLBACKS, FIELDS};
 use super::front::{self, Fields};
 use super::model::{Tools, bound, is_foreign, permissions, read, tools};
 use super::tools::{DEFAULT, groups};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::draft::{Draft, at};
 use crate::encoding::View;
 use crate::front_matter::has_metadata;
@@ -39,8 +39,8 @@ fn meant(metadata: &Data) -> Data {
     Data::Map(fields)
 }
 
-fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let text = files(path).ok_or("it cannot be read")?;
+fn import(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+    let text = files.text(path).ok_or("it cannot be read")?;
     let plain = text.trim_start_matches('\u{feff}');
     let definition = read(plain).ok_or_else(|| why_not(plain))?;
     let fields = &definition.fields;

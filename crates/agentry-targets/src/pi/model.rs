@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::front::{self, Fields};
 use super::tools::{DEFAULT, NEVER, TOOLS};
 use super::{extension, places};
-use crate::Files;
+use crate::HarnessFiles;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, regex_of_path};
 
@@ -34,9 +34,9 @@ pub(super) struct Tools {
 }
 
 /// What Pi lets the agent `name` do.
-pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let place = places(name).into_iter().find(|place| files(&place.agent).is_some())?;
-    let definition = read(&files(&place.agent)?)?;
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+    let place = places(name).into_iter().find(|place| files.text(&place.agent).is_some())?;
+    let definition = read(&files.text(&place.agent)?)?;
     if definition.fields.get("name") != Some(name) {
         return None;
     }
@@ -49,11 +49,12 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
             model.add(section, key, vec![only(section, key, paths)]);
         }
     }
-    let system = files(&place.system);
+    let system = files.text(&place.system);
     // The main session is this agent if it is told what this agent is told.
     let is_main =
         system.is_some_and(|text| front::trim(&text.replace("\r\n", "\n")) == definition.body);
-    let guarded = files(&place.session).is_some_and(|text| extension::is_guard_of(&text, name));
+    let guarded =
+        files.text(&place.session).is_some_and(|text| extension::is_guard_of(&text, name));
     if is_main && !guarded {
         whatever(&mut model, "main session");
     }
@@ -93,7 +94,7 @@ pub(super) fn permissions(fields: &Fields) -> Option<Vec<(String, Action)>> {
 }
 
 /// The tools that an agent gets, with what the settings of the project say.
-pub(super) fn tools(fields: &Fields, files: &Files<'_>, name: &str, view: View) -> Tools {
+pub(super) fn tools(fields: &Fields, files: &dyn HarnessFiles, name: &str, view: View) -> Tools {
     let listed = listed(fields, files, name, view);
     let extensions = fields.list("extensions");
     let own = fields.list("subagentOnlyExtensions").unwrap_or_default();
@@ -127,7 +128,12 @@ pub(super) fn tools(fields: &Fields, files: &Files<'_>, name: &str, view: View) 
 }
 
 /// The tools that are listed for an agent; nothing is what Pi has by default.
-fn listed(fields: &Fields, files: &Files<'_>, name: &str, view: View) -> Option<Vec<String>> {
+fn listed(
+    fields: &Fields,
+    files: &dyn HarnessFiles,
+    name: &str,
+    view: View,
+) -> Option<Vec<String>> {
     let overridden = overridden(files, name);
     match (overridden.is_empty(), view) {
         (true, _) => fields.list("tools"),
@@ -149,16 +155,16 @@ fn named(tools: &[&str]) -> BTreeSet<String> {
 }
 
 /// Whether an extension is the guard of the agent, as it was rendered.
-fn is_guard(path: &str, files: &Files<'_>, name: &str) -> bool {
-    let text = places(name).into_iter().find_map(|place| files(&place.guard));
+fn is_guard(path: &str, files: &dyn HarnessFiles, name: &str) -> bool {
+    let text = places(name).into_iter().find_map(|place| files.text(&place.guard));
     path == format!("../guard/{name}.ts")
         && text.is_some_and(|text| extension::is_guard_of(&text, name))
 }
 
 /// The tools that the settings of a project may give an agent instead of its own; nothing is what Pi has
 /// by default.
-fn overridden(files: &Files<'_>, name: &str) -> Vec<Option<Vec<String>>> {
-    let texts = [".pi/settings.json", ".pi/agent/settings.json"].map(files);
+fn overridden(files: &dyn HarnessFiles, name: &str) -> Vec<Option<Vec<String>>> {
+    let texts = [".pi/settings.json", ".pi/agent/settings.json"].map(|path| files.text(path));
     let settings = texts.into_iter().flatten().filter_map(|text| serde_json::from_str(&text).ok());
     let mut found = Vec::new();
     for settings in settings.collect::<Vec<Value>>() {

@@ -39,7 +39,7 @@ impl Rivals {
             out.rival(path.clone(), "Pi", settings);
         }
         for path in self.weak.get(name).into_iter().flatten() {
-            let text = (settings.existing)(path).unwrap_or_default();
+            let text = settings.existing.text(path).unwrap_or_default();
             let packed = fields(&text).is_some_and(|fields| says(&fields, "package").is_some());
             let detail = if packed {
                 format!(

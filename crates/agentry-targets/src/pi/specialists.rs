@@ -16,7 +16,7 @@ pub(super) fn file(
     out: &mut [Rendered],
 ) -> Option<File> {
     let path = super::place(settings.scope, "").context;
-    let existing = (settings.existing)(&path).unwrap_or_default();
+    let existing = settings.existing.text(&path).unwrap_or_default();
     let listed: String = subjects
         .iter()
         .zip(parts)

@@ -87,7 +87,7 @@ fn unseen(subject: &Subject) -> Option<Gap> {
 /// Whether everything in a section is allowed; why not otherwise.
 pub(super) fn free(subject: &Subject, section: Section) -> Result<(), String> {
     let everything = always(section, Action::Allow, "Pi does not look");
-    match told(section, &[everything], &subject.bounds(section)) {
+    match told(&subject.memo, section, &[everything], &subject.bounds(section)) {
         Proof::Holds => Ok(()),
         Proof::Fails { example, source, .. } => Err(format!("{section} `{example}` is {source}")),
         Proof::Unknown(why) => Err(why),
@@ -97,7 +97,7 @@ pub(super) fn free(subject: &Subject, section: Section) -> Result<(), String> {
 /// Whether anything in a section is allowed or asked about.
 pub(super) fn is_used(subject: &Subject, section: Section) -> bool {
     let nothing = always(section, Action::Deny, "nothing");
-    within(&subject.bounds(section), &[nothing]) != Proof::Holds
+    within(&subject.memo, &subject.bounds(section), &[nothing]) != Proof::Holds
 }
 
 /// What the source protects in a section, and a tool without any limits does not.

@@ -134,7 +134,7 @@ fn read(disk: &Disk, found: &Found) -> Result<(Model, Vec<Lost>), Wrong> {
     if let Some(at) = nul {
         return Err(Wrong { message: "a definition cannot hold U+0000".to_owned(), at });
     }
-    let imported = import_from(found.harness, &|file| found.read(disk, file), &found.file);
+    let imported = import_from(found.harness, &found.files(disk), &found.file, &disk.memo().render);
     let Imported { agent, losses } = imported?;
     let mut losses: Vec<Lost> = losses.iter().map(Lost::read).collect();
     if odd {
@@ -169,7 +169,7 @@ fn written(
     let target = target(args.to, output, String::new());
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
-    let around = |file: &str| found.read(disk, file).ok().flatten();
+    let around = found.files(disk);
     let bare = original::forgotten(found.harness, agent, &converted.agent, &around);
     if let Some(bare) = &bare {
         let field = original::grants_place(found.harness);

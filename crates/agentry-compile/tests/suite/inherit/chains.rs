@@ -1,5 +1,6 @@
 //! Bases that cannot be used: each is an error where the base is named, and shows the whole chain.
 
+use agentry_compile::SessionMemo;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentry_compile::model::Format;
@@ -226,6 +227,10 @@ impl World for Vanishing {
 
     fn services(&self) -> &dyn WorldServices {
         &NoServices
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.files.memo()
     }
 
     fn bases(&self) -> Option<&BaseMemo> {

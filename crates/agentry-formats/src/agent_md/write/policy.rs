@@ -1,6 +1,7 @@
 //! What the agent may do, as abilities: the same when it was written so, else never more.
 
 use agentry_model::{Loss, LossKind};
+use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Abilities, Ability, Place, Policy, to_abilities, to_permissions};
 use agentry_text::Spanned;
 
@@ -28,7 +29,7 @@ pub(super) fn abilities(
         let detail = "combined with the other rules of the agent".to_owned();
         notes.push(Loss { field: "abilities".to_owned(), kind: LossKind::Narrowed, detail });
     }
-    to_permissions(policy, place).map(|rules| sound(&to_abilities(&rules)))
+    to_permissions(&PolicyMemo::default(), policy, place).map(|rules| sound(&to_abilities(&rules)))
 }
 
 /// The same abilities without those that are denied anyway, each once.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use agentry_compile::targets::import::{Import, Several};
-use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
+use agentry_compile::targets::{HarnessFiles, IMPORT_ONLY, TARGETS, Target};
 use agentry_compile::text::Position;
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
@@ -12,7 +12,7 @@ use agentry_compile::{Entry, EntryKind, ReadError, World};
 
 use crate::output::Failure;
 
-use super::sources::{read, text};
+use super::sources::{ImportFiles, text};
 
 /// An agent of a harness.
 #[derive(Debug)]
@@ -30,17 +30,17 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The text of a file of the project, of the home directory for `~/`, or of the machine for `/`; the
-    /// names in a directory, which ends with `/`.
-    pub(super) fn read(&self, disk: &dyn World, file: &str) -> Result<Option<String>, String> {
-        read(disk, &self.root, file)
+    /// The files around it.
+    pub(super) fn files<'a>(&'a self, disk: &'a dyn World) -> ImportFiles<'a> {
+        ImportFiles { disk, root: &self.root }
     }
 }
 
 impl Found {
     /// Whether its file is not UTF-8, and where the first NUL is.
     pub(super) fn odd(&self, disk: &dyn World) -> (bool, Option<Position>) {
-        let text = self.read(disk, &self.file).ok().flatten().unwrap_or_default();
+        let files = self.files(disk);
+        let text = (&files as &dyn HarnessFiles).text(&self.file).unwrap_or_default();
         let nul = text.find('\0').map(|at| position(&text, at));
         let path = join(&self.root, &self.file);
         (fs::read(path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err()), nul)
@@ -61,7 +61,7 @@ fn listed(
         is_named: false,
         harness,
     };
-    let names = several.names_in(&|file| read(disk, root, file), settings);
+    let names = several.names_in(&ImportFiles { disk, root }, settings);
     let names = names.map_err(|wrong| {
         let path = join(root, settings);
         Failure::new(format!("agents in `{path}` cannot be imported: {}", wrong.message))

@@ -1,9 +1,10 @@
 //! The files around an agent of a harness, read as the harness does: links are followed wherever they
-//! lead. What is there and cannot be read is told, with what to do about it.
+//! lead. What is there and cannot be read is reported, with what to do about it.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read as _};
 
+use agentry_compile::targets::{FileRoot, HarnessFiles, HarnessPath, Unreadable};
 use agentry_compile::text::path::join;
 use agentry_compile::{ReadError, World};
 use agentry_sandbox::PLACEHOLDER;
@@ -11,35 +12,45 @@ use agentry_sandbox::PLACEHOLDER;
 /// The most bytes of one file.
 const MOST: u64 = 16 * 1024 * 1024;
 
-/// The text of a file of the project at `root`, of the home directory for `~/`, or of the machine for `/`;
-/// the names in a directory, which ends with `/`. Nothing if there is none, and why not if there is one.
-pub(super) fn read(disk: &dyn World, root: &str, file: &str) -> Result<Option<String>, String> {
-    // There is no other home for what was found in it.
-    let home =
-        || disk.machine().home.clone().filter(|home| disk.absolute(root) != disk.absolute(home));
-    let path = match file.strip_prefix("~/") {
-        Some(rest) => match home() {
-            Some(home) => join(&home, rest),
-            None => return Ok(None),
-        },
-        None if file.starts_with('/') => file.to_owned(),
-        None => join(root, file),
-    };
-    match path.strip_suffix('/') {
-        Some(dir) => names(disk, dir),
-        None if file.starts_with('/') => of_machine(disk, file),
-        None => text(&path, MOST),
+/// The files around an agent that was found below `root`.
+pub(super) struct ImportFiles<'a> {
+    pub(super) disk: &'a dyn World,
+    pub(super) root: &'a str,
+}
+
+impl ImportFiles<'_> {
+    fn full(&self, path: HarnessPath<'_>) -> Option<String> {
+        let Self { disk, root } = self;
+        match path.root {
+            FileRoot::Home => {
+                // There is no other home for what was found in it.
+                let is_other = |home: &&String| disk.absolute(root) != disk.absolute(home);
+                Some(join(disk.machine().home.as_ref().filter(is_other)?, path.path))
+            }
+            FileRoot::Machine => Some(path.path.to_owned()),
+            FileRoot::Project | FileRoot::Above => Some(join(root, path.path)),
+        }
     }
 }
 
-fn names(disk: &dyn World, dir: &str) -> Result<Option<String>, String> {
-    match disk.list(dir, dir) {
-        Ok(entries) => {
-            let names = entries.into_iter().map(|entry| entry.name);
-            Ok(Some(names.collect::<Vec<_>>().join("\n")))
+impl HarnessFiles for ImportFiles<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        let Some(full) = self.full(path) else { return Ok(None) };
+        let found = match path.root {
+            FileRoot::Machine => of_machine(self.disk, &full),
+            _ => text(&full, MOST),
+        };
+        found.map_err(Unreadable)
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        let Some(full) = self.full(dir) else { return Ok(None) };
+        let full = full.trim_end_matches('/');
+        match self.disk.list(full, full) {
+            Ok(entries) => Ok(Some(entries.into_iter().map(|entry| entry.name).collect())),
+            Err(ReadError::Missing) => Ok(None),
+            Err(why) => Err(Unreadable(format!("{why}; make it readable"))),
         }
-        Err(ReadError::Missing) => Ok(None),
-        Err(why) => Err(format!("{why}; make it readable")),
     }
 }
 
@@ -101,9 +112,10 @@ mod tests {
     fn files_of_the_machine_are_those_of_the_world() {
         let files = [("etc/claude-code/a.json", "1"), ("etc/claude-code/d/b.json", "2")];
         let world = MemoryWorld::new(files.map(|(path, text)| (path.to_owned(), text.to_owned())));
-        let read = |file: &str| read(&world, "/project", file).expect("nothing is closed");
-        assert_eq!(read("/etc/claude-code/a.json").as_deref(), Some("1"));
-        assert_eq!(read("/etc/claude-code/d/").as_deref(), Some("b.json"));
-        assert_eq!(read("/etc/claude-code/c.json"), None);
+        let files = ImportFiles { disk: &world, root: "/project" };
+        let files: &dyn HarnessFiles = &files;
+        assert_eq!(files.text("/etc/claude-code/a.json").as_deref(), Some("1"));
+        assert_eq!(files.names("/etc/claude-code/d/"), Some(vec!["b.json".to_owned()]));
+        assert_eq!(files.read(HarnessPath::parse("/etc/claude-code/c.json")), Ok(None));
     }
 }

@@ -109,11 +109,16 @@ fn known(recorder: &WorldRecorder<'_>, path: &str) -> Option<Known> {
     Some(Known { bytes, digest })
 }
 
-/// The names in a directory, a line each; nothing if it is none.
-pub(super) fn names(recorder: &WorldRecorder<'_>, dir: &str) -> Option<String> {
+/// The names in a directory; `None` if it is none.
+pub(super) fn names(recorder: &WorldRecorder<'_>, dir: &str) -> Option<Vec<String>> {
     let names = list(dir);
-    recorder.note(&["names", dir], &optional(names.as_deref().map(str::as_bytes)));
+    recorder.note(&["names", dir], &lines(names.as_deref()));
     names
+}
+
+/// Names as an answer that can be recorded.
+fn lines(names: Option<&[String]>) -> Vec<u8> {
+    optional(names.map(|names| names.join("\n")).as_deref().map(str::as_bytes))
 }
 
 /// The answer of one of these looks now; nothing for a question that is none of theirs.
@@ -122,7 +127,7 @@ pub(super) fn again(question: &[&str]) -> Option<Vec<u8>> {
         ["present", root, path] => Some(as_bytes(&look_at(root, path))),
         ["found", path] => Some(optional(follow(path).as_deref())),
         ["absent", path] => Some(vec![u8::from(missing(path))]),
-        ["names", dir] => Some(optional(list(dir).as_deref().map(str::as_bytes))),
+        ["names", dir] => Some(lines(list(dir).as_deref())),
         _ => None,
     }
 }
@@ -192,12 +197,12 @@ fn missing(path: &str) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-fn list(dir: &str) -> Option<String> {
+fn list(dir: &str) -> Option<Vec<String>> {
     let entries = fs::read_dir(dir).ok()?.flatten();
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
-    Some(names.join("\n"))
+    Some(names)
 }
 
 /// The bytes of a file, or why they cannot be had.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use agentry_compile::render::{Ledger, Present};
-use agentry_compile::targets::Scope;
+use agentry_compile::targets::{FileRoot, HarnessFiles, HarnessPath, Scope, Unreadable};
 use agentry_compile::text::path::join;
 use agentry_compile::{Config, EntryKind, FileTree as _, World as _, WorldRecorder};
 
@@ -75,27 +75,35 @@ impl Place {
         self.seen.present(recorder, &self.root, path)
     }
 
-    /// The text of a file as a harness finds it, links followed, without what is in `ledger`; `~/` is
-    /// the home directory. The names of its files for a directory, which ends with `/`.
-    pub(super) fn existing(
-        &self,
-        recorder: &WorldRecorder<'_>,
-        ledger: &Ledger,
-        path: &str,
-    ) -> Option<String> {
-        let full = match path.strip_prefix("~/") {
-            Some(rest) => join(self.home.as_ref()?, rest),
-            None if path.matches("../").count() > self.above => return None,
-            None => join(&self.root, path),
-        };
-        if path.ends_with('/') {
-            return look::names(recorder, &full);
+    /// Where a path of a harness leads; `None` for one that it must not look at.
+    fn full(&self, path: HarnessPath<'_>) -> Option<String> {
+        match path.root {
+            FileRoot::Home => Some(join(self.home.as_ref()?, path.path)),
+            _ if path.path.matches("../").count() > self.above => None,
+            _ => Some(join(&self.root, path.path)),
         }
-        if self.seen.lies_nowhere(recorder, &full) {
-            return None;
-        }
-        let bytes = self.seen.found(recorder, &full)?;
-        agentry_compile::render::existing(ledger, &Present::File(bytes), path)
+    }
+}
+
+/// The files as a harness finds them, links followed, without what is in `ledger`.
+pub(super) struct FilesAround<'a> {
+    pub(super) place: &'a Place,
+    pub(super) recorder: &'a WorldRecorder<'a>,
+    pub(super) ledger: &'a Ledger,
+}
+
+impl HarnessFiles for FilesAround<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        let Self { place, recorder, ledger } = self;
+        let full = place.full(path).filter(|full| !place.seen.lies_nowhere(recorder, full));
+        let bytes = full.and_then(|full| place.seen.found(recorder, &full));
+        let present = bytes.map_or(Present::Nothing, Present::File);
+        Ok(agentry_compile::render::existing(ledger, &present, &path.to_string()))
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        let full = self.place.full(dir);
+        Ok(full.and_then(|full| look::names(self.recorder, &full)))
     }
 }
 

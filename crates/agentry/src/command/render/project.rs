@@ -6,7 +6,7 @@ use std::path::Path;
 use agentry_compile::render::{
     Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Replaced, Situation, Wanted, plan, run,
 };
-use agentry_compile::targets::{Rendered, Subject, Target};
+use agentry_compile::targets::{HarnessFiles, Rendered, Subject, Target};
 use agentry_compile::text::path::split;
 use agentry_compile::{Compiled, Config, Found, WorldRecorder, read, subject};
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use crate::output::{Failure, complain};
 use crate::save::{self, Replace, Saving};
 
 use super::locked::{Locks, Unknown};
-use super::place::{LEDGER, Place};
+use super::place::{FilesAround, LEDGER, Place};
 
 /// Fewer agents than these are read one after the other: starting threads takes longer.
 const FEW: usize = 8;
@@ -115,7 +115,7 @@ impl Project<'_> {
         let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = Ledger::new(known.cloned().collect());
-        let existing = |path: &str| self.place.existing(self.disk, &known, path);
+        let existing = FilesAround { place: &self.place, recorder: self.disk, ledger: &known };
         let guard = |target: &Target| self.guards(target);
         let close_gaps = |target: &Target| self.closes_gaps(target);
         let runs = run(&self.job(&existing, &guard, &close_gaps), &subjects);
@@ -165,7 +165,7 @@ impl Project<'_> {
 
     fn job<'a>(
         &'a self,
-        existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
+        existing: &'a dyn HarnessFiles,
         guard: &'a (dyn Fn(&Target) -> bool + Sync),
         close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
     ) -> Job<'a> {

@@ -35,10 +35,11 @@ pub(super) fn run(args: &Render) -> Outcome {
         .map_err(|error| Failure::new(format!("Ctrl-C cannot be caught: {error}")))?;
     let mut watch = Watch::new(args, sender)?;
     let mut told = false;
+    let mut disk = Disk::default();
     loop {
         // Whatever changes from here on leads to another run.
         watch.look_at_new_directories();
-        let disk = Disk::default();
+        disk = disk.again();
         match super::once(&WorldRecorder::new(&disk), args) {
             Ok((done, _)) => {
                 let mut report = Report::new(args);

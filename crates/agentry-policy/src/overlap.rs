@@ -3,21 +3,25 @@
 use agentry_text::Span;
 
 use crate::compare::{Answer, Example, refines};
-use crate::known::Known;
+use crate::memo::PolicyMemo;
 use crate::pattern::{Pattern, Protections};
 use crate::{Action, Places, Rule, Rules, Section};
 
 /// Two patterns of a section.
-type Pair = (Section, Pattern, Pattern);
+pub(crate) type PatternPair = (Section, Pattern, Pattern);
 
 /// A subject that both patterns match, if there is one and a bound was not reached.
-pub fn overlap(section: Section, first: &Pattern, second: &Pattern) -> Option<Example> {
-    static KNOWN: Known<Pair, Option<Example>> = Known::new();
-    KNOWN.get((section, first.clone(), second.clone()), || {
+pub fn overlap(
+    memo: &PolicyMemo,
+    section: Section,
+    first: &Pattern,
+    second: &Pattern,
+) -> Option<Example> {
+    memo.overlaps.get((section, first.clone(), second.clone()), || {
         // Where the first says deny and the second allow, the second side is milder.
         let denied = only(section, first, Action::Deny);
         let allowed = only(section, second, Action::Allow);
-        match refines(&[&allowed], &[&denied], Protections::On) {
+        match refines(memo, &[&allowed], &[&denied], Protections::On) {
             Answer::No(witness) => Some(witness.subject),
             Answer::Yes | Answer::Unknown(_) => None,
         }
@@ -25,12 +29,11 @@ pub fn overlap(section: Section, first: &Pattern, second: &Pattern) -> Option<Ex
 }
 
 /// Whether `outer` surely matches everything that `inner` matches.
-pub fn covers(section: Section, outer: &Pattern, inner: &Pattern) -> bool {
-    static KNOWN: Known<Pair, bool> = Known::new();
-    KNOWN.get((section, outer.clone(), inner.clone()), || {
+pub fn covers(memo: &PolicyMemo, section: Section, outer: &Pattern, inner: &Pattern) -> bool {
+    memo.covers.get((section, outer.clone(), inner.clone()), || {
         let inner = only(section, inner, Action::Allow);
         let outer = only(section, outer, Action::Allow);
-        refines(&[&inner], &[&outer], Protections::On) == Answer::Yes
+        refines(memo, &[&inner], &[&outer], Protections::On) == Answer::Yes
     })
 }
 
@@ -55,6 +58,7 @@ mod tests {
 
     #[test]
     fn two_commands() {
+        let memo = PolicyMemo::default();
         let cases = [
             ("git push *", "git ** --force", Some("git push --force"), false),
             ("git push *", "git push origin", Some("git push origin"), true),
@@ -64,9 +68,10 @@ mod tests {
         for (first, second, shared, covered) in cases {
             let first = command(first, Action::Allow);
             let second = command(second, Action::Allow);
-            let found = overlap(Section::Bash, &first, &second).map(|example| example.to_string());
+            let found = overlap(&memo, Section::Bash, &first, &second);
+            let found = found.map(|example| example.to_string());
             assert_eq!(found.as_deref(), shared, "{} and {}", first.text, second.text);
-            assert_eq!(covers(Section::Bash, &first, &second), covered, "{}", second.text);
+            assert_eq!(covers(&memo, Section::Bash, &first, &second), covered, "{}", second.text);
         }
     }
 }

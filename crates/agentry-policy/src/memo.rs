@@ -1,0 +1,101 @@
+//! Memoised answers: while the agents of a workspace are checked or rendered, the same few questions are
+//! asked again and again, and each takes long to answer.
+//!
+//! A [`MemoTable`] belongs to the session that asks, and is dropped with it. All threads of the session
+//! share it.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::fast::RandomState;
+
+use crate::automata::TooLarge;
+use crate::automata::machine::Machine;
+use crate::compare::{Example, SideRules};
+use crate::overlap::PatternPair;
+use crate::pattern::{Pattern, Protections};
+
+/// Questions with their answers.
+#[derive(Debug)]
+pub struct MemoTable<K, V> {
+    answers: RwLock<HashMap<K, V, RandomState>>,
+    /// The most answers that are kept.
+    most: usize,
+}
+
+impl<K, V> Default for MemoTable<K, V> {
+    fn default() -> Self {
+        Self::at_most(10_000)
+    }
+}
+
+impl<K, V> MemoTable<K, V> {
+    /// An empty table for so many answers: when it is full, it starts anew.
+    pub fn at_most(most: usize) -> Self {
+        Self { answers: RwLock::default(), most }
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> MemoTable<K, V> {
+    /// The answer to a question, which must be all that the answer depends on. Two threads that ask at
+    /// once may both compute it.
+    pub fn get(&self, question: K, answer: impl FnOnce() -> V) -> V {
+        let known = self.answers.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&question) {
+            return known.clone();
+        }
+        drop(known);
+        let answer = answer();
+        let mut known = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= self.most {
+            known.clear();
+        }
+        known.entry(question).or_insert(answer).clone()
+    }
+}
+
+/// What a session has found out about patterns and rules. Answers depend on the rules alone, so one memo
+/// may serve any number of agents.
+#[derive(Debug)]
+pub struct PolicyMemo {
+    /// The machines of patterns. Two sides of a comparison mostly share them, and so do comparisons.
+    pub(crate) leaves: MemoTable<(Protections, Pattern), Result<Machine, TooLarge>>,
+    /// The machines of whole sides: what an agent may do is compared with many lists.
+    pub(crate) sides: MemoTable<(Protections, SideRules), Result<Arc<Machine>, TooLarge>>,
+    pub(crate) overlaps: MemoTable<PatternPair, Option<Example>>,
+    pub(crate) covers: MemoTable<PatternPair, bool>,
+}
+
+impl Default for PolicyMemo {
+    fn default() -> Self {
+        Self {
+            leaves: MemoTable::at_most(2_000),
+            // One may have thousands of states.
+            sides: MemoTable::at_most(100),
+            overlaps: MemoTable::default(),
+            covers: MemoTable::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_computed_once() {
+        let memo = MemoTable::default();
+        for (question, answer, expected) in [("a", 1, 1), ("b", 2, 2), ("a", 3, 1)] {
+            assert_eq!(memo.get(question, || answer), expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn a_full_table_starts_anew() {
+        let memo = MemoTable::at_most(2);
+        for (question, answer, expected) in [("a", 1, 1), ("b", 2, 2), ("c", 3, 3), ("a", 4, 4)] {
+            assert_eq!(memo.get(question, || answer), expected, "{question}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What a session has found out about the rules and settings of Claude Code.
+
+use agentry_policy::Section;
+use agentry_policy::memo::MemoTable;
+
+use super::encode::Plan;
+use super::ruleset::Silence;
+use super::settings::Known;
+use super::tools::Tools;
+use crate::model::Model;
+
+/// A part of [`RenderMemo`](crate::memo::RenderMemo).
+#[derive(Debug)]
+pub(crate) struct ClaudeMemo {
+    pub(super) plans: MemoTable<(u64, Section, [bool; 3]), Plan>,
+    /// Whether a policy denies a whole section.
+    pub(super) denied: MemoTable<(u64, Section), bool>,
+    /// Agents of one project mostly have the same tools.
+    pub(super) models: MemoTable<(Tools, Known, Silence), Model>,
+    /// Every agent of a project is read with the same settings.
+    pub(super) settings: MemoTable<Vec<String>, Known>,
+}
+
+impl Default for ClaudeMemo {
+    fn default() -> Self {
+        Self {
+            plans: MemoTable::default(),
+            denied: MemoTable::default(),
+            models: MemoTable::at_most(1_000),
+            settings: MemoTable::default(),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The files around an agent of a harness: those of its project, of the user, of the directories above the
+//! project, and of the machine.
+
+use std::fmt;
+
+use crate::memo::RenderMemo;
+
+/// Where a path starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileRoot {
+    /// The root of the project, or of the home directory where the harness is set up for its user.
+    Project,
+    /// The home directory. There is none where the project is the home directory itself.
+    Home,
+    /// A directory above the project, but not out of its repository.
+    Above,
+    /// The root of the file system.
+    Machine,
+}
+
+/// A file or a directory that a harness looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HarnessPath<'p> {
+    /// Where it starts.
+    pub root: FileRoot,
+    /// Below the root. Above a project, it starts with `../` for each step; on the machine, with `/`.
+    pub path: &'p str,
+}
+
+impl<'p> HarnessPath<'p> {
+    /// A path as the tables of a target write it: `~/` is the home directory, `../` leads above the project,
+    /// `/` is the root of the machine, and all else is in the project.
+    pub fn parse(text: &'p str) -> Self {
+        let (root, path) = match text.strip_prefix("~/") {
+            Some(rest) => (FileRoot::Home, rest),
+            None if text.starts_with("../") => (FileRoot::Above, text),
+            None if text.starts_with('/') => (FileRoot::Machine, text),
+            None => (FileRoot::Project, text),
+        };
+        Self { root, path }
+    }
+}
+
+impl fmt::Display for HarnessPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let home = if self.root == FileRoot::Home { "~/" } else { "" };
+        write!(f, "{home}{}", self.path)
+    }
+}
+
+/// Why something that is there cannot be read, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable(pub String);
+
+/// The files that a harness would find. `Ok(None)` is one that is not there.
+pub trait HarnessFiles: Sync {
+    /// The text of a file.
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable>;
+
+    /// The names in a directory, whose path ends with `/`.
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable>;
+
+    /// What the session has found out so far; without a memo, a harness is only read more slowly.
+    fn memo(&self) -> Option<&RenderMemo> {
+        None
+    }
+}
+
+impl dyn HarnessFiles + '_ {
+    /// The text of a file by its path as [`HarnessPath::parse`] reads it. One that cannot be read counts as
+    /// missing: an import notes it in its own implementation of [`HarnessFiles::read`].
+    pub fn text(&self, path: &str) -> Option<String> {
+        self.read(HarnessPath::parse(path)).ok().flatten()
+    }
+
+    /// The names in a directory, in the same way.
+    pub fn names(&self, dir: &str) -> Option<Vec<String>> {
+        self.list(HarnessPath::parse(dir)).ok().flatten()
+    }
+}
+
+/// What is to be seen in the place of a file or directory.
+pub(crate) enum FileChange {
+    /// What is there.
+    None,
+    /// Nothing.
+    Hidden,
+    /// A file with this text.
+    Text(String),
+}
+
+/// Files of which some are replaced or hidden.
+pub(crate) struct ChangedFiles<'a> {
+    pub(crate) below: &'a dyn HarnessFiles,
+    pub(crate) change: &'a (dyn Fn(HarnessPath<'_>) -> FileChange + Sync),
+}
+
+impl HarnessFiles for ChangedFiles<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        match (self.change)(path) {
+            FileChange::None => self.below.read(path),
+            FileChange::Hidden => Ok(None),
+            FileChange::Text(text) => Ok(Some(text)),
+        }
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        match (self.change)(dir) {
+            FileChange::Hidden => Ok(None),
+            FileChange::None | FileChange::Text(_) => self.below.list(dir),
+        }
+    }
+
+    fn memo(&self) -> Option<&RenderMemo> {
+        self.below.memo()
+    }
+}
+
+/// The files as they are seen from a directory of the project, which ends with `/`.
+pub(crate) struct FilesBelow<'a> {
+    pub(crate) files: &'a dyn HarnessFiles,
+    pub(crate) dir: &'a str,
+}
+
+impl HarnessFiles for FilesBelow<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        self.files.read(HarnessPath::parse(&format!("{}{path}", self.dir)))
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        self.files.list(HarnessPath::parse(&format!("{}{dir}", self.dir)))
+    }
+
+    fn memo(&self) -> Option<&RenderMemo> {
+        self.files.memo()
+    }
+}
+
+/// Files with the memo of a session.
+pub(crate) struct MemoFiles<'a> {
+    pub(crate) below: &'a dyn HarnessFiles,
+    pub(crate) memo: &'a RenderMemo,
+}
+
+impl HarnessFiles for MemoFiles<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        self.below.read(path)
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        self.below.list(dir)
+    }
+
+    fn memo(&self) -> Option<&RenderMemo> {
+        Some(self.memo)
+    }
+}
+
+/// Files by their paths as [`HarnessPath::parse`] reads them, for tests and tools.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListedFiles<'a>(pub &'a [(&'a str, &'a str)]);
+
+impl HarnessFiles for ListedFiles<'_> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        let path = path.to_string();
+        let found = self.0.iter().find(|(known, _)| *known == path);
+        Ok(found.map(|(_, text)| (*text).to_owned()))
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        let dir = dir.to_string();
+        let below = self.0.iter().filter_map(|(known, _)| known.strip_prefix(&*dir));
+        let names = below.filter(|name| !name.is_empty());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        Ok((!names.is_empty()).then_some(names))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_says_where_it_starts() {
+        let cases = [
+            (".claude/settings.json", FileRoot::Project, ".claude/settings.json"),
+            ("~/.claude/settings.json", FileRoot::Home, ".claude/settings.json"),
+            ("../../.pi/", FileRoot::Above, "../../.pi/"),
+            ("/etc/codex/config.toml", FileRoot::Machine, "/etc/codex/config.toml"),
+        ];
+        for (text, root, path) in cases {
+            let parsed = HarnessPath::parse(text);
+            assert_eq!(parsed, HarnessPath { root, path }, "{text}");
+            assert_eq!(parsed.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a session has found out about the rules of OpenCode.
+
+use agentry_policy::memo::MemoTable;
+use agentry_text::Data;
+
+use super::encode::BlockQuestion;
+use super::ruleset::Ruled;
+use crate::model::Model;
+use crate::rendering::Rendered;
+
+/// A part of [`RenderMemo`](crate::memo::RenderMemo).
+#[derive(Debug)]
+pub(crate) struct OpencodeMemo {
+    /// `permission` blocks, with what was noted when they were made.
+    pub(super) blocks: MemoTable<BlockQuestion, (Data, Rendered)>,
+    pub(super) models: MemoTable<(Vec<Ruled>, Vec<String>), Model>,
+}
+
+impl Default for OpencodeMemo {
+    fn default() -> Self {
+        Self { blocks: MemoTable::default(), models: MemoTable::at_most(1_000) }
+    }
+}
