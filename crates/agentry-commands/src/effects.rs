@@ -110,7 +110,6 @@ impl<'a> CommandEffects<'a> {
         let words = texts.get(1..).unwrap_or_default();
         let name = words.iter().find(|word| !word.starts_with('-')).copied();
         match facts.file_row(name) {
-            None | Some(FileRow::Writes | FileRow::Repository) => FileEffect::Changes,
             Some(FileRow::TakesAll) => FileEffect::TakesAll,
             Some(FileRow::Copies) => FileEffect::Copies { moves: false },
             Some(FileRow::Moves) => FileEffect::Copies { moves: true },
@@ -127,7 +126,9 @@ impl<'a> CommandEffects<'a> {
             Some(FileRow::Reads) if facts.syntax == Some(InnerSyntax::Find) => {
                 FileEffect::TakesSome
             }
-            Some(FileRow::Reads) => FileEffect::Changes,
+            None | Some(FileRow::Reads | FileRow::Writes | FileRow::Repository) => {
+                FileEffect::Changes
+            }
         }
     }
 

@@ -113,7 +113,7 @@ static NAMES: LazyLock<VariableNames> = LazyLock::new(|| {
                 names.harmless.extend(values.iter().map(|name| (name, kind)));
             }
             (("dangerous", ""), Ok(DataRow { values, .. })) => {
-                names.dangerous.extend(values.iter())
+                names.dangerous.extend(values.iter());
             }
             (("special", ""), Ok(DataRow { values, .. })) => names.special = values,
             (_, row) => names.malformed.push(row.map_or_else(|text| text, |row| row.key)),

@@ -36,7 +36,7 @@ mod trust;
 mod verdict;
 pub mod web;
 
-pub use agentry_commands::{self as commands, argv, subcommand};
+pub use agentry_commands::{self as commands, argv};
 
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;

@@ -63,7 +63,7 @@ impl Analyser<'_> {
         match runner.trust {
             RunnerTrust::Package => self.guess(rest, runner.operands, call, &inside),
             RunnerTrust::Same | RunnerTrust::Elsewhere => {
-                self.starts(rest, runner.operands, call, &inside)
+                self.starts(rest, runner.operands, call, &inside);
             }
         }
         true
