@@ -64,9 +64,10 @@ pub fn check_receipt(world: &dyn World, receipt: &HomeReceipt, config: &Config) 
     let mut findings = Findings::default();
     let workspace = world.workspace(&receipt.home);
     let mut files = AgentFiles::new(world, &receipt.home, workspace);
-    if let Some(source) = files.read(&receipt.path, &mut findings) {
-        let reader = FORMATS.iter().find_map(|row| row.read_receipt);
-        reader.into_iter().for_each(|read| drop(read(&source, &mut findings)));
+    let source = files.read(&receipt.path, &mut findings);
+    let reader = FORMATS.iter().find_map(|row| row.read_receipt);
+    if let Some((source, read)) = source.zip(reader) {
+        read(&source, &mut findings);
     }
     let mut sources = std::mem::take(&mut files.sources);
     let diagnostics = shown::ready(&mut sources, findings);
