@@ -1,5 +1,6 @@
 //! Bytes as the files of one agent.
 
+use agentry_compile::formats::info;
 use agentry_compile::model::Format;
 use agentry_compile::text::report::{github, human, json};
 use agentry_compile::text::{Diagnostic, FileId, Sources};
@@ -51,7 +52,7 @@ pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, Found) {
     let all = names.iter().map(|name| (*name).to_owned()).zip(parts);
     let world = MemoryWorld::new(all.filter(|(_, part)| !part.is_empty()));
     let (dir, main) = names[0].split_once('/').unwrap_or_default();
-    let is_file = format == Format::AgentMd;
+    let is_file = info(format).files.mains.is_empty();
     let path = if is_file { names[0] } else { dir };
     let found = Found { path: path.to_owned(), dir: dir.to_owned(), main: main.to_owned(), format };
     (world, found)

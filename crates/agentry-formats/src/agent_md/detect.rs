@@ -24,7 +24,8 @@ const COPILOT_KEYS: &[&str] = &[
 const OWN_KEYS: &[&str] = &["title", "icon", "status", "required", "recommended", "abilities"];
 
 pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
-    !file.path.contains(".github/agents/") && file.fits(|source| !is_copilot(source))
+    let is_in_github = file.path.contains(".github/agents/");
+    file.fits(|source| !is_in_github && !is_copilot(source))
 }
 
 fn is_copilot(source: &Source) -> bool {
