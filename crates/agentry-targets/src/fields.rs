@@ -223,12 +223,12 @@ pub(crate) fn is_primary(subject: &Subject) -> bool {
 }
 
 /// What the agent is called in the harness.
-pub(crate) fn write_name(subject: &Subject, _: &mut Rendered) -> Option<Data> {
-    Some(Data::str(&subject.name))
+pub(crate) fn write_name(subject: &Subject) -> Data {
+    Data::str(&subject.name)
 }
 
-pub(crate) fn write_description(subject: &Subject, _: &mut Rendered) -> Option<Data> {
-    Some(Data::str(subject.description()))
+pub(crate) fn write_description(subject: &Subject) -> Data {
+    Data::str(subject.description())
 }
 
 pub(crate) fn write_display_name(subject: &Subject, _: &mut Rendered) -> Option<Data> {

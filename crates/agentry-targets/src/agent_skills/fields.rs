@@ -13,8 +13,10 @@ const NO_PLACE: &str = "a skill has no place for it";
 const ALL_ALLOWED: &str = "`allowed-tools` where everything is allowed";
 
 pub(super) const FIELDS: &[TargetField] = &[
-    field("name").stands_for("name", Yes("`name`")).writes(write_name),
-    field("description").stands_for("description", Yes("`description`")).writes(description),
+    field("name").stands_for("name", Yes("`name`")).writes(|subject, _| Some(write_name(subject))),
+    field("description")
+        .stands_for("description", Yes("`description`"))
+        .writes(|subject, out| Some(description(subject, out))),
     field("license").writes(|subject, _| {
         subject.agent.identity.license.as_ref().map(|text| Data::str(&text.value))
     }),
@@ -45,14 +47,14 @@ pub(super) const FIELDS: &[TargetField] = &[
 ];
 
 /// One that the standard takes: it has at most 1024 characters.
-fn description(subject: &Subject, out: &mut Rendered) -> Option<Data> {
+fn description(subject: &Subject, out: &mut Rendered) -> Data {
     let text = subject.description();
     let length = text.chars().count();
     if length > 1024 {
         let message = format!("the description has {length} characters; a skill has at most 1024");
         out.refuse("description", message, Some("write a shorter one"));
     }
-    Some(Data::str(text))
+    Data::str(text)
 }
 
 /// What the standard has no field for: texts by name.

@@ -23,11 +23,11 @@ const SHARED: &str = "rules for all agents, the strictest wins; else the tools a
 
 pub(super) const FIELDS: &[TargetField] = &[
     // A file without it is skipped.
-    field("name").stands_for("name", Yes("`name`")).writes(write_name),
+    field("name").stands_for("name", Yes("`name`")).writes(|subject, _| Some(write_name(subject))),
     field("description")
         .stands_for("description", Yes("`description`"))
         .reads(read_description)
-        .writes(write_description),
+        .writes(|subject, _| Some(write_description(subject))),
     field("tools").grants(|_, value| is_tool_list(value)),
     field("disallowedTools").takes_away(|_, value| is_tool_list(value)),
     field("model")

@@ -15,8 +15,10 @@ use crate::rendering::LossKind::Dropped;
 const NO_PLACE: &str = "the file of an agent of Codex has no place for it";
 
 pub(super) const FIELDS: &[TargetField] = &[
-    field("name").stands_for("name", Yes("`name`")).writes(write_name),
-    field("description").stands_for("description", Yes("`description`")).writes(write_description),
+    field("name").stands_for("name", Yes("`name`")).writes(|subject, _| Some(write_name(subject))),
+    field("description")
+        .stands_for("description", Yes("`description`"))
+        .writes(|subject, _| Some(write_description(subject))),
     field("model")
         .stands_for("model", Partly("`model`, the first that Codex knows"))
         .reads(|value, draft| MODEL.read(value, draft))

@@ -35,7 +35,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     field("description")
         .stands_for("description", Yes("`description`"))
         .reads(read_description)
-        .writes(write_description),
+        .writes(|subject, _| Some(write_description(subject))),
     field("disable-model-invocation")
         .stands_for("mode", Yes("`disable-model-invocation`, `user-invocable`"))
         .writes(|subject, _| has_mode(subject, Mode::Primary).then_some(Data::Bool(true))),

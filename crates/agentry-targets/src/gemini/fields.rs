@@ -14,11 +14,11 @@ use crate::rendering::LossKind::Dropped;
 
 pub(super) const FIELDS: &[TargetField] = &[
     field("kind").writes(|_, _| Some(Data::str("local"))),
-    field("name").stands_for("name", Yes("`name`")).writes(write_name),
+    field("name").stands_for("name", Yes("`name`")).writes(|subject, _| Some(write_name(subject))),
     field("description")
         .stands_for("description", Yes("`description`"))
         .reads(read_description)
-        .writes(write_description),
+        .writes(|subject, _| Some(write_description(subject))),
     field("display_name")
         .stands_for("display_name", Yes("`display_name`"))
         .reads(read_display_name)
