@@ -64,9 +64,10 @@ pub fn check_receipt(world: &dyn World, receipt: &HomeReceipt, config: &Config) 
     let mut findings = Findings::default();
     let workspace = world.workspace(&receipt.home);
     let mut files = AgentFiles::new(world, &receipt.home, workspace);
-    if let Some(source) = files.read(&receipt.path, &mut findings) {
-        let check = FORMATS.iter().find_map(|row| row.check_receipt);
-        check.into_iter().for_each(|check| check(&source, &mut findings));
+    let source = files.read(&receipt.path, &mut findings);
+    let check = FORMATS.iter().find_map(|row| row.check_receipt);
+    if let Some((source, check)) = source.zip(check) {
+        check(&source, &mut findings);
     }
     let mut sources = std::mem::take(&mut files.sources);
     let diagnostics = shown::ready(&mut sources, findings);

@@ -326,6 +326,8 @@ pub(crate) fn is_text(data: &Data) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use agentry_model::Agent;
     use agentry_policy::Place;
 
@@ -343,7 +345,7 @@ mod tests {
         agent.behaviour.temperature = Some(at(0.5));
         let models = ["claude-x", "gemini-x", "gpt-x", "a/b"];
         agent.model.preferred = Some(models.map(|name| at(name.to_owned())).into());
-        Subject::of(agent, &Place::default())
+        Subject::of(agent, &Place::default(), &Arc::default())
     }
 
     #[test]
@@ -358,7 +360,7 @@ mod tests {
             let Some(value) = value else { panic!("{} {}: nothing", target.name, field.name) };
             let mut draft = Draft::new("sample", "Hi.");
             read(&value, &mut draft);
-            let back = Subject::of(draft.agent, &Place::default());
+            let back = Subject::of(draft.agent, &Place::default(), &Arc::default());
             let again = write(&back, &mut Rendered::default());
             assert_eq!(again, Some(value), "{} {}", target.name, field.name);
             checked += 1;
