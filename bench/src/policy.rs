@@ -9,10 +9,10 @@ mod samples;
 use std::hint::black_box;
 use std::time::Duration;
 
-use agentry_policy::compare::{Answer, refines};
+use agentry_policy::compare::{RefinementAnswer, refines};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Call, Judge, Protections, Section};
+use agentry_policy::{SectionCall, Judge, HazardProtection, Section};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::report::{Row, Table, seconds};
@@ -100,8 +100,8 @@ fn compare(count: usize, limit: Duration, table: &mut Table) {
         // A policy keeps the machines of its patterns once they are built: everyone starts afresh.
         let (one, other) = (one.compile(), other.compile());
         let mut answer = None;
-        let time = timed(|| answer = Some(refines(&memo, &[&one], &[&other], Protections::On)));
-        is_known &= !matches!(answer, Some(Answer::Unknown(_)) | None);
+        let time = timed(|| answer = Some(refines(&memo, &[&one], &[&other], HazardProtection::On)));
+        is_known &= !matches!(answer, Some(RefinementAnswer::Unknown(_)) | None);
         best = Some(best.map_or(time, |best| best.min(time)));
     }
     let mut row = within(
@@ -117,7 +117,7 @@ fn compare(count: usize, limit: Duration, table: &mut Table) {
 }
 
 fn decide(judge: &Judge, line: &str) {
-    let call = Call { section: Section::Bash, subject: line, directory: "/workspace" };
+    let call = SectionCall { section: Section::Bash, subject: line, directory: "/workspace" };
     black_box(judge.judge(call, &NoLinks));
 }
 

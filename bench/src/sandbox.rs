@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command as Bare, Stdio};
 use std::time::{Duration, Instant};
 
-use agentry_sandbox::{BackEnd, Command, Confinement, Sandbox, support};
+use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, Sandbox, support};
 
 use crate::measure::median;
 use crate::report::{Row, Table, seconds};
@@ -44,7 +44,7 @@ fn measured(
     back_end: BackEnd,
     folder: &Path,
     table: &mut Table,
-) -> Result<(), agentry_sandbox::Error> {
+) -> Result<(), agentry_sandbox::SandboxError> {
     let start =
         || Sandbox::start(program, back_end, confinement(folder), Some(&folder.join("left")));
     let mut worlds = Vec::new();
@@ -93,9 +93,9 @@ fn confinement(folder: &Path) -> Confinement {
 }
 
 /// A command that does nothing.
-fn nothing() -> Result<Command, std::io::Error> {
+fn nothing() -> Result<ConfinedCommand, std::io::Error> {
     let null = || File::options().read(true).write(true).open("/dev/null");
-    Ok(Command {
+    Ok(ConfinedCommand {
         argv: vec!["/bin/true".to_owned()],
         directory: "/".into(),
         env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],

@@ -3,9 +3,9 @@
 use agentry_compile::formats::info;
 use agentry_compile::model::Format;
 use agentry_compile::text::report::{github, human, json};
-use agentry_compile::text::{Diagnostic, FileId, Sources};
+use agentry_compile::text::{Diagnostic, FileId, SourceFiles};
 use agentry_compile::{
-    Compiled, Config, FixMode, Found, MemoryWorld, check, fix, hash, prompt, resolved, rows,
+    CompiledAgent, WorkspaceConfig, FixMode, FoundAgent, MemoryWorld, check, fix, hash, prompt, resolved, rows,
 };
 
 /// What stands between the files: a form feed, so that seeds are plain text.
@@ -46,7 +46,7 @@ pub const fn files(format: Format) -> &'static [&'static str] {
 }
 
 /// The agent that `bytes` are: its world, and where it is. A file without bytes is not there.
-pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, Found) {
+pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, FoundAgent) {
     let names = files(format);
     let parts = bytes.splitn(names.len(), |byte| *byte == BETWEEN);
     let all = names.iter().map(|name| (*name).to_owned()).zip(parts);
@@ -54,14 +54,14 @@ pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, Found) {
     let (dir, main) = names[0].split_once('/').unwrap_or_default();
     let is_file = info(format).files.mains.is_empty();
     let path = if is_file { names[0] } else { dir };
-    let found = Found { path: path.to_owned(), dir: dir.to_owned(), main: main.to_owned(), format };
+    let found = FoundAgent { path: path.to_owned(), dir: dir.to_owned(), main: main.to_owned(), format };
     (world, found)
 }
 
 /// Does with an agent what the commands do: checks, shows, hashes and mends it.
 pub fn everything(format: Format, bytes: &[u8]) {
     let (world, found) = agent(format, bytes);
-    let config = Config::default();
+    let config = WorkspaceConfig::default();
     let compiled = check(&world, &found, &config);
     look_at(&compiled);
     let _ = (hash(&world, &compiled), prompt(&world, &compiled));
@@ -69,18 +69,18 @@ pub fn everything(format: Format, bytes: &[u8]) {
 }
 
 /// Shows an agent and its findings in every way.
-fn look_at(compiled: &Compiled) {
-    let Compiled { agent, sources, diagnostics, .. } = compiled;
+fn look_at(compiled: &CompiledAgent) {
+    let CompiledAgent { agent, sources, diagnostics, .. } = compiled;
     let _ = (rows(agent, compiled), rows(&resolved(compiled), compiled));
     for diagnostic in diagnostics {
         fits(diagnostic, sources);
-        let _ = human::render(diagnostic, sources, human::Style::default());
+        let _ = human::render(diagnostic, sources, human::ReportStyle::default());
         let _ = (github::line(diagnostic, sources), json::diagnostic(diagnostic, sources));
     }
 }
 
 /// Every place of a finding is a part of its file.
-pub fn fits(diagnostic: &Diagnostic, sources: &Sources) {
+pub fn fits(diagnostic: &Diagnostic, sources: &SourceFiles) {
     let related = diagnostic.related.iter().map(|label| label.span);
     let edits = diagnostic.fix.iter().flat_map(|fix| fix.edits.iter().map(|edit| edit.span));
     for span in std::iter::once(diagnostic.span).chain(related).chain(edits) {

@@ -1,9 +1,9 @@
 //! An agent of any format, written in all five.
 
-use agentry_compile::formats::{FORMATS, Shape, Target, convert, info};
+use agentry_compile::formats::{FORMATS, OutputShape, WriteTarget, convert, info};
 use agentry_compile::model::{Agent, Format};
 use agentry_compile::text::Severity;
-use agentry_compile::{Config, check};
+use agentry_compile::{WorkspaceConfig, check};
 
 use crate::agent::agent;
 
@@ -13,7 +13,7 @@ pub fn everywhere(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let Some(info) = FORMATS.get(usize::from(first % 8)) else { return };
     let (world, found) = agent(info.format, bytes);
-    let compiled = check(&world, &found, &Config::default());
+    let compiled = check(&world, &found, &WorkspaceConfig::default());
     for info in FORMATS {
         for target in targets(info.format, &compiled.agent) {
             let converted = convert(&compiled.agent, info.format, &target);
@@ -25,11 +25,11 @@ pub fn everywhere(bytes: &[u8]) {
     }
 }
 
-fn targets(format: Format, agent: &Agent) -> Vec<Target> {
-    let target = |name: String, shape| Target { name, shape, ..Target::default() };
+fn targets(format: Format, agent: &Agent) -> Vec<WriteTarget> {
+    let target = |name: String, shape| WriteTarget { name, shape, ..WriteTarget::default() };
     let name = if agent.name().is_empty() { "helper" } else { agent.name() };
     let files = &info(format).files;
-    let file = files.ending.map(|ending| target(format!("help_{name}{ending}"), Shape::File));
-    let directory = target(name.to_owned(), Shape::Directory);
+    let file = files.ending.map(|ending| target(format!("help_{name}{ending}"), OutputShape::File));
+    let directory = target(name.to_owned(), OutputShape::Directory);
     file.into_iter().chain(Some(directory).filter(|_| !files.mains.is_empty())).collect()
 }

@@ -1,10 +1,10 @@
 //! Bytes as one rule and one subject: whoever asks, directly or by machines, gets the same answer.
 
-use agentry_policy::argv::{Arg, Piece, Word};
-use agentry_policy::compare::{Answer, refines};
-use agentry_policy::deciders::{Deciders, deciders};
+use agentry_policy::argv::{ShellArg, WordPiece, ShellWord};
+use agentry_policy::compare::{RefinementAnswer, refines};
+use agentry_policy::deciders::{DeciderSet, deciders};
 use agentry_policy::memo::PolicyMemo;
-use agentry_policy::{Action, Pattern, Places, Protections, Rule, Rules, Section, Subject};
+use agentry_policy::{Action, Pattern, PathAnchors, HazardProtection, PolicyRule, RuleList, Section, PatternSubject};
 
 /// Longer subjects and patterns find nothing new.
 const MAX_BYTES: usize = 60;
@@ -35,22 +35,22 @@ fn command(pattern: &str, action: Action, subject: &str) {
         return;
     }
     let rules = rules(Section::Bash, vec![rule(Section::Bash, pattern, action)], other(action));
-    let direct = rules.first(Subject::Command(&argv)).action;
-    let set: Vec<Arg> = argv.iter().enumerate().map(|(at, word)| pieces(word, at)).collect();
-    let Deciders::Known(found) = deciders(&rules, &set) else { return };
+    let direct = rules.first(PatternSubject::Command(&argv)).action;
+    let set: Vec<ShellArg> = argv.iter().enumerate().map(|(at, word)| pieces(word, at)).collect();
+    let DeciderSet::Known(found) = deciders(&rules, &set) else { return };
     let found: Vec<Action> = found.iter().map(|decider| rules.at(decider.rule).action).collect();
     assert_eq!(found, [direct], "`{pattern}:{action}` about {argv:?}");
 }
 
 /// A word that is one text in two pieces, except for the command itself.
-fn pieces(word: &str, at: usize) -> Arg {
+fn pieces(word: &str, at: usize) -> ShellArg {
     let middle = word.char_indices().nth(1).map_or(word.len(), |(middle, _)| middle);
     let (first, second) = word.split_at(middle);
     if at == 0 {
-        return Arg::text(word);
+        return ShellArg::text(word);
     }
-    let pieces = vec![Piece::Text(first.to_owned()), Piece::Text(second.to_owned())];
-    Arg::One(Word { pieces })
+    let pieces = vec![WordPiece::Text(first.to_owned()), WordPiece::Text(second.to_owned())];
+    ShellArg::One(ShellWord { pieces })
 }
 
 fn path(pattern: &str, action: Action, subject: &str) {
@@ -67,16 +67,16 @@ fn one_of(section: Section, pattern: &str, action: Action, subject: &str) {
     if subject.is_empty() || !subject.chars().all(is_plain) {
         return;
     }
-    let direct = rule(section, pattern, action).pattern.matches(Subject::Text(subject));
+    let direct = rule(section, pattern, action).pattern.matches(PatternSubject::Text(subject));
     // Everything but the subject is denied here, and everything that the pattern takes there.
     let here = rules(section, vec![rule(section, subject, Action::Allow)], Action::Deny);
     let mut there = rule(section, pattern, action);
     there.action = Action::Deny;
     let there = rules(section, vec![there], Action::Allow);
-    match refines(&PolicyMemo::default(), &[&here], &[&there], Protections::On) {
-        Answer::Yes => assert!(!direct, "`{pattern}:{action}` about `{subject}`"),
-        Answer::No(_) => assert!(direct, "`{pattern}:{action}` about `{subject}`"),
-        Answer::Unknown(_) => {}
+    match refines(&PolicyMemo::default(), &[&here], &[&there], HazardProtection::On) {
+        RefinementAnswer::Yes => assert!(!direct, "`{pattern}:{action}` about `{subject}`"),
+        RefinementAnswer::No(_) => assert!(direct, "`{pattern}:{action}` about `{subject}`"),
+        RefinementAnswer::Unknown(_) => {}
     }
 }
 
@@ -84,11 +84,11 @@ fn other(action: Action) -> Action {
     if action == Action::Allow { Action::Deny } else { Action::Allow }
 }
 
-fn rule(section: Section, text: &str, action: Action) -> Rule {
-    let pattern = Pattern::new(section.kind(), text, action, &Places::default());
-    Rule { pattern, action, text: text.to_owned(), span: None }
+fn rule(section: Section, text: &str, action: Action) -> PolicyRule {
+    let pattern = Pattern::new(section.kind(), text, action, &PathAnchors::default());
+    PolicyRule { pattern, action, text: text.to_owned(), span: None }
 }
 
-fn rules(section: Section, rules: Vec<Rule>, intent: Action) -> Rules {
-    Rules { section, rules, intent: rule(section, "**", intent) }
+fn rules(section: Section, rules: Vec<PolicyRule>, intent: Action) -> RuleList {
+    RuleList { section, rules, intent: rule(section, "**", intent) }
 }

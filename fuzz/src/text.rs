@@ -1,6 +1,6 @@
 //! Bytes as one text of a data language.
 
-use agentry_compile::text::{Data, Findings, Node, Source, Sources};
+use agentry_compile::text::{Data, Findings, TreeNode, SourceFile, SourceFiles};
 
 use crate::agent::fits;
 
@@ -13,9 +13,9 @@ pub struct Read<T> {
 }
 
 /// Reads `bytes`, if they are text, and looks at what was found.
-pub fn read<T>(bytes: &[u8], parse: impl FnOnce(&Source, &mut Findings) -> T) -> Option<Read<T>> {
+pub fn read<T>(bytes: &[u8], parse: impl FnOnce(&SourceFile, &mut Findings) -> T) -> Option<Read<T>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let mut sources = Sources::default();
+    let mut sources = SourceFiles::default();
     let source = sources.add("text", text);
     let mut findings = Findings::default();
     let value = parse(&source, &mut findings);
@@ -28,7 +28,7 @@ pub fn read<T>(bytes: &[u8], parse: impl FnOnce(&Source, &mut Findings) -> T) ->
 /// same, in the words of `emit`.
 pub fn round_trip(
     bytes: &[u8],
-    parse: impl Fn(&Source, &mut Findings) -> Node,
+    parse: impl Fn(&SourceFile, &mut Findings) -> TreeNode,
     emit: impl Fn(&Data) -> String,
 ) {
     let Some(Read { value, .. }) = read(bytes, &parse) else { return };
@@ -38,11 +38,11 @@ pub fn round_trip(
 /// Writes `data` and reads it again.
 pub fn comes_back(
     data: &Data,
-    parse: impl Fn(&Source, &mut Findings) -> Node,
+    parse: impl Fn(&SourceFile, &mut Findings) -> TreeNode,
     emit: impl Fn(&Data) -> String,
 ) {
     let written = emit(data);
-    let source = Sources::default().add("written", &written);
+    let source = SourceFiles::default().add("written", &written);
     let mut findings = Findings::default();
     let again = emit(&parse(&source, &mut findings).to_data());
     assert!(!findings.has_errors(), "{findings:#?}\n{written}");

@@ -6,7 +6,8 @@ mod formats;
 mod openings;
 mod purity;
 mod sizes;
-mod words;
+mod type_names;
+mod vocabulary;
 
 use crate::files;
 
@@ -21,10 +22,11 @@ pub(crate) fn run() -> Result<(), String> {
     let problems = [
         arrows::check(&arrows::read()?),
         sizes::check(&files, sizes::EXCEPTIONS, &sizes::today()),
-        words::check(&files),
+        vocabulary::check(&files),
         codemap::check(&files),
         openings::check(&files),
         purity::check(&files),
+        type_names::check(&files),
         formats::check(&files),
     ]
     .concat();

@@ -1,7 +1,7 @@
 //! A policy as people write them, and the command lines of an ordinary day.
 
 use agentry_policy::{
-    Action, Judge, Permissions, Places, Rules, Section, SectionRules, Source, layer,
+    Action, Judge, Permissions, PathAnchors, RuleList, Section, SectionRules, LayerSource, layer,
 };
 use agentry_text::{FileId, Span, Spanned};
 
@@ -58,10 +58,10 @@ pub(crate) struct Written(Permissions);
 
 impl Written {
     /// The rules about commands, without anything remembered.
-    pub(crate) fn compile(&self) -> Rules {
-        let layer = layer(Source::Permissions, &self.0, &Places::default());
+    pub(crate) fn compile(&self) -> RuleList {
+        let layer = layer(LayerSource::Permissions, &self.0, &PathAnchors::default());
         let found = layer.sections.into_iter().find(|rules| rules.section == Section::Bash);
-        found.unwrap_or_else(|| agentry_policy::default_rules(Section::Bash, &Places::default()))
+        found.unwrap_or_else(|| agentry_policy::default_rules(Section::Bash, &PathAnchors::default()))
     }
 }
 
@@ -96,8 +96,8 @@ pub(crate) fn rules(count: usize, version: usize) -> Written {
 
 /// A judge with such a policy.
 pub(crate) fn judge(count: usize) -> Judge {
-    let places = Places::default();
-    let layer = layer(Source::Permissions, &rules(count, 0).0, &places);
+    let places = PathAnchors::default();
+    let layer = layer(LayerSource::Permissions, &rules(count, 0).0, &places);
     Judge::new(vec![layer], places)
 }
 

@@ -1,14 +1,14 @@
 //! Agents that their authors have put aside. Two rules, because a team may mind one and not the other.
 
-use agentry_model::Status;
-use agentry_text::{Findings, Rule, Severity, Span};
+use agentry_model::AgentStatus;
+use agentry_text::{Findings, LintRule, Severity, Span};
 
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const DEPRECATED: Check = Check { rule: &DEPRECATED_AGENT, check: deprecated };
-pub(super) const DISABLED: Check = Check { rule: &DISABLED_AGENT, check: disabled };
+pub(super) const DEPRECATED: RuleCheck = RuleCheck { rule: &DEPRECATED_AGENT, check: deprecated };
+pub(super) const DISABLED: RuleCheck = RuleCheck { rule: &DISABLED_AGENT, check: disabled };
 
-static DEPRECATED_AGENT: Rule = Rule {
+static DEPRECATED_AGENT: LintRule = LintRule {
     code: "AG9007",
     name: "deprecated-agent",
     severity: Severity::Note,
@@ -17,7 +17,7 @@ static DEPRECATED_AGENT: Rule = Rule {
     good: examples::agent_md!("status: active\n"),
 };
 
-static DISABLED_AGENT: Rule = Rule {
+static DISABLED_AGENT: LintRule = LintRule {
     code: "AG9008",
     name: "disabled-agent",
     severity: Severity::Note,
@@ -26,21 +26,21 @@ static DISABLED_AGENT: Rule = Rule {
     good: examples::agent_md!("status: active\n"),
 };
 
-fn deprecated(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(place) = place(subject, Status::Deprecated) else { return };
+fn deprecated(subject: &CheckSubject<'_>, findings: &mut Findings) {
+    let Some(place) = place(subject, AgentStatus::Deprecated) else { return };
     findings
         .add(&DEPRECATED_AGENT, place, format!("agent `{}` is deprecated", subject.agent.name()))
         .hint("look for the agent that takes its place");
 }
 
-fn disabled(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(place) = place(subject, Status::Disabled) else { return };
+fn disabled(subject: &CheckSubject<'_>, findings: &mut Findings) {
+    let Some(place) = place(subject, AgentStatus::Disabled) else { return };
     let message = format!("agent `{}` is disabled and does not start", subject.agent.name());
     findings.add(&DISABLED_AGENT, place, message).hint("set `status: active` to use it again");
 }
 
 /// Where the agent says that it has this status.
-fn place(subject: &Subject<'_>, status: Status) -> Option<Span> {
+fn place(subject: &CheckSubject<'_>, status: AgentStatus) -> Option<Span> {
     let written = subject.agent.identity.status.as_ref();
     written.filter(|written| written.value == status).map(|written| written.span)
 }
@@ -54,8 +54,10 @@ mod tests {
 
     #[test]
     fn each_has_its_status() {
-        for (check, own) in [(DEPRECATED, Status::Deprecated), (DISABLED, Status::Disabled)] {
-            for status in Status::ALL {
+        for (check, own) in
+            [(DEPRECATED, AgentStatus::Deprecated), (DISABLED, AgentStatus::Disabled)]
+        {
+            for status in AgentStatus::ALL {
                 let mut agent = Agent::default();
                 agent.identity.status = Some(at(*status));
                 let expected = usize::from(*status == own);

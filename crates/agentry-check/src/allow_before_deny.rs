@@ -1,16 +1,16 @@
 use agentry_policy::memo::PolicyMemo;
-use agentry_policy::{Action, Rule as PolicyRule, Rules, Section, overlap};
-use agentry_text::{Findings, Rule, Severity};
+use agentry_policy::{Action, PolicyRule, RuleList, Section, overlap};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::commands::{MOST_RULES, compiled, words};
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// The most pairs of rules that are compared exactly.
 const MOST_PAIRS: usize = 100;
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9027",
     name: "allow-before-deny",
     severity: Severity::Warning,
@@ -25,7 +25,7 @@ static RULE: Rule = Rule {
     ),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(permissions) = &subject.agent.policy.permissions else { return };
     let mut pairs_left = MOST_PAIRS;
     for section in &permissions.sections {
@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 
 /// An earlier allow that lets through a part of what `deny` matches, without being its exception.
 fn wider<'r>(
-    (memo, rules): (&PolicyMemo, &Rules),
+    (memo, rules): (&PolicyMemo, &RuleList),
     allow: &'r PolicyRule,
     deny: &PolicyRule,
     pairs_left: &mut usize,

@@ -1,11 +1,11 @@
-use agentry_policy::{Action, Layer, Place, Places, Rules, Section, layers};
-use agentry_text::{Findings, Rule, Severity};
+use agentry_policy::{Action, PathAnchors, PolicyContext, PolicyLayer, RuleList, Section, layers};
+use agentry_text::{Findings, LintRule, Severity};
 
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9028",
     name: "allow-without-effect",
     severity: Severity::Warning,
@@ -19,8 +19,8 @@ static RULE: Rule = Rule {
     ),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let layers = layers(&subject.agent.policy, &Place::default(), &Places::default());
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
+    let layers = layers(&subject.agent.policy, &PolicyContext::default(), &PathAnchors::default());
     for layer in &layers {
         for rules in &layer.sections {
             let Some(allow) = rules.all().find(|rule| rule.action == Action::Allow) else {
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// The layer that denies everything in a section.
-fn closed(layers: &[Layer], section: Section) -> Option<(&Layer, &Rules)> {
+fn closed(layers: &[PolicyLayer], section: Section) -> Option<(&PolicyLayer, &RuleList)> {
     layers.iter().find_map(|layer| {
         let rules = layer.rules(section)?;
         let all_deny = rules.all().all(|rule| rule.action == Action::Deny);
@@ -52,18 +52,18 @@ fn closed(layers: &[Layer], section: Section) -> Option<(&Layer, &Rules)> {
 
 #[cfg(test)]
 mod tests {
-    use agentry_policy::{Exec, Trust};
+    use agentry_policy::{ExecTrust, Trust};
 
     use super::*;
     use crate::testing::{at, count, permissions};
 
     #[test]
     fn trust_against_permissions() {
-        let cases: &[(Exec, &[&str], usize)] = &[
-            (Exec::None, &["ask", "git log *:allow"], 1),
-            (Exec::None, &["allow"], 1),
-            (Exec::None, &["ask", "git log *:deny"], 0),
-            (Exec::Sandboxed, &["ask", "git log *:allow"], 0),
+        let cases: &[(ExecTrust, &[&str], usize)] = &[
+            (ExecTrust::None, &["ask", "git log *:allow"], 1),
+            (ExecTrust::None, &["allow"], 1),
+            (ExecTrust::None, &["ask", "git log *:deny"], 0),
+            (ExecTrust::Sandboxed, &["ask", "git log *:allow"], 0),
         ];
         for (exec, rules, expected) in cases {
             let mut agent = permissions(Section::Bash, rules);

@@ -1,10 +1,10 @@
 use agentry_policy::Action;
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::commands::{rules, words};
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Programs that run whatever their arguments say.
 const RUNNERS: &[&str] = &[
@@ -31,7 +31,7 @@ const RUNNERS: &[&str] = &[
 /// Options after which a program follows.
 const CODE_FLAGS: &[&str] = &["-c", "-lc", "-e", "-E", "--eval", "-Command"];
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9011",
     name: "allows-any-program",
     severity: Severity::Warning,
@@ -41,7 +41,7 @@ static RULE: Rule = Rule {
     good: examples::bash!("intent = \"ask\"\nrules = [\"python3 -m pytest *:allow\"]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let words = words(&rule.pattern);
         let runner = match words.as_slice() {

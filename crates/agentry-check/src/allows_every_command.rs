@@ -1,12 +1,12 @@
 use agentry_policy::Action;
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::commands::bash;
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9010",
     name: "allows-every-command",
     severity: Severity::Warning,
@@ -16,7 +16,7 @@ static RULE: Rule = Rule {
     good: examples::bash!("intent = \"ask\"\nrules = [\"git status:allow\"]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(section) = bash(subject.agent) else { return };
     for rule in &section.rules {
         match rule.action {

@@ -1,13 +1,13 @@
 use agentry_policy::Action;
 use agentry_policy::commands::{ProgramTrait, has_trait};
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::commands::{rules, words};
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9012",
     name: "allows-root",
     severity: Severity::Warning,
@@ -17,7 +17,7 @@ static RULE: Rule = Rule {
     good: examples::bash!("intent = \"ask\"\nrules = [\"sudo systemctl status *:allow\"]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let words = words(&rule.pattern);
         let open = match words.as_slice() {

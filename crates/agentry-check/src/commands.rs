@@ -1,7 +1,9 @@
 //! The command rules of an agent, and which of them a given command meets first.
 
 use agentry_model::Agent;
-use agentry_policy::{Action, PatternRule, Places, Rules, Section, SectionRules, Subject};
+use agentry_policy::{
+    Action, PathAnchors, PatternRule, PatternSubject, RuleList, Section, SectionRules,
+};
 use agentry_text::Spanned;
 
 /// The most rules that are weighed against each other.
@@ -23,13 +25,13 @@ pub(crate) fn words(pattern: &str) -> Vec<&str> {
 }
 
 /// A section ready to decide, at most [`MOST_RULES`] of its rules.
-pub(crate) fn compiled(written: &SectionRules) -> Rules {
-    let mut rules = Rules::new(written, &Places::default());
+pub(crate) fn compiled(written: &SectionRules) -> RuleList {
+    let mut rules = RuleList::new(written, &PathAnchors::default());
     rules.rules.truncate(MOST_RULES);
     rules
 }
 
 /// The answer that rules give to a plain command.
-pub(crate) fn answer(rules: &Rules, command: &[&str]) -> Action {
-    rules.first(Subject::Command(command)).action
+pub(crate) fn answer(rules: &RuleList, command: &[&str]) -> Action {
+    rules.first(PatternSubject::Command(command)).action
 }

@@ -1,12 +1,12 @@
 use std::ops::Range;
 
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::packages::servers;
-use crate::places::inside;
-use crate::{Check, Subject, examples};
+use crate::text_spans::inside;
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Names of query values that are secrets.
 const SECRET_NAMES: &[&str] = &[
@@ -22,7 +22,7 @@ const SECRET_NAMES: &[&str] = &[
     "client_secret",
 ];
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9019",
     name: "credentials-in-url",
     severity: Severity::Error,
@@ -34,7 +34,7 @@ static RULE: Rule = Rule {
     ),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {
         let Some(url) = &server.url else { continue };
         let parts = [(password(url), "a password"), (query_secret(url), "a token")];

@@ -1,30 +1,30 @@
 use agentry_formats::ReaderReport;
-use agentry_text::{Example, Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, RuleExample, Severity};
 
-use crate::{Check, Subject};
+use crate::{CheckSubject, RuleCheck};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// The most characters that harnesses take.
 const LONGEST: usize = 1024;
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9002",
     name: "description-too-long",
     severity: Severity::Warning,
     why: "Descriptions stand in the context of whoever picks an agent. Harnesses cut or refuse one \
           of more than 1024 characters; what an agent does in detail belongs into its instructions.",
-    bad: Example::Made("a manifest whose description has 1100 characters", || {
+    bad: RuleExample::Made("a manifest whose description has 1100 characters", || {
         let long = "Answers questions. ".repeat(58);
         vec![(
             "helper.agent".to_owned(),
             format!("name: helper\ndescription: {long}\n").into_bytes(),
         )]
     }),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(text) = &subject.agent.identity.description else { return };
     let length = text.chars().count();
     if length > LONGEST && !subject.format.reports(ReaderReport::LongDescription) {

@@ -1,12 +1,12 @@
 use agentry_policy::{PatternRule, Section};
-use agentry_text::{Findings, Fix, Rule, Severity, Spanned};
+use agentry_text::{Findings, Fix, LintRule, Severity, Spanned};
 
-use crate::places::within;
-use crate::{Check, Subject, examples};
+use crate::text_spans::within;
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9016",
     name: "directory-pattern",
     severity: Severity::Warning,
@@ -20,7 +20,7 @@ static RULE: Rule = Rule {
     ),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(permissions) = &subject.agent.policy.permissions else { return };
     let paths = [Section::Edit, Section::Read, Section::ExternalDirectory];
     for section in paths.iter().filter_map(|section| permissions.get(*section)) {

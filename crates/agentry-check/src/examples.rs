@@ -3,7 +3,7 @@
 /// An `agent.toml` with these lines after its name and description.
 macro_rules! agent_toml {
     ($text:expr) => {
-        agentry_text::Example::Files(&[
+        agentry_text::RuleExample::Files(&[
             (
                 "helper/agent.toml",
                 concat!("name = \"helper\"\ndescription = \"Answers questions\"\n", $text),
@@ -23,7 +23,7 @@ macro_rules! bash {
 /// An `agent.toml` with this system prompt.
 macro_rules! prompt {
     ($text:expr) => {
-        agentry_text::Example::Files(&[
+        agentry_text::RuleExample::Files(&[
             ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
             ("helper/system-prompt.md", $text),
         ])
@@ -33,7 +33,7 @@ macro_rules! prompt {
 /// A manifest with these lines after its name, description and soul.
 macro_rules! manifest {
     ($text:expr) => {
-        agentry_text::Example::File(
+        agentry_text::RuleExample::File(
             "helper.agent",
             concat!(
                 "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
@@ -53,7 +53,7 @@ macro_rules! server {
 /// An agent directory with further files.
 macro_rules! agent_dir {
     ($($path:literal, $text:expr),+) => {
-        agentry_text::Example::Files(&[
+        agentry_text::RuleExample::Files(&[
             ("helper/instructions.md", "You answer questions.\n"),
             $((concat!("helper/", $path), $text)),+
         ])
@@ -63,7 +63,7 @@ macro_rules! agent_dir {
 /// A Markdown agent with this metadata.
 macro_rules! agent_md {
     ($text:expr) => {
-        agentry_text::Example::File(
+        agentry_text::RuleExample::File(
             "agents/help_helper.agent.md",
             concat!("---\n", $text, "---\n# Helper\n\nAnswers questions.\n"),
         )

@@ -1,12 +1,12 @@
-use agentry_policy::{Action, PatternRule, Rules};
-use agentry_text::{Findings, Rule, Severity, Spanned};
+use agentry_policy::{Action, PatternRule, RuleList};
+use agentry_text::{Findings, LintRule, Severity, Spanned};
 
 use crate::commands::{MOST_RULES, answer, bash, compiled, words};
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9014",
     name: "flag-may-move",
     severity: Severity::Warning,
@@ -17,7 +17,7 @@ static RULE: Rule = Rule {
     good: examples::bash!("intent = \"ask\"\nrules = [\"git push ** --force*:deny\"]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(section) = bash(subject.agent) else { return };
     let rules = compiled(section);
     let written = section.rules.iter().take(MOST_RULES);
@@ -27,12 +27,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// A command that does the same as the one of a rule, and the rule that holds for it too.
-struct Other {
+struct EquivalentCommand {
     command: Vec<String>,
     better: String,
 }
 
-fn report(rule: &Spanned<PatternRule>, rules: &Rules, findings: &mut Findings) {
+fn report(rule: &Spanned<PatternRule>, rules: &RuleList, findings: &mut Findings) {
     let words = words(&rule.pattern);
     let Some(flag) = words.iter().position(|word| word.starts_with('-')) else { return };
     let (before, after) = words.split_at(flag);
@@ -44,7 +44,7 @@ fn report(rule: &Spanned<PatternRule>, rules: &Rules, findings: &mut Findings) {
     if answer(rules, &[before, &[option]].concat()) != rule.action {
         return;
     }
-    for Other { command, better } in
+    for EquivalentCommand { command, better } in
         [moved(before, after), reordered(before, after)].into_iter().flatten()
     {
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -62,24 +62,24 @@ fn report(rule: &Spanned<PatternRule>, rules: &Rules, findings: &mut Findings) {
 }
 
 /// The option behind an argument of a subcommand.
-fn moved(before: &[&str], after: &[&str]) -> Option<Other> {
+fn moved(before: &[&str], after: &[&str]) -> Option<EquivalentCommand> {
     let option = after.first()?.trim_end_matches('*');
     // An argument of the kind that the command has.
     let argument = if before.first() == Some(&"git") { "origin" } else { "x" };
     let command = before.iter().chain([&argument, &option]).map(|word| (*word).to_owned());
     let better = format!("{} ** {}", before.join(" "), after.join(" "));
-    (before.len() >= 2).then(|| Other { command: command.collect(), better })
+    (before.len() >= 2).then(|| EquivalentCommand { command: command.collect(), better })
 }
 
 /// `-fr` instead of `-rf`.
-fn reordered(before: &[&str], after: &[&str]) -> Option<Other> {
+fn reordered(before: &[&str], after: &[&str]) -> Option<EquivalentCommand> {
     let letters = after.first()?.trim_end_matches('*').strip_prefix('-')?;
     let cluster = letters.len() > 1 && letters.chars().all(|c| c.is_ascii_alphabetic());
     let turned: String = letters.chars().rev().collect();
     let option = format!("-{turned}");
     let command = before.iter().map(|word| (*word).to_owned()).chain([option, "x".to_owned()]);
     let better = format!("{} *", before.join(" "));
-    (cluster && turned != letters).then(|| Other { command: command.collect(), better })
+    (cluster && turned != letters).then(|| EquivalentCommand { command: command.collect(), better })
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9022",
     name: "frequent-schedule",
     severity: Severity::Note,
@@ -17,7 +17,7 @@ static RULE: Rule = Rule {
     ),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for schedule in &subject.agent.schedules {
         let Some(cron) = &schedule.cron else { continue };
         let on = schedule.enabled.is_none_or(|enabled| enabled.value);

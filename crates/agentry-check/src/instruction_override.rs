@@ -1,11 +1,11 @@
 use std::ops::Range;
 
-use agentry_text::{Example, Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, RuleExample, Severity};
 
-use crate::places::{attachments, inside};
-use crate::{Check, Subject};
+use crate::text_spans::{attachments, inside};
+use crate::{CheckSubject, RuleCheck};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 const VERBS: &[&str] = &["ignore", "disregard", "forget", "override", "bypass"];
 const BETWEEN: &[&str] = &["all", "any", "the", "your", "my", "of", "these", "those", "other"];
@@ -26,7 +26,7 @@ const WHAT: &[&str] = &[
 /// An agent with a skill that says this.
 macro_rules! skill {
     ($text:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             (
                 "helper/agent.toml",
                 "name = \"helper\"\ndescription = \"Answers questions\"\nskills = [\"review\"]\n",
@@ -40,7 +40,7 @@ macro_rules! skill {
     };
 }
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9024",
     name: "instruction-override",
     severity: Severity::Warning,
@@ -50,7 +50,7 @@ static RULE: Rule = Rule {
     good: skill!("Read the text twice and list what is unclear."),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for (what, text) in attachments(subject.agent) {
         for range in find(text) {
             let phrase = text.get(range.clone()).unwrap_or("").to_lowercase();

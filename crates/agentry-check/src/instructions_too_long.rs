@@ -1,18 +1,18 @@
 use agentry_text::limits::INSTRUCTION_BYTES;
-use agentry_text::{Example, Findings, Rule, Severity, Span};
+use agentry_text::{Findings, LintRule, RuleExample, Severity, Span};
 
-use crate::places::{attachments, instructions};
-use crate::{Check, Subject, examples};
+use crate::text_spans::{attachments, instructions};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9003",
     name: "instructions-too-long",
     severity: Severity::Error,
     why: "A text of more than 256 KiB fills the context of most models before the agent has begun. \
           Everything that enters the context has a limit.",
-    bad: Example::Made("a `system-prompt.md` of 300,000 bytes", || {
+    bad: RuleExample::Made("a `system-prompt.md` of 300,000 bytes", || {
         let toml = "name = \"helper\"\ndescription = \"Answers questions\"\n";
         let prompt = "You answer questions.\n".repeat(13_700);
         vec![
@@ -23,7 +23,7 @@ static RULE: Rule = Rule {
     good: examples::prompt!("You answer questions.\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let all = instructions(subject.agent).into_iter().chain(attachments(subject.agent));
     for (what, text) in all.filter(|(_, text)| text.len() > INSTRUCTION_BYTES) {
         let bytes = text.len();

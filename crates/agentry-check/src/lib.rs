@@ -5,14 +5,14 @@
 use agentry_formats::FormatInfo;
 use agentry_model::Agent;
 use agentry_policy::memo::PolicyMemo;
-use agentry_text::{Findings, Rule, Span};
+use agentry_text::{Findings, LintRule, Span};
 
 mod commands;
 mod examples;
 mod packages;
-mod places;
 #[cfg(test)]
 mod testing;
+mod text_spans;
 
 mod agent_status;
 mod allow_before_deny;
@@ -45,7 +45,7 @@ mod variable_required_twice;
 mod wide_trust;
 
 /// Every check, in code order.
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[RuleCheck] = &[
     no_description::CHECK,
     description_too_long::CHECK,
     instructions_too_long::CHECK,
@@ -81,16 +81,16 @@ pub const CHECKS: &[Check] = &[
 
 /// A rule with the function that looks for it.
 #[derive(Debug)]
-pub struct Check {
+pub struct RuleCheck {
     /// What is looked for.
-    pub rule: &'static Rule,
+    pub rule: &'static LintRule,
     /// Looks for it.
-    pub check: fn(&Subject<'_>, &mut Findings),
+    pub check: fn(&CheckSubject<'_>, &mut Findings),
 }
 
 /// The agent under examination.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct CheckSubject<'a> {
     /// The agent as declared.
     pub agent: &'a Agent,
     /// The format it was read from.
@@ -100,10 +100,10 @@ pub struct Subject<'a> {
 }
 
 /// The checks that find secrets.
-const FOR_SECRETS: &[Check] = &[secret_in_text::CHECK, credentials_in_url::CHECK];
+const FOR_SECRETS: &[RuleCheck] = &[secret_in_text::CHECK, credentials_in_url::CHECK];
 
 /// Runs every check over one agent.
-pub fn run(subject: &Subject<'_>, findings: &mut Findings) {
+pub fn run(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for check in CHECKS {
         let known = findings.secrets().count();
         (check.check)(subject, findings);
@@ -117,7 +117,7 @@ pub fn run(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// Where the secrets of an agent are.
-pub fn secrets(subject: &Subject<'_>) -> Vec<Span> {
+pub fn secrets(subject: &CheckSubject<'_>) -> Vec<Span> {
     let mut findings = Findings::default();
     FOR_SECRETS.iter().for_each(|check| (check.check)(subject, &mut findings));
     findings.secrets().collect()

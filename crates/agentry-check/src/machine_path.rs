@@ -1,15 +1,15 @@
-use agentry_text::{Findings, Rule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Severity, Spanned};
 
 use crate::packages::servers;
-use crate::places::inside;
-use crate::{Check, Subject, examples};
+use crate::text_spans::inside;
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Where systems keep the homes of people.
 const HOMES: &[&str] = &["/home/", "/Users/", "C:\\Users\\", "C:/Users/"];
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9021",
     name: "machine-path",
     severity: Severity::Note,
@@ -19,7 +19,7 @@ static RULE: Rule = Rule {
     good: examples::server!("command: search-server\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {
         let words = server.command.iter().chain(server.args.iter().flatten());
         for word in words {

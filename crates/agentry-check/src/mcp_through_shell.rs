@@ -1,14 +1,14 @@
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::packages::{base_name, servers, words};
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "fish", "cmd", "powershell", "pwsh"];
 const SCRIPT_FLAGS: &[&str] = &["-c", "-lc", "-ic", "/c", "/C", "-Command"];
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9020",
     name: "mcp-through-shell",
     severity: Severity::Warning,
@@ -18,7 +18,7 @@ static RULE: Rule = Rule {
     good: examples::server!("command: search-server\nargs: [--port, '80']\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {
         let words = words(server);
         let [(program, place), rest @ ..] = words.as_slice() else { continue };

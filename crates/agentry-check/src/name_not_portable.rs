@@ -1,15 +1,15 @@
 use agentry_formats::ReaderReport;
 use agentry_model::{slug, wrong_name};
-use agentry_text::{Example, Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, RuleExample, Severity};
 
-use crate::{Check, Subject};
+use crate::{CheckSubject, RuleCheck};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// The most characters of a name that harnesses take.
 const LONGEST: usize = 64;
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9004",
     name: "name-not-portable",
     severity: Severity::Warning,
@@ -17,11 +17,11 @@ static RULE: Rule = Rule {
           hyphens, at most 64, no hyphen at either end or beside another one, and no name that some \
           systems have for a device (`con`, `nul`, `com1`). An agent with another name cannot be \
           rendered for them.",
-    bad: Example::File("helper.agent", "name: Code Reviewer\ndescription: Reviews code\n"),
-    good: Example::File("helper.agent", "name: code-reviewer\ndescription: Reviews code\n"),
+    bad: RuleExample::File("helper.agent", "name: Code Reviewer\ndescription: Reviews code\n"),
+    good: RuleExample::File("helper.agent", "name: code-reviewer\ndescription: Reviews code\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(name) = &subject.agent.identity.name else { return };
     let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
     // A name that is no name at all was reported by the reader.

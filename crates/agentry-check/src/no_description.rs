@@ -1,23 +1,23 @@
 use agentry_formats::ReaderReport;
-use agentry_text::{Example, Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, RuleExample, Severity};
 
-use crate::{Check, Subject};
+use crate::{CheckSubject, RuleCheck};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9001",
     name: "no-description",
     severity: Severity::Warning,
     why: "People and harnesses pick an agent by its description; without one it is never picked.",
-    bad: Example::File("helper.agent", "name: helper\nsoul: You answer questions.\n"),
-    good: Example::File(
+    bad: RuleExample::File("helper.agent", "name: helper\nsoul: You answer questions.\n"),
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
     ),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let identity = &subject.agent.identity;
     // Missing instructions leave no description, where that is their first paragraph.
     let has_instructions = subject.agent.instructions.system.is_some();

@@ -1,11 +1,11 @@
 use agentry_policy::Action;
-use agentry_text::{Findings, Fix, Rule, Severity};
+use agentry_text::{Findings, Fix, LintRule, Severity};
 
 use crate::commands::rules;
-use crate::places::within;
-use crate::{Check, Subject, examples};
+use crate::text_spans::within;
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Commands that go on in a well-known other one.
 const LONGER: &[(&str, &str)] = &[
@@ -28,7 +28,7 @@ const LONGER: &[(&str, &str)] = &[
     ("cargo b", "cargo bench"),
 ];
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9013",
     name: "open-ended-command",
     severity: Severity::Note,
@@ -39,7 +39,7 @@ static RULE: Rule = Rule {
     good: examples::bash!("intent = \"ask\"\nrules = [\"ls *:allow\"]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let Some(name) = rule.pattern.strip_suffix('*') else { continue };
         let last = name.rsplit(' ').next().unwrap_or_default();

@@ -1,12 +1,12 @@
-use agentry_policy::{Action, Pattern, Places, Section};
-use agentry_text::{Findings, Rule, Severity};
+use agentry_policy::{Action, PathAnchors, Pattern, Section};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::commands::{MOST_RULES, words};
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9029",
     name: "pattern-never-matches",
     severity: Severity::Warning,
@@ -20,7 +20,7 @@ static RULE: Rule = Rule {
     ),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(permissions) = &subject.agent.policy.permissions else { return };
     for section in &permissions.sections {
         for rule in section.rules.iter().take(MOST_RULES) {
@@ -35,7 +35,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 /// Why no subject of the section looks like the pattern, and what to write instead.
 fn never(section: Section, pattern: &str, action: Action) -> Option<(String, String)> {
     let plain = pattern.trim();
-    let compiled = Pattern::new(section.kind(), pattern, action, &Places::default());
+    let compiled = Pattern::new(section.kind(), pattern, action, &PathAnchors::default());
     if let Some(problem) = compiled.problem() {
         return Some((problem.to_owned(), "write it as the reference of patterns says".to_owned()));
     }

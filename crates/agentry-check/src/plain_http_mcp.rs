@@ -1,14 +1,14 @@
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::packages::servers;
-use crate::places::inside;
-use crate::{Check, Subject, examples};
+use crate::text_spans::inside;
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 const SCHEME: &str = "http://";
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9018",
     name: "plain-http-mcp",
     severity: Severity::Warning,
@@ -18,7 +18,7 @@ static RULE: Rule = Rule {
     good: examples::server!("url: https://search.example.com/mcp\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {
         let Some(url) = &server.url else { continue };
         let Some(rest) = url.strip_prefix(SCHEME) else { continue };

@@ -1,15 +1,15 @@
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
 use crate::commands::rules;
-use crate::places::within;
-use crate::{Check, Subject, examples};
+use crate::text_spans::within;
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// What joins or redirects commands in a shell; longer ones first.
 const OPERATORS: &[&str] = &["&&", "||", "$(", "<(", ">>", ";", "|", "`", ">"];
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9015",
     name: "rule-with-operators",
     severity: Severity::Warning,
@@ -20,7 +20,7 @@ static RULE: Rule = Rule {
     good: examples::bash!("intent = \"ask\"\nrules = [\"npm test:allow\"]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent) {
         let pattern = &rule.pattern;
         let found = OPERATORS.iter().find_map(|sign| Some((*sign, pattern.find(sign)?)));

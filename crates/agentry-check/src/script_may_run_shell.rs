@@ -1,8 +1,8 @@
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Tools with which a script can do anything that the agent may.
 const EVERYTHING: &[&str] = &["*", "**", "bash", "shell", "sh", "exec"];
@@ -23,7 +23,7 @@ macro_rules! script {
     };
 }
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9023",
     name: "script-may-run-shell",
     severity: Severity::Warning,
@@ -33,7 +33,7 @@ static RULE: Rule = Rule {
     good: script!("[read]"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for script in &subject.agent.tools.scripts {
         for tool in script.allowed_tools.iter().flatten() {
             if EVERYTHING.contains(&tool.to_lowercase().as_str()) {

@@ -1,13 +1,13 @@
 use agentry_formats::{FormatInfo, ReaderReport};
 use agentry_model::Agent;
-use agentry_text::{Findings, Rule, Severity, Spanned, credentials};
+use agentry_text::{Findings, LintRule, Severity, Spanned, credentials};
 
-use crate::places::{attachments, inside, instructions};
-use crate::{Check, Subject, examples};
+use crate::text_spans::{attachments, inside, instructions};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9005",
     name: "secret-in-text",
     severity: Severity::Error,
@@ -20,7 +20,7 @@ static RULE: Rule = Rule {
     good: examples::prompt!("You answer questions.\nThe token is in `GITHUB_TOKEN`.\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for text in texts(subject.agent, subject.format) {
         for (kind, range) in credentials::find(text) {
             findings

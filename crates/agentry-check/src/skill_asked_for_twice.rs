@@ -1,16 +1,16 @@
 use std::collections::HashMap;
 
 use agentry_formats::ReaderReport;
-use agentry_text::{Example, Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, RuleExample, Severity};
 
-use crate::{Check, Subject};
+use crate::{CheckSubject, RuleCheck};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// An agent with a skill of its own.
 macro_rules! skills {
     ($line:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             (
                 "helper/agent.toml",
                 concat!("name = \"helper\"\ndescription = \"Answers questions\"\n", $line),
@@ -24,7 +24,7 @@ macro_rules! skills {
     };
 }
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9006",
     name: "skill-asked-for-twice",
     severity: Severity::Warning,
@@ -33,7 +33,7 @@ static RULE: Rule = Rule {
     good: skills!("skills = [\"review\"]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     if subject.format.reports(ReaderReport::RepeatedSkill) {
         return;
     }

@@ -6,7 +6,7 @@ use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Permissions, Section, SectionRules};
 use agentry_text::{FileId, Findings, Span, Spanned};
 
-use crate::{Check, Subject};
+use crate::{CheckSubject, RuleCheck};
 
 /// A value as if it filled a file of its own.
 pub(crate) fn text(value: &str) -> Spanned<String> {
@@ -60,10 +60,10 @@ fn with_server(server: McpServer) -> Agent {
 }
 
 /// What one check finds: `start..end message`.
-pub(crate) fn found(check: &Check, agent: &Agent, format: Format) -> Vec<String> {
+pub(crate) fn found(check: &RuleCheck, agent: &Agent, format: Format) -> Vec<String> {
     let mut findings = Findings::default();
     let memo = &PolicyMemo::default();
-    (check.check)(&Subject { agent, format: info(format), memo }, &mut findings);
+    (check.check)(&CheckSubject { agent, format: info(format), memo }, &mut findings);
     let line = |found: &agentry_text::Diagnostic| {
         assert_eq!(found.rule, check.rule);
         format!("{}..{} {}", found.span.start, found.span.end, found.message)
@@ -72,6 +72,6 @@ pub(crate) fn found(check: &Check, agent: &Agent, format: Format) -> Vec<String>
 }
 
 /// How many findings a check has.
-pub(crate) fn count(check: &Check, agent: &Agent) -> usize {
+pub(crate) fn count(check: &RuleCheck, agent: &Agent) -> usize {
     found(check, agent, "agent-toml".parse().expect("a format")).len()
 }

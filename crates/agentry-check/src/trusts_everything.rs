@@ -1,11 +1,11 @@
-use agentry_policy::{Exec, Filesystem, Network};
-use agentry_text::{Findings, Rule, Severity};
+use agentry_policy::{ExecTrust, FilesystemTrust, NetworkTrust};
+use agentry_text::{Findings, LintRule, Severity};
 
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9009",
     name: "trusts-everything",
     severity: Severity::Warning,
@@ -15,15 +15,15 @@ static RULE: Rule = Rule {
     good: examples::manifest!("trust: {filesystem: full, network: none, exec: sandboxed}\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(trust) = &subject.agent.policy.trust else { return };
     let (Some(files), Some(network), Some(exec)) = (trust.filesystem, trust.network, trust.exec)
     else {
         return;
     };
-    let everything = files.value == Filesystem::Full
-        && network.value == Network::Allowed
-        && exec.value == Exec::Full;
+    let everything = files.value == FilesystemTrust::Full
+        && network.value == NetworkTrust::Allowed
+        && exec.value == ExecTrust::Full;
     if everything {
         findings
             .add(&RULE, exec.span, "the agent may do whatever its user may")
@@ -43,9 +43,9 @@ mod tests {
 
     #[test]
     fn only_all_three_together() {
-        for files in Filesystem::ALL {
-            for network in Network::ALL {
-                for exec in Exec::ALL {
+        for files in FilesystemTrust::ALL {
+            for network in NetworkTrust::ALL {
+                for exec in ExecTrust::ALL {
                     let mut agent = Agent::default();
                     agent.policy.trust = Some(Trust {
                         filesystem: Some(at(*files)),
@@ -55,7 +55,7 @@ mod tests {
                         hosts: None,
                     });
                     let all = (*files, *network, *exec)
-                        == (Filesystem::Full, Network::Allowed, Exec::Full);
+                        == (FilesystemTrust::Full, NetworkTrust::Allowed, ExecTrust::Full);
                     let case = format!("{files} {network} {exec}");
                     assert_eq!(count(&CHECK, &agent), usize::from(all), "{case}");
                 }

@@ -1,18 +1,18 @@
 use std::ops::Range;
 
-use agentry_text::{Findings, Rule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Severity, Spanned};
 
-use crate::places::{inside, instructions};
-use crate::{Check, Subject, examples};
+use crate::text_spans::{inside, instructions};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Words with which authors mark what is missing.
 const MARKS: &[&str] = &["TODO", concat!("FIX", "ME"), "TBD", concat!("XX", "X")];
 /// What stands in for text that nobody wrote yet.
 const FILLER: &str = "lorem ipsum";
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9025",
     name: "unfinished-text",
     severity: Severity::Warning,
@@ -22,7 +22,7 @@ static RULE: Rule = Rule {
     good: examples::prompt!("You answer questions.\n\nName your sources.\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let description = subject.agent.identity.description.iter();
     for text in description.clone() {
         report(text, placeholder(text), findings);

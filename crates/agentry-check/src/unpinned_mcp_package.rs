@@ -1,10 +1,10 @@
 use agentry_model::McpServer;
-use agentry_text::{Findings, Rule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Severity, Spanned};
 
 use crate::packages::{base_name, servers, words};
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Options of package runners that take a value.
 const WITH_VALUE: &[&str] =
@@ -12,7 +12,7 @@ const WITH_VALUE: &[&str] =
 /// Options whose value is the package.
 const NAMES_PACKAGE: &[&str] = &["-p", "--package", "--from", "--spec"];
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9017",
     name: "unpinned-mcp-package",
     severity: Severity::Warning,
@@ -22,7 +22,7 @@ static RULE: Rule = Rule {
     good: examples::server!("command: npx\nargs: [-y, search-server@1.4.2]\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {
         let Some((package, place)) = package(server) else { continue };
         if is_pinned(package) {

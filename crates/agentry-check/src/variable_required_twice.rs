@@ -1,12 +1,12 @@
 use std::collections::HashMap;
 
-use agentry_text::{Findings, Rule, Severity};
+use agentry_text::{Findings, LintRule, Severity};
 
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const CHECK: Check = Check { rule: &RULE, check };
+pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: Rule = Rule {
+static RULE: LintRule = LintRule {
     code: "AG9026",
     name: "variable-required-twice",
     severity: Severity::Warning,
@@ -15,7 +15,7 @@ static RULE: Rule = Rule {
     good: examples::agent_md!("required: {env: [SEARCH_KEY]}\n"),
 };
 
-fn check(subject: &Subject<'_>, findings: &mut Findings) {
+fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let mut seen = HashMap::new();
     for name in subject.agent.requirements.env.iter().flatten() {
         if let Some(first) = seen.get(&name.value) {

@@ -1,14 +1,14 @@
 //! Trust that is scoped by name only: a scope or a host pattern that leaves nothing out.
 
 use agentry_policy::Trust;
-use agentry_text::{Findings, Rule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Severity, Spanned};
 
-use crate::{Check, Subject, examples};
+use crate::{CheckSubject, RuleCheck, examples};
 
-pub(super) const SCOPE: Check = Check { rule: &WIDE_SCOPE, check: scope };
-pub(super) const HOSTS: Check = Check { rule: &WIDE_HOSTS, check: hosts };
+pub(super) const SCOPE: RuleCheck = RuleCheck { rule: &WIDE_SCOPE, check: scope };
+pub(super) const HOSTS: RuleCheck = RuleCheck { rule: &WIDE_HOSTS, check: hosts };
 
-static WIDE_SCOPE: Rule = Rule {
+static WIDE_SCOPE: LintRule = LintRule {
     code: "AG9040",
     name: "scope-is-everything",
     severity: Severity::Warning,
@@ -18,7 +18,7 @@ static WIDE_SCOPE: Rule = Rule {
     good: examples::manifest!("trust: {filesystem: scoped, scope: [reports]}\n"),
 };
 
-static WIDE_HOSTS: Rule = Rule {
+static WIDE_HOSTS: LintRule = LintRule {
     code: "AG9041",
     name: "hosts-are-everything",
     severity: Severity::Warning,
@@ -28,7 +28,7 @@ static WIDE_HOSTS: Rule = Rule {
     good: examples::manifest!("trust: {network: scoped, hosts: [api.example.com]}\n"),
 };
 
-fn scope(subject: &Subject<'_>, findings: &mut Findings) {
+fn scope(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for path in listed(subject, |trust| trust.scope.as_ref()) {
         if is_every_path(path) {
             findings
@@ -42,7 +42,7 @@ fn scope(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-fn hosts(subject: &Subject<'_>, findings: &mut Findings) {
+fn hosts(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for host in listed(subject, |trust| trust.hosts.as_ref()) {
         if is_every_host(host) {
             findings
@@ -53,7 +53,7 @@ fn hosts(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 fn listed<'a>(
-    subject: &Subject<'a>,
+    subject: &CheckSubject<'a>,
     of: impl Fn(&'a Trust) -> Option<&'a Vec<Spanned<String>>>,
 ) -> impl Iterator<Item = &'a Spanned<String>> {
     subject.agent.policy.trust.as_ref().and_then(of).into_iter().flatten()

@@ -5,14 +5,14 @@
 
 /// What one word may become: its pieces in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Word {
+pub struct ShellWord {
     /// An empty list is the empty word.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<WordPiece>,
 }
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Piece {
+pub enum WordPiece {
     /// Exactly this text.
     Text(String),
     /// Any characters except `/`, or none: what a glob stands for.
@@ -23,40 +23,40 @@ pub enum Piece {
 
 /// One place of an argument list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Arg {
+pub enum ShellArg {
     /// One word.
-    One(Word),
+    One(ShellWord),
     /// One or more words, each from the set: an unquoted glob.
-    Some(Word),
+    Some(ShellWord),
     /// Any number of words, none too, each from the set: an unquoted variable, the input of `xargs`.
-    Many(Word),
+    Many(ShellWord),
 }
 
-impl Word {
+impl ShellWord {
     /// The word that is exactly `text`.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { pieces: vec![Piece::Text(text.into())] }
+        Self { pieces: vec![WordPiece::Text(text.into())] }
     }
 
     /// The word that may be anything.
     pub fn any() -> Self {
-        Self { pieces: vec![Piece::Any] }
+        Self { pieces: vec![WordPiece::Any] }
     }
 
     /// The only text that it may be, if there is only one.
     pub fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
-            [Piece::Text(text)] => Some(text),
+            [WordPiece::Text(text)] => Some(text),
             _ => None,
         }
     }
 }
 
-impl Arg {
+impl ShellArg {
     /// The argument that is exactly `text`.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::One(Word::text(text))
+        Self::One(ShellWord::text(text))
     }
 
     /// The only text that it may be, if it is one word with one text.
@@ -69,6 +69,6 @@ impl Arg {
 }
 
 /// The only argument list that `args` may be, if there is only one.
-pub fn literal(args: &[Arg]) -> Option<Vec<&str>> {
-    args.iter().map(Arg::literal).collect()
+pub fn literal(args: &[ShellArg]) -> Option<Vec<&str>> {
+    args.iter().map(ShellArg::literal).collect()
 }

@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use crate::argv::{self, Arg, Piece, Word};
+use crate::argv::{self, ShellArg, ShellWord, WordPiece};
 use crate::data::program;
-use crate::hazard::{Hazard, RUNS, own_rules};
+use crate::hazard::{CommandHazard, RUNS, own_rules};
 use crate::operands::{self, FileUse, OperandKind};
 use crate::options::subcommand;
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait};
@@ -14,7 +14,7 @@ use crate::{base_name, git};
 /// What a command does. The words may be sets of texts; each answer is computed when it is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandEffects<'a> {
-    argv: &'a [Arg],
+    argv: &'a [ShellArg],
     facts: Option<&'static ProgramFacts>,
 }
 
@@ -50,8 +50,8 @@ pub enum FileEffect {
 }
 
 /// What the command `argv` does.
-pub fn effects(argv: &[Arg]) -> CommandEffects<'_> {
-    let name = argv.first().and_then(Arg::literal).map_or("", base_name);
+pub fn effects(argv: &[ShellArg]) -> CommandEffects<'_> {
+    let name = argv.first().and_then(ShellArg::literal).map_or("", base_name);
     CommandEffects { argv, facts: program(name) }
 }
 
@@ -67,12 +67,12 @@ impl<'a> CommandEffects<'a> {
     }
 
     /// The files that it reads or writes and the addresses that it fetches, in order.
-    pub fn uses(self) -> Vec<(FileUse, Word)> {
+    pub fn uses(self) -> Vec<(FileUse, ShellWord)> {
         self.facts.map_or_else(Vec::new, |facts| operands::files(facts, self.argv))
     }
 
     /// Options that an allow rule has to name. Of a word that is not known, what it starts with counts.
-    pub fn own_rules(self) -> Vec<&'static Hazard> {
+    pub fn own_rules(self) -> Vec<&'static CommandHazard> {
         own_rules(&self.texts()).collect()
     }
 
@@ -154,10 +154,10 @@ impl<'a> CommandEffects<'a> {
 }
 
 /// What an argument certainly starts with.
-fn known_start(arg: &Arg) -> &str {
-    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
+fn known_start(arg: &ShellArg) -> &str {
+    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
     match word.pieces.first() {
-        Some(Piece::Text(text)) => text,
+        Some(WordPiece::Text(text)) => text,
         _ => "",
     }
 }

@@ -23,7 +23,7 @@ const SHORTEST: usize = 3;
 
 /// One such option.
 #[derive(Debug)]
-pub struct Hazard {
+pub struct CommandHazard {
     /// The base name of the command.
     pub command: &'static str,
     /// Only for these first words after the global options; empty for all.
@@ -132,7 +132,9 @@ words! {
 }
 
 /// The hazards among the words of a command: what an allow rule has to name.
-pub fn own_rules<'a>(argv: &'a [&'a str]) -> impl Iterator<Item = &'static Hazard> + use<'a> {
+pub fn own_rules<'a>(
+    argv: &'a [&'a str],
+) -> impl Iterator<Item = &'static CommandHazard> + use<'a> {
     let name = argv.first().map_or("", |word| base_name(word));
     let facts = program(name).filter(|facts| !facts.hazards.is_empty());
     facts.into_iter().flat_map(move |facts| {
@@ -142,7 +144,7 @@ pub fn own_rules<'a>(argv: &'a [&'a str]) -> impl Iterator<Item = &'static Hazar
 }
 
 /// The hazards of a command, by its base name.
-pub fn hazards(name: &str) -> &'static [Hazard] {
+pub fn hazards(name: &str) -> &'static [CommandHazard] {
     program(name).map_or(&[], |facts| &facts.hazards)
 }
 
@@ -152,7 +154,7 @@ pub fn commands() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().copied()
 }
 
-impl Hazard {
+impl CommandHazard {
     pub(crate) fn new(
         command: &'static str,
         subcommands: &'static [&'static str],

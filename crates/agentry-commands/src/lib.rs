@@ -27,7 +27,7 @@ mod wrapper;
 pub use data::{names, program};
 pub use effects::{CommandEffects, FileEffect, effects};
 pub use git::reads_setting;
-pub use hazard::{DashMeaning, Hazard, HazardSign, own_rules};
+pub use hazard::{CommandHazard, DashMeaning, HazardSign, own_rules};
 pub use operands::{FileUse, OperandKind};
 pub use options::{
     CommandFront, GlobalOption, OptionValue, OptionWords, global_options, option_words, subcommand,

@@ -3,7 +3,7 @@
 
 mod tar;
 
-use crate::argv::{Arg, Piece, Word};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::options::subcommand;
 use crate::program::{ProgramFacts, ProgramTrait, WordList, words};
 
@@ -19,7 +19,7 @@ pub enum FileUse {
 }
 
 /// What a command does to a file or an address that it was given.
-pub(crate) type UsedFile = (FileUse, Word);
+pub(crate) type UsedFile = (FileUse, ShellWord);
 
 words! {
     /// What the operands of a program are.
@@ -95,14 +95,14 @@ impl Default for OperandRow {
 }
 
 /// The files and addresses that `argv` names, as far as its program is known.
-pub(crate) fn files(facts: &ProgramFacts, argv: &[Arg]) -> Vec<UsedFile> {
+pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
     let of_all = || facts.operands.iter().find(|row| row.subcommands.is_empty());
     let rest = argv.get(1..).unwrap_or_default();
     let (row, words) = match of_all() {
         Some(row) => (row, rest),
         None => {
             let Some(at) = subcommand(facts.name, argv) else { return Vec::new() };
-            let verb = argv.get(at).and_then(Arg::literal).unwrap_or_default();
+            let verb = argv.get(at).and_then(ShellArg::literal).unwrap_or_default();
             let row = facts.operands.iter().find(|row| row.subcommands.has(verb));
             let Some(row) = row else { return Vec::new() };
             (row, argv.get(at + 1..).unwrap_or_default())
@@ -117,9 +117,10 @@ pub(crate) fn files(facts: &ProgramFacts, argv: &[Arg]) -> Vec<UsedFile> {
 }
 
 /// `dd if=x of=y`
-fn assigned(row: &OperandRow, words: &[Arg]) -> Vec<UsedFile> {
-    let value = |options: WordList, arg: &Arg| options.iter().find_map(|name| behind(arg, name));
-    let word = |arg: &Arg| {
+fn assigned(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
+    let value =
+        |options: WordList, arg: &ShellArg| options.iter().find_map(|name| behind(arg, name));
+    let word = |arg: &ShellArg| {
         let read = value(row.reads, arg).map(|word| (FileUse::Read, word));
         read.or_else(|| value(row.writes, arg).map(|word| (FileUse::Write, word)))
     };
@@ -127,7 +128,7 @@ fn assigned(row: &OperandRow, words: &[Arg]) -> Vec<UsedFile> {
 }
 
 /// `openssl enc -in x -out y`
-fn behind_words(row: &OperandRow, words: &[Arg]) -> Vec<UsedFile> {
+fn behind_words(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
     let pairs = words.iter().zip(words.iter().skip(1));
     let used = pairs.filter_map(|(option, value)| {
         let option = option.literal()?.trim_start_matches('-');
@@ -142,7 +143,7 @@ fn behind_words(row: &OperandRow, words: &[Arg]) -> Vec<UsedFile> {
 struct OperandReader<'a> {
     facts: &'a ProgramFacts,
     row: &'a OperandRow,
-    operands: Vec<Word>,
+    operands: Vec<ShellWord>,
     found: Vec<UsedFile>,
     skip: usize,
     in_place: bool,
@@ -167,7 +168,7 @@ impl<'a> OperandReader<'a> {
         }
     }
 
-    fn read(mut self, words: &[Arg]) -> Vec<UsedFile> {
+    fn read(mut self, words: &[ShellArg]) -> Vec<UsedFile> {
         let mut rest = words.iter();
         let mut is_ended = false;
         while let Some(arg) = rest.next() {
@@ -185,7 +186,7 @@ impl<'a> OperandReader<'a> {
         self.finish()
     }
 
-    fn long<'w>(&mut self, arg: &Arg, rest: &mut impl Iterator<Item = &'w Arg>) {
+    fn long<'w>(&mut self, arg: &ShellArg, rest: &mut impl Iterator<Item = &'w ShellArg>) {
         let text = start(arg).to_owned();
         match text.split_once('=') {
             Some((name, _)) => {
@@ -203,7 +204,7 @@ impl<'a> OperandReader<'a> {
         }
     }
 
-    fn short<'w>(&mut self, arg: &Arg, rest: &mut impl Iterator<Item = &'w Arg>) {
+    fn short<'w>(&mut self, arg: &ShellArg, rest: &mut impl Iterator<Item = &'w ShellArg>) {
         let text = start(arg).to_owned();
         for (at, letter) in text.char_indices().skip(1) {
             let name = format!("-{letter}");
@@ -227,7 +228,7 @@ impl<'a> OperandReader<'a> {
         [valued, reads, writes].iter().any(|options| options.has(name))
     }
 
-    fn option(&mut self, name: &str, value: Option<Word>) {
+    fn option(&mut self, name: &str, value: Option<ShellWord>) {
         if self.row.instead.has(name) {
             self.skip = 0;
         }
@@ -246,7 +247,7 @@ impl<'a> OperandReader<'a> {
     }
 
     fn finish(mut self) -> Vec<UsedFile> {
-        let operands: Vec<Word> = self.operands.drain(..).skip(self.skip).collect();
+        let operands: Vec<ShellWord> = self.operands.drain(..).skip(self.skip).collect();
         let count = operands.len();
         if self.is_symbolic && !self.has_target {
             return links(&operands);
@@ -286,7 +287,7 @@ impl<'a> OperandReader<'a> {
 }
 
 /// `ln -s target link`: the target is seen from where the link is, or from inside of a directory.
-fn links(operands: &[Word]) -> Vec<UsedFile> {
+fn links(operands: &[ShellWord]) -> Vec<UsedFile> {
     let Some((link, targets)) = operands.split_last() else { return Vec::new() };
     let mut found = vec![(FileUse::Write, link.clone())];
     let inside = first(link).to_owned();
@@ -312,7 +313,7 @@ fn links(operands: &[Word]) -> Vec<UsedFile> {
 }
 
 /// The file in a value of an option of `curl`: `@file`, `name=@file`, `name@file`.
-fn marked_file(name: &str, value: &Word) -> Option<Word> {
+fn marked_file(name: &str, value: &ShellWord) -> Option<ShellWord> {
     let text = first(value);
     match name {
         "-d" | "--data" | "--data-binary" | "--data-ascii" | "--json" => without(value, "@"),
@@ -322,7 +323,7 @@ fn marked_file(name: &str, value: &Word) -> Option<Word> {
             let file = file.strip_prefix(['@', '<'])?;
             let end = file.find(';').unwrap_or(file.len());
             match value.literal() {
-                Some(_) => Some(Word::text(file.get(..end).unwrap_or_default())),
+                Some(_) => Some(ShellWord::text(file.get(..end).unwrap_or_default())),
                 None => without(value, text.get(..name.len() + 2)?),
             }
         }
@@ -336,46 +337,46 @@ fn marked_file(name: &str, value: &Word) -> Option<Word> {
 }
 
 /// `host:path`
-fn is_remote(word: &Word) -> bool {
+fn is_remote(word: &ShellWord) -> bool {
     let text = first(word);
     let host = text.split('/').next().unwrap_or_default();
     host.contains(':')
 }
 
 /// The path behind a revision.
-fn path_of(word: &Word) -> Option<Word> {
+fn path_of(word: &ShellWord) -> Option<ShellWord> {
     let text = first(word);
     let (revision, _) = text.split_once(':')?;
     without(word, &format!("{revision}:"))
 }
 
-fn word_of(arg: &Arg) -> &Word {
-    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
+fn word_of(arg: &ShellArg) -> &ShellWord {
+    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
     word
 }
 
 /// What an argument certainly starts with.
-fn start(arg: &Arg) -> &str {
+fn start(arg: &ShellArg) -> &str {
     first(word_of(arg))
 }
 
-fn first(word: &Word) -> &str {
+fn first(word: &ShellWord) -> &str {
     match word.pieces.first() {
-        Some(Piece::Text(text)) => text,
+        Some(WordPiece::Text(text)) => text,
         _ => "",
     }
 }
 
-fn behind(arg: &Arg, prefix: &str) -> Option<Word> {
+fn behind(arg: &ShellArg, prefix: &str) -> Option<ShellWord> {
     without(word_of(arg), prefix)
 }
 
 /// The word behind a text that it starts with.
-fn without(word: &Word, prefix: &str) -> Option<Word> {
-    let (Piece::Text(text), rest) = word.pieces.split_first()? else { return None };
+fn without(word: &ShellWord, prefix: &str) -> Option<ShellWord> {
+    let (WordPiece::Text(text), rest) = word.pieces.split_first()? else { return None };
     let text = text.strip_prefix(prefix)?;
-    let own = (!text.is_empty()).then(|| Piece::Text(text.to_owned()));
-    Some(Word { pieces: own.into_iter().chain(rest.iter().cloned()).collect() })
+    let own = (!text.is_empty()).then(|| WordPiece::Text(text.to_owned()));
+    Some(ShellWord { pieces: own.into_iter().chain(rest.iter().cloned()).collect() })
 }
 
 #[cfg(test)]
@@ -447,7 +448,7 @@ mod tests {
             ("sort -o a b", ">a <b"),
         ];
         for (line, expected) in cases {
-            let argv: Vec<Arg> = line.split(' ').map(Arg::text).collect();
+            let argv: Vec<ShellArg> = line.split(' ').map(ShellArg::text).collect();
             let shown = files(program(argv[0].literal().unwrap()).unwrap(), &argv).into_iter().map(
                 |(used, word)| {
                     let mark = match used {

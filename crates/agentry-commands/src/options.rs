@@ -3,7 +3,7 @@
 //! A rule `git push *:deny` has to hold for `git -C elsewhere push` too: to see it, these options
 //! are taken away.
 
-use crate::argv::Arg;
+use crate::argv::ShellArg;
 use crate::data::program;
 use crate::program::words;
 
@@ -70,7 +70,7 @@ pub fn option_words(options: &[GlobalOption], word: &str) -> OptionWords {
 }
 
 /// Where the subcommand stands, behind the global options.
-pub fn subcommand(name: &str, argv: &[Arg]) -> Option<usize> {
+pub fn subcommand(name: &str, argv: &[ShellArg]) -> Option<usize> {
     let options = global_options(name);
     let mut at = 1;
     loop {

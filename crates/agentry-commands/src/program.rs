@@ -1,6 +1,6 @@
 //! Everything that the data files say about one program.
 
-use crate::hazard::{DashMeaning, Hazard};
+use crate::hazard::{CommandHazard, DashMeaning};
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::GlobalOption;
 use crate::wrapper::{RunnerRow, WrapperRow};
@@ -58,7 +58,7 @@ pub struct ProgramFacts {
     /// `dashes:` what a bare `--` means, for some subcommands or for all.
     pub dashes: Vec<(WordList, DashMeaning)>,
     /// `own-rule …:` options that an allow rule must name.
-    pub hazards: Vec<Hazard>,
+    pub hazards: Vec<CommandHazard>,
     /// `operands:` which arguments are files, for some subcommands or for all.
     pub(crate) operands: Vec<OperandRow>,
     /// `discards:` pairs of a short and a long option whose output may go nowhere.

@@ -33,8 +33,8 @@ impl ArgumentRegex {
 
     /// Whether it matches the whole text.
     pub(crate) fn takes(&self, text: &str) -> bool {
-        let mut here = Reached::new(self.states.len());
-        let mut next = Reached::new(self.states.len());
+        let mut here = ReachedStates::new(self.states.len());
+        let mut next = ReachedStates::new(self.states.len());
         here.enter(self, self.start);
         for c in text.chars() {
             for at in here.list.drain(..) {
@@ -113,12 +113,12 @@ fn ranges(class: &Class) -> Vec<(char, char)> {
 }
 
 /// Places that a text may have led to, each once.
-struct Reached {
+struct ReachedStates {
     list: Vec<usize>,
     seen: Vec<bool>,
 }
 
-impl Reached {
+impl ReachedStates {
     fn new(count: usize) -> Self {
         Self { list: Vec::new(), seen: vec![false; count] }
     }

@@ -10,7 +10,7 @@
 //!
 //! Rows that say more about `operands:` or `wraps:` stand right behind it.
 
-use crate::hazard::{DashMeaning, Hazard, HazardSign};
+use crate::hazard::{CommandHazard, DashMeaning, HazardSign};
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::{GlobalOption, OptionValue};
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
@@ -135,7 +135,7 @@ fn add_hazards(facts: &mut ProgramFacts, does: &str, row: DataRow) -> Option<()>
     // Leaked once for each row of a program that is met.
     let subcommands: &'static [&'static str] = row.subcommands.iter().collect::<Vec<_>>().leak();
     for word in row.values.iter() {
-        facts.hazards.push(Hazard::new(command, subcommands, HazardSign::read(word)?, does));
+        facts.hazards.push(CommandHazard::new(command, subcommands, HazardSign::read(word)?, does));
     }
     Some(())
 }

@@ -1,27 +1,27 @@
 //! `[run]`: what a run may spend at most, whoever's agent it is. The team's file and the user's own both
 //! have it; each only narrows.
 
-use agentry_text::{Field, Kind, Record, Table};
+use agentry_text::{Field, FieldKind, FieldTable, TableRecord};
 
 /// `[run]`.
-pub(crate) static RUN: Table = Table::new(
+pub(crate) static RUN: FieldTable = FieldTable::new(
     "`[run]`",
     &[
         Field::optional(
             "max_cost",
-            Kind::Float(0.0, f64::INFINITY),
+            FieldKind::Float(0.0, f64::INFINITY),
             "The most money of one run, in US dollars.",
         ),
         Field::optional(
             "max_tokens",
-            Kind::Int(0, i64::MAX),
+            FieldKind::Int(0, i64::MAX),
             "The most tokens, read and written together.",
         ),
-        Field::optional("max_steps", Kind::Int(0, i64::MAX), "The most calls of tools."),
-        Field::optional("max_turns", Kind::Int(0, i64::MAX), "The most answers of the model."),
+        Field::optional("max_steps", FieldKind::Int(0, i64::MAX), "The most calls of tools."),
+        Field::optional("max_turns", FieldKind::Int(0, i64::MAX), "The most answers of the model."),
         Field::optional(
             "max_seconds",
-            Kind::Int(0, i64::MAX),
+            FieldKind::Int(0, i64::MAX),
             "The most time; waiting for a person does not count.",
         ),
     ],
@@ -29,7 +29,7 @@ pub(crate) static RUN: Table = Table::new(
 
 /// What a run may spend at most; nothing where there is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Caps {
+pub struct SpendingCaps {
     /// US dollars.
     pub cost: Option<f64>,
     /// Tokens, read and written together.
@@ -42,9 +42,9 @@ pub struct Caps {
     pub seconds: Option<u64>,
 }
 
-impl Caps {
+impl SpendingCaps {
     /// What a file says.
-    pub(crate) fn read(run: &Record<'_>) -> Self {
+    pub(crate) fn read(run: &TableRecord<'_>) -> Self {
         let count = |name| run.int(name).map(|it| u64::try_from(it.value).unwrap_or(0));
         Self {
             cost: run.float("max_cost").map(|it| it.value),
@@ -79,7 +79,7 @@ impl Caps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, MemoryWorld, Settings};
+    use crate::{MemoryWorld, ResolveSettings, WorkspaceConfig};
 
     #[test]
     fn both_files_narrow() {
@@ -90,9 +90,9 @@ mod tests {
                 "[run]\nmax_cost = 0.5\nmax_turns = 7\nmax_tokens = 0\n",
             ),
         ]);
-        let team = Config::read(&world, "").run;
-        let own = Settings::read(&world).unwrap().caps;
-        let expected = Caps {
+        let team = WorkspaceConfig::read(&world, "").run;
+        let own = ResolveSettings::read(&world).unwrap().caps;
+        let expected = SpendingCaps {
             cost: Some(0.5),
             tokens: Some(0),
             steps: Some(10),

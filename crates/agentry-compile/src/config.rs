@@ -5,73 +5,77 @@
 use std::collections::BTreeMap;
 
 use agentry_text::path::{join, normal};
-use agentry_text::table::{Coerce, validate};
+use agentry_text::table::{Coercion, validate};
 use agentry_text::{
-    Diagnostic, Example, Field, Findings, Kind, Node, Record, Rule, Severity, Sources, Span, Table,
-    limits, toml,
+    Diagnostic, Field, FieldKind, FieldTable, Findings, LintRule, RuleExample, Severity,
+    SourceFiles, Span, TableRecord, TreeNode, limits, toml,
 };
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::caps::{Caps, RUN};
+use crate::caps::{RUN, SpendingCaps};
 use crate::inherit::{ENTRY, entries, rules::BAD_BASE_ENTRY};
 use crate::registry::rule;
 use crate::render::config::{RENDER, RenderConfig};
 use crate::world::{EntryKind, ReadError, World};
 
 /// Every rule about the configuration, in code order.
-pub(crate) const RULES: &[&Rule] = &[&UNKNOWN_RULE, &BAD_GLOB];
+pub(crate) const RULES: &[&LintRule] = &[&UNKNOWN_RULE, &BAD_GLOB];
 
 /// The name of the file.
 pub(crate) const FILE: &str = "agentry.toml";
 
-pub(crate) static TABLE: Table = Table::new(
+pub(crate) static TABLE: FieldTable = FieldTable::new(
     "`agentry.toml`",
     &[
-        Field::optional("check", Kind::Block(&CHECK), "How agents are checked."),
+        Field::optional("check", FieldKind::Block(&CHECK), "How agents are checked."),
         Field::optional(
             "bases",
-            Kind::Map(&Kind::Either(&[Kind::Line, Kind::Block(&ENTRY)])),
+            FieldKind::Map(&FieldKind::Either(&[FieldKind::Line, FieldKind::Block(&ENTRY)])),
             "What agents are built on: the path of each, and its base, both relative to this file.",
         ),
-        Field::optional("run", Kind::Block(&RUN), "What a run may spend at most."),
-        Field::optional("render", Kind::Block(&RENDER), "For which harnesses agents are rendered."),
+        Field::optional("run", FieldKind::Block(&RUN), "What a run may spend at most."),
+        Field::optional(
+            "render",
+            FieldKind::Block(&RENDER),
+            "For which harnesses agents are rendered.",
+        ),
     ],
 );
 
-static CHECK: Table = Table::new(
+static CHECK: FieldTable = FieldTable::new(
     "`[check]`",
     &[
         Field::optional(
             "exclude",
-            Kind::List(&Kind::Str),
+            FieldKind::List(&FieldKind::Str),
             "Paths that a search passes over, as globs relative to this file.",
         ),
         Field::optional(
             "severity",
-            Kind::Map(&Kind::Choice(&["off", "note", "warning", "error"])),
+            FieldKind::Map(&FieldKind::Choice(&["off", "note", "warning", "error"])),
             "How bad findings are, by rule name or code.",
         ),
         Field::optional(
             "baseline",
-            Kind::Str,
+            FieldKind::Str,
             "A file of known findings that do not count, relative to this file.",
         ),
     ],
 );
 
-pub(crate) static UNKNOWN_RULE: Rule = Rule {
+pub(crate) static UNKNOWN_RULE: LintRule = LintRule {
     code: "AG0021",
     name: "unknown-rule",
     severity: Severity::Error,
     why: "A severity for a rule that does not exist changes nothing; the one that was meant keeps its own.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("agentry.toml", "[check]\nseverity = { unknwon-field = \"error\" }\n"),
         (
             "helper.agent",
             "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
         ),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         ("agentry.toml", "[check]\nseverity = { unknown-field = \"error\" }\n"),
         (
             "helper.agent",
@@ -80,19 +84,19 @@ pub(crate) static UNKNOWN_RULE: Rule = Rule {
     ]),
 };
 
-pub(crate) static BAD_GLOB: Rule = Rule {
+pub(crate) static BAD_GLOB: LintRule = LintRule {
     code: "AG0022",
     name: "bad-glob",
     severity: Severity::Error,
     why: "A pattern that cannot be read excludes nothing, so files that should be left alone are checked.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("agentry.toml", "[check]\nexclude = [\"vendor/[\"]\n"),
         (
             "helper.agent",
             "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
         ),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         ("agentry.toml", "[check]\nexclude = [\"vendor/**\"]\n"),
         (
             "helper.agent",
@@ -102,7 +106,7 @@ pub(crate) static BAD_GLOB: Rule = Rule {
 };
 
 /// Everything that `agentry.toml` may hold, for its page of the reference.
-pub fn configuration() -> &'static Table {
+pub fn configuration() -> &'static FieldTable {
     &TABLE
 }
 
@@ -117,7 +121,7 @@ pub enum SeverityOverride {
 
 /// The configuration of one workspace.
 #[derive(Debug, Default)]
-pub struct Config {
+pub struct WorkspaceConfig {
     /// The directory of the file.
     pub root: String,
     /// Severities by rule code.
@@ -127,17 +131,17 @@ pub struct Config {
     /// For which harnesses agents are rendered.
     pub render: RenderConfig,
     /// What a run may spend at most.
-    pub run: Caps,
+    pub run: SpendingCaps,
     /// The root and the current directory, from the root of the file system.
     places: (String, String),
     exclude: GlobSet,
     /// What is wrong with the file itself.
     pub diagnostics: Vec<Diagnostic>,
     /// The text that the findings are about.
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
-impl Config {
+impl WorkspaceConfig {
     /// Reads the configuration of the workspace that `path` belongs to.
     pub fn read(world: &dyn World, path: &str) -> Self {
         let root = world.workspace(path);
@@ -164,7 +168,7 @@ impl Config {
     }
 
     /// Reports bases of agents that are not there.
-    fn bases(&self, world: &dyn World, root: &Node, findings: &mut Findings) {
+    fn bases(&self, world: &dyn World, root: &TreeNode, findings: &mut Findings) {
         for entry in entries(root).map(|map| map.entries.as_slice()).unwrap_or_default() {
             let path = &entry.key.text;
             if world.kind(&join(&self.root, path)) == EntryKind::Missing {
@@ -175,16 +179,16 @@ impl Config {
         }
     }
 
-    fn parse(&mut self, file: &str, text: &str, findings: &mut Findings) -> Node {
+    fn parse(&mut self, file: &str, text: &str, findings: &mut Findings) -> TreeNode {
         let source = self.sources.add(file, text.trim_start_matches('\u{feff}'));
         let node = toml::parse(&source, findings);
-        validate(&TABLE, &node, Coerce::Strict, findings);
-        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        validate(&TABLE, &node, Coercion::Strict, findings);
+        let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
         if let Some(render) = record.record("render", &RENDER) {
             self.render = RenderConfig::read(&render);
         }
         if let Some(run) = record.record("run", &RUN) {
-            self.run = Caps::read(&run);
+            self.run = SpendingCaps::read(&run);
         }
         let Some(check) = record.record("check", &CHECK) else { return node };
         self.baseline = check.str("baseline").map(|path| path.value);
@@ -193,7 +197,7 @@ impl Config {
         node
     }
 
-    fn excludes(&mut self, check: &Record<'_>, findings: &mut Findings) {
+    fn excludes(&mut self, check: &TableRecord<'_>, findings: &mut Findings) {
         let mut set = GlobSetBuilder::new();
         for pattern in check.strings("exclude").unwrap_or_default() {
             match globs(&pattern) {
@@ -209,12 +213,12 @@ impl Config {
         self.exclude = set.build().unwrap_or_default();
     }
 
-    fn severities(&mut self, check: &Record<'_>, findings: &mut Findings) {
+    fn severities(&mut self, check: &TableRecord<'_>, findings: &mut Findings) {
         let Some(map) = check.map("severity") else { return };
         for entry in &map.entries {
             let Some(known) = rule(&entry.key.text) else {
                 let names = crate::registry::registry();
-                let near = agentry_text::near::did_you_mean(
+                let near = agentry_text::suggestion::did_you_mean(
                     &entry.key.text,
                     names.iter().map(|rule| rule.name),
                 );

@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use agentry_formats::{Package, info};
+use agentry_formats::{AgentPackage, info};
 use agentry_model::{Agent, Inheritance, digest as full_digest, tree};
 use agentry_text::{Data, path, table};
 
-use crate::files::AgentFiles;
-use crate::pipeline::Compiled;
+use crate::files::WorldFiles;
+use crate::pipeline::CompiledAgent;
 use crate::prompt::files;
 use crate::show::{join_rules, resolved};
 use crate::world::World;
 
 /// The digests of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digest {
+pub struct AgentDigest {
     /// `ag1:…`, for a manifest that the format's own rules accept.
     pub short: Option<String>,
     /// `sha256:…` of the canonical form.
@@ -22,12 +22,16 @@ pub struct Digest {
 }
 
 /// The full digest of an agent: equal for agents that mean the same.
-pub fn digest(world: &dyn World, compiled: &Compiled) -> String {
+pub fn digest(world: &dyn World, compiled: &CompiledAgent) -> String {
     digest_of(world, compiled, resolved(compiled))
 }
 
 /// The same, of an agent whose defaults are filled in already.
-pub(crate) fn digest_of(world: &dyn World, compiled: &Compiled, mut resolved: Agent) -> String {
+pub(crate) fn digest_of(
+    world: &dyn World,
+    compiled: &CompiledAgent,
+    mut resolved: Agent,
+) -> String {
     // Examples decide nothing, and what was inherited is as if it were written here.
     resolved.policy.tests.clear();
     if compiled.whole.is_some() {
@@ -103,14 +107,14 @@ fn is_given_anyway(path: &str, value: &Data) -> bool {
 }
 
 /// Both digests of an agent.
-pub fn hash(world: &dyn World, compiled: &Compiled) -> Digest {
-    Digest { short: short(world, compiled), full: digest(world, compiled) }
+pub fn hash(world: &dyn World, compiled: &CompiledAgent) -> AgentDigest {
+    AgentDigest { short: short(world, compiled), full: digest(world, compiled) }
 }
 
 /// `ag1:…` of a manifest as it is written, for one that its own rules accept.
-pub(crate) fn short(world: &dyn World, compiled: &Compiled) -> Option<String> {
-    let mut files = AgentFiles::new(world, &compiled.found.dir, compiled.workspace.clone());
-    let mut package = Package {
+pub(crate) fn short(world: &dyn World, compiled: &CompiledAgent) -> Option<String> {
+    let mut files = WorldFiles::new(world, &compiled.found.dir, compiled.workspace.clone());
+    let mut package = AgentPackage {
         main: compiled.found.main.clone(),
         dir_name: String::new(),
         dir: String::new(),

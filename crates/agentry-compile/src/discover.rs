@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use agentry_formats::{DetectedFile, info};
 use agentry_model::Format;
 use agentry_text::path::{join, split};
-use agentry_text::{Diagnostic, Sources, Span, limits};
+use agentry_text::{Diagnostic, SourceFiles, Span, limits};
 use rayon::prelude::*;
 
 use crate::detect::{by_name, is_main_file, is_sign, main_files, sign_above};
 use crate::home::{self, HomeReceipt};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
-use crate::world::{EntryKind, Walked, World};
+use crate::world::{EntryKind, WalkedPath, World};
 
 /// An agent that was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct FoundAgent {
     /// What a person would call it: the file, or the directory.
     pub path: String,
     /// The agent's directory.
@@ -28,15 +28,15 @@ pub struct Found {
 
 /// What a search gave.
 #[derive(Debug, Default)]
-pub struct Discovery {
+pub struct AgentDiscovery {
     /// The agents, sorted by path.
-    pub agents: Vec<Found>,
+    pub agents: Vec<FoundAgent>,
     /// The receipts in homes of AgentFS that were searched, sorted by path.
     pub receipts: Vec<HomeReceipt>,
     /// What could not be decided or looked at.
     pub diagnostics: Vec<Diagnostic>,
     /// The files that the diagnostics are about.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Named paths that do not exist.
     pub missing: Vec<String>,
     /// Named files that are no agents.
@@ -53,8 +53,8 @@ pub fn discover(
     paths: &[String],
     format: Option<Format>,
     exclude: &(dyn Fn(&str) -> bool + Sync),
-) -> Discovery {
-    let mut search = Search { world, format, exclude, out: Discovery::default() };
+) -> AgentDiscovery {
+    let mut search = AgentSearch { world, format, exclude, out: AgentDiscovery::default() };
     for path in paths {
         match world.kind(path) {
             EntryKind::Missing => search.out.missing.push(path.clone()),
@@ -70,14 +70,15 @@ pub fn discover(
 }
 
 /// The one agent at `path`, without searching below it; else why there is none.
-pub fn at(world: &dyn World, path: &str) -> Result<Found, String> {
-    let mut search = Search { world, format: None, exclude: &|_| false, out: Discovery::default() };
+pub fn at(world: &dyn World, path: &str) -> Result<FoundAgent, String> {
+    let mut search =
+        AgentSearch { world, format: None, exclude: &|_| false, out: AgentDiscovery::default() };
     match world.kind(path) {
         EntryKind::Missing => return Err("does not exist".to_owned()),
         EntryKind::File | EntryKind::Loop | EntryKind::Other => search.named_file(path),
         EntryKind::Directory => drop(search.named_directory(path.trim_end_matches('/'))),
     }
-    let Discovery { mut agents, diagnostics, .. } = search.out;
+    let AgentDiscovery { mut agents, diagnostics, .. } = search.out;
     match (agents.pop(), diagnostics.into_iter().next(), world.kind(path)) {
         (Some(found), ..) => Ok(found),
         (None, Some(diagnostic), _) => Err(format!("cannot be used: {}", diagnostic.message)),
@@ -86,14 +87,14 @@ pub fn at(world: &dyn World, path: &str) -> Result<Found, String> {
     }
 }
 
-struct Search<'w> {
+struct AgentSearch<'w> {
     world: &'w dyn World,
     format: Option<Format>,
     exclude: &'w (dyn Fn(&str) -> bool + Sync),
-    out: Discovery,
+    out: AgentDiscovery,
 }
 
-impl Search<'_> {
+impl AgentSearch<'_> {
     fn named_file(&mut self, path: &str) {
         let Some(format) = self.format.or_else(|| by_name(path)) else {
             self.out.no_agents.push(path.to_owned());
@@ -176,13 +177,13 @@ impl Search<'_> {
         let mut receipts = Vec::new();
         let exclude = self.exclude;
         self.world.walk(root, &mut |walked| match walked {
-            Walked::Failed(path, why) => failed.push((path.to_owned(), why)),
-            Walked::Unnamed(path) if by_name(path).is_some() && !exclude(path) => {
+            WalkedPath::Failed(path, why) => failed.push((path.to_owned(), why)),
+            WalkedPath::Unnamed(path) if by_name(path).is_some() && !exclude(path) => {
                 failed.push((path.to_owned(), "its name is not UTF-8".to_owned()));
             }
-            Walked::Unnamed(_) => {}
-            Walked::File(path) if exclude(path) => {}
-            Walked::File(path) => {
+            WalkedPath::Unnamed(_) => {}
+            WalkedPath::File(path) if exclude(path) => {}
+            WalkedPath::File(path) => {
                 receipts.extend(home::receipt(path));
                 collect(path, &mut directories, &mut single);
             }
@@ -239,7 +240,7 @@ impl Search<'_> {
 
     fn add(&mut self, path: &str, dir: &str, main: &str, format: Format) {
         let (path, dir, main) = (path.to_owned(), dir.to_owned(), main.to_owned());
-        self.out.agents.push(Found { path, dir, main, format });
+        self.out.agents.push(FoundAgent { path, dir, main, format });
     }
 }
 
@@ -249,7 +250,7 @@ fn is_agent(world: &dyn World, path: &str, format: Format, has_sign: bool) -> bo
     let load = || {
         let bytes = world.peek(split(path).0, path, limits::FILE_BYTES).ok()?;
         let text = std::str::from_utf8(&bytes).ok()?;
-        Some(Sources::default().add(path, text.trim_start_matches('\u{feff}')))
+        Some(SourceFiles::default().add(path, text.trim_start_matches('\u{feff}')))
     };
     (info(format).files.is_agent)(&DetectedFile { path, has_sign, load: &load })
 }

@@ -1,15 +1,15 @@
 //! The files of one agent in a [`World`]: limits, encodings and links are guarded here, once for
 //! every format.
 
-use agentry_formats::{Base, Files, Listed, Presence};
+use agentry_formats::{ListedName, PackageFiles, PathBase, PathPresence};
 use agentry_text::path::{is_rooted, join, normal};
-use agentry_text::{Findings, Severity, Source, Sources, Span, hygiene, limits};
+use agentry_text::{Findings, Severity, SourceFile, SourceFiles, Span, hygiene, limits};
 
 use crate::rules::{LEAVES_ROOT, NOT_UTF8, TOO_LARGE, TOO_MANY_FILES, UNREADABLE};
-use crate::world::{Entry, EntryKind, ReadError, World};
+use crate::world::{DirectoryEntry, EntryKind, ReadError, World};
 
 /// The files of one agent.
-pub(crate) struct AgentFiles<'w> {
+pub(crate) struct WorldFiles<'w> {
     world: &'w dyn World,
     /// The agent's directory, as the user would write it.
     dir: String,
@@ -18,12 +18,12 @@ pub(crate) struct AgentFiles<'w> {
     /// How many files were asked for.
     count: usize,
     /// What was read so far.
-    pub(crate) sources: Sources,
+    pub(crate) sources: SourceFiles,
 }
 
-impl<'w> AgentFiles<'w> {
+impl<'w> WorldFiles<'w> {
     pub(crate) fn new(world: &'w dyn World, dir: &str, workspace: String) -> Self {
-        let sources = Sources::default();
+        let sources = SourceFiles::default();
         Self { world, dir: dir.to_owned(), workspace, count: 0, sources }
     }
 
@@ -78,7 +78,7 @@ impl<'w> AgentFiles<'w> {
     }
 
     /// Decodes the bytes of `path`; a byte order mark is taken off.
-    fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> Source {
+    fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> SourceFile {
         let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
         let bytes = unmarked.unwrap_or(bytes);
         match std::str::from_utf8(bytes) {
@@ -101,8 +101,8 @@ impl<'w> AgentFiles<'w> {
     }
 }
 
-impl Files for AgentFiles<'_> {
-    fn read(&mut self, path: &str, findings: &mut Findings) -> Option<Source> {
+impl PackageFiles for WorldFiles<'_> {
+    fn read(&mut self, path: &str, findings: &mut Findings) -> Option<SourceFile> {
         let full = join(&self.dir, path);
         if !self.counts(&full, findings) {
             return None;
@@ -117,7 +117,7 @@ impl Files for AgentFiles<'_> {
         }
     }
 
-    fn list(&mut self, path: &str, findings: &mut Findings) -> Vec<Listed> {
+    fn list(&mut self, path: &str, findings: &mut Findings) -> Vec<ListedName> {
         let full = join(&self.dir, path);
         // Directories count as files do, so that links which lead around in circles come to an end.
         if !self.counts(&full, findings) {
@@ -128,7 +128,7 @@ impl Files for AgentFiles<'_> {
                 for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Loop) {
                     self.looping(&join(&full, &entry.name), findings);
                 }
-                let listed = |entry: Entry| Listed {
+                let listed = |entry: DirectoryEntry| ListedName {
                     is_dir: entry.kind == EntryKind::Directory,
                     name: entry.name,
                 };
@@ -143,20 +143,20 @@ impl Files for AgentFiles<'_> {
         }
     }
 
-    fn probe(&mut self, base: Base, path: &str) -> Presence {
+    fn probe(&mut self, base: PathBase, path: &str) -> PathPresence {
         if is_rooted(path) {
-            return Presence::Outside;
+            return PathPresence::Outside;
         }
         let full = match base {
-            Base::Agent => join(&self.dir, path),
-            Base::Workspace => join(&self.workspace, path),
+            PathBase::Agent => join(&self.dir, path),
+            PathBase::Workspace => join(&self.workspace, path),
         };
         match self.world.kind(&full) {
-            EntryKind::Missing if leaves(&self.workspace, &full) => Presence::Outside,
-            EntryKind::Missing => Presence::Missing,
-            _ if !self.world.inside(&self.workspace, &full) => Presence::Outside,
-            EntryKind::Directory => Presence::Directory,
-            EntryKind::File | EntryKind::Loop | EntryKind::Other => Presence::File,
+            EntryKind::Missing if leaves(&self.workspace, &full) => PathPresence::Outside,
+            EntryKind::Missing => PathPresence::Missing,
+            _ if !self.world.inside(&self.workspace, &full) => PathPresence::Outside,
+            EntryKind::Directory => PathPresence::Directory,
+            EntryKind::File | EntryKind::Loop | EntryKind::Other => PathPresence::File,
         }
     }
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use agentry_text::edit::apply;
 use agentry_text::{Applicability, Diagnostic, FileId, Fix, Severity};
 
-use crate::config::Config;
-use crate::discover::Found;
+use crate::config::WorkspaceConfig;
+use crate::discover::FoundAgent;
 use crate::inherit::BaseMemo;
-use crate::pipeline::{Compiled, check};
+use crate::pipeline::{CompiledAgent, check};
 use crate::world::{FileLayer, FileTree, MachineFacts, ReadError, World, WorldServices};
 
 /// Which fixes are made.
@@ -23,21 +23,26 @@ pub enum FixMode {
 
 /// What became of an agent.
 #[derive(Debug)]
-pub struct Fixed {
+pub struct FixedAgent {
     /// The files that changed, with their new bytes.
     pub files: Vec<(String, Vec<u8>)>,
     /// How many fixes were made.
     pub count: usize,
     /// The agent after them.
-    pub compiled: Compiled,
+    pub compiled: CompiledAgent,
 }
 
 /// A fix may uncover another; ten rounds are more than any file needs.
 const ROUNDS: usize = 10;
 
 /// Fixes an agent without writing anything: the caller writes the files.
-pub fn fix(world: &dyn World, found: &Found, config: &Config, mode: FixMode) -> Fixed {
-    let mut overlay = Overlay { world, files: BTreeMap::new() };
+pub fn fix(
+    world: &dyn World,
+    found: &FoundAgent,
+    config: &WorkspaceConfig,
+    mode: FixMode,
+) -> FixedAgent {
+    let mut overlay = OverlayWorld { world, files: BTreeMap::new() };
     let mut compiled = check(&overlay, found, config);
     let mut count = 0;
     for _ in 0..ROUNDS {
@@ -55,11 +60,15 @@ pub fn fix(world: &dyn World, found: &Found, config: &Config, mode: FixMode) -> 
         count += applied;
         compiled = after;
     }
-    Fixed { files: overlay.files.into_iter().collect(), count, compiled }
+    FixedAgent { files: overlay.files.into_iter().collect(), count, compiled }
 }
 
 /// The files as one round of fixes leaves them.
-fn round(world: &dyn World, compiled: &Compiled, mode: FixMode) -> (Vec<(String, Vec<u8>)>, usize) {
+fn round(
+    world: &dyn World,
+    compiled: &CompiledAgent,
+    mode: FixMode,
+) -> (Vec<(String, Vec<u8>)>, usize) {
     let mut by_file: BTreeMap<FileId, Vec<&Fix>> = BTreeMap::new();
     for Diagnostic { fix, span, .. } in &compiled.diagnostics {
         if let Some(fix) = fix.as_ref().filter(|fix| wanted(fix, span.file, mode)) {
@@ -91,17 +100,17 @@ fn wanted(fix: &Fix, file: FileId, mode: FixMode) -> bool {
         && fix.edits.iter().all(|edit| edit.span.file == file)
 }
 
-fn errors(compiled: &Compiled) -> usize {
+fn errors(compiled: &CompiledAgent) -> usize {
     compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
 }
 
 /// A world with some files replaced.
-struct Overlay<'w> {
+struct OverlayWorld<'w> {
     world: &'w dyn World,
     files: BTreeMap<String, Vec<u8>>,
 }
 
-impl FileLayer for Overlay<'_> {
+impl FileLayer for OverlayWorld<'_> {
     fn below(&self) -> &dyn FileTree {
         self.world
     }
@@ -113,7 +122,7 @@ impl FileLayer for Overlay<'_> {
     }
 }
 
-impl World for Overlay<'_> {
+impl World for OverlayWorld<'_> {
     fn machine(&self) -> &MachineFacts {
         self.world.machine()
     }

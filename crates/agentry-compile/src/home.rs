@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use agentry_formats::{FORMATS, Files as _, info};
+use agentry_formats::{FORMATS, PackageFiles as _, info};
 use agentry_text::path::split;
-use agentry_text::{Diagnostic, Findings, Sources};
+use agentry_text::{Diagnostic, Findings, SourceFiles};
 
-use crate::config::Config;
-use crate::discover::Found;
-use crate::files::AgentFiles;
-use crate::shown;
+use crate::config::WorkspaceConfig;
+use crate::discover::FoundAgent;
+use crate::files::WorldFiles;
+use crate::finding_text;
 use crate::suppress::suppress;
 use crate::world::World;
 
@@ -26,7 +26,7 @@ pub struct HomeReceipt {
 #[derive(Debug)]
 pub struct CheckedReceipt {
     /// The file.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// The findings, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -46,8 +46,8 @@ pub(crate) fn receipt(path: &str) -> Option<HomeReceipt> {
 
 /// The receipts of those directories that are homes: they hold an agent of AgentFS in
 /// `agents/<id>/`.
-pub(crate) fn of_homes(mut receipts: Vec<HomeReceipt>, agents: &[Found]) -> Vec<HomeReceipt> {
-    let home = |found: &Found| {
+pub(crate) fn of_homes(mut receipts: Vec<HomeReceipt>, agents: &[FoundAgent]) -> Vec<HomeReceipt> {
+    let home = |found: &FoundAgent| {
         let (agents, _) = split(&found.dir);
         let (home, name) = split(agents);
         (info(found.format).check_receipt.is_some() && name == "agents").then(|| home.to_owned())
@@ -60,19 +60,23 @@ pub(crate) fn of_homes(mut receipts: Vec<HomeReceipt>, agents: &[Found]) -> Vec<
 }
 
 /// Reads a receipt and weighs what is wrong with it.
-pub fn check_receipt(world: &dyn World, receipt: &HomeReceipt, config: &Config) -> CheckedReceipt {
+pub fn check_receipt(
+    world: &dyn World,
+    receipt: &HomeReceipt,
+    config: &WorkspaceConfig,
+) -> CheckedReceipt {
     let mut findings = Findings::default();
     let workspace = world.workspace(&receipt.home);
-    let mut files = AgentFiles::new(world, &receipt.home, workspace);
+    let mut files = WorldFiles::new(world, &receipt.home, workspace);
     let source = files.read(&receipt.path, &mut findings);
     let check = FORMATS.iter().find_map(|row| row.check_receipt);
     if let Some((source, check)) = source.zip(check) {
         check(&source, &mut findings);
     }
     let mut sources = std::mem::take(&mut files.sources);
-    let diagnostics = shown::ready(&mut sources, findings);
+    let diagnostics = finding_text::ready(&mut sources, findings);
     let diagnostics = suppress(&sources, usize::MAX, diagnostics);
-    CheckedReceipt { sources, diagnostics: config.weigh(shown::capped(diagnostics)) }
+    CheckedReceipt { sources, diagnostics: config.weigh(finding_text::capped(diagnostics)) }
 }
 
 #[cfg(test)]

@@ -1,20 +1,21 @@
 //! What an agent may do, ready to decide: its own layers and the user's default policy.
 
-use agentry_formats::{mcp, own};
-use agentry_model::{Agent, Transport};
-use agentry_policy::compare::{self, Change, Diff};
-use agentry_policy::path::Resolver;
+use agentry_formats::{agentry_block, mcp};
+use agentry_model::{Agent, McpTransport};
+use agentry_policy::compare::{self, DecisionChange, RulesDiff};
+use agentry_policy::path::LinkResolver;
 use agentry_policy::{
-    Call, Judge, Kind as Shape, Layer, Permissions, Place, Places, PolicyTest, Protections,
-    Section, Server, Source, Verdict, layer, layers,
+    HazardProtection, Judge, LayerSource, PathAnchors, PatternKind, Permissions, PolicyContext,
+    PolicyLayer, PolicyServer, PolicyTest, Section, SectionCall, Verdict, layer, layers,
 };
-use agentry_text::table::{Coerce, validate};
+use agentry_text::table::{Coercion, validate};
 use agentry_text::{
-    Diagnostic, Field, Findings, Kind, Node, Record, Sources, Span, Spanned, Table, limits, toml,
+    Diagnostic, Field, FieldKind, FieldTable, Findings, SourceFiles, Span, Spanned, TableRecord,
+    TreeNode, limits, toml,
 };
 
 use crate::caps::RUN;
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
 use crate::show::{asks_before_writing, resolved};
@@ -22,38 +23,42 @@ use crate::signing::SIGNING;
 use crate::world::{ReadError, World};
 
 /// The user's own file, as far as it is known here.
-pub(crate) static USER: Table = Table::new(
+pub(crate) static USER: FieldTable = FieldTable::new(
     "the user's `config.toml`",
     &[
         Field::optional(
             "policy",
-            Kind::Block(&own::PERMISSIONS),
+            FieldKind::Block(&agentry_block::PERMISSIONS),
             "What every agent may do at most, section by section.",
         ),
-        Field::optional("run", Kind::Block(&RUN), "What a run may spend at most."),
-        Field::optional("signing", Kind::Block(&SIGNING), "Which agents of the store are used."),
+        Field::optional("run", FieldKind::Block(&RUN), "What a run may spend at most."),
+        Field::optional(
+            "signing",
+            FieldKind::Block(&SIGNING),
+            "Which agents of the store are used.",
+        ),
         Field::optional(
             "models",
-            Kind::List(&Kind::Block(&MODEL)),
+            FieldKind::List(&FieldKind::Block(&MODEL)),
             "Models that the catalogue does not have, or has otherwise.",
         ),
         Field::optional(
             "providers",
-            Kind::Map(&Kind::Block(&PROVIDER)),
+            FieldKind::Map(&FieldKind::Block(&PROVIDER)),
             "Where providers of models are reached, and which variables hold their keys.",
         ),
         Field::optional(
             "mcp_servers",
-            Kind::Map(&Kind::Block(&mcp::SERVER)),
+            FieldKind::Map(&FieldKind::Block(&mcp::SERVER)),
             "MCP servers for agents that only name them.",
         ),
     ],
 );
 
 /// A world that follows links.
-pub struct Links<'a>(pub &'a dyn World);
+pub struct WorldLinks<'a>(pub &'a dyn World);
 
-impl Resolver for Links<'_> {
+impl LinkResolver for WorldLinks<'_> {
     fn resolve(&self, path: &str) -> Option<String> {
         self.0.real(path)
     }
@@ -61,12 +66,12 @@ impl Resolver for Links<'_> {
 
 /// The judge of an agent's calls. What is wrong with the user's own policy is given back instead: a
 /// limit that cannot be read must not be passed over.
-pub fn judge(world: &dyn World, compiled: &mut Compiled) -> Result<Judge, Vec<Diagnostic>> {
+pub fn judge(world: &dyn World, compiled: &mut CompiledAgent) -> Result<Judge, Vec<Diagnostic>> {
     let places = places(world, &compiled.workspace);
     let mut layers = own_layers(compiled, &places);
     let mut findings = Findings::default();
     if let Some(permissions) = user_policy(world, &mut compiled.sources, &mut findings) {
-        layers.push(layer(Source::User, &permissions, &places));
+        layers.push(layer(LayerSource::User, &permissions, &places));
     }
     if findings.has_errors() {
         return Err(findings.into_sorted());
@@ -76,7 +81,7 @@ pub fn judge(world: &dyn World, compiled: &mut Compiled) -> Result<Judge, Vec<Di
 
 /// The layer for the calls inside a script or a skill of the agent, by its name. A skill that lists no
 /// tools binds nothing; a script that lists none may call none.
-pub fn inside(agent: &Agent, name: &str, places: &Places) -> Option<Option<Layer>> {
+pub fn inside(agent: &Agent, name: &str, places: &PathAnchors) -> Option<Option<PolicyLayer>> {
     let named = |field: &Option<Spanned<String>>| field.as_ref().is_some_and(|it| it.value == name);
     let layer = |tools: &[Spanned<String>]| agentry_policy::allowed_tools(tools, places);
     let script = agent.tools.scripts.iter().find(|script| named(&script.name));
@@ -88,7 +93,7 @@ pub fn inside(agent: &Agent, name: &str, places: &Places) -> Option<Option<Layer
 }
 
 /// The layers that the agent's own files say.
-pub fn own_layers(compiled: &Compiled, places: &Places) -> Vec<Layer> {
+pub fn own_layers(compiled: &CompiledAgent, places: &PathAnchors) -> Vec<PolicyLayer> {
     let agent = resolved(compiled);
     layers(&agent.policy, &place(&agent, &compiled.dir), places)
 }
@@ -97,7 +102,7 @@ pub fn own_layers(compiled: &Compiled, places: &Places) -> Vec<Layer> {
 /// for everybody.
 pub fn tested<'a>(
     world: &'a dyn World,
-    compiled: &'a Compiled,
+    compiled: &'a CompiledAgent,
 ) -> impl Iterator<Item = (&'a Spanned<PolicyTest>, Verdict)> {
     let tests = &compiled.agent.policy.tests;
     let judge = (!tests.is_empty()).then(|| {
@@ -107,8 +112,8 @@ pub fn tested<'a>(
     judge.into_iter().flat_map(move |judge| {
         tests.iter().map(move |test| {
             let directory = &judge.places().workspace;
-            let call = Call { section: test.section, subject: &test.subject, directory };
-            (test, judge.judge(call, &Links(world)))
+            let call = SectionCall { section: test.section, subject: &test.subject, directory };
+            (test, judge.judge(call, &WorldLinks(world)))
         })
     })
 }
@@ -119,32 +124,32 @@ pub struct SectionDiff {
     /// What it is about.
     pub section: Section,
     /// What is less strict now.
-    pub gained: Vec<Change>,
+    pub gained: Vec<DecisionChange>,
     /// What is stricter now.
-    pub lost: Vec<Change>,
+    pub lost: Vec<DecisionChange>,
     /// Why this is not the whole truth; then it must be taken for a gain.
     pub unknown: Option<String>,
 }
 
 /// What `new` may do more and less than `old`, section by section. Both are seen in the same place,
 /// wherever they lie.
-pub fn policy_diff(old: &Compiled, new: &Compiled) -> Vec<SectionDiff> {
-    let judge = |compiled: &Compiled| {
-        let places = Places::default();
+pub fn policy_diff(old: &CompiledAgent, new: &CompiledAgent) -> Vec<SectionDiff> {
+    let judge = |compiled: &CompiledAgent| {
+        let places = PathAnchors::default();
         Judge::new(own_layers(compiled, &places), places)
     };
     section_diffs(&judge(old), &judge(new))
 }
 
-/// What the judge `new` lets pass more and less than `old`. Both stand at [`Places::default`].
+/// What the judge `new` lets pass more and less than `old`. Both stand at [`PathAnchors::default`].
 pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
     let memo = new.memo();
     let section = |section: &Section| {
         let old: Vec<_> = old.rules(*section).map(|(_, rules)| rules).collect();
         let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
-        let Diff { mut gained, mut lost, unknown } =
-            compare::diff(memo, &old, &new, Protections::On);
-        if section.kind() == Shape::Path {
+        let RulesDiff { mut gained, mut lost, unknown } =
+            compare::diff(memo, &old, &new, HazardProtection::On);
+        if section.kind() == PatternKind::Path {
             gained.iter_mut().chain(&mut lost).for_each(at_home);
         }
         let is_something = !gained.is_empty() || !lost.is_empty() || unknown.is_some();
@@ -154,8 +159,8 @@ pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
 }
 
 /// Writes the path of an example as a rule would name it: the directories are only stand-ins.
-fn at_home(change: &mut Change) {
-    let Places { workspace, home, .. } = Places::default();
+fn at_home(change: &mut DecisionChange) {
+    let PathAnchors { workspace, home, .. } = PathAnchors::default();
     let below = |dir: &str| change.example.strip_prefix(dir)?.strip_prefix('/');
     let inside = below(&workspace).map(str::to_owned);
     let shown = inside.or_else(|| Some(format!("~/{}", below(&home?)?)));
@@ -163,14 +168,14 @@ fn at_home(change: &mut Change) {
 }
 
 /// What the definition says elsewhere that its policy depends on.
-pub(crate) fn place(agent: &Agent, dir: &str) -> Place {
+pub(crate) fn place(agent: &Agent, dir: &str) -> PolicyContext {
     let server = |server: &agentry_model::McpServer| {
         let program = server.command.is_some()
-            || server.transport.is_some_and(|how| how.value == Transport::Stdio);
+            || server.transport.is_some_and(|how| how.value == McpTransport::Stdio);
         let host = server.url.as_ref().filter(|_| !program).and_then(|url| host(&url.value));
-        Server { name: server.name.clone(), host }
+        PolicyServer { name: server.name.clone(), host }
     };
-    Place {
+    PolicyContext {
         dir: dir.to_owned(),
         servers: agent.tools.mcp.iter().flatten().map(|spanned| server(spanned)).collect(),
         asks_before_writing: asks_before_writing(agent),
@@ -186,10 +191,10 @@ fn host(url: &str) -> Option<String> {
 }
 
 /// The directories that the patterns of a workspace are anchored at.
-pub fn places(world: &dyn World, workspace: &str) -> Places {
+pub fn places(world: &dyn World, workspace: &str) -> PathAnchors {
     let root = world.absolute(workspace);
     let real = |path: String| world.real(&path).unwrap_or(path);
-    Places {
+    PathAnchors {
         ignores_case: world.ignores_case(workspace),
         workspace: real(root).trim_end_matches('/').to_owned(),
         home: world.machine().home.clone().map(|home| real(home).trim_end_matches('/').to_owned()),
@@ -198,21 +203,21 @@ pub fn places(world: &dyn World, workspace: &str) -> Places {
 
 fn user_policy(
     world: &dyn World,
-    sources: &mut Sources,
+    sources: &mut SourceFiles,
     findings: &mut Findings,
 ) -> Option<Permissions> {
     let node = user_file(world, sources, findings)?;
-    let record = Record::new(&USER, &node, Coerce::Strict);
-    let policy = record.record("policy", &own::PERMISSIONS)?;
-    Some(own::read_sections(policy, findings))
+    let record = TableRecord::new(&USER, &node, Coercion::Strict);
+    let policy = record.record("policy", &agentry_block::PERMISSIONS)?;
+    Some(agentry_block::read_sections(policy, findings))
 }
 
 /// The user's own file, validated; nothing if there is none or it cannot be read, which is reported.
 pub(crate) fn user_file(
     world: &dyn World,
-    sources: &mut Sources,
+    sources: &mut SourceFiles,
     findings: &mut Findings,
-) -> Option<Node> {
+) -> Option<TreeNode> {
     let path = world.machine().user_config.clone()?;
     let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
     let bytes = match world.read(dir, &path, limits::FILE_BYTES) {
@@ -227,6 +232,6 @@ pub(crate) fn user_file(
     };
     let source = sources.add(&path, &String::from_utf8_lossy(&bytes));
     let node = toml::parse(&source, findings);
-    validate(&USER, &node, Coerce::Strict, findings);
+    validate(&USER, &node, Coercion::Strict, findings);
     Some(node)
 }

@@ -17,18 +17,18 @@ mod detect;
 mod digest;
 mod discover;
 mod files;
+mod finding_text;
 mod fix;
 mod home;
 mod inherit;
 mod judge;
 pub mod lock;
-mod masked;
 mod memo;
 mod memory_world;
 mod new;
 mod pipeline;
 mod prompt;
-pub mod protected;
+pub mod protected_names;
 mod recorder;
 mod registry;
 mod relocate;
@@ -36,43 +36,44 @@ pub mod render;
 mod resolve;
 mod rules;
 mod schema;
+mod secret_mask;
 mod show;
-mod shown;
 mod signing;
-mod stored;
+mod store_reference;
 mod suppress;
 mod world;
 
 pub use baseline::Baseline;
-pub use caps::Caps;
-pub use config::{Config, SeverityOverride, configuration};
-pub use digest::{Digest, digest, hash};
-pub use discover::{Discovery, Found, at, discover};
-pub use fix::{FixMode, Fixed, fix};
+pub use caps::SpendingCaps;
+pub use config::{SeverityOverride, WorkspaceConfig, configuration};
+pub use digest::{AgentDigest, digest, hash};
+pub use discover::{AgentDiscovery, FoundAgent, at, discover};
+pub use fix::{FixMode, FixedAgent, fix};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
-pub use inherit::{Base, BaseMemo};
-pub use judge::{Links, SectionDiff, inside, judge, own_layers, places, policy_diff, tested};
+pub use inherit::{BaseAgent, BaseMemo};
+pub use judge::{SectionDiff, WorldLinks, inside, judge, own_layers, places, policy_diff, tested};
 pub use memo::SessionMemo;
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;
-pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
-pub use prompt::{Part, prompt};
-pub use recorder::{Record, WorldRecorder, file_digest, is_unchanged};
+pub use pipeline::{CompiledAgent, DuplicateName, check, duplicate_names, read};
+pub use prompt::{PromptPart, prompt};
+pub use recorder::{AnswerRecord, WorldRecorder, file_digest, is_unchanged};
 pub use registry::{registry, rule};
-pub use relocate::{Relocated, relocate};
+pub use relocate::{RelocatedPaths, relocate};
 pub use render::subject;
 pub use resolve::{
-    Api, Ask, Candidate, Catalogue, Endpoint, Model, Outcome, Plan, PlannedFile, PlannedSkill,
-    PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, named_model,
+    CandidateOrigin, CandidateOutcome, CatalogueModel, ModelCandidate, ModelCatalogue, ModelLookup,
+    ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill, PlannedTool, ProviderApi,
+    ResolveSettings, ResolvedPlan, SkillResolution, TokenPrice, ToolKind, candidates, named_model,
     native_tool, resolve,
 };
 pub use schema::schema;
-pub use show::{Row, convertible, declared, flat, resolved, rows};
-pub use signing::{Signing, signing};
-pub use stored::{FetchError, StoreRef, Stored};
+pub use show::{ShowRow, convertible, declared, flat, resolved, rows};
+pub use signing::{SigningSettings, signing};
+pub use store_reference::{FetchError, StoreRef, StoredAgent};
 pub use world::{
-    Entry, EntryKind, FileLayer, FileTree, MachineFacts, NoServices, ReadError, Walked, World,
-    WorldServices,
+    DirectoryEntry, EntryKind, FileLayer, FileTree, MachineFacts, NoServices, ReadError,
+    WalkedPath, World, WorldServices,
 };
 
 pub use agentry_check as checks;

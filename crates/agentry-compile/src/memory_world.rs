@@ -7,10 +7,11 @@ use std::sync::Arc;
 use agentry_text::path::normal;
 
 use crate::inherit::BaseMemo;
-use crate::resolve::Endpoint;
-use crate::stored::{FetchError, StoreRef, Stored};
+use crate::resolve::ModelsEndpoint;
+use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::{
-    Entry, EntryKind, FileTree, MachineFacts, NoServices, ReadError, Walked, World, WorldServices,
+    DirectoryEntry, EntryKind, FileTree, MachineFacts, NoServices, ReadError, WalkedPath, World,
+    WorldServices,
 };
 
 /// A file whose bytes start so stands for a link that leaves the agent's directory.
@@ -23,7 +24,7 @@ pub struct MemoryWorld {
     machine: MachineFacts,
     memo: Arc<SessionMemo>,
     /// The agents of its store, by the reference that finds them.
-    stored: BTreeMap<String, Stored>,
+    stored: BTreeMap<String, StoredAgent>,
 }
 
 impl Default for MemoryWorld {
@@ -52,7 +53,7 @@ impl MemoryWorld {
     }
 
     /// Puts an agent into the store, to be found by this reference.
-    pub fn store(&mut self, reference: &StoreRef, stored: Stored) {
+    pub fn store(&mut self, reference: &StoreRef, stored: StoredAgent) {
         self.stored.insert(reference.to_string(), stored);
     }
 
@@ -81,14 +82,16 @@ impl FileTree for MemoryWorld {
         }
     }
 
-    fn list(&self, _: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+    fn list(&self, _: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError> {
         let path = normal(path).ok_or(ReadError::Escapes)?;
         let prefix = if path.is_empty() { path } else { format!("{path}/") };
         let entry = |name: &String| {
             let rest = name.strip_prefix(&prefix)?;
             Some(match rest.split_once('/') {
-                Some((dir, _)) => Entry { name: dir.to_owned(), kind: EntryKind::Directory },
-                None => Entry { name: rest.to_owned(), kind: EntryKind::File },
+                Some((dir, _)) => {
+                    DirectoryEntry { name: dir.to_owned(), kind: EntryKind::Directory }
+                }
+                None => DirectoryEntry { name: rest.to_owned(), kind: EntryKind::File },
             })
         };
         let mut entries: Vec<_> = self.files.keys().filter_map(entry).collect();
@@ -109,11 +112,11 @@ impl FileTree for MemoryWorld {
         }
     }
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         let path = normal(path).unwrap_or_default();
         let prefix = if path.is_empty() { path } else { format!("{path}/") };
         for name in self.files.keys().filter(|name| name.starts_with(&prefix)) {
-            visit(Walked::File(name));
+            visit(WalkedPath::File(name));
         }
     }
 
@@ -163,7 +166,7 @@ impl WorldServices for MemoryWorld {
         !name.starts_with("UNSET_")
     }
 
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+    fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
         self.stored.get(&reference.to_string()).cloned().ok_or(FetchError::Missing)
     }
 
@@ -171,7 +174,7 @@ impl WorldServices for MemoryWorld {
         NoServices.local_models(url)
     }
 
-    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+    fn hosted_models(&self, endpoint: &ModelsEndpoint) -> Result<Vec<String>, String> {
         NoServices.hosted_models(endpoint)
     }
 }

@@ -2,30 +2,30 @@
 
 use std::collections::HashMap;
 
-use agentry_check::Subject;
-use agentry_formats::{Package, info};
+use agentry_check::CheckSubject;
+use agentry_formats::{AgentPackage, info};
 use agentry_model::Agent;
 use agentry_policy::PolicyTest;
 use agentry_text::path::{join, split};
-use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Source, Sources, Span};
+use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, SourceFile, SourceFiles, Span};
 
-use crate::config::Config;
-use crate::discover::Found;
-use crate::files::AgentFiles;
-use crate::inherit::{Base, inherit};
+use crate::config::WorkspaceConfig;
+use crate::discover::FoundAgent;
+use crate::files::WorldFiles;
+use crate::finding_text;
+use crate::inherit::{BaseAgent, inherit};
 use crate::judge::tested;
-use crate::masked;
 use crate::resolve::files::too_large;
 use crate::rules::{FAILED_POLICY_TEST, NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
-use crate::shown;
+use crate::secret_mask;
 use crate::suppress::suppress;
 use crate::world::{EntryKind, World};
 
 /// An agent that was read, with everything found on the way.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledAgent {
     /// Where it was found.
-    pub found: Found,
+    pub found: FoundAgent,
     /// The root of its workspace.
     pub workspace: String,
     /// Its directory, relative to the workspace.
@@ -35,15 +35,15 @@ pub struct Compiled {
     /// What it is together with its bases; nothing where it has none, or none that can be used.
     pub whole: Option<Agent>,
     /// What it is built on, the nearest first.
-    pub bases: Vec<Base>,
+    pub bases: Vec<BaseAgent>,
     /// Context and rule files of bases that live elsewhere.
-    pub carried: Vec<Carried>,
+    pub carried: Vec<CarriedFile>,
     /// Where parts of its blocks come from that are not from where the block is, by field.
     pub origins: Vec<(String, Span)>,
     /// The directory that a relative path of its base starts from.
     pub base_dir: String,
     /// The files that took part, its own first, then those of its bases.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// How many of them are its own.
     pub own_files: usize,
     /// The findings, in source order.
@@ -53,7 +53,7 @@ pub struct Compiled {
 /// A context or rule file that has no path from the agent: it comes with a base from another workspace or
 /// from the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct CarriedFile {
     /// What it is: `context`, `rule file`.
     pub name: &'static str,
     /// As it is named where it lies.
@@ -62,21 +62,21 @@ pub struct Carried {
     pub text: String,
 }
 
-impl Compiled {
+impl CompiledAgent {
     /// The agent together with its bases, without the defaults of its format.
     pub fn whole(&self) -> &Agent {
         self.whole.as_ref().unwrap_or(&self.agent)
     }
 
     /// Its own files, without those of its bases.
-    pub fn own_sources(&self) -> impl Iterator<Item = &Source> {
+    pub fn own_sources(&self) -> impl Iterator<Item = &SourceFile> {
         self.sources.iter().take(self.own_files)
     }
 
     /// Hides its secrets from whatever is shown of it.
     pub(crate) fn hide_secrets(&mut self) {
         let whole = self.whole.as_ref().unwrap_or(&self.agent);
-        masked::hide(whole, self.found.format, &mut self.sources);
+        secret_mask::hide(whole, self.found.format, &mut self.sources);
     }
 
     /// Whether it cannot be used.
@@ -87,46 +87,46 @@ impl Compiled {
 
 /// Reads an agent. Only what its own files say is reported; [`check`] looks further. Its secrets are
 /// hidden from whatever is shown of it.
-pub fn read(world: &dyn World, found: &Found) -> Compiled {
+pub fn read(world: &dyn World, found: &FoundAgent) -> CompiledAgent {
     let mut compiled = read_openly(world, found);
     compiled.hide_secrets();
     compiled
 }
 
 /// Reads an agent of which only findings will be shown, if anything: its secrets are not looked for.
-pub(crate) fn read_openly(world: &dyn World, found: &Found) -> Compiled {
-    let (mut compiled, mut findings) = read_raw(world, found, Sources::default());
+pub(crate) fn read_openly(world: &dyn World, found: &FoundAgent) -> CompiledAgent {
+    let (mut compiled, mut findings) = read_raw(world, found, SourceFiles::default());
     inherit(world, &mut compiled, &mut findings);
-    let diagnostics = shown::ready(&mut compiled.sources, findings);
-    Compiled { diagnostics, ..compiled }
+    let diagnostics = finding_text::ready(&mut compiled.sources, findings);
+    CompiledAgent { diagnostics, ..compiled }
 }
 
 /// Reads an agent, runs every check, and weighs the findings by suppressions and configuration.
-pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
-    let (mut compiled, mut findings) = read_raw(world, found, Sources::default());
+pub fn check(world: &dyn World, found: &FoundAgent, config: &WorkspaceConfig) -> CompiledAgent {
+    let (mut compiled, mut findings) = read_raw(world, found, SourceFiles::default());
     let base = inherit(world, &mut compiled, &mut findings);
     for secret in checks(world, &compiled, base.as_ref(), &mut findings) {
         compiled.sources.hide(secret);
     }
     failed_tests(world, &compiled, &mut findings);
     crate::resolve::check(world, &compiled, &mut findings);
-    let diagnostics = shown::ready(&mut compiled.sources, findings);
+    let diagnostics = finding_text::ready(&mut compiled.sources, findings);
     let diagnostics = suppress(&compiled.sources, compiled.own_files, diagnostics);
-    let diagnostics = config.weigh(shown::capped(diagnostics));
-    Compiled { diagnostics, ..compiled }
+    let diagnostics = config.weigh(finding_text::capped(diagnostics));
+    CompiledAgent { diagnostics, ..compiled }
 }
 
 /// Runs every check over the agent as it is with its bases, and gives back where secrets are. What is
 /// found in a base is reported with the base, unless the base alone does not show it.
 fn checks(
     world: &dyn World,
-    compiled: &Compiled,
+    compiled: &CompiledAgent,
     base: Option<&Agent>,
     findings: &mut Findings,
 ) -> Vec<Span> {
     let run = |agent: &Agent, findings: &mut Findings| {
         let (format, memo) = (info(compiled.found.format), &world.memo().render.policy);
-        agentry_check::run(&Subject { agent, format, memo }, findings);
+        agentry_check::run(&CheckSubject { agent, format, memo }, findings);
         unset_variables(world, agent, findings);
     };
     let (Some(base), Some(named)) = (base, &compiled.agent.inheritance.base) else {
@@ -154,13 +154,17 @@ fn checks(
 }
 
 /// Reads the files of one agent, which come after those in `sources`.
-pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (Compiled, Findings) {
+pub(crate) fn read_raw(
+    world: &dyn World,
+    found: &FoundAgent,
+    sources: SourceFiles,
+) -> (CompiledAgent, Findings) {
     let workspace = world.workspace(&found.dir);
     let mut findings = Findings::default();
-    let mut files = AgentFiles::new(world, &found.dir, workspace.clone());
+    let mut files = WorldFiles::new(world, &found.dir, workspace.clone());
     files.sources = sources;
     let dir = relative(world, &workspace, &found.dir);
-    let mut package = Package {
+    let mut package = AgentPackage {
         main: found.main.clone(),
         dir_name: dir_name(&found.dir),
         dir: dir.clone(),
@@ -176,8 +180,8 @@ pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (C
         findings.add(&UNREADABLE, Span::start_of(source.id), message);
     }
     placed(&mut sources, found, &mut findings);
-    shown::hidden_text(&agent, &sources, &mut findings);
-    let compiled = Compiled {
+    finding_text::hidden_text(&agent, &sources, &mut findings);
+    let compiled = CompiledAgent {
         found: found.clone(),
         workspace,
         dir,
@@ -196,7 +200,7 @@ pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (C
 }
 
 /// Findings about a file that is not there point at where it should be.
-fn placed(sources: &mut Sources, found: &Found, findings: &mut Findings) {
+fn placed(sources: &mut SourceFiles, found: &FoundAgent, findings: &mut Findings) {
     if findings.iter().any(|finding| finding.span.file == FileId::BUILT_IN) {
         let source = sources.add(&join(&found.dir, &found.main), "");
         findings.place(FileId::BUILT_IN, Span::start_of(source.id));
@@ -217,7 +221,7 @@ fn unset_variables(world: &dyn World, agent: &Agent, findings: &mut Findings) {
 }
 
 /// Examples beside the rules that do not come true.
-fn failed_tests(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
+fn failed_tests(world: &dyn World, compiled: &CompiledAgent, findings: &mut Findings) {
     for (test, verdict) in tested(world, compiled) {
         if test.expected.holds(verdict.action) {
             continue;
@@ -261,7 +265,7 @@ pub(crate) fn relative(world: &dyn World, root: &str, path: &str) -> String {
 
 /// Two agents of one name, by their places in the list that was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NameTaken {
+pub struct DuplicateName {
     /// The agent that had the name first.
     pub first: usize,
     /// The one that has it too.
@@ -270,21 +274,21 @@ pub struct NameTaken {
 
 /// The agents whose name another agent of the same workspace has already, whatever their formats. Each
 /// item is workspace and name.
-pub fn duplicate_names<'a>(agents: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<NameTaken> {
+pub fn duplicate_names<'a>(agents: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<DuplicateName> {
     let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
     let mut taken = Vec::new();
     for (second, agent) in agents.enumerate() {
         match seen.get(&agent) {
-            Some(first) => taken.push(NameTaken { first: *first, second }),
+            Some(first) => taken.push(DuplicateName { first: *first, second }),
             None => drop(seen.insert(agent, second)),
         }
     }
     taken
 }
 
-impl Compiled {
+impl CompiledAgent {
     /// Adds the finding that `first` has this agent's name already.
-    pub fn name_taken(&mut self, first: &Found, config: &Config) {
+    pub fn name_taken(&mut self, first: &FoundAgent, config: &WorkspaceConfig) {
         let Some(name) = &self.agent.identity.name else { return };
         let (path, format) = (&first.path, first.format);
         let is_same = format == self.found.format;

@@ -5,13 +5,13 @@ use agentry_model::Agent;
 use agentry_text::path::{absolute, climbs, join, split};
 use agentry_text::{FileId, Span, limits};
 
-use crate::masked::Mask;
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
+use crate::secret_mask::SecretMask;
 use crate::world::World;
 
 /// One part of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PromptPart {
     /// What it is: `system`, `traits`, `rules`.
     pub name: &'static str,
     /// Where it comes from: `path:line`, or `agentry`.
@@ -24,12 +24,12 @@ pub struct Part {
 pub(crate) const CONTEXT: &str = "context";
 
 /// The parts of the system prompt, in order, secrets masked.
-pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
+pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
     let mut parts = Vec::new();
     let agent = compiled.whole();
     identity(compiled, agent, &mut parts);
     let FormatPrompt { rules_heading, fixed_parts, .. } = &info(compiled.found.format).prompt;
-    let fixed = |(name, text): &(&'static str, &str)| Part {
+    let fixed = |(name, text): &(&'static str, &str)| PromptPart {
         name,
         origin: "agentry".to_owned(),
         text: (*text).to_owned(),
@@ -41,13 +41,13 @@ pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
         let text = rules_heading.map_or(text.to_owned(), |heading| format!("{heading}\n{text}"));
         parts.push(part(compiled, "rules", rules.span, text));
     }
-    let mask = Mask::new(&compiled.sources);
-    parts.into_iter().map(|part| Part { text: mask.text(part.text), ..part }).collect()
+    let mask = SecretMask::new(&compiled.sources);
+    parts.into_iter().map(|part| PromptPart { text: mask.text(part.text), ..part }).collect()
 }
 
 /// Who the agent is: its system text; without one, role and traits, or a raw override; without
 /// any, its description, then its title.
-fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
+fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>) {
     let instructions = &agent.instructions;
     if let Some(system) = &instructions.system {
         parts.push(part(compiled, "system", system.span, system.value.trim().to_owned()));
@@ -79,11 +79,11 @@ fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
 }
 
 /// The context and rule files that the definition names.
-pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
-    let mut found: Vec<Part> = compiled
+pub(crate) fn files(world: &dyn World, compiled: &CompiledAgent, parts: &mut Vec<PromptPart>) {
+    let mut found: Vec<PromptPart> = compiled
         .carried
         .iter()
-        .map(|file| Part {
+        .map(|file| PromptPart {
             name: file.name,
             origin: format!("{}:1", file.path),
             text: file.text.clone(),
@@ -98,7 +98,7 @@ pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part
             continue;
         };
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-        found.push(Part { name, origin: format!("{path}:1"), text });
+        found.push(PromptPart { name, origin: format!("{path}:1"), text });
     }
     // What bases bring comes first, among the context as among the rules.
     found.sort_by_key(|part| part.name != CONTEXT);
@@ -108,7 +108,7 @@ pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part
 /// The context and rule files that the definition names: what each is, where it is named, and its path.
 pub(crate) fn named_files<'a>(
     world: &'a dyn World,
-    compiled: &'a Compiled,
+    compiled: &'a CompiledAgent,
 ) -> impl Iterator<Item = (&'static str, Span, String)> + 'a {
     let instructions = &compiled.whole().instructions;
     let context = instructions.context.iter().flatten();
@@ -142,10 +142,10 @@ pub(crate) fn climbed(dir: &str, path: &str) -> String {
     join(dir, path)
 }
 
-fn part(compiled: &Compiled, name: &'static str, span: Span, text: String) -> Part {
+fn part(compiled: &CompiledAgent, name: &'static str, span: Span, text: String) -> PromptPart {
     let sources = &compiled.sources;
     let origin = format!("{}:{}", sources.path(span), sources.start(span).line);
-    Part { name, origin, text }
+    PromptPart { name, origin, text }
 }
 
 /// What a named trait asks of the agent. A trait that is not here speaks for itself.

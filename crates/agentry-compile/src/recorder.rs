@@ -12,26 +12,26 @@ use sha2::{Digest as _, Sha256};
 
 use crate::inherit::BaseMemo;
 use crate::render::sha256;
-use crate::resolve::Endpoint;
-use crate::stored::{FetchError, StoreRef, Stored};
+use crate::resolve::ModelsEndpoint;
+use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::{
-    Entry, EntryKind, FileTree, MachineFacts, ReadError, Walked, World, WorldServices,
+    DirectoryEntry, EntryKind, FileTree, MachineFacts, ReadError, WalkedPath, World, WorldServices,
 };
 
 /// Questions with digests of their answers.
-pub type Record = BTreeMap<String, String>;
+pub type AnswerRecord = BTreeMap<String, String>;
 
 /// A world that passes questions on and records them.
 pub struct WorldRecorder<'w> {
     world: &'w dyn World,
-    notes: Mutex<Notes>,
+    notes: Mutex<RecorderNotes>,
     /// Whether the current directory is recorded.
     placed: AtomicBool,
 }
 
 /// What was recorded.
 #[derive(Default)]
-struct Notes {
+struct RecorderNotes {
     answers: HashMap<String, String>,
     /// Whether one question had two answers: then the record is of no use.
     torn: bool,
@@ -47,8 +47,8 @@ impl<'w> WorldRecorder<'w> {
     }
 
     /// Everything that was asked so far; nothing if something changed in between.
-    pub fn record(self) -> Option<Record> {
-        let Notes { answers, torn } =
+    pub fn record(self) -> Option<AnswerRecord> {
+        let RecorderNotes { answers, torn } =
             self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         (!torn).then(|| answers.into_iter().collect())
     }
@@ -79,7 +79,7 @@ pub fn file_digest(bytes: &[u8]) -> String {
 /// is put to `others`.
 pub fn is_unchanged(
     world: &dyn World,
-    record: &Record,
+    record: &AnswerRecord,
     others: &(dyn Fn(&[&str]) -> Option<Vec<u8>> + Sync),
 ) -> bool {
     record.par_iter().all(|(question, answer)| {
@@ -114,7 +114,7 @@ fn read(answer: &Result<Vec<u8>, ReadError>) -> Vec<u8> {
     }
 }
 
-fn list(answer: &Result<Vec<Entry>, ReadError>) -> Vec<u8> {
+fn list(answer: &Result<Vec<DirectoryEntry>, ReadError>) -> Vec<u8> {
     format!("{answer:?}").into_bytes()
 }
 
@@ -131,7 +131,7 @@ fn optional(answer: Option<String>) -> Vec<u8> {
 }
 
 /// Walks, and gives all that was met, sorted.
-fn walk(world: &dyn World, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) -> Vec<u8> {
+fn walk(world: &dyn World, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) -> Vec<u8> {
     let mut met = Vec::new();
     world.walk(path, &mut |walked| {
         met.push(format!("{walked:?}"));
@@ -168,7 +168,7 @@ impl FileTree for WorldRecorder<'_> {
         answer
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+    fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError> {
         let answer = self.world.list(root, path);
         self.note(&["list", root, path], &list(&answer));
         answer
@@ -180,7 +180,7 @@ impl FileTree for WorldRecorder<'_> {
         answer
     }
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         let answer = walk(self.world, path, visit);
         self.note(&["walk", path], &answer);
     }
@@ -247,7 +247,7 @@ impl WorldServices for WorldRecorder<'_> {
         answer
     }
 
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+    fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
         self.note(&["fetch"], b"");
         self.world.services().fetch(reference)
     }
@@ -257,7 +257,7 @@ impl WorldServices for WorldRecorder<'_> {
         self.world.services().local_models(url)
     }
 
-    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+    fn hosted_models(&self, endpoint: &ModelsEndpoint) -> Result<Vec<String>, String> {
         self.note(&["hosted_models"], b"");
         self.world.services().hosted_models(endpoint)
     }
@@ -295,7 +295,7 @@ mod tests {
         }
         let moved = world.clone().with_agentry_home("/elsewhere");
         assert!(!is_unchanged(&moved, &record, &others));
-        let unknown = Record::from([("fetch".to_owned(), sha256(b""))]);
+        let unknown = AnswerRecord::from([("fetch".to_owned(), sha256(b""))]);
         assert!(!is_unchanged(&world, &unknown, &others));
     }
 

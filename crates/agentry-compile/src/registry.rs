@@ -3,14 +3,14 @@
 
 use std::sync::OnceLock;
 
-use agentry_formats::{FORMATS, front, mcp, own, skill};
-use agentry_text::{Rule, acl, hygiene, json, table, toml, tree_rules, yaml};
+use agentry_formats::{FORMATS, agentry_block, front_matter, mcp, skill};
+use agentry_text::{LintRule, acl, hygiene, json, table, toml, tree_rules, yaml};
 
 /// Every rule, in code order.
-pub fn registry() -> &'static [&'static Rule] {
-    static REGISTRY: OnceLock<Vec<&'static Rule>> = OnceLock::new();
+pub fn registry() -> &'static [&'static LintRule] {
+    static REGISTRY: OnceLock<Vec<&'static LintRule>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
-        let mut rules: Vec<&'static Rule> = Vec::new();
+        let mut rules: Vec<&'static LintRule> = Vec::new();
         rules.extend(crate::rules::RULES);
         rules.extend(crate::config::RULES);
         rules.extend(crate::inherit::rules::RULES);
@@ -22,9 +22,9 @@ pub fn registry() -> &'static [&'static Rule] {
         rules.extend(json::RULES);
         rules.extend(acl::RULES);
         rules.extend(table::rules::RULES);
-        rules.extend(front::RULES);
+        rules.extend(front_matter::RULES);
         rules.extend(mcp::RULES);
-        rules.extend(own::RULES);
+        rules.extend(agentry_block::RULES);
         rules.extend(skill::RULES);
         FORMATS.iter().for_each(|format| rules.extend(format.rules));
         rules.extend(agentry_check::CHECKS.iter().map(|check| check.rule));
@@ -34,6 +34,6 @@ pub fn registry() -> &'static [&'static Rule] {
 }
 
 /// The rule with this name or code.
-pub fn rule(name: &str) -> Option<&'static Rule> {
+pub fn rule(name: &str) -> Option<&'static LintRule> {
     registry().iter().copied().find(|rule| rule.name == name || rule.code == name)
 }

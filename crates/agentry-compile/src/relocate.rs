@@ -2,18 +2,18 @@
 //! names by relative paths is named anew, copied into it, or given up and said, never left dangling.
 
 use agentry_formats::{FormatInfo, info};
-use agentry_model::{Agent, Format, Loss, LossKind, ScriptTool};
+use agentry_model::{Agent, ConversionLoss, ConversionLossKind, Format, ScriptTool};
 use agentry_text::path::{absolute, join};
-use agentry_text::{FileId, Findings, Source, Span, Spanned, hygiene, limits};
+use agentry_text::{FileId, Findings, SourceFile, Span, Spanned, hygiene, limits};
 
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::world::{EntryKind, World};
 
 /// What became of an agent's paths.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Relocated {
+pub struct RelocatedPaths {
     /// What had to be copied or given up.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<ConversionLoss>,
     /// Why the agent cannot move at all, in words.
     pub refused: Option<String>,
 }
@@ -22,20 +22,20 @@ pub struct Relocated {
 /// `format` can say.
 pub fn relocate(
     world: &dyn World,
-    compiled: &Compiled,
+    compiled: &CompiledAgent,
     agent: &mut Agent,
     (format, dir): (Format, &str),
-) -> Relocated {
+) -> RelocatedPaths {
     let full = |path: &str| absolute(&world.absolute(path));
     let to = full(dir);
-    let mut moving = Move {
+    let mut moving = AgentMove {
         world,
         format: info(format),
         from: full(&compiled.found.dir),
         from_root: full(&compiled.workspace),
         to_root: full(&world.workspace(&to)),
         to,
-        out: Relocated::default(),
+        out: RelocatedPaths::default(),
     };
     moving.context(agent);
     moving.rule_files(agent);
@@ -48,7 +48,7 @@ pub fn relocate(
     moving.out
 }
 
-struct Move<'w> {
+struct AgentMove<'w> {
     world: &'w dyn World,
     format: &'static FormatInfo,
     /// The agent's directory, and the root of its workspace.
@@ -57,17 +57,17 @@ struct Move<'w> {
     /// The same of the result.
     to: String,
     to_root: String,
-    out: Relocated,
+    out: RelocatedPaths,
 }
 
-impl Move<'_> {
-    fn lose(&mut self, field: &str, kind: LossKind, detail: String) {
-        self.out.losses.push(Loss { field: field.to_owned(), kind, detail });
+impl AgentMove<'_> {
+    fn lose(&mut self, field: &str, kind: ConversionLossKind, detail: String) {
+        self.out.losses.push(ConversionLoss { field: field.to_owned(), kind, detail });
     }
 
     fn unreachable(&mut self, field: &str, path: &str) {
         let detail = format!("`{path}` cannot be reached from the new place");
-        self.lose(field, LossKind::Dropped, detail);
+        self.lose(field, ConversionLossKind::Dropped, detail);
     }
 
     /// The files of the context: named from the new place, else copied into the system text.
@@ -86,7 +86,7 @@ impl Move<'_> {
                 let shown = below(&self.from_root, &full).unwrap_or(&path.value);
                 copied.extend(["\n\n<context path=\"", shown, "\">\n", &text, "\n</context>"]);
                 let detail = format!("`{shown}` was copied to the end of the system text");
-                self.lose("context", LossKind::Changed, detail);
+                self.lose("context", ConversionLossKind::Changed, detail);
             } else {
                 self.unreachable("context", &path);
             }
@@ -114,7 +114,7 @@ impl Move<'_> {
                     copied += "\n\n";
                     copied += &text;
                     let detail = format!("`rules/{}.md` was copied into the rules", name.value);
-                    self.lose("rule_files", LossKind::Changed, detail);
+                    self.lose("rule_files", ConversionLossKind::Changed, detail);
                 }
                 None => self.unreachable("rule_files", &name.value),
             }
@@ -232,7 +232,7 @@ impl Move<'_> {
                 let name = pack.name.as_ref().map_or(&pack.path, |name| &name.value);
                 let verb = if names.len() == 1 { "is" } else { "are" };
                 let detail = format!("{} beside it {verb} not copied", names.join(", "));
-                self.lose(&format!("skill_packs.{name}"), LossKind::Dropped, detail);
+                self.lose(&format!("skill_packs.{name}"), ConversionLossKind::Dropped, detail);
             }
         }
     }
@@ -247,7 +247,7 @@ impl Move<'_> {
     fn text(&self, full: &str) -> Option<String> {
         let text = self.read(full, limits::INSTRUCTION_BYTES as u64)?;
         let mut findings = Findings::default();
-        hygiene::check(&Source::new(FileId(0), full, &text), &mut findings);
+        hygiene::check(&SourceFile::new(FileId(0), full, &text), &mut findings);
         let text = text.trim();
         (!findings.has_errors() && !text.is_empty()).then(|| text.to_owned())
     }

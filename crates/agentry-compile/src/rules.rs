@@ -1,9 +1,9 @@
 //! What can be wrong with files, before any format looks at their text.
 
-use agentry_text::{Example, Rule, Severity};
+use agentry_text::{LintRule, RuleExample, Severity};
 
 /// Every rule about files, in code order.
-pub(crate) const RULES: &[&Rule] = &[
+pub(crate) const RULES: &[&LintRule] = &[
     &UNREADABLE,
     &TOO_LARGE,
     &NOT_UTF8,
@@ -17,18 +17,18 @@ pub(crate) const RULES: &[&Rule] = &[
     &FAILED_POLICY_TEST,
 ];
 
-const GOOD: Example = Example::File(
+const GOOD: RuleExample = RuleExample::File(
     "helper.agent",
     "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
 );
 
-pub(crate) static UNREADABLE: Rule = Rule {
+pub(crate) static UNREADABLE: LintRule = LintRule {
     code: "AG0001",
     name: "unreadable-file",
     severity: Severity::Error,
     why: "A file that cannot be read (no permission, a directory or a device in its place, an \
           error of the disk) may say anything; the agent is not used without it.",
-    bad: Example::Made("`SOUL.md` is a directory", || {
+    bad: RuleExample::Made("`SOUL.md` is a directory", || {
         let manifest = b"name: helper\ndescription: Answers questions\n".to_vec();
         vec![
             ("helper/agent.yaml".to_owned(), manifest),
@@ -38,37 +38,37 @@ pub(crate) static UNREADABLE: Rule = Rule {
     good: GOOD,
 };
 
-pub(crate) static TOO_LARGE: Rule = Rule {
+pub(crate) static TOO_LARGE: LintRule = LintRule {
     code: "AG0002",
     name: "file-too-large",
     severity: Severity::Error,
     why: "No file of an agent may be larger than 1 MiB. What is larger is data, not a definition, \
           and would fill the context of every model.",
-    bad: Example::Made("a manifest of more than 1 MiB", || {
+    bad: RuleExample::Made("a manifest of more than 1 MiB", || {
         vec![("helper.agent".to_owned(), vec![b'#'; 1024 * 1024 + 1])]
     }),
     good: GOOD,
 };
 
-pub(crate) static NOT_UTF8: Rule = Rule {
+pub(crate) static NOT_UTF8: LintRule = LintRule {
     code: "AG0003",
     name: "not-utf8",
     severity: Severity::Error,
     why: "Definitions are UTF-8 text. Bytes in another encoding would be read as other characters \
           by other programs.",
-    bad: Example::Made("a manifest with the byte 0xE9, which is `é` in Latin-1", || {
+    bad: RuleExample::Made("a manifest with the byte 0xE9, which is `é` in Latin-1", || {
         vec![("helper.agent".to_owned(), b"name: helper\ndescription: caf\xe9\n".to_vec())]
     }),
     good: GOOD,
 };
 
-pub(crate) static LEAVES_ROOT: Rule = Rule {
+pub(crate) static LEAVES_ROOT: LintRule = LintRule {
     code: "AG0004",
     name: "link-leaves-agent",
     severity: Severity::Error,
     why: "A link that leads out of the agent's directory would pull any file of the machine into \
           the agent, and its digest would not cover it.",
-    bad: Example::Made("`SOUL.md` is a link to `/etc/passwd`", || {
+    bad: RuleExample::Made("`SOUL.md` is a link to `/etc/passwd`", || {
         vec![
             (
                 "helper/agent.yaml".to_owned(),
@@ -80,12 +80,12 @@ pub(crate) static LEAVES_ROOT: Rule = Rule {
     good: GOOD,
 };
 
-pub(crate) static TOO_MANY_FILES: Rule = Rule {
+pub(crate) static TOO_MANY_FILES: LintRule = LintRule {
     code: "AG0005",
     name: "too-many-files",
     severity: Severity::Error,
     why: "More than 10,000 files take part in the agent; something that is no agent was taken for one.",
-    bad: Example::Made("a directory with 10,001 skills", || {
+    bad: RuleExample::Made("a directory with 10,001 skills", || {
         let skill = |at| {
             let text =
                 format!("---\nname: s{at}\ndescription: Answers question {at}\n---\nAnswer it.\n");
@@ -98,74 +98,74 @@ pub(crate) static TOO_MANY_FILES: Rule = Rule {
     good: GOOD,
 };
 
-pub(crate) static AMBIGUOUS_DIRECTORY: Rule = Rule {
+pub(crate) static AMBIGUOUS_DIRECTORY: LintRule = LintRule {
     code: "AG0006",
     name: "ambiguous-directory",
     severity: Severity::Error,
     why: "A directory with the main files of two formats could be either agent; which one runs \
           must not depend on the program that looks.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("helper/system-prompt.md", "You answer questions.\n"),
         ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("helper/system-prompt.md", "You answer questions.\n"),
     ]),
 };
 
-pub(crate) static BAD_SUPPRESSION: Rule = Rule {
+pub(crate) static BAD_SUPPRESSION: LintRule = LintRule {
     code: "AG0007",
     name: "bad-suppression",
     severity: Severity::Error,
     why: "A suppression names a rule that exists and says why: `# agentry: allow(unknown-field) read \
           by our own tooling`. Without a reason nobody can tell later whether it still holds.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n# agentry: allow(unknown-field)\nteam: support\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n# agentry: allow(unknown-field) read by our own tooling\nteam: support\n",
     ),
 };
 
-pub(crate) static UNUSED_SUPPRESSION: Rule = Rule {
+pub(crate) static UNUSED_SUPPRESSION: LintRule = LintRule {
     code: "AG0008",
     name: "unused-suppression",
     severity: Severity::Warning,
     why: "The suppression hides nothing any more; left in place it would hide the next finding.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "# agentry: allow(unknown-field) read by our own tooling\nname: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
     ),
     good: GOOD,
 };
 
-pub(crate) static UNSET_VARIABLE: Rule = Rule {
+pub(crate) static UNSET_VARIABLE: LintRule = LintRule {
     code: "AG0010",
     name: "unset-variable",
     severity: Severity::Warning,
     why: "`env(\"NAME\")` takes the value of a variable when the agent runs. Where it is not set the \
           field has no value, and running the agent is an error.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("helper/instructions.md", "You answer questions.\n"),
         ("helper/agent.acl", "sessions_dir = env(\"UNSET_SESSIONS\")\n"),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         ("helper/instructions.md", "You answer questions.\n"),
         ("helper/agent.acl", "sessions_dir = \"sessions\"\n"),
     ]),
 };
 
-pub(crate) static NAME_TAKEN: Rule = Rule {
+pub(crate) static NAME_TAKEN: LintRule = LintRule {
     code: "AG0009",
     name: "name-taken",
     severity: Severity::Error,
     why: "Agents are called by their names; two agents of one name in a workspace cannot both be \
           meant.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("agents/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("agents/helper/system-prompt.md", "You answer questions.\n"),
         (
@@ -174,26 +174,26 @@ pub(crate) static NAME_TAKEN: Rule = Rule {
         ),
         ("more/helper/system-prompt.md", "You answer other questions.\n"),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         ("agents/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("agents/helper/system-prompt.md", "You answer questions.\n"),
     ]),
 };
 
-pub(crate) static FAILED_POLICY_TEST: Rule = Rule {
+pub(crate) static FAILED_POLICY_TEST: LintRule = LintRule {
     code: "AG0016",
     name: "failed-policy-test",
     severity: Severity::Error,
     why: "An example beside the rules says what the author meant. Where the rules answer otherwise, \
           one of the two is wrong.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         (
             "helper/agent.toml",
             "name = \"helper\"\ndescription = \"Answers questions\"\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push ** --force*:deny\"]\n[policy-tests.bash]\nallow = [\"git push\"]\n",
         ),
         ("helper/system-prompt.md", "You answer questions.\n"),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         (
             "helper/agent.toml",
             "name = \"helper\"\ndescription = \"Answers questions\"\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push ** --force*:deny\"]\n[policy-tests.bash]\nask = [\"git push\"]\ndeny = [\"git push origin --force\"]\n",

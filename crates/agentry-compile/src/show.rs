@@ -3,17 +3,17 @@
 use agentry_formats::info;
 use agentry_model::{Agent, Format, Inheritance, tree};
 use agentry_policy::{Action, Permissions, Section, SectionRules, flattened};
-use agentry_text::{Data, FileId, Node, Sources, Span, Spanned, Value};
+use agentry_text::{Data, FileId, SourceFiles, Span, Spanned, TreeNode, TreeValue};
 
-use crate::masked::Mask;
-use crate::pipeline::{Carried, Compiled};
+use crate::pipeline::{CarriedFile, CompiledAgent};
 use crate::prompt::CONTEXT;
 use crate::relocate::{is_relative_reference, relative};
+use crate::secret_mask::SecretMask;
 use agentry_text::path::absolute as normal;
 
 /// One value of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct ShowRow {
     /// The field: `model.preferred[0]`.
     pub field: String,
     /// The value in one line.
@@ -23,7 +23,7 @@ pub struct Row {
 }
 
 /// The agent with the defaults of its format filled in.
-pub fn resolved(compiled: &Compiled) -> Agent {
+pub fn resolved(compiled: &CompiledAgent) -> Agent {
     with_defaults(compiled.whole().clone(), compiled.found.format)
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn with_defaults(mut agent: Agent, format: Format) -> Agent {
 }
 
 /// The agent and its bases as one definition that has none: for formats without a word for a base.
-pub fn flat(compiled: &Compiled) -> Agent {
+pub fn flat(compiled: &CompiledAgent) -> Agent {
     let mut agent = compiled.whole().clone();
     if compiled.whole.is_some() {
         agent.inheritance = Inheritance::default();
@@ -46,10 +46,10 @@ pub fn flat(compiled: &Compiled) -> Agent {
 }
 
 /// Writes the files that bases bring into the texts of an agent that has no base any more.
-fn write_out(agent: &mut Agent, carried: &[Carried]) {
+fn write_out(agent: &mut Agent, carried: &[CarriedFile]) {
     let instructions = &mut agent.instructions;
     let nowhere = Span::start_of(FileId::BUILT_IN);
-    for Carried { name, path, text } in carried {
+    for CarriedFile { name, path, text } in carried {
         if *name != CONTEXT {
             instructions.base_rules.push(Spanned::new(text.clone(), nowhere));
             continue;
@@ -76,7 +76,7 @@ pub(crate) fn join_rules(agent: &mut Agent) {
 
 /// The agent to convert: what it may do is written out, since formats differ in what they mean by
 /// saying nothing. A manifest that says nothing trusts its agent with nothing.
-pub fn convertible(compiled: &Compiled, to: Format, keep_base: bool) -> Agent {
+pub fn convertible(compiled: &CompiledAgent, to: Format, keep_base: bool) -> Agent {
     let mut agent = if keep_base { with_base(compiled, to) } else { flat(compiled) };
     if compiled.found.format != to {
         agent.policy = with_defaults(agent.clone(), compiled.found.format).policy;
@@ -91,7 +91,7 @@ pub fn convertible(compiled: &Compiled, to: Format, keep_base: bool) -> Agent {
 }
 
 /// The agent alone, its base named from its own directory.
-fn with_base(compiled: &Compiled, to: Format) -> Agent {
+fn with_base(compiled: &CompiledAgent, to: Format) -> Agent {
     let mut agent = compiled.agent.clone();
     // Another notation is translated together with the base's, so that the result stays within it.
     if compiled.found.format != to && !agent.policy.is_empty() {
@@ -136,20 +136,20 @@ fn ask_before_edit() -> Permissions {
 }
 
 /// The agent as plain data without its secrets: with `defaults`, its canonical form.
-pub fn declared(agent: &Agent, sources: &Sources) -> Data {
-    Mask::new(sources).node(tree::tree(agent)).to_data()
+pub fn declared(agent: &Agent, sources: &SourceFiles) -> Data {
+    SecretMask::new(sources).node(tree::tree(agent)).to_data()
 }
 
 /// Every value of `agent`, which is `compiled` in one of its forms, in the order of the model,
 /// secrets masked.
-pub fn rows(agent: &Agent, compiled: &Compiled) -> Vec<Row> {
+pub fn rows(agent: &Agent, compiled: &CompiledAgent) -> Vec<ShowRow> {
     let mut out = Vec::new();
-    let Compiled { sources, origins, .. } = compiled;
-    let tree = Mask::new(sources).node(tree::tree(agent));
+    let CompiledAgent { sources, origins, .. } = compiled;
+    let tree = SecretMask::new(sources).node(tree::tree(agent));
     walk(String::new(), &tree, None, &mut |field, node, span| {
         let within = |(path, _): &&(String, Span)| is_within(&field, path);
         let span = origins.iter().find(within).map_or(span, |(_, span)| *span);
-        out.push(Row { field, value: line(&node.to_data()), origin: origin(span, sources) });
+        out.push(ShowRow { field, value: line(&node.to_data()), origin: origin(span, sources) });
     });
     out
 }
@@ -164,19 +164,19 @@ fn is_within(field: &str, path: &str) -> bool {
 /// list item is that it belongs to.
 fn walk(
     field: String,
-    node: &Node,
+    node: &TreeNode,
     item: Option<Span>,
-    visit: &mut dyn FnMut(String, &Node, Span),
+    visit: &mut dyn FnMut(String, &TreeNode, Span),
 ) {
     match &node.value {
-        Value::Map(map) if !map.is_empty() => {
+        TreeValue::Map(map) if !map.is_empty() => {
             for entry in &map.entries {
                 let key = &entry.key.text;
                 let name = if field.is_empty() { key.clone() } else { format!("{field}.{key}") };
                 walk(name, &entry.value, item, visit);
             }
         }
-        Value::List(items) if !items.is_empty() => {
+        TreeValue::List(items) if !items.is_empty() => {
             for (at, item) in items.iter().enumerate() {
                 walk(format!("{field}[{at}]"), item, place(item), visit);
             }
@@ -190,7 +190,7 @@ fn walk(
 }
 
 /// Where a list item was written: its own place, or that of the first of its values that has one.
-fn place(item: &Node) -> Option<Span> {
+fn place(item: &TreeNode) -> Option<Span> {
     if item.span.file != FileId::BUILT_IN {
         return Some(item.span);
     }
@@ -198,7 +198,7 @@ fn place(item: &Node) -> Option<Span> {
     values.into_iter().find(|span| span.file != FileId::BUILT_IN)
 }
 
-fn origin(span: Span, sources: &Sources) -> String {
+fn origin(span: Span, sources: &SourceFiles) -> String {
     if span.file == FileId::BUILT_IN {
         return "default".to_owned();
     }

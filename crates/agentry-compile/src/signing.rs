@@ -1,19 +1,23 @@
 //! Whose signatures the user wants under agents of the store. Only the user's own file says so; no
 //! file of a workspace can.
 
-use agentry_text::table::Coerce;
-use agentry_text::{Diagnostic, Field, Findings, Kind, Record, Sources, Table};
+use agentry_text::table::Coercion;
+use agentry_text::{Diagnostic, Field, FieldKind, FieldTable, Findings, SourceFiles, TableRecord};
 
 use crate::judge::{USER, user_file};
 use crate::world::World;
 
-pub(crate) static SIGNING: Table = Table::new(
+pub(crate) static SIGNING: FieldTable = FieldTable::new(
     "`[signing]`",
     &[
-        Field::optional("required", Kind::Bool, "Whether agents without a signature are refused."),
+        Field::optional(
+            "required",
+            FieldKind::Bool,
+            "Whether agents without a signature are refused.",
+        ),
         Field::optional(
             "trusted",
-            Kind::List(&Kind::Str),
+            FieldKind::List(&FieldKind::Str),
             "The public keys whose signatures count, as `agentry keygen` prints them.",
         ),
     ],
@@ -21,7 +25,7 @@ pub(crate) static SIGNING: Table = Table::new(
 
 /// Which signatures the user asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Signing {
+pub struct SigningSettings {
     /// Whether agents of the store must be signed by a trusted key.
     pub required: bool,
     /// The trusted keys, as they are written.
@@ -30,16 +34,16 @@ pub struct Signing {
 
 /// What the user's own file says of signatures. What is wrong with the file is given back instead: a
 /// demand that cannot be read must not be passed over.
-pub fn signing(world: &dyn World) -> Result<Signing, (Vec<Diagnostic>, Sources)> {
-    let (mut sources, mut findings) = (Sources::default(), Findings::default());
+pub fn signing(world: &dyn World) -> Result<SigningSettings, (Vec<Diagnostic>, SourceFiles)> {
+    let (mut sources, mut findings) = (SourceFiles::default(), Findings::default());
     let node = user_file(world, &mut sources, &mut findings);
-    let record = node.as_ref().map(|node| Record::new(&USER, node, Coerce::Strict));
+    let record = node.as_ref().map(|node| TableRecord::new(&USER, node, Coercion::Strict));
     let signing = record.and_then(|record| record.record("signing", &SIGNING));
     if findings.has_errors() {
         return Err((findings.into_sorted(), sources));
     }
-    let Some(signing) = signing else { return Ok(Signing::default()) };
-    Ok(Signing {
+    let Some(signing) = signing else { return Ok(SigningSettings::default()) };
+    Ok(SigningSettings {
         required: signing.bool("required").is_some_and(|required| required.value),
         trusted: signing
             .strings("trusted")
@@ -59,7 +63,7 @@ mod tests {
     fn only_what_can_be_read_counts() {
         let demand = |required, trusted: &[&str]| {
             let trusted = trusted.iter().map(|&key| key.to_owned()).collect();
-            Some(Signing { required, trusted })
+            Some(SigningSettings { required, trusted })
         };
         let cases = [
             ("", demand(false, &[])),

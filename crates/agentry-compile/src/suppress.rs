@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use agentry_text::yaml::{self, Version};
+use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{
-    Diagnostic, Entry, FileId, Findings, Node, Source, Sources, Span, Value, acl, json, markdown,
-    toml,
+    Diagnostic, FileId, Findings, SourceFile, SourceFiles, Span, TreeEntry, TreeNode, TreeValue,
+    acl, json, markdown, toml,
 };
 
 use crate::registry::rule;
@@ -22,7 +22,7 @@ const MARK: &str = "agentry: allow";
 /// Takes away what is suppressed, and reports suppressions that are wrong or hide nothing.
 /// Only the first `own` files can have any: what stands in a base is about the base alone.
 pub(crate) fn suppress(
-    sources: &Sources,
+    sources: &SourceFiles,
     own: usize,
     diagnostics: Vec<Diagnostic>,
 ) -> Vec<Diagnostic> {
@@ -93,7 +93,7 @@ impl Suppression {
     }
 }
 
-fn suppressions(source: &Source) -> Vec<Suppression> {
+fn suppressions(source: &SourceFile) -> Vec<Suppression> {
     let lines: Vec<(usize, &str)> = lines(&source.text).collect();
     // From the last line up, so that the next line of text after each is known at once.
     let mut next: Vec<usize> = SIGNS.iter().map(|_| lines.len()).collect();
@@ -101,7 +101,9 @@ fn suppressions(source: &Source) -> Vec<Suppression> {
     let quoted = quoted(source);
     let is_text = |at: usize| quoted.iter().any(|range| range.contains(&at));
     for (index, (start, line)) in lines.iter().enumerate().rev() {
-        if let Some(written) = Written::parse(line).filter(|found| !is_text(start + found.at)) {
+        if let Some(written) =
+            SuppressionComment::parse(line).filter(|found| !is_text(start + found.at))
+        {
             let sign = SIGNS.iter().position(|sign| *sign == written.sign).unwrap_or(0);
             let below = next.get(sign).copied().unwrap_or(lines.len());
             let about = if written.alone { below } else { index };
@@ -125,17 +127,17 @@ fn suppressions(source: &Source) -> Vec<Suppression> {
 }
 
 /// Where text stands between quotes, in which nothing is a comment.
-fn quoted(source: &Source) -> Vec<Range<usize>> {
+fn quoted(source: &SourceFile) -> Vec<Range<usize>> {
     let whole = 0..source.text.len();
     let ignored = &mut Findings::default();
     let ending = source.path.rsplit('.').next().unwrap_or("");
     let node = match ending {
-        "agent" | "yaml" | "yml" => yaml::parse(source, whole, Version::V1_1, ignored),
+        "agent" | "yaml" | "yml" => yaml::parse(source, whole, YamlVersion::V1_1, ignored),
         "json" => json::parse(source, ignored),
         "toml" => toml::parse(source, ignored),
         "acl" => acl::parse(source, ignored),
         "md" => match markdown::parts(source).metadata {
-            Some(range) => yaml::parse(source, range, Version::V1_2, ignored),
+            Some(range) => yaml::parse(source, range, YamlVersion::V1_2, ignored),
             None => return Vec::new(),
         },
         _ => return Vec::new(),
@@ -145,29 +147,29 @@ fn quoted(source: &Source) -> Vec<Range<usize>> {
     out
 }
 
-fn collect(node: &Node, source: &Source, out: &mut Vec<Range<usize>>) {
+fn collect(node: &TreeNode, source: &SourceFile, out: &mut Vec<Range<usize>>) {
     match &node.value {
-        Value::Map(map) => {
-            for Entry { key, value } in &map.entries {
+        TreeValue::Map(map) => {
+            for TreeEntry { key, value } in &map.entries {
                 push_quoted(key.span, source, out);
                 collect(value, source, out);
             }
         }
-        Value::List(items) | Value::Call(_, items) => {
+        TreeValue::List(items) | TreeValue::Call(_, items) => {
             items.iter().for_each(|item| collect(item, source, out));
         }
         _ => push_quoted(node.span, source, out),
     }
 }
 
-fn push_quoted(span: Span, source: &Source, out: &mut Vec<Range<usize>>) {
+fn push_quoted(span: Span, source: &SourceFile, out: &mut Vec<Range<usize>>) {
     if source.slice(span).starts_with(['"', '\'']) {
         out.push(span.range());
     }
 }
 
 /// A suppression as it stands in its line.
-struct Written {
+struct SuppressionComment {
     at: usize,
     sign: &'static str,
     alone: bool,
@@ -176,7 +178,7 @@ struct Written {
     has_reason: bool,
 }
 
-impl Written {
+impl SuppressionComment {
     fn parse(line: &str) -> Option<Self> {
         let at = line.find(MARK)?;
         let before = line.get(..at)?.trim_end();

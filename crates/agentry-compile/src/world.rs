@@ -6,8 +6,8 @@ use std::fmt;
 use crate::memo::SessionMemo;
 
 use crate::inherit::BaseMemo;
-use crate::resolve::Endpoint;
-use crate::stored::{FetchError, StoreRef, Stored};
+use crate::resolve::ModelsEndpoint;
+use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 
 /// Everything that the pipeline asks of the outside: files, facts about the machine, and services.
 ///
@@ -46,14 +46,14 @@ pub trait WorldServices: Sync {
     fn has_env(&self, name: &str) -> bool;
 
     /// An agent of the store.
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError>;
+    fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError>;
 
     /// The models that a server on this machine lists at `url`. `None` if none answers within two
     /// seconds.
     fn local_models(&self, url: &str) -> Option<Vec<String>>;
 
     /// The models that a hosted provider lists, or why it does not answer.
-    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String>;
+    fn hosted_models(&self, endpoint: &ModelsEndpoint) -> Result<Vec<String>, String>;
 }
 
 /// A machine without variables, store and model servers.
@@ -64,7 +64,7 @@ impl WorldServices for NoServices {
         false
     }
 
-    fn fetch(&self, _: &StoreRef) -> Result<Stored, FetchError> {
+    fn fetch(&self, _: &StoreRef) -> Result<StoredAgent, FetchError> {
         Err(FetchError::NoStore)
     }
 
@@ -72,7 +72,7 @@ impl WorldServices for NoServices {
         None
     }
 
-    fn hosted_models(&self, _: &Endpoint) -> Result<Vec<String>, String> {
+    fn hosted_models(&self, _: &ModelsEndpoint) -> Result<Vec<String>, String> {
         Err("no model server can be reached from here".to_owned())
     }
 }
@@ -83,13 +83,13 @@ pub trait FileTree: Sync {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError>;
 
     /// What the directory `path` holds, sorted by name. A link that leaves `root` is refused.
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError>;
+    fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError>;
 
     /// What is at `path`, links followed.
     fn kind(&self, path: &str) -> EntryKind;
 
     /// Every file below the directory `path` that is not ignored, in any order.
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send));
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send));
 
     /// The nearest directory at or above `path` that is the root of a workspace.
     fn workspace(&self, path: &str) -> String;
@@ -138,7 +138,7 @@ pub trait FileLayer: Sync {
     }
 
     /// See [`FileTree::list`].
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+    fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError> {
         self.below().list(root, path)
     }
 
@@ -148,7 +148,7 @@ pub trait FileLayer: Sync {
     }
 
     /// See [`FileTree::walk`].
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         self.below().walk(path, visit);
     }
 
@@ -183,7 +183,7 @@ impl<T: FileLayer> FileTree for T {
         FileLayer::read(self, root, path, limit)
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+    fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError> {
         FileLayer::list(self, root, path)
     }
 
@@ -191,7 +191,7 @@ impl<T: FileLayer> FileTree for T {
         FileLayer::kind(self, path)
     }
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         FileLayer::walk(self, path, visit);
     }
 
@@ -222,7 +222,7 @@ impl<T: FileLayer> FileTree for T {
 
 /// Something met on a walk.
 #[derive(Debug)]
-pub enum Walked<'a> {
+pub enum WalkedPath<'a> {
     /// A file, or a link to one.
     File(&'a str),
     /// A file whose name is not UTF-8, and the name as far as it can be shown.
@@ -233,7 +233,7 @@ pub enum Walked<'a> {
 
 /// One name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// The bare name.
     pub name: String,
     /// What it is, links followed.

@@ -1,20 +1,25 @@
 //! From one format to another: write, read the result again, and name the difference.
 
-use agentry_model::{Agent, Format, Loss, LossKind, Requirements, Status, additions, losses, tree};
+use agentry_model::{
+    Agent, AgentRequirements, AgentStatus, ConversionLoss, ConversionLossKind, Format, additions,
+    losses, tree,
+};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Permissions, Policy, to_permissions, widened};
 use agentry_text::{Data, FileId, Findings, Span, Spanned};
 
-use crate::own::Block;
-use crate::{MemoryFiles, Package, Shape, Target, Written, info, own, read};
+use crate::agentry_block::AgentryBlock;
+use crate::{
+    AgentPackage, MemoryFiles, OutputShape, WriteTarget, WrittenFiles, agentry_block, info, read,
+};
 
 /// A converted agent.
 #[derive(Debug)]
-pub struct Converted {
-    /// Paths with their texts, as in [`Written`].
+pub struct ConvertedAgent {
+    /// Paths with their texts, as in [`WrittenFiles`].
     pub files: Vec<(String, String)>,
     /// What the result does not say, and what it adds, sorted by field.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<ConversionLoss>,
     /// The agent that the result declares.
     pub agent: Agent,
     /// Where the result would allow more than the source ever does, in words. Such a result must
@@ -27,7 +32,7 @@ pub struct Converted {
 /// Writes `agent` in `format` and finds out, by reading the result, what was lost. Rules and
 /// conditions that the format has no words for go into the block that only Agentry reads, so that
 /// nothing is widened.
-pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
+pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
     let mut source = agent.clone();
     let mut kept = gates(agent, format);
     let mut carried = carried_fields(&kept);
@@ -47,9 +52,9 @@ pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
         }
         result.widened = wider(&before, &permissions(&result.agent, target));
     }
-    result.losses.extend(carried.into_iter().map(|field| Loss {
+    result.losses.extend(carried.into_iter().map(|field| ConversionLoss {
         field,
-        kind: LossKind::Changed,
+        kind: ConversionLossKind::Changed,
         detail: "kept in `x-agentry`, which only Agentry reads".to_owned(),
     }));
     result.losses.sort();
@@ -58,19 +63,19 @@ pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
 }
 
 /// What keeps `agent` from starting, as far as `format` has no words for it.
-fn gates(agent: &Agent, format: Format) -> Block {
+fn gates(agent: &Agent, format: Format) -> AgentryBlock {
     let carries = |field: &str| info(format).carries.contains(&field);
-    let in_use = |status: &Spanned<Status>| status.value == Status::Active;
+    let in_use = |status: &Spanned<AgentStatus>| status.value == AgentStatus::Active;
     let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
     let requirements =
-        if carries("required") { Requirements::default() } else { agent.requirements.clone() };
-    Block { status, requirements, ..Block::default() }
+        if carries("required") { AgentRequirements::default() } else { agent.requirements.clone() };
+    AgentryBlock { status, requirements, ..AgentryBlock::default() }
 }
 
 /// The fields of the model that a block holds, but for the rules.
-fn carried_fields(block: &Block) -> Vec<String> {
-    let Block { permissions: _, base: _, merge: _, status, requirements, tests: _ } = block;
-    let Requirements { env, startup } = requirements;
+fn carried_fields(block: &AgentryBlock) -> Vec<String> {
+    let AgentryBlock { permissions: _, base: _, merge: _, status, requirements, tests: _ } = block;
+    let AgentRequirements { env, startup } = requirements;
     let fields = [
         ("status", status.is_some()),
         ("required.env", env.is_some()),
@@ -82,12 +87,12 @@ fn carried_fields(block: &Block) -> Vec<String> {
 /// Why the result could start where the source does not, in words.
 fn ungated(before: &Agent, after: &Agent) -> Option<String> {
     let disabled = |agent: &Agent| {
-        agent.identity.status.is_some_and(|status| status.value == Status::Disabled)
+        agent.identity.status.is_some_and(|status| status.value == AgentStatus::Disabled)
     };
     if disabled(before) && !disabled(after) {
         return Some("it is `disabled` in the source".to_owned());
     }
-    let (Requirements { env, startup }, result) = (&before.requirements, &after.requirements);
+    let (AgentRequirements { env, startup }, result) = (&before.requirements, &after.requirements);
     let names = |env: &Option<Vec<Spanned<String>>>, name: &String| {
         env.iter().flatten().any(|other| other.value == *name)
     };
@@ -136,28 +141,28 @@ fn has_rules_of_its_own(format: Format) -> bool {
     }
 }
 
-fn carry(agent: &mut Agent, block: &Block) {
-    if *block == Block::default() {
+fn carry(agent: &mut Agent, block: &AgentryBlock) {
+    if *block == AgentryBlock::default() {
         return;
     }
-    let kept = agent.extension(own::KEY).cloned().unwrap_or(Data::Map(Vec::new()));
-    let data = Spanned::new(own::merged(&kept, block), Span::start_of(FileId::BUILT_IN));
-    agent.extensions.retain(|(key, _)| key != own::KEY);
-    agent.extensions.push((own::KEY.to_owned(), data));
+    let kept = agent.extension(agentry_block::KEY).cloned().unwrap_or(Data::Map(Vec::new()));
+    let data = Spanned::new(agentry_block::merged(&kept, block), Span::start_of(FileId::BUILT_IN));
+    agent.extensions.retain(|(key, _)| key != agentry_block::KEY);
+    agent.extensions.push((agentry_block::KEY.to_owned(), data));
 }
 
-fn permissions(agent: &Agent, target: &Target) -> Permissions {
+fn permissions(agent: &Agent, target: &WriteTarget) -> Permissions {
     to_permissions(&PolicyMemo::default(), &agent.policy, &target.place).unwrap_or_default()
 }
 
 /// Writes `source`, reads the result, and compares it with `agent`.
-fn attempt(agent: &Agent, source: &Agent, format: Format, target: &Target) -> Converted {
-    let Written { files, notes } = (info(format).write)(source, target);
+fn attempt(agent: &Agent, source: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
+    let WrittenFiles { files, notes } = (info(format).write)(source, target);
     let mut memory = MemoryFiles::new(files.clone()).partial();
     let mut findings = Findings::default();
-    let mut package = Package {
+    let mut package = AgentPackage {
         main: files.first().map_or(String::new(), |(path, _)| path.clone()),
-        dir_name: if target.shape == Shape::Directory {
+        dir_name: if target.shape == OutputShape::Directory {
             target.name.clone()
         } else {
             String::new()
@@ -167,23 +172,23 @@ fn attempt(agent: &Agent, source: &Agent, format: Format, target: &Target) -> Co
     };
     let result = read(format, &mut package, &mut findings);
     let losses = differences(agent, &result, notes);
-    Converted { files, losses, agent: result, widened: None, findings }
+    ConvertedAgent { files, losses, agent: result, widened: None, findings }
 }
 
 /// The notations of what an agent may do: one that is new says what the others said.
 const POLICIES: &[&str] = &["permissions", "trust", "abilities", "tool_permissions"];
 
 /// What was lost and what was added, where the writer has no better words for it.
-fn differences(agent: &Agent, result: &Agent, notes: Vec<Loss>) -> Vec<Loss> {
+fn differences(agent: &Agent, result: &Agent, notes: Vec<ConversionLoss>) -> Vec<ConversionLoss> {
     let (before, after) = (tree::tree(agent).to_data(), tree::tree(result).to_data());
     let mut out = losses(&before, &after);
-    let translated = |loss: &Loss| {
+    let translated = |loss: &ConversionLoss| {
         let top = loss.field.split('.').next().unwrap_or("");
         !agent.policy.is_empty() && POLICIES.contains(&top)
     };
     out.extend(additions(&before, &after).into_iter().filter(|loss| !translated(loss)));
-    let has_words = |loss: &Loss| {
-        let within = |note: &Loss| {
+    let has_words = |loss: &ConversionLoss| {
+        let within = |note: &ConversionLoss| {
             loss.field == note.field || loss.field.starts_with(&format!("{}.", note.field))
         };
         notes.iter().any(within)

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 
 /// A cron expression that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cron {
+pub struct CronExpression {
     /// The same expression with numbers for names, as `croner` reads it.
     pub normal: String,
     /// The day-of-week field, if it has numbers: where, which days, and the same with names.
@@ -34,7 +34,7 @@ pub struct NumericDays {
 
 /// What is wrong with an expression, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct CronProblem {
     /// The bytes to underline.
     pub range: Range<usize>,
     /// What was found.
@@ -44,7 +44,7 @@ pub struct Problem {
 }
 
 /// One field of an expression.
-struct Unit {
+struct CronUnit {
     title: &'static str,
     least: u8,
     most: u8,
@@ -69,13 +69,13 @@ const MONTHS: &[&str] = &[
 ];
 const DAYS: &[&str] =
     &["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const UNITS: [Unit; 6] = [
-    Unit { title: "second", least: 0, most: 59, names: &[], first: 0 },
-    Unit { title: "minute", least: 0, most: 59, names: &[], first: 0 },
-    Unit { title: "hour", least: 0, most: 23, names: &[], first: 0 },
-    Unit { title: "day of month", least: 1, most: 31, names: &[], first: 0 },
-    Unit { title: "month", least: 1, most: 12, names: MONTHS, first: 1 },
-    Unit { title: "day of week", least: 0, most: 7, names: DAYS, first: 0 },
+const UNITS: [CronUnit; 6] = [
+    CronUnit { title: "second", least: 0, most: 59, names: &[], first: 0 },
+    CronUnit { title: "minute", least: 0, most: 59, names: &[], first: 0 },
+    CronUnit { title: "hour", least: 0, most: 23, names: &[], first: 0 },
+    CronUnit { title: "day of month", least: 1, most: 31, names: &[], first: 0 },
+    CronUnit { title: "month", least: 1, most: 12, names: MONTHS, first: 1 },
+    CronUnit { title: "day of week", least: 0, most: 7, names: DAYS, first: 0 },
 ];
 const DAY_OF_MONTH: usize = 3;
 const MONTH: usize = 4;
@@ -90,7 +90,7 @@ const NICKNAMES: &[(&str, &str)] = &[
 ];
 
 /// What one field says.
-struct Parsed {
+struct CronField {
     normal: String,
     /// One bit a value; Sunday is 0.
     values: u64,
@@ -99,7 +99,7 @@ struct Parsed {
 }
 
 /// Reads an expression: five fields, six with seconds, or a nickname.
-pub fn read(text: &str) -> Result<Cron, Problem> {
+pub fn read(text: &str) -> Result<CronExpression, CronProblem> {
     if text.trim_start().starts_with('@') {
         return nickname(text);
     }
@@ -116,12 +116,12 @@ pub fn read(text: &str) -> Result<Cron, Problem> {
     Ok(whole(text, &fields, &parsed))
 }
 
-fn whole(text: &str, fields: &[Range<usize>], parsed: &[Parsed]) -> Cron {
+fn whole(text: &str, fields: &[Range<usize>], parsed: &[CronField]) -> CronExpression {
     let from_end = |unit: usize| parsed.len().checked_sub(6 - unit).and_then(|at| parsed.get(at));
     let day = from_end(DAY_OF_MONTH);
     let month = from_end(MONTH);
     let week = from_end(DAY_OF_WEEK);
-    let restricted = |field: Option<&Parsed>| field.is_some_and(|field| !field.any);
+    let restricted = |field: Option<&CronField>| field.is_some_and(|field| !field.any);
     let normal: Vec<_> = parsed.iter().map(|field| field.normal.as_str()).collect();
     let numeric_days = match (week, fields.last()) {
         (Some(week), Some(range)) if week.numeric => Some(NumericDays {
@@ -135,7 +135,7 @@ fn whole(text: &str, fields: &[Range<usize>], parsed: &[Parsed]) -> Cron {
     let never = !restricted(week)
         && day.zip(month).is_some_and(|(day, month)| !some_date(day.values, month.values));
     let either_day = restricted(day) && restricted(week);
-    Cron { normal: normal.join(" "), numeric_days, either_day, never }
+    CronExpression { normal: normal.join(" "), numeric_days, either_day, never }
 }
 
 /// Whether a month of `months` has a day of `days`, in a leap year.
@@ -145,10 +145,10 @@ fn some_date(days: u64, months: u64) -> bool {
     months.any(|month| (1..=31).any(|day| days & (1 << day) != 0 && exists(month, day)))
 }
 
-fn nickname(text: &str) -> Result<Cron, Problem> {
+fn nickname(text: &str) -> Result<CronExpression, CronProblem> {
     let word = text.trim().to_lowercase();
     match NICKNAMES.iter().find(|(name, _)| *name == word) {
-        Some((_, normal)) => Ok(Cron {
+        Some((_, normal)) => Ok(CronExpression {
             normal: (*normal).to_owned(),
             numeric_days: None,
             either_day: false,
@@ -156,9 +156,9 @@ fn nickname(text: &str) -> Result<Cron, Problem> {
         }),
         None => {
             let names = NICKNAMES.iter().map(|(name, _)| *name);
-            let near = agentry_text::near::did_you_mean(&word, names.clone());
+            let near = agentry_text::suggestion::did_you_mean(&word, names.clone());
             let all: Vec<_> = names.map(|name| format!("`{name}`")).collect();
-            Err(Problem {
+            Err(CronProblem {
                 range: 0..text.len(),
                 message: format!("`{}` is no cron expression", text.trim()),
                 hint: near
@@ -185,14 +185,14 @@ fn fields(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-fn wrong_count(text: &str, count: usize) -> Problem {
+fn wrong_count(text: &str, count: usize) -> CronProblem {
     let hint = if count == 7 {
         "leave out the last field, the year"
     } else {
         "write minute, hour, day of month, month and day of week, as in `0 9 * * mon-fri`"
     };
     let plural = if count == 1 { "field" } else { "fields" };
-    Problem {
+    CronProblem {
         range: 0..text.len(),
         message: format!("a cron expression has 5 or 6 fields, this one has {count} {plural}"),
         hint: hint.to_owned(),
@@ -200,13 +200,13 @@ fn wrong_count(text: &str, count: usize) -> Problem {
 }
 
 /// Reads one field, which starts at byte `start` of the expression.
-fn field(unit: &Unit, text: &str, start: usize) -> Result<Parsed, Problem> {
-    let mut out = Parsed { normal: String::new(), values: 0, any: false, numeric: false };
+fn field(unit: &CronUnit, text: &str, start: usize) -> Result<CronField, CronProblem> {
+    let mut out = CronField { normal: String::new(), values: 0, any: false, numeric: false };
     let mut at = start;
     for item in text.split(',') {
         let (normal, values, numeric) = item_of(unit, item).map_err(|(message, hint)| {
             let end = (at + item.len()).max(at + 1).min(start + text.len());
-            Problem { range: at.min(end)..end, message, hint }
+            CronProblem { range: at.min(end)..end, message, hint }
         })?;
         if !out.normal.is_empty() {
             out.normal.push(',');
@@ -225,7 +225,7 @@ fn field(unit: &Unit, text: &str, start: usize) -> Result<Parsed, Problem> {
 }
 
 /// One item of a field: its normal form, its values, and whether it names them by number.
-fn item_of(unit: &Unit, item: &str) -> Result<(String, u64, bool), (String, String)> {
+fn item_of(unit: &CronUnit, item: &str) -> Result<(String, u64, bool), (String, String)> {
     let days = unit.title.starts_with("day");
     if days && (item.contains('#') || is_last_or_nearest(item)) {
         let message = format!("`{item}` uses `L`, `W` or `#`, which are not supported");
@@ -261,7 +261,7 @@ fn is_last_or_nearest(item: &str) -> bool {
     matches!(rest.to_ascii_uppercase().as_str(), "L" | "W" | "LW") || rest.starts_with("L-")
 }
 
-fn step_of(unit: &Unit, text: &str) -> Result<u8, (String, String)> {
+fn step_of(unit: &CronUnit, text: &str) -> Result<u8, (String, String)> {
     match text.parse::<u8>() {
         Ok(step) if step > 0 && step <= unit.most => Ok(step),
         _ => Err((
@@ -272,7 +272,7 @@ fn step_of(unit: &Unit, text: &str) -> Result<u8, (String, String)> {
 }
 
 /// A value, or a range of values.
-fn span_of(unit: &Unit, text: &str) -> Result<(u8, u8, bool), (String, String)> {
+fn span_of(unit: &CronUnit, text: &str) -> Result<(u8, u8, bool), (String, String)> {
     let Some((first, last)) = text.split_once('-') else {
         let (value, numeric) = value_of(unit, text)?;
         return Ok((value, value, numeric));
@@ -291,7 +291,7 @@ fn span_of(unit: &Unit, text: &str) -> Result<(u8, u8, bool), (String, String)> 
 }
 
 /// A number or a name.
-fn value_of(unit: &Unit, text: &str) -> Result<(u8, bool), (String, String)> {
+fn value_of(unit: &CronUnit, text: &str) -> Result<(u8, bool), (String, String)> {
     let lower = text.to_lowercase();
     if lower.len() >= 3
         && let Some(at) = unit.names.iter().position(|name| name.starts_with(&lower))

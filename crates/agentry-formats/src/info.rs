@@ -1,10 +1,10 @@
 //! What a format says about itself. Other crates ask these facts and never compare formats, so a new
 //! format needs its folder, its variant of [`Format`] and its row in [`FORMATS`](crate::FORMATS).
 
-use agentry_model::{Agent, Format, MergeText};
-use agentry_text::{Findings, Rule, Source, Table};
+use agentry_model::{Agent, Format, TextMerge};
+use agentry_text::{FieldTable, Findings, LintRule, SourceFile};
 
-use crate::{DetectedFile, Package, Shape, Target, Written};
+use crate::{AgentPackage, DetectedFile, OutputShape, WriteTarget, WrittenFiles};
 
 /// Everything that other crates know about a format.
 #[derive(Debug)]
@@ -14,17 +14,17 @@ pub struct FormatInfo {
     /// Its name in a sentence.
     pub title: &'static str,
     /// Its documents: the name of the file, and the table of its fields.
-    pub documents: &'static [(&'static str, &'static Table)],
+    pub documents: &'static [(&'static str, &'static FieldTable)],
     /// The table of the fields that the model carries whole, as settings.
-    pub settings: Option<&'static Table>,
+    pub settings: Option<&'static FieldTable>,
     /// What can be wrong with it, in code order.
-    pub rules: &'static [&'static Rule],
+    pub rules: &'static [&'static LintRule],
     /// The fields of the model (paths of [`agentry_model::tree`]) that it can express.
     pub carries: &'static [&'static str],
     /// Reads an agent. Never fails: what cannot be read is reported and left out.
-    pub read: fn(&mut Package<'_>, &mut Findings) -> Agent,
+    pub read: fn(&mut AgentPackage<'_>, &mut Findings) -> Agent,
     /// Writes an agent, as far as the format can express it.
-    pub write: fn(&Agent, &Target) -> Written,
+    pub write: fn(&Agent, &WriteTarget) -> WrittenFiles,
     /// Fills in the defaults of fields that were not written.
     pub defaults: fn(&mut Agent),
     /// Its files.
@@ -34,7 +34,7 @@ pub struct FormatInfo {
     /// How its texts become a system prompt.
     pub prompt: FormatPrompt,
     /// How the behaviour block of an agent is merged with that of its base, unless the agent says it.
-    pub behaviour_merge: MergeText,
+    pub behaviour_merge: TextMerge,
     /// Whether it has a limit of steps beside `max_turns`, so that a child may raise `max_turns`.
     pub has_step_limit: bool,
     /// Why an agent without a policy may do nothing, if that is so. In other formats a person is asked.
@@ -46,9 +46,9 @@ pub struct FormatInfo {
     /// The models that its settings list, if they do.
     pub models: Option<fn(&Agent) -> Vec<String>>,
     /// The short digest `ag1:…`, if the format defines one and accepts the agent.
-    pub short_digest: Option<fn(&mut Package<'_>) -> Option<String>>,
+    pub short_digest: Option<fn(&mut AgentPackage<'_>) -> Option<String>>,
     /// Reports what is wrong with the receipt of a run, if homes of its agents keep receipts.
-    pub check_receipt: Option<fn(&Source, &mut Findings)>,
+    pub check_receipt: Option<fn(&SourceFile, &mut Findings)>,
 }
 
 /// The files of an agent: how they are recognised, which belong to it, and what a new agent has.
@@ -129,8 +129,12 @@ impl FormatFiles {
     }
 
     /// Whether an agent of this name is written as a file or as a directory.
-    pub fn shape(&self, name: &str) -> Shape {
-        if self.mains.is_empty() || self.has_ending(name) { Shape::File } else { Shape::Directory }
+    pub fn shape(&self, name: &str) -> OutputShape {
+        if self.mains.is_empty() || self.has_ending(name) {
+            OutputShape::File
+        } else {
+            OutputShape::Directory
+        }
     }
 
     /// Whether one of its signs is among the entries of a directory.

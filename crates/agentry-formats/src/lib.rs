@@ -14,30 +14,30 @@ pub mod agent_dir;
 pub mod agent_md;
 pub mod agent_toml;
 pub mod agentfs;
+pub mod agentry_block;
 mod convert;
 pub mod cron;
 mod detect;
 mod files;
-pub mod front;
+pub mod front_matter;
 mod info;
 mod javascript;
 pub mod manifest;
 pub mod mcp;
-pub mod own;
 pub mod policy_tests;
 mod references;
 pub mod skill;
 #[cfg(test)]
 mod tests;
+mod text_checks;
 mod walk;
-mod words;
-mod written;
+mod writer_output;
 
-pub use convert::{Converted, convert};
+pub use convert::{ConvertedAgent, convert};
 pub use detect::DetectedFile;
-pub use files::{Base, Files, Listed, MemoryFiles, Package, Presence};
+pub use files::{AgentPackage, ListedName, MemoryFiles, PackageFiles, PathBase, PathPresence};
 pub use info::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
-pub use written::{Shape, Target, Written};
+pub use writer_output::{OutputShape, WriteTarget, WrittenFiles};
 
 use agentry_model::{Agent, Format};
 use agentry_text::Findings;
@@ -47,9 +47,9 @@ pub const FORMATS: &[FormatInfo] =
     &[agent_md::INFO, agent_toml::INFO, manifest::INFO, agentfs::INFO, agent_dir::INFO];
 
 /// Reads an agent of `format`. Never fails: what cannot be read is reported and left out.
-pub fn read(format: Format, package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+pub fn read(format: Format, package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = (info(format).read)(package, findings);
-    own::adopt(&mut agent, findings);
+    agentry_block::adopt(&mut agent, findings);
     agent
 }
 

@@ -1,10 +1,10 @@
 //! `policy-tests`: examples that an author writes beside the rules. All formats have the block; in
 //! `agent.acl` it is called `policy_tests`.
 
-use agentry_policy::{Expected, PolicyTest, Section};
+use agentry_policy::{ExpectedVerdict, PolicyTest, Section};
 use agentry_text::data::MapBuilder;
-use agentry_text::table::Unknown;
-use agentry_text::{Data, Field, Kind, Record, Spanned, Table};
+use agentry_text::table::UnknownKeys;
+use agentry_text::{Data, Field, FieldKind, FieldTable, Spanned, TableRecord};
 
 /// The name of the block.
 pub const KEY: &str = "policy-tests";
@@ -13,7 +13,7 @@ pub const KEY: &str = "policy-tests";
 pub const fn field(name: &'static str) -> Field {
     Field::optional(
         name,
-        Kind::Block(&TESTS),
+        FieldKind::Block(&TESTS),
         "Examples of calls and what should become of them, run by `agentry policy test` and `check`.",
     )
 }
@@ -24,11 +24,11 @@ pub const MATCH: Field = Field::optional("match", CALLS, "Examples of calls that
 pub const NOT_MATCH: Field =
     Field::optional("not_match", CALLS, "Examples of calls that must not be allowed.");
 
-const EXAMPLES: Kind = Kind::Block(&SECTION);
-const CALLS: Kind = Kind::List(&Kind::Str);
+const EXAMPLES: FieldKind = FieldKind::Block(&SECTION);
+const CALLS: FieldKind = FieldKind::List(&FieldKind::Str);
 
 /// The block: one field a section.
-pub static TESTS: Table = Table::new(
+pub static TESTS: FieldTable = FieldTable::new(
     "`policy-tests`",
     &[
         Field::optional(Section::Bash.as_str(), EXAMPLES, "Command lines."),
@@ -49,27 +49,31 @@ pub static TESTS: Table = Table::new(
         Field::optional(Section::Env.as_str(), EXAMPLES, "Environment variables."),
     ],
 )
-.unknown(Unknown::Error);
+.unknown(UnknownKeys::Error);
 
 /// The examples of one section.
-static SECTION: Table = Table::new(
+static SECTION: FieldTable = FieldTable::new(
     "the section",
     &[
-        Field::optional(Expected::Allow.as_str(), CALLS, "Calls that must be allowed."),
-        Field::optional(Expected::Ask.as_str(), CALLS, "Calls that must be asked about."),
-        Field::optional(Expected::Deny.as_str(), CALLS, "Calls that must be denied."),
-        Field::optional(Expected::NotAllow.as_str(), CALLS, "Calls that must not be allowed."),
+        Field::optional(ExpectedVerdict::Allow.as_str(), CALLS, "Calls that must be allowed."),
+        Field::optional(ExpectedVerdict::Ask.as_str(), CALLS, "Calls that must be asked about."),
+        Field::optional(ExpectedVerdict::Deny.as_str(), CALLS, "Calls that must be denied."),
+        Field::optional(
+            ExpectedVerdict::NotAllow.as_str(),
+            CALLS,
+            "Calls that must not be allowed.",
+        ),
     ],
 )
-.unknown(Unknown::Error);
+.unknown(UnknownKeys::Error);
 
 /// The examples of the block that `record` calls `name`, in source order.
-pub fn read(record: &Record<'_>, name: &str) -> Vec<Spanned<PolicyTest>> {
+pub fn read(record: &TableRecord<'_>, name: &str) -> Vec<Spanned<PolicyTest>> {
     let Some(block) = record.record(name, &TESTS) else { return Vec::new() };
     let mut tests = Vec::new();
     for section in Section::ALL {
         let Some(examples) = block.record(section.as_str(), &SECTION) else { continue };
-        for expected in Expected::ALL {
+        for expected in ExpectedVerdict::ALL {
             let calls = examples.strings(expected.as_str()).unwrap_or_default();
             tests.extend(calls.into_iter().map(|call| of(*section, *expected, call)));
         }
@@ -79,8 +83,11 @@ pub fn read(record: &Record<'_>, name: &str) -> Vec<Spanned<PolicyTest>> {
 }
 
 /// The examples `match` and `not_match` beside the rules of a block with one field a section.
-pub fn beside_rules(permissions: &Record<'_>, table: &'static Table) -> Vec<Spanned<PolicyTest>> {
-    let lists = [(MATCH.name, Expected::Allow), (NOT_MATCH.name, Expected::NotAllow)];
+pub fn beside_rules(
+    permissions: &TableRecord<'_>,
+    table: &'static FieldTable,
+) -> Vec<Spanned<PolicyTest>> {
+    let lists = [(MATCH.name, ExpectedVerdict::Allow), (NOT_MATCH.name, ExpectedVerdict::NotAllow)];
     let mut tests = Vec::new();
     for section in Section::ALL {
         let Some(rules) = permissions.record(section.as_str(), table) else { continue };
@@ -93,7 +100,7 @@ pub fn beside_rules(permissions: &Record<'_>, table: &'static Table) -> Vec<Span
 }
 
 /// One example.
-fn of(section: Section, expected: Expected, call: Spanned<String>) -> Spanned<PolicyTest> {
+fn of(section: Section, expected: ExpectedVerdict, call: Spanned<String>) -> Spanned<PolicyTest> {
     call.map(|subject| PolicyTest { section, subject, expected })
 }
 
@@ -102,7 +109,7 @@ pub fn to_data(tests: &[Spanned<PolicyTest>]) -> Option<Data> {
     let mut block = MapBuilder::new();
     for section in Section::ALL {
         let mut examples = MapBuilder::new();
-        for expected in Expected::ALL {
+        for expected in ExpectedVerdict::ALL {
             let calls = tests
                 .iter()
                 .filter(|test| test.section == *section && test.expected == *expected)

@@ -1,16 +1,16 @@
 //! References inside a JSON Schema: `$ref` must lead to a part of the same schema, because nothing
 //! is fetched.
 
-use agentry_text::{Map, Node, Value};
+use agentry_text::{TreeMap, TreeNode, TreeValue};
 
 /// The schemas that every validator knows.
 const WELL_KNOWN: &[&str] = &["https://json-schema.org/", "http://json-schema.org/"];
 
 /// The values of every `$ref` in `schema` that lead nowhere.
-pub(crate) fn unresolved(schema: &Node) -> Vec<&Node> {
-    let mut found = Found::default();
+pub(crate) fn unresolved(schema: &TreeNode) -> Vec<&TreeNode> {
+    let mut found = SchemaReferences::default();
     found.collect(schema);
-    let Found { references, anchors, ids } = found;
+    let SchemaReferences { references, anchors, ids } = found;
     let leads_somewhere = |reference: &str| match reference.strip_prefix('#') {
         Some("") => true,
         Some(pointer) if pointer.starts_with('/') => at(schema, pointer).is_some(),
@@ -28,24 +28,24 @@ pub(crate) fn unresolved(schema: &Node) -> Vec<&Node> {
 }
 
 #[derive(Default)]
-struct Found<'n> {
-    references: Vec<&'n Node>,
+struct SchemaReferences<'n> {
+    references: Vec<&'n TreeNode>,
     anchors: Vec<&'n str>,
     ids: Vec<&'n str>,
 }
 
-impl<'n> Found<'n> {
+impl<'n> SchemaReferences<'n> {
     /// Looks through a tree, which is never deeper than its reader allows.
-    fn collect(&mut self, node: &'n Node) {
+    fn collect(&mut self, node: &'n TreeNode) {
         match &node.value {
-            Value::List(items) => items.iter().for_each(|item| self.collect(item)),
-            Value::Map(map) => self.map(map),
+            TreeValue::List(items) => items.iter().for_each(|item| self.collect(item)),
+            TreeValue::Map(map) => self.map(map),
             _ => {}
         }
     }
 
-    fn map(&mut self, map: &'n Map) {
-        let text = |key| map.get(key).and_then(Node::as_str).filter(|text| !text.is_empty());
+    fn map(&mut self, map: &'n TreeMap) {
+        let text = |key| map.get(key).and_then(TreeNode::as_str).filter(|text| !text.is_empty());
         self.references.extend(map.get("$ref").filter(|node| node.as_str().is_some()));
         self.anchors.extend(text("$anchor").into_iter().chain(text("$dynamicAnchor")));
         self.ids.extend(text("$id"));
@@ -59,13 +59,13 @@ impl<'n> Found<'n> {
 }
 
 /// What the JSON pointer leads to.
-fn at<'n>(root: &'n Node, pointer: &str) -> Option<&'n Node> {
+fn at<'n>(root: &'n TreeNode, pointer: &str) -> Option<&'n TreeNode> {
     let mut node = root;
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");
         node = match &node.value {
-            Value::Map(map) => map.get(&part)?,
-            Value::List(items) => items.get(part.parse::<usize>().ok()?)?,
+            TreeValue::Map(map) => map.get(&part)?,
+            TreeValue::List(items) => items.get(part.parse::<usize>().ok()?)?,
             _ => return None,
         };
     }
@@ -74,7 +74,7 @@ fn at<'n>(root: &'n Node, pointer: &str) -> Option<&'n Node> {
 
 #[cfg(test)]
 mod tests {
-    use agentry_text::{FileId, Findings, Source, json};
+    use agentry_text::{FileId, Findings, SourceFile, json};
 
     use super::*;
 
@@ -94,7 +94,7 @@ mod tests {
             (r##"{"enum": [{"$ref": "#/x"}]}"##, vec![]),
         ];
         for (text, expected) in cases {
-            let source = Source::new(FileId(0), "x.json", text);
+            let source = SourceFile::new(FileId(0), "x.json", text);
             let node = json::parse(&source, &mut Findings::default());
             let found: Vec<_> = unresolved(&node).iter().filter_map(|node| node.as_str()).collect();
             assert_eq!(found, expected, "{text}");

@@ -4,10 +4,11 @@ use agentry_policy::{Policy, words};
 use agentry_text::{Data, Spanned};
 
 use crate::{
-    AgentRef, Auth, Behaviour, Budget, Exposed, Identity, Inheritance, Instructions, Memory,
-    MemoryFile, ModelChoice, Requirements, Schedule, SkillPack, SkillRef, Stage, Tools,
+    AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, AgentRef, AgentRequirements,
+    AgentTools, ExposedFunction, Inheritance, MemoryFile, ModelChoice, PipelineStage, ProviderAuth,
+    RunBudget, Schedule, SkillPack, SkillRef,
 };
-use crate::{Field, ListField};
+use crate::{Declared, DeclaredList};
 
 words! {
     /// A definition format.
@@ -30,41 +31,41 @@ words! {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Agent {
     /// Who it is.
-    pub identity: Identity,
+    pub identity: AgentIdentity,
     /// What it is built on.
     pub inheritance: Inheritance,
     /// What it is told.
-    pub instructions: Instructions,
+    pub instructions: AgentInstructions,
     /// Which model it wants.
     pub model: ModelChoice,
     /// Where the keys of its providers come from.
-    pub auth: Auth,
+    pub auth: ProviderAuth,
     /// How it goes about its work.
-    pub behaviour: Behaviour,
+    pub behaviour: AgentBehaviour,
     /// What it may spend.
-    pub budget: Budget,
+    pub budget: RunBudget,
     /// What must hold before it starts.
-    pub requirements: Requirements,
+    pub requirements: AgentRequirements,
     /// What it may do.
     pub policy: Policy,
     /// Who owns the definition and who may see it; carried, never acted upon by the agent itself.
-    pub access_control: Field<Data>,
+    pub access_control: Declared<Data>,
     /// The skills it asks for, by name.
-    pub skills: ListField<SkillRef>,
+    pub skills: DeclaredList<SkillRef>,
     /// The skills that come with it, as files.
     pub skill_packs: Vec<SkillPack>,
     /// The tools it uses and brings.
-    pub tools: Tools,
+    pub tools: AgentTools,
     /// How it remembers.
-    pub memory: Memory,
+    pub memory: AgentMemory,
     /// What it remembers, as files.
     pub memories: Vec<MemoryFile>,
     /// The functions it offers.
-    pub expose: ListField<Exposed>,
+    pub expose: DeclaredList<ExposedFunction>,
     /// Other agents it works with.
-    pub agents: ListField<AgentRef>,
+    pub agents: DeclaredList<AgentRef>,
     /// The order in which they are called.
-    pub pipeline: ListField<Stage>,
+    pub pipeline: DeclaredList<PipelineStage>,
     /// When it runs by itself.
     pub schedules: Vec<Schedule>,
     /// Blocks that only one format has: validated by its field table, carried whole, by name.

@@ -3,26 +3,26 @@
 use agentry_policy::words;
 use agentry_text::Spanned;
 
-use crate::{Field, ListField};
+use crate::{Declared, DeclaredList};
 
 /// The model an agent wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelChoice {
     /// How able it must be.
-    pub capability: Field<Capability>,
+    pub capability: Declared<ModelTier>,
     /// The models to try, in order; `provider/model`, or a bare name.
-    pub preferred: ListField<String>,
+    pub preferred: DeclaredList<String>,
     /// The tier to fall back to.
-    pub fallback: Field<String>,
+    pub fallback: Declared<String>,
     /// How much context it should have: `full`, `128k`.
-    pub context: Field<String>,
+    pub context: Declared<String>,
     /// What the model should be able to do, in free words.
-    pub capabilities: ListField<String>,
+    pub capabilities: DeclaredList<String>,
 }
 
 words! {
     /// Tiers of models.
-    pub enum Capability {
+    pub enum ModelTier {
         /// Small and cheap.
         Low = "reasoning-low",
         /// The middle.
@@ -36,9 +36,9 @@ words! {
 
 /// Where provider keys come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Auth {
+pub struct ProviderAuth {
     /// How keys are found.
-    pub strategy: Field<AuthStrategy>,
+    pub strategy: Declared<AuthStrategy>,
     /// Provider names with their sources: `env.ANTHROPIC_API_KEY`.
     pub providers: Option<Vec<(String, Spanned<String>)>>,
 }
@@ -57,18 +57,18 @@ words! {
 
 /// How an agent goes about its work.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Behaviour {
+pub struct AgentBehaviour {
     /// How freely it writes.
-    pub temperature: Field<f64>,
+    pub temperature: Declared<f64>,
     /// The most rounds of its loop: `max_turns`, `behavior.max_steps`, `max_tool_rounds`.
-    pub max_turns: Field<i64>,
+    pub max_turns: Declared<i64>,
     /// What it does when something fails.
-    pub on_error: Field<OnError>,
+    pub on_error: Declared<ErrorReaction>,
 }
 
 words! {
     /// What to do when a step fails.
-    pub enum OnError {
+    pub enum ErrorReaction {
         /// Ask the person.
         Ask = "ask",
         /// Try again.
@@ -82,20 +82,20 @@ words! {
 
 /// What a run may spend.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Budget {
+pub struct RunBudget {
     /// Whether every step is recorded.
-    pub trace: Field<bool>,
+    pub trace: Declared<bool>,
     /// The most money, in US dollars.
-    pub cost_limit: Field<f64>,
+    pub cost_limit: Declared<f64>,
     /// The most steps.
-    pub step_limit: Field<i64>,
+    pub step_limit: Declared<i64>,
     /// What happens at a limit.
-    pub on_exceed: Field<OnExceed>,
+    pub on_exceed: Declared<LimitReaction>,
 }
 
 words! {
     /// What happens at a limit.
-    pub enum OnExceed {
+    pub enum LimitReaction {
         /// The person is asked.
         Ask = "ask",
         /// The run stops.
@@ -105,9 +105,9 @@ words! {
 
 /// What must hold before an agent starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Requirements {
+pub struct AgentRequirements {
     /// Environment variables that must be set.
-    pub env: ListField<String>,
+    pub env: DeclaredList<String>,
     /// The tool that must succeed first.
-    pub startup: Field<String>,
+    pub startup: Declared<String>,
 }

@@ -2,46 +2,46 @@
 
 use agentry_policy::words;
 
-use crate::{Field, ListField};
+use crate::{Declared, DeclaredList};
 
 /// Who an agent is, for people and for other programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct AgentIdentity {
     /// What programs call it: `code-reviewer`.
-    pub name: Field<String>,
+    pub name: Declared<String>,
     /// What people call it: `Code Reviewer`.
-    pub display_name: Field<String>,
+    pub display_name: Declared<String>,
     /// What it is for, in one sentence.
-    pub description: Field<String>,
+    pub description: Declared<String>,
     /// The version of the definition.
-    pub version: Field<String>,
+    pub version: Declared<String>,
     /// The group it belongs to.
-    pub category: Field<String>,
+    pub category: Declared<String>,
     /// Who wrote it.
-    pub author: Field<String>,
+    pub author: Declared<String>,
     /// Under which licence.
-    pub license: Field<String>,
+    pub license: Declared<String>,
     /// Labels for grouping.
-    pub tags: ListField<String>,
+    pub tags: DeclaredList<String>,
     /// One emoji.
-    pub icon: Field<String>,
+    pub icon: Declared<String>,
     /// The address of a picture.
-    pub avatar: Field<String>,
+    pub avatar: Declared<String>,
     /// Whether it is in use.
-    pub status: Field<Status>,
+    pub status: Declared<AgentStatus>,
     /// Whether people or other agents start it.
-    pub mode: Field<Mode>,
+    pub mode: Declared<AgentMode>,
     /// What it is, in a word or two: `careful analyst`.
-    pub role: Field<String>,
+    pub role: Declared<String>,
     /// What it says first.
-    pub greeting: Field<String>,
+    pub greeting: Declared<String>,
     /// How much harm it could do.
-    pub risk_level: Field<RiskLevel>,
+    pub risk_level: Declared<RiskLevel>,
 }
 
 words! {
     /// The lifecycle of a definition.
-    pub enum Status {
+    pub enum AgentStatus {
         /// In use.
         Active = "active",
         /// Still works; should not be used any more.
@@ -53,7 +53,7 @@ words! {
 
 words! {
     /// Who starts an agent.
-    pub enum Mode {
+    pub enum AgentMode {
         /// People.
         Primary = "primary",
         /// Other agents.

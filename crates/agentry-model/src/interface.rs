@@ -3,33 +3,33 @@
 use agentry_policy::words;
 use agentry_text::Spanned;
 
-use crate::Field;
+use crate::Declared;
 
 /// What an agent is built on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inheritance {
     /// Where its base is: a path, a digest, `name@version`.
-    pub base: Field<String>,
+    pub base: Declared<String>,
     /// How it is combined with its base.
-    pub merge: Merge,
+    pub merge: MergeModes,
 }
 
 /// How the blocks of a definition are combined with those of its base.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Merge {
+pub struct MergeModes {
     /// Skills.
-    pub skills: Field<MergeLists>,
+    pub skills: Declared<ListMerge>,
     /// Tools.
-    pub tools: Field<MergeLists>,
+    pub tools: Declared<ListMerge>,
     /// Behaviour.
-    pub behavior: Field<MergeText>,
+    pub behavior: Declared<TextMerge>,
     /// Trust; only `restrict` exists, and writing it changes nothing.
-    pub trust: Field<String>,
+    pub trust: Declared<String>,
 }
 
 words! {
     /// How two lists are combined.
-    pub enum MergeLists {
+    pub enum ListMerge {
         /// The base's, then the child's.
         Append = "append",
         /// The child's.
@@ -41,7 +41,7 @@ words! {
 
 words! {
     /// How two behaviour blocks are combined.
-    pub enum MergeText {
+    pub enum TextMerge {
         /// The child's.
         Override = "override",
         /// Field by field, traits of both.
@@ -51,15 +51,15 @@ words! {
 
 /// A function that an agent offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exposed {
+pub struct ExposedFunction {
     /// Its name.
-    pub name: Field<String>,
+    pub name: Declared<String>,
     /// What it does.
-    pub description: Field<String>,
+    pub description: Declared<String>,
     /// Its arguments with their types.
     pub input: Vec<(String, Spanned<String>)>,
     /// The type of its result.
-    pub output: Field<String>,
+    pub output: Declared<String>,
 }
 
 /// Another agent that this one works with.
@@ -68,9 +68,9 @@ pub struct AgentRef {
     /// What this agent calls it.
     pub name: String,
     /// Where it is.
-    pub reference: Field<String>,
+    pub reference: Declared<String>,
     /// What it does here.
-    pub role: Field<AgentRole>,
+    pub role: Declared<AgentRole>,
 }
 
 words! {
@@ -87,9 +87,9 @@ words! {
 
 /// One call of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
+pub struct PipelineStage {
     /// What is called: `helper.do`.
-    pub call: Field<String>,
+    pub call: Declared<String>,
     /// What the result is called.
-    pub output: Field<String>,
+    pub output: Declared<String>,
 }

@@ -20,17 +20,24 @@ pub mod tree;
 
 pub use agent::{Agent, Format};
 pub use behaviour::{
-    Auth, AuthStrategy, Behaviour, Budget, Capability, ModelChoice, OnError, OnExceed, Requirements,
+    AgentBehaviour, AgentRequirements, AuthStrategy, ErrorReaction, LimitReaction, ModelChoice,
+    ModelTier, ProviderAuth, RunBudget,
 };
-pub use identity::{Identity, Mode, RiskLevel, Status, slug, wrong_name};
-pub use instructions::Instructions;
+pub use identity::{AgentIdentity, AgentMode, AgentStatus, RiskLevel, slug, wrong_name};
+pub use instructions::AgentInstructions;
 pub use interface::{
-    AgentRef, AgentRole, Exposed, Inheritance, Merge, MergeLists, MergeText, Stage,
+    AgentRef, AgentRole, ExposedFunction, Inheritance, ListMerge, MergeModes, PipelineStage,
+    TextMerge,
 };
-pub use loss::{Loss, LossKind, additions, losses};
-pub use memory::{Importance, LongTerm, Memory, MemoryFile, MemorySource, MemoryType, Working};
-pub use schedule::{Misfire, Overlap, Schedule};
-pub use skill::{SkillPack, SkillRef, Step, StepKind};
-pub use tools::{Function, McpServer, ScriptLimits, ScriptTool, Tools, Transport};
+pub use loss::{ConversionLoss, ConversionLossKind, additions, losses};
+pub use memory::{
+    AgentMemory, LongTermMemory, MemoryFile, MemoryImportance, MemorySource, MemoryType,
+    WorkingMemory,
+};
+pub use schedule::{MisfirePolicy, OverlapPolicy, Schedule};
+pub use skill::{SkillPack, SkillRef, SkillStep, StepKind};
+pub use tools::{
+    AgentTools, JavaScriptFunction, McpServer, McpTransport, ScriptLimits, ScriptTool,
+};
 
-pub use agentry_policy::{Field, ListField};
+pub use agentry_policy::{Declared, DeclaredList};

@@ -7,18 +7,18 @@ use agentry_text::Data;
 
 /// Something that source and result do not both say.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Loss {
+pub struct ConversionLoss {
     /// The model's field: `max_turns`, `permissions.bash`, `tools.mcp.github`.
     pub field: String,
     /// What became of it.
-    pub kind: LossKind,
+    pub kind: ConversionLossKind,
     /// In words.
     pub detail: String,
 }
 
 words! {
     /// What became of a value.
-    pub enum LossKind {
+    pub enum ConversionLossKind {
         /// It is not there any more.
         Dropped = "dropped",
         /// It is there with another value.
@@ -31,26 +31,35 @@ words! {
 }
 
 /// Every value of `before` that `after` does not have, as [`crate::tree::tree`] names them.
-pub fn losses(before: &Data, after: &Data) -> Vec<Loss> {
+pub fn losses(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     let mut out = Vec::new();
     compare("", before, after, &mut |path, value, other| {
         let (kind, detail) = match other {
-            Some(other) => (LossKind::Changed, format!("{} became {}", short(value), short(other))),
-            None => (LossKind::Dropped, format!("{} has no place in the result", short(value))),
+            Some(other) => {
+                (ConversionLossKind::Changed, format!("{} became {}", short(value), short(other)))
+            }
+            None => (
+                ConversionLossKind::Dropped,
+                format!("{} has no place in the result", short(value)),
+            ),
         };
-        out.push(Loss { field: path.to_owned(), kind, detail });
+        out.push(ConversionLoss { field: path.to_owned(), kind, detail });
     });
     out
 }
 
 /// Every value of `after` that `before` does not have. A text that `before` says in another field
 /// was moved, not made up.
-pub fn additions(before: &Data, after: &Data) -> Vec<Loss> {
+pub fn additions(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     let mut out = Vec::new();
     compare("", after, before, &mut |path, value, other| {
         if other.is_none() && !says(before, value) {
             let detail = format!("{} is not in the source", short(value));
-            out.push(Loss { field: path.to_owned(), kind: LossKind::Added, detail });
+            out.push(ConversionLoss {
+                field: path.to_owned(),
+                kind: ConversionLossKind::Added,
+                detail,
+            });
         }
     });
     out
@@ -68,10 +77,10 @@ fn says(data: &Data, value: &Data) -> bool {
 }
 
 /// Called with the path of a value, the value, and what stands in its place on the other side.
-type Differs<'a> = dyn FnMut(&str, &Data, Option<&Data>) + 'a;
+type DifferenceVisitor<'a> = dyn FnMut(&str, &Data, Option<&Data>) + 'a;
 
 /// Calls `differs` for every value of `one` that `other` has not, or not so.
-fn compare(path: &str, one: &Data, other: &Data, differs: &mut Differs<'_>) {
+fn compare(path: &str, one: &Data, other: &Data, differs: &mut DifferenceVisitor<'_>) {
     match (one, other) {
         _ if one == other => {}
         (Data::Map(entries), Data::Map(_)) => {
@@ -90,7 +99,7 @@ fn compare(path: &str, one: &Data, other: &Data, differs: &mut Differs<'_>) {
     }
 }
 
-fn member(path: &str, one: &Data, other: Option<&Data>, differs: &mut Differs<'_>) {
+fn member(path: &str, one: &Data, other: Option<&Data>, differs: &mut DifferenceVisitor<'_>) {
     // A block or a list of named things that is gone is told part by part, near the top of the tree.
     let depth = path.matches('.').count();
     match (other, one) {

@@ -2,22 +2,22 @@
 
 use agentry_policy::words;
 
-use crate::Field;
+use crate::Declared;
 
 /// How an agent remembers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct AgentMemory {
     /// During a run.
-    pub working: Field<Working>,
+    pub working: Declared<WorkingMemory>,
     /// Between runs.
-    pub long_term: Field<LongTerm>,
+    pub long_term: Declared<LongTermMemory>,
     /// Whether other agents see it.
-    pub shared: Field<bool>,
+    pub shared: Declared<bool>,
 }
 
 words! {
     /// Memory during a run.
-    pub enum Working {
+    pub enum WorkingMemory {
         /// As long as the session.
         Session = "session",
         /// None.
@@ -27,7 +27,7 @@ words! {
 
 words! {
     /// Memory between runs.
-    pub enum LongTerm {
+    pub enum LongTermMemory {
         /// None.
         None = "none",
         /// On this machine.
@@ -43,15 +43,15 @@ pub struct MemoryFile {
     /// The file, relative to `memory/`.
     pub path: String,
     /// What kind of thing it is; as written, since newer vocabularies exist.
-    pub kind: Field<String>,
+    pub kind: Declared<String>,
     /// How much it matters.
-    pub importance: Field<Importance>,
+    pub importance: Declared<MemoryImportance>,
     /// When it was learnt.
-    pub created: Field<String>,
+    pub created: Declared<String>,
     /// From whom.
-    pub source: Field<String>,
+    pub source: Declared<String>,
     /// The text after the metadata.
-    pub text: Field<String>,
+    pub text: Declared<String>,
 }
 
 words! {
@@ -70,7 +70,7 @@ words! {
 
 words! {
     /// How much a memory matters.
-    pub enum Importance {
+    pub enum MemoryImportance {
         /// Much.
         High = "high",
         /// Some.

@@ -2,32 +2,32 @@
 
 use agentry_policy::words;
 
-use crate::Field;
+use crate::Declared;
 
 /// A prompt that is run at set times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// What it is called.
-    pub name: Field<String>,
+    pub name: Declared<String>,
     /// When: a cron expression.
-    pub cron: Field<String>,
+    pub cron: Declared<String>,
     /// Whether it is on; it is unless said otherwise.
-    pub enabled: Field<bool>,
+    pub enabled: Declared<bool>,
     /// In which time zone; UTC unless said otherwise.
-    pub timezone: Field<String>,
+    pub timezone: Declared<String>,
     /// What happens when the last run is still going.
-    pub overlap: Field<Overlap>,
+    pub overlap: Declared<OverlapPolicy>,
     /// What happens to runs that were missed.
-    pub misfire: Field<Misfire>,
+    pub misfire: Declared<MisfirePolicy>,
     /// The most by which a run is delayed at random: `30s`.
-    pub jitter: Field<String>,
+    pub jitter: Declared<String>,
     /// What the agent is told.
-    pub prompt: Field<String>,
+    pub prompt: Declared<String>,
 }
 
 words! {
     /// What happens when the last run is still going.
-    pub enum Overlap {
+    pub enum OverlapPolicy {
         /// The new one is left out.
         Skip = "skip",
         /// The new one waits.
@@ -39,7 +39,7 @@ words! {
 
 words! {
     /// What happens to runs that were missed.
-    pub enum Misfire {
+    pub enum MisfirePolicy {
         /// Nothing.
         Skip = "skip",
         /// One run makes up for all.

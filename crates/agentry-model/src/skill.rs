@@ -3,7 +3,7 @@
 use agentry_policy::words;
 use agentry_text::{Data, Spanned};
 
-use crate::{Field, ListField, RiskLevel};
+use crate::{Declared, DeclaredList, RiskLevel};
 
 /// A skill asked for by name.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,26 +22,26 @@ pub struct SkillPack {
     /// The file, relative to `skills/`: `contract-review/SKILL.md`.
     pub path: String,
     /// Its name.
-    pub name: Field<String>,
+    pub name: Declared<String>,
     /// What people call it, where that is another word.
-    pub display_name: Field<String>,
+    pub display_name: Declared<String>,
     /// What it is for.
-    pub description: Field<String>,
+    pub description: Declared<String>,
     /// Its version.
-    pub version: Field<String>,
+    pub version: Declared<String>,
     /// How much harm it could do.
-    pub risk_level: Field<RiskLevel>,
+    pub risk_level: Declared<RiskLevel>,
     /// The tools that may be used while it runs; `None` is not the same as an empty list.
-    pub allowed_tools: ListField<String>,
+    pub allowed_tools: DeclaredList<String>,
     /// Its steps, in order.
-    pub steps: Vec<Spanned<Step>>,
+    pub steps: Vec<Spanned<SkillStep>>,
     /// The whole file as written.
-    pub text: Field<String>,
+    pub text: Declared<String>,
 }
 
 /// One step of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct SkillStep {
     /// What is done.
     pub title: String,
     /// By whom it is decided how.

@@ -5,19 +5,20 @@
 //! losses of a conversion are the difference of two trees.
 
 use agentry_policy::{
-    Abilities, Expected, Permissions, Policy, PolicyTest, Section, SectionRules, ToolPermissions,
-    Trust,
+    Abilities, ExpectedVerdict, Permissions, Policy, PolicyTest, Section, SectionRules,
+    ToolPermissions, Trust,
 };
-use agentry_text::{Data, Entry, FileId, Key, Map, Node, Span, Spanned, Value};
+use agentry_text::{Data, FileId, Span, Spanned, TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
 use crate::{
-    Agent, AgentRef, Auth, Behaviour, Budget, Exposed, Field, Function, Identity, Inheritance,
-    Instructions, ListField, McpServer, Memory, MemoryFile, Merge, ModelChoice, Requirements,
-    Schedule, ScriptLimits, ScriptTool, SkillPack, SkillRef, Stage, Step, Tools,
+    Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, AgentRef,
+    AgentRequirements, AgentTools, Declared, DeclaredList, ExposedFunction, Inheritance,
+    JavaScriptFunction, McpServer, MemoryFile, MergeModes, ModelChoice, PipelineStage,
+    ProviderAuth, RunBudget, Schedule, ScriptLimits, ScriptTool, SkillPack, SkillRef, SkillStep,
 };
 
 /// The agent as a tree of what was written, each value in its place.
-pub fn tree(agent: &Agent) -> Node {
+pub fn tree(agent: &Agent) -> TreeNode {
     let Agent {
         identity,
         inheritance,
@@ -42,7 +43,7 @@ pub fn tree(agent: &Agent) -> Node {
         extensions,
         unknown,
     } = agent;
-    let mut out = Builder::default();
+    let mut out = EntryBuilder::default();
     out.identity(identity);
     out.inheritance(inheritance);
     out.instructions(instructions);
@@ -70,13 +71,13 @@ pub fn tree(agent: &Agent) -> Node {
 
 /// Collects the entries of one map.
 #[derive(Default)]
-struct Builder {
-    entries: Vec<Entry>,
+struct EntryBuilder {
+    entries: Vec<TreeEntry>,
 }
 
-impl Builder {
-    fn identity(&mut self, identity: &Identity) {
-        let Identity {
+impl EntryBuilder {
+    fn identity(&mut self, identity: &AgentIdentity) {
+        let AgentIdentity {
             name,
             display_name,
             description,
@@ -111,7 +112,7 @@ impl Builder {
     }
 
     fn inheritance(&mut self, Inheritance { base, merge }: &Inheritance) {
-        let Merge { skills, tools, behavior, trust } = merge;
+        let MergeModes { skills, tools, behavior, trust } = merge;
         self.field("base", base);
         self.block("merge", |out| {
             out.field("skills", skills);
@@ -121,8 +122,8 @@ impl Builder {
         });
     }
 
-    fn instructions(&mut self, instructions: &Instructions) {
-        let Instructions {
+    fn instructions(&mut self, instructions: &AgentInstructions) {
+        let AgentInstructions {
             system,
             rules,
             base_rules,
@@ -153,29 +154,29 @@ impl Builder {
         self.list("capabilities", capabilities);
     }
 
-    fn auth(&mut self, Auth { strategy, providers }: &Auth) {
+    fn auth(&mut self, ProviderAuth { strategy, providers }: &ProviderAuth) {
         self.field("strategy", strategy);
         if let Some(providers) = providers {
             self.pairs("providers", providers);
         }
     }
 
-    fn behaviour(&mut self, behaviour: &Behaviour) {
-        let Behaviour { temperature, max_turns, on_error } = behaviour;
+    fn behaviour(&mut self, behaviour: &AgentBehaviour) {
+        let AgentBehaviour { temperature, max_turns, on_error } = behaviour;
         self.field("temperature", temperature);
         self.field("max_turns", max_turns);
         self.field("on_error", on_error);
     }
 
-    fn budget(&mut self, budget: &Budget) {
-        let Budget { trace, cost_limit, step_limit, on_exceed } = budget;
+    fn budget(&mut self, budget: &RunBudget) {
+        let RunBudget { trace, cost_limit, step_limit, on_exceed } = budget;
         self.field("trace", trace);
         self.field("cost_limit", cost_limit);
         self.field("step_limit", step_limit);
         self.field("on_exceed", on_exceed);
     }
 
-    fn requirements(&mut self, Requirements { env, startup }: &Requirements) {
+    fn requirements(&mut self, AgentRequirements { env, startup }: &AgentRequirements) {
         self.list("env", env);
         self.field("startup", startup);
     }
@@ -216,7 +217,7 @@ impl Builder {
     fn tests(&mut self, tests: &[Spanned<PolicyTest>]) {
         for section in Section::ALL {
             self.block(section.as_str(), |out| {
-                for expected in Expected::ALL {
+                for expected in ExpectedVerdict::ALL {
                     let calls: Vec<_> = tests
                         .iter()
                         .filter(|test| test.section == *section && test.expected == *expected)
@@ -237,8 +238,8 @@ impl Builder {
         });
     }
 
-    fn tools(&mut self, tools: &Tools) {
-        let Tools { native, mcp, scripts, functions, source } = tools;
+    fn tools(&mut self, tools: &AgentTools) {
+        let AgentTools { native, mcp, scripts, functions, source } = tools;
         self.list("native", native);
         self.items("mcp", mcp.as_deref(), mcp_server);
         self.items("scripts", full(scripts), script);
@@ -248,7 +249,7 @@ impl Builder {
         }
     }
 
-    fn memory(&mut self, Memory { working, long_term, shared }: &Memory) {
+    fn memory(&mut self, AgentMemory { working, long_term, shared }: &AgentMemory) {
         self.field("working", working);
         self.field("long_term", long_term);
         self.field("shared", shared);
@@ -267,14 +268,14 @@ impl Builder {
         });
     }
 
-    fn field<T: Clone + Into<Value>>(&mut self, key: &str, field: &Field<T>) {
+    fn field<T: Clone + Into<TreeValue>>(&mut self, key: &str, field: &Declared<T>) {
         if let Some(field) = field {
-            self.push(key, Node::new(field.value.clone().into(), field.span));
+            self.push(key, TreeNode::new(field.value.clone().into(), field.span));
         }
     }
 
-    fn list<T: Clone + Into<Value>>(&mut self, key: &str, list: &ListField<T>) {
-        let node = |item: &Spanned<T>| Node::new(item.value.clone().into(), item.span);
+    fn list<T: Clone + Into<TreeValue>>(&mut self, key: &str, list: &DeclaredList<T>) {
+        let node = |item: &Spanned<T>| TreeNode::new(item.value.clone().into(), item.span);
         if let Some(list) = list {
             self.push_list(key, list.iter().map(node).collect());
         }
@@ -282,26 +283,32 @@ impl Builder {
 
     /// A list of values that are shown as text.
     fn texts<T: ToString>(&mut self, key: &str, list: Option<&[Spanned<T>]>) {
-        let node = |item: &Spanned<T>| Node::new(Value::Str(item.value.to_string()), item.span);
+        let node =
+            |item: &Spanned<T>| TreeNode::new(TreeValue::Str(item.value.to_string()), item.span);
         if let Some(list) = list {
             self.push_list(key, list.iter().map(node).collect());
         }
     }
 
-    fn items<T>(&mut self, key: &str, list: Option<&[Spanned<T>]>, build: fn(&T, &mut Builder)) {
+    fn items<T>(
+        &mut self,
+        key: &str,
+        list: Option<&[Spanned<T>]>,
+        build: fn(&T, &mut EntryBuilder),
+    ) {
         let Some(list) = list else { return };
         let node = |item: &Spanned<T>| {
-            let mut out = Builder::default();
+            let mut out = EntryBuilder::default();
             build(&item.value, &mut out);
-            Node { span: item.span, ..out.build() }
+            TreeNode { span: item.span, ..out.build() }
         };
         self.push_list(key, list.iter().map(node).collect());
     }
 
     /// A list of files or other things that have no span of their own; absent when empty.
-    fn each<T>(&mut self, key: &str, list: &[T], build: fn(&T, &mut Builder)) {
+    fn each<T>(&mut self, key: &str, list: &[T], build: fn(&T, &mut EntryBuilder)) {
         let node = |item: &T| {
-            let mut out = Builder::default();
+            let mut out = EntryBuilder::default();
             build(item, &mut out);
             out.build()
         };
@@ -313,7 +320,7 @@ impl Builder {
     fn pairs(&mut self, key: &str, pairs: &[(String, Spanned<String>)]) {
         self.block(key, |out| {
             for (name, text) in pairs {
-                out.push(name, Node::new(Value::Str(text.value.clone()), text.span));
+                out.push(name, TreeNode::new(TreeValue::Str(text.value.clone()), text.span));
             }
         });
     }
@@ -326,7 +333,7 @@ impl Builder {
 
     fn data(&mut self, key: &str, data: Option<&Spanned<Data>>) {
         if let Some(data) = data {
-            self.push(key, Node::from_data(&data.value, data.span));
+            self.push(key, TreeNode::from_data(&data.value, data.span));
         }
     }
 
@@ -342,36 +349,36 @@ impl Builder {
     fn options(&mut self, options: &[(String, Data)]) {
         let span = Span::start_of(FileId::BUILT_IN);
         if !options.is_empty() {
-            self.push("options", Node::from_data(&Data::Map(options.to_vec()), span));
+            self.push("options", TreeNode::from_data(&Data::Map(options.to_vec()), span));
         }
     }
 
-    fn block(&mut self, key: &str, build: impl FnOnce(&mut Builder)) {
-        let mut out = Builder::default();
+    fn block(&mut self, key: &str, build: impl FnOnce(&mut EntryBuilder)) {
+        let mut out = EntryBuilder::default();
         build(&mut out);
         if !out.entries.is_empty() {
             self.push(key, out.build());
         }
     }
 
-    fn block_at(&mut self, key: &str, span: Span, build: impl FnOnce(&mut Builder)) {
-        let mut out = Builder::default();
+    fn block_at(&mut self, key: &str, span: Span, build: impl FnOnce(&mut EntryBuilder)) {
+        let mut out = EntryBuilder::default();
         build(&mut out);
-        self.push(key, Node { span, ..out.build() });
+        self.push(key, TreeNode { span, ..out.build() });
     }
 
-    fn push_list(&mut self, key: &str, items: Vec<Node>) {
+    fn push_list(&mut self, key: &str, items: Vec<TreeNode>) {
         let span = items.first().map_or(Span::start_of(FileId::BUILT_IN), |first| first.span);
-        self.push(key, Node::new(Value::List(items), span));
+        self.push(key, TreeNode::new(TreeValue::List(items), span));
     }
 
-    fn push(&mut self, key: &str, value: Node) {
-        self.entries.push(Entry { key: Key::string(key, value.span), value });
+    fn push(&mut self, key: &str, value: TreeNode) {
+        self.entries.push(TreeEntry { key: TreeKey::string(key, value.span), value });
     }
 
-    fn build(self) -> Node {
+    fn build(self) -> TreeNode {
         let span = self.entries.first().map_or(Span::start_of(FileId::BUILT_IN), |e| e.value.span);
-        Node::new(Value::Map(Map::from(self.entries)), span)
+        TreeNode::new(TreeValue::Map(TreeMap::from(self.entries)), span)
     }
 }
 
@@ -379,16 +386,16 @@ fn full<T>(list: &[T]) -> Option<&[T]> {
     (!list.is_empty()).then_some(list)
 }
 
-fn skill_ref(SkillRef { name, optional, options }: &SkillRef, out: &mut Builder) {
+fn skill_ref(SkillRef { name, optional, options }: &SkillRef, out: &mut EntryBuilder) {
     let span = Span::start_of(FileId::BUILT_IN);
-    out.push("name", Node::new(Value::Str(name.clone()), span));
+    out.push("name", TreeNode::new(TreeValue::Str(name.clone()), span));
     if *optional {
-        out.push("optional", Node::new(Value::Bool(true), span));
+        out.push("optional", TreeNode::new(TreeValue::Bool(true), span));
     }
     out.options(options);
 }
 
-fn skill_pack(pack: &SkillPack, out: &mut Builder) {
+fn skill_pack(pack: &SkillPack, out: &mut EntryBuilder) {
     let SkillPack {
         path,
         name,
@@ -400,25 +407,25 @@ fn skill_pack(pack: &SkillPack, out: &mut Builder) {
         steps,
         text,
     } = pack;
-    out.push("path", Node::new(Value::Str(path.clone()), Span::start_of(FileId::BUILT_IN)));
+    out.push("path", TreeNode::new(TreeValue::Str(path.clone()), Span::start_of(FileId::BUILT_IN)));
     out.field("name", name);
     out.field("display_name", display_name);
     out.field("description", description);
     out.field("version", version);
     out.field("risk_level", risk_level);
     out.list("allowed_tools", allowed_tools);
-    out.items("steps", full(steps), |Step { title, kind }, out| {
+    out.items("steps", full(steps), |SkillStep { title, kind }, out| {
         let span = Span::start_of(FileId::BUILT_IN);
-        out.push("title", Node::new(Value::Str(title.clone()), span));
-        out.push("kind", Node::new((*kind).into(), span));
+        out.push("title", TreeNode::new(TreeValue::Str(title.clone()), span));
+        out.push("kind", TreeNode::new((*kind).into(), span));
     });
     out.field("text", text);
 }
 
-fn mcp_server(server: &McpServer, out: &mut Builder) {
+fn mcp_server(server: &McpServer, out: &mut EntryBuilder) {
     let McpServer { name, transport, command, args, url, headers, env, enabled, timeout, options } =
         server;
-    out.push("name", Node::new(Value::Str(name.clone()), Span::start_of(FileId::BUILT_IN)));
+    out.push("name", TreeNode::new(TreeValue::Str(name.clone()), Span::start_of(FileId::BUILT_IN)));
     out.field("transport", transport);
     out.field("command", command);
     out.list("args", args);
@@ -430,7 +437,7 @@ fn mcp_server(server: &McpServer, out: &mut Builder) {
     out.options(options);
 }
 
-fn script(script: &ScriptTool, out: &mut Builder) {
+fn script(script: &ScriptTool, out: &mut EntryBuilder) {
     let ScriptTool { name, description, path, allowed_tools, limits, inputs, source } = script;
     let ScriptLimits { timeout_ms, max_tool_calls, max_output_bytes } = limits;
     out.field("name", name);
@@ -446,15 +453,18 @@ fn script(script: &ScriptTool, out: &mut Builder) {
     out.field("source", source);
 }
 
-fn function(Function { name, description, parameters }: &Function, out: &mut Builder) {
-    out.push("name", Node::new(Value::Str(name.clone()), Span::start_of(FileId::BUILT_IN)));
+fn function(
+    JavaScriptFunction { name, description, parameters }: &JavaScriptFunction,
+    out: &mut EntryBuilder,
+) {
+    out.push("name", TreeNode::new(TreeValue::Str(name.clone()), Span::start_of(FileId::BUILT_IN)));
     out.field("description", description);
     out.data("parameters", parameters.as_ref());
 }
 
-fn memory_file(file: &MemoryFile, out: &mut Builder) {
+fn memory_file(file: &MemoryFile, out: &mut EntryBuilder) {
     let MemoryFile { path, kind, importance, created, source, text } = file;
-    out.push("path", Node::new(Value::Str(path.clone()), Span::start_of(FileId::BUILT_IN)));
+    out.push("path", TreeNode::new(TreeValue::Str(path.clone()), Span::start_of(FileId::BUILT_IN)));
     out.field("type", kind);
     out.field("importance", importance);
     out.field("created", created);
@@ -462,19 +472,22 @@ fn memory_file(file: &MemoryFile, out: &mut Builder) {
     out.field("text", text);
 }
 
-fn exposed(Exposed { name, description, input, output }: &Exposed, out: &mut Builder) {
+fn exposed(
+    ExposedFunction { name, description, input, output }: &ExposedFunction,
+    out: &mut EntryBuilder,
+) {
     out.field("name", name);
     out.field("description", description);
     out.full_pairs("input", input);
     out.field("output", output);
 }
 
-fn stage(Stage { call, output }: &Stage, out: &mut Builder) {
+fn stage(PipelineStage { call, output }: &PipelineStage, out: &mut EntryBuilder) {
     out.field("call", call);
     out.field("output", output);
 }
 
-fn schedule(schedule: &Schedule, out: &mut Builder) {
+fn schedule(schedule: &Schedule, out: &mut EntryBuilder) {
     let Schedule { name, cron, enabled, timezone, overlap, misfire, jitter, prompt } = schedule;
     out.field("name", name);
     out.field("cron", cron);

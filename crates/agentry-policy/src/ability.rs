@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ListField;
+use crate::DeclaredList;
 
 crate::words! {
     /// The words that an ability may start with.
-    pub enum Base {
+    pub enum AbilityBase {
         /// Files.
         Fs = "fs",
         /// The network.
@@ -29,7 +29,7 @@ crate::words! {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ability {
     /// What it is about.
-    pub base: Base,
+    pub base: AbilityBase,
     /// The one command, for `sh:<command>`.
     pub command: Option<String>,
 }
@@ -38,9 +38,9 @@ pub struct Ability {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// Allowed.
-    pub allow: ListField<Ability>,
+    pub allow: DeclaredList<Ability>,
     /// Denied; beats allow.
-    pub deny: ListField<Ability>,
+    pub deny: DeclaredList<Ability>,
 }
 
 impl Ability {
@@ -65,7 +65,7 @@ pub enum InvalidAbility {
     /// The word before the colon is not known.
     Unknown(String),
     /// Only `sh` takes a command.
-    Scoped(Base),
+    Scoped(AbilityBase),
     /// `sh:` without a command, or one with spaces or other signs.
     Command(String),
 }
@@ -80,10 +80,11 @@ impl FromStr for Ability {
             Some((base, command)) => (base, Some(command)),
             None => (text.as_str(), None),
         };
-        let base: Base = base.parse().map_err(|()| InvalidAbility::Unknown(base.to_owned()))?;
+        let base: AbilityBase =
+            base.parse().map_err(|()| InvalidAbility::Unknown(base.to_owned()))?;
         match command {
             None => Ok(Self { base, command: None }),
-            Some(_) if base != Base::Sh => Err(InvalidAbility::Scoped(base)),
+            Some(_) if base != AbilityBase::Sh => Err(InvalidAbility::Scoped(base)),
             Some(command) if is_command(command) => {
                 Ok(Self { base, command: Some(command.to_owned()) })
             }
@@ -106,11 +107,11 @@ mod tests {
         let of =
             |base, command: Option<&str>| Ok(Ability { base, command: command.map(str::to_owned) });
         let cases = [
-            ("fs", of(Base::Fs, None)),
-            (" SH:Git ", of(Base::Sh, Some("git"))),
-            ("sh:apt-get", of(Base::Sh, Some("apt-get"))),
+            ("fs", of(AbilityBase::Fs, None)),
+            (" SH:Git ", of(AbilityBase::Sh, Some("git"))),
+            ("sh:apt-get", of(AbilityBase::Sh, Some("apt-get"))),
             ("disk", Err(InvalidAbility::Unknown("disk".to_owned()))),
-            ("fs:src", Err(InvalidAbility::Scoped(Base::Fs))),
+            ("fs:src", Err(InvalidAbility::Scoped(AbilityBase::Fs))),
             ("sh:", Err(InvalidAbility::Command(String::new()))),
             ("sh:git push", Err(InvalidAbility::Command("git push".to_owned()))),
         ];

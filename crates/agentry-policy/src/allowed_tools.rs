@@ -6,29 +6,31 @@
 use agentry_text::Spanned;
 
 use crate::tool_permissions::section_of;
-use crate::{Action, Layer, Pattern, Places, Rule, Rules, Section, Source};
+use crate::{
+    Action, LayerSource, PathAnchors, Pattern, PolicyLayer, PolicyRule, RuleList, Section,
+};
 
 /// The layer for the calls inside a script or a skill: the named tools, nothing else.
-pub fn allowed_tools(names: &[Spanned<String>], places: &Places) -> Layer {
+pub fn allowed_tools(names: &[Spanned<String>], places: &PathAnchors) -> PolicyLayer {
     let sections = Section::ALL.iter().map(|section| {
         let rules = names.iter().filter_map(|name| {
             let pattern = pattern(*section, &name.value)?;
-            Some(Rule {
+            Some(PolicyRule {
                 pattern: Pattern::new(section.kind(), &pattern, Action::Allow, places),
                 action: Action::Allow,
                 text: format!("allowed_tools: {}", name.value),
                 span: name.span.is_written().then_some(name.span),
             })
         });
-        let intent = Rule {
+        let intent = PolicyRule {
             pattern: Pattern::new(section.kind(), "**", Action::Deny, places),
             action: Action::Deny,
             text: "not among the allowed tools".to_owned(),
             span: None,
         };
-        Rules { section: *section, rules: rules.collect(), intent }
+        RuleList { section: *section, rules: rules.collect(), intent }
     });
-    Layer { source: Source::AllowedTools, sections: sections.collect() }
+    PolicyLayer { source: LayerSource::AllowedTools, sections: sections.collect() }
 }
 
 /// What a name allows in a section.
@@ -71,7 +73,7 @@ mod tests {
 
     use super::*;
     use crate::path::NoLinks;
-    use crate::{Call, Judge};
+    use crate::{Judge, SectionCall};
 
     #[test]
     fn only_what_is_named_may_be_called() {
@@ -79,7 +81,7 @@ mod tests {
             ["Read", "Bash(git log:*)", "mcp__github__search", "WebFetch(domain:docs.rs)", "lint"];
         let spanned = |name: &&str| Spanned::new((*name).to_owned(), Span::start_of(FileId(0)));
         let names: Vec<_> = names.iter().map(spanned).collect();
-        let places = Places::default();
+        let places = PathAnchors::default();
         let judge = Judge::new(vec![allowed_tools(&names, &places)], places);
         let cases = [
             (Section::Read, "src/main.rs", Action::Allow),
@@ -96,18 +98,18 @@ mod tests {
             (Section::Question, "why?", Action::Deny),
         ];
         for (section, subject, expected) in cases {
-            let call = Call { section, subject, directory: "/workspace" };
+            let call = SectionCall { section, subject, directory: "/workspace" };
             assert_eq!(judge.judge(call, &NoLinks).action, expected, "{section} {subject}");
         }
     }
 
     #[test]
     fn a_call_inside_is_also_bound_by_the_agent() {
-        let places = Places::default();
+        let places = PathAnchors::default();
         let read = Spanned::new("Read".to_owned(), Span::start_of(FileId(0)));
         let agent = Judge::new(vec![allowed_tools(&[], &places)], places.clone());
         let inside = agent.narrowed(allowed_tools(&[read], &places));
-        let call = Call { section: Section::Read, subject: "x", directory: "/workspace" };
+        let call = SectionCall { section: Section::Read, subject: "x", directory: "/workspace" };
         assert_eq!(inside.judge(call, &NoLinks).action, Action::Deny);
     }
 }

@@ -5,27 +5,27 @@
 //! there is no answer, and no answer must be taken for «no».
 
 mod changes;
-mod dead;
+mod dead_rules;
 mod groups;
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::automata::fold::Folder;
-use crate::automata::machine::{Machine, NONE};
-pub use crate::automata::subject::Example;
-use crate::automata::{TooLarge, search};
+use crate::automata::fold::MachineFolder;
+use crate::automata::machine::{NONE, StateMachine};
+pub use crate::automata::subject::ExampleSubject;
+use crate::automata::{MachineTooLarge, search};
 use crate::memo::PolicyMemo;
-use crate::pattern::{Kind, Pattern, Protections, Subject};
-use crate::{Action, Rule, Rules};
+use crate::pattern::{HazardProtection, Pattern, PatternKind, PatternSubject};
+use crate::{Action, PolicyRule, RuleList};
 
-pub use changes::{Change, Diff, diff};
-pub use dead::{Dead, dead};
+pub use changes::{DecisionChange, RulesDiff, diff};
+pub use dead_rules::{DeadRule, dead};
 
 /// Which rule decides, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Decision {
+pub struct DecidingRule {
     /// The index of its layer.
     pub layer: usize,
     /// Its index there; the number of rules for the intent.
@@ -36,7 +36,7 @@ pub struct Decision {
 
 /// The answer to [`refines`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum RefinementAnswer {
     /// It is so.
     Yes,
     /// It is not so, and this shows it.
@@ -49,15 +49,15 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness {
     /// One of the shortest.
-    pub subject: Example,
+    pub subject: ExampleSubject,
     /// What decides on the first side; nothing when it has no layer.
-    pub first: Option<Decision>,
+    pub first: Option<DecidingRule>,
     /// What decides on the second side.
-    pub second: Option<Decision>,
+    pub second: Option<DecidingRule>,
 }
 
-impl From<TooLarge> for Answer {
-    fn from(_: TooLarge) -> Self {
+impl From<MachineTooLarge> for RefinementAnswer {
+    fn from(_: MachineTooLarge) -> Self {
         Self::Unknown(TOO_LARGE.to_owned())
     }
 }
@@ -68,15 +68,15 @@ const KINDS: &str = "the two sides are about different kinds of subjects";
 /// The rule that decides about `subject`: the strictest over the layers, the first of those that
 /// are as strict. Nothing without layers.
 pub fn decide(
-    layers: &[&Rules],
-    subject: Subject<'_>,
-    protections: Protections,
-) -> Option<Decision> {
-    let mut strictest: Option<Decision> = None;
+    layers: &[&RuleList],
+    subject: PatternSubject<'_>,
+    protections: HazardProtection,
+) -> Option<DecidingRule> {
+    let mut strictest: Option<DecidingRule> = None;
     for (layer, rules) in layers.iter().enumerate() {
         let (rule, action) = decider(rules, subject, protections);
         if strictest.is_none_or(|before| action > before.action) {
-            strictest = Some(Decision { layer, rule, action });
+            strictest = Some(DecidingRule { layer, rule, action });
         }
     }
     strictest
@@ -84,13 +84,14 @@ pub fn decide(
 
 /// The index of the rule that decides about `subject`, and its answer.
 pub(crate) fn decider(
-    rules: &Rules,
-    subject: Subject<'_>,
-    protections: Protections,
+    rules: &RuleList,
+    subject: PatternSubject<'_>,
+    protections: HazardProtection,
 ) -> (usize, Action) {
     let encoded = OnceCell::new();
-    let holds =
-        |(_, rule): &(usize, &Rule)| rule.pattern.matches_encoded(subject, protections, &encoded);
+    let holds = |(_, rule): &(usize, &PolicyRule)| {
+        rule.pattern.matches_encoded(subject, protections, &encoded)
+    };
     let found = rules.rules.iter().enumerate().find(holds);
     found.map_or((rules.rules.len(), rules.intent.action), |(index, rule)| (index, rule.action))
 }
@@ -98,25 +99,27 @@ pub(crate) fn decider(
 /// Whether `first` is at most as permissive as `second`: nowhere milder.
 pub fn refines(
     memo: &PolicyMemo,
-    first: &[&Rules],
-    second: &[&Rules],
-    protections: Protections,
-) -> Answer {
-    let Some(kind) = kind(first, second) else { return Answer::Unknown(KINDS.to_owned()) };
+    first: &[&RuleList],
+    second: &[&RuleList],
+    protections: HazardProtection,
+) -> RefinementAnswer {
+    let Some(kind) = kind(first, second) else {
+        return RefinementAnswer::Unknown(KINDS.to_owned());
+    };
     if second.is_empty() || holds_all(first, second) || is_plainly_stricter(first, second) {
-        return Answer::Yes;
+        return RefinementAnswer::Yes;
     }
-    let milder = Folder::new(memo, kind, protections)
+    let milder = MachineFolder::new(memo, kind, protections)
         .and_then(|folder| milder(&folder, kind, first, second));
     match milder {
-        Ok(None) => Answer::Yes,
+        Ok(None) => RefinementAnswer::Yes,
         Ok(Some(subject)) => {
-            let both = |subject: Subject<'_>| {
+            let both = |subject: PatternSubject<'_>| {
                 (decide(first, subject, protections), decide(second, subject, protections))
             };
             let subject = subject.filled(both);
             let (first, second) = subject.with(both);
-            Answer::No(Witness { subject, first, second })
+            RefinementAnswer::No(Witness { subject, first, second })
         }
         Err(too_large) => too_large.into(),
     }
@@ -124,14 +127,14 @@ pub fn refines(
 
 /// A shortest subject about which `first` is milder.
 fn milder(
-    folder: &Folder<'_>,
-    kind: Kind,
-    first: &[&Rules],
-    second: &[&Rules],
-) -> Result<Option<Example>, TooLarge> {
+    folder: &MachineFolder<'_>,
+    kind: PatternKind,
+    first: &[&RuleList],
+    second: &[&RuleList],
+) -> Result<Option<ExampleSubject>, MachineTooLarge> {
     let Some(groups) = groups::split(first, second) else {
         let text = milder_text(folder, first, second)?;
-        return Ok(text.map(|text| Example::decode(kind, &text)));
+        return Ok(text.map(|text| ExampleSubject::decode(kind, &text)));
     };
     let mut shortest: Option<String> = None;
     for group in &groups {
@@ -144,15 +147,15 @@ fn milder(
             (before, text) => text.or(before),
         };
     }
-    Ok(shortest.map(|text| Example::decode(kind, &text)))
+    Ok(shortest.map(|text| ExampleSubject::decode(kind, &text)))
 }
 
 /// The text of a shortest subject about which `first` is milder.
 fn milder_text(
-    folder: &Folder<'_>,
-    first: &[&Rules],
-    second: &[&Rules],
-) -> Result<Option<String>, TooLarge> {
+    folder: &MachineFolder<'_>,
+    first: &[&RuleList],
+    second: &[&RuleList],
+) -> Result<Option<String>, MachineTooLarge> {
     let first = actions(folder, first)?;
     let second = actions(folder, second)?;
     let mut found = None;
@@ -170,8 +173,11 @@ fn milder_text(
 pub(crate) type SideRules = Vec<Vec<(Pattern, Action)>>;
 
 /// The machine of a side whose outputs are the actions.
-pub(crate) fn actions(folder: &Folder<'_>, layers: &[&Rules]) -> Result<Arc<Machine>, TooLarge> {
-    let list = |rules: &&Rules| {
+pub(crate) fn actions(
+    folder: &MachineFolder<'_>,
+    layers: &[&RuleList],
+) -> Result<Arc<StateMachine>, MachineTooLarge> {
+    let list = |rules: &&RuleList| {
         rules.all().map(|rule| (rule.pattern.clone(), rule.action)).collect::<Vec<_>>()
     };
     // Without a list, nothing tells what kind of subjects it is about.
@@ -182,12 +188,15 @@ pub(crate) fn actions(folder: &Folder<'_>, layers: &[&Rules]) -> Result<Arc<Mach
     folder.memo.sides.get(question, || make_actions(folder, layers).map(Arc::new))
 }
 
-fn make_actions(folder: &Folder<'_>, layers: &[&Rules]) -> Result<Machine, TooLarge> {
+fn make_actions(
+    folder: &MachineFolder<'_>,
+    layers: &[&RuleList],
+) -> Result<StateMachine, MachineTooLarge> {
     side(
         folder,
         layers,
         |layer, rule| {
-            let action = |rules: &&Rules| rules.rules.get(rule).unwrap_or(&rules.intent).action;
+            let action = |rules: &&RuleList| rules.rules.get(rule).unwrap_or(&rules.intent).action;
             number(layers.get(layer).map_or(Action::Allow, action))
         },
         action,
@@ -212,12 +221,12 @@ fn action(number: u32) -> Action {
 
 /// The machine of a side: the strictest over its layers.
 fn side(
-    folder: &Folder<'_>,
-    layers: &[&Rules],
+    folder: &MachineFolder<'_>,
+    layers: &[&RuleList],
     label: impl Fn(usize, usize) -> u32,
     action: impl Fn(u32) -> Action,
-) -> Result<Machine, TooLarge> {
-    let mut strictest: Option<Machine> = None;
+) -> Result<StateMachine, MachineTooLarge> {
+    let mut strictest: Option<StateMachine> = None;
     for (layer, rules) in layers.iter().enumerate() {
         let machine = folder.rules(rules, |rule| label(layer, rule))?;
         strictest = Some(match strictest {
@@ -234,28 +243,29 @@ fn index(rule: usize) -> u32 {
 }
 
 /// The one kind of subjects that all layers are about.
-fn kind(first: &[&Rules], second: &[&Rules]) -> Option<Kind> {
+fn kind(first: &[&RuleList], second: &[&RuleList]) -> Option<PatternKind> {
     let mut kinds = first.iter().chain(second).map(|rules| rules.section.kind());
-    let kind = kinds.next().unwrap_or(Kind::Name);
+    let kind = kinds.next().unwrap_or(PatternKind::Name);
     kinds.all(|other| other == kind).then_some(kind)
 }
 
 /// Whether both sides say the same in the same words.
-fn same(first: &[&Rules], second: &[&Rules]) -> bool {
+fn same(first: &[&RuleList], second: &[&RuleList]) -> bool {
     holds_all(first, second) && holds_all(second, first)
 }
 
 /// Whether `first` has every layer of `second`, and perhaps more: more layers only take away.
-fn holds_all(first: &[&Rules], second: &[&Rules]) -> bool {
-    let rule = |(a, b): (&Rule, &Rule)| a.action == b.action && a.pattern == b.pattern;
-    let equal =
-        |a: &Rules, b: &Rules| a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule);
+fn holds_all(first: &[&RuleList], second: &[&RuleList]) -> bool {
+    let rule = |(a, b): (&PolicyRule, &PolicyRule)| a.action == b.action && a.pattern == b.pattern;
+    let equal = |a: &RuleList, b: &RuleList| {
+        a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule)
+    };
     second.iter().all(|b| first.iter().any(|a| equal(a, b)))
 }
 
 /// Whether some layer of `first` never answers more mildly than `second` ever answers strictly.
-fn is_plainly_stricter(first: &[&Rules], second: &[&Rules]) -> bool {
-    let mildest = |rules: &&Rules| rules.all().map(|rule| rule.action).min();
+fn is_plainly_stricter(first: &[&RuleList], second: &[&RuleList]) -> bool {
+    let mildest = |rules: &&RuleList| rules.all().map(|rule| rule.action).min();
     let strictest = second.iter().flat_map(|rules| rules.all()).map(|rule| rule.action).max();
     first.iter().filter_map(mildest).max().is_some_and(|least| strictest <= Some(least))
 }

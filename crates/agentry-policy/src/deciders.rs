@@ -3,24 +3,24 @@
 
 use agentry_commands::{base_name, global_options};
 
-use crate::argv::{self, Arg, Piece, Word};
-use crate::automata::TooLarge;
+use crate::argv::{self, ShellArg, ShellWord, WordPiece};
+use crate::automata::MachineTooLarge;
 use crate::automata::fast_map::FastSet;
-use crate::automata::machine::{Machine, NONE};
-use crate::automata::nfa::{Items, Nfa, State};
-use crate::automata::set::{Alphabet, Set};
-use crate::automata::subject::{Example, items};
+use crate::automata::machine::{NONE, StateMachine};
+use crate::automata::nfa::{ItemCharacters, Nfa, StateId};
+use crate::automata::set::{Alphabet, CharSet};
+use crate::automata::subject::{ExampleSubject, items};
 use crate::compare::decider;
-use crate::pattern::sequence::Element;
-use crate::pattern::{Kind, Pattern, Protections, Shape, Subject};
-use crate::{Action, Rules};
+use crate::pattern::sequence::PatternElement;
+use crate::pattern::{HazardProtection, Pattern, PatternKind, PatternShape, PatternSubject};
+use crate::{Action, RuleList};
 
 /// The most steps that are taken.
 const MOST: usize = 20_000;
 
 /// What [`deciders`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deciders {
+pub enum DeciderSet {
     /// All of them, in the order of the rules.
     Known(Vec<Decider>),
     /// A bound was reached, or the command itself is not known: to be taken for not understood.
@@ -33,47 +33,48 @@ pub struct Decider {
     /// Its index; the number of rules for the intent.
     pub rule: usize,
     /// Such a member.
-    pub example: Example,
+    pub example: ExampleSubject,
 }
 
 /// The rules that decide about some member of the set `argv`, each with a member.
-pub fn deciders(rules: &Rules, argv: &[Arg]) -> Deciders {
+pub fn deciders(rules: &RuleList, argv: &[ShellArg]) -> DeciderSet {
     if let Some(words) = argv::literal(argv) {
-        let (rule, _) = decider(rules, Subject::Command(&words), Protections::On);
-        let example = Example::Command(words.into_iter().map(str::to_owned).collect());
-        return Deciders::Known(vec![Decider { rule, example }]);
+        let (rule, _) = decider(rules, PatternSubject::Command(&words), HazardProtection::On);
+        let example = ExampleSubject::Command(words.into_iter().map(str::to_owned).collect());
+        return DeciderSet::Known(vec![Decider { rule, example }]);
     }
     if argv.iter().any(holds_nul) {
-        return Deciders::Unknown;
+        return DeciderSet::Unknown;
     }
     // The command word is never empty in a machine.
-    let Some(word) = argv.first().and_then(Arg::literal).filter(|word| !word.is_empty()) else {
-        return Deciders::Unknown;
+    let Some(word) = argv.first().and_then(ShellArg::literal).filter(|word| !word.is_empty())
+    else {
+        return DeciderSet::Unknown;
     };
-    match Candidates::new(rules, word, argv).and_then(|candidates| candidates.follow(argv)) {
+    match CandidateRules::new(rules, word, argv).and_then(|candidates| candidates.follow(argv)) {
         Ok(mut found) => {
             found.sort_by_key(|decider| decider.rule);
-            Deciders::Known(found)
+            DeciderSet::Known(found)
         }
-        Err(TooLarge) => Deciders::Unknown,
+        Err(MachineTooLarge) => DeciderSet::Unknown,
     }
 }
 
 /// The rules that may decide: those with a machine, and the first that matches everything.
-struct Candidates<'a> {
+struct CandidateRules<'a> {
     rules: Vec<usize>,
-    machines: Vec<&'a Machine>,
+    machines: Vec<&'a StateMachine>,
     /// The rule that decides when none of the others does.
     last: usize,
 }
 
-impl<'a> Candidates<'a> {
-    fn new(rules: &'a Rules, word: &str, argv: &[Arg]) -> Result<Self, TooLarge> {
+impl<'a> CandidateRules<'a> {
+    fn new(rules: &'a RuleList, word: &str, argv: &[ShellArg]) -> Result<Self, MachineTooLarge> {
         let mut found = Self { rules: vec![], machines: vec![], last: rules.rules.len() };
         for (index, rule) in rules.rules.iter().enumerate() {
             match &rule.pattern.shape {
-                Shape::Wrong(_) if rule.action == Action::Allow => {}
-                Shape::Everything | Shape::Wrong(_) => {
+                PatternShape::Wrong(_) if rule.action == Action::Allow => {}
+                PatternShape::Everything | PatternShape::Wrong(_) => {
                     found.last = index;
                     break;
                 }
@@ -87,20 +88,24 @@ impl<'a> Candidates<'a> {
         Ok(found)
     }
 
-    fn follow(&self, argv: &[Arg]) -> Result<Vec<Decider>, TooLarge> {
+    fn follow(&self, argv: &[ShellArg]) -> Result<Vec<Decider>, MachineTooLarge> {
         if self.machines.is_empty() {
-            let example = Example::Command(argv.iter().filter_map(some_member).collect());
+            let example = ExampleSubject::Command(argv.iter().filter_map(some_member).collect());
             return Ok(vec![Decider { rule: self.last, example }]);
         }
         let set = CommandSet::new(argv);
         set.nfa.finish()?;
-        let letters = Letters::new(&set.nfa, &self.machines);
+        let letters = SharedLetters::new(&set.nfa, &self.machines);
         let starts = self.machines.iter().map(|machine| machine.start).collect();
-        let mut walk =
-            Walk { candidates: self, nodes: vec![], known: FastSet::default(), found: vec![] };
+        let mut walk = ProductWalk {
+            candidates: self,
+            nodes: vec![],
+            known: FastSet::default(),
+            found: vec![],
+        };
         walk.visit(set.start, starts, None);
         let mut at = 0;
-        while let Some(Node { state, inside, .. }) = walk.nodes.get(at).cloned() {
+        while let Some(ProductNode { state, inside, .. }) = walk.nodes.get(at).cloned() {
             if state == set.end {
                 walk.end(at);
             }
@@ -114,7 +119,7 @@ impl<'a> Candidates<'a> {
                 for (by, to) in &set.nfa.edges[state as usize] {
                     for letter in &letters.of_set[*by as usize] {
                         let (c, own) = &letters.list[*letter];
-                        let step = |((machine, state), letter): ((&&Machine, &u32), &u16)| {
+                        let step = |((machine, state), letter): ((&&StateMachine, &u32), &u16)| {
                             machine.step(*state, usize::from(*letter))
                         };
                         let inside = self.machines.iter().zip(&inside).zip(own).map(step).collect();
@@ -124,7 +129,7 @@ impl<'a> Candidates<'a> {
             }
             at += 1;
             if at > MOST {
-                return Err(TooLarge);
+                return Err(MachineTooLarge);
             }
         }
         Ok(walk.found)
@@ -139,17 +144,17 @@ impl<'a> Candidates<'a> {
 }
 
 /// Whether some word holds a NUL, which no command can be given.
-fn holds_nul(arg: &Arg) -> bool {
-    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
-    word.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('\0')))
+fn holds_nul(arg: &ShellArg) -> bool {
+    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
+    word.pieces.iter().any(|piece| matches!(piece, WordPiece::Text(text) if text.contains('\0')))
 }
 
 /// A quick look at the words that are known: whether a pattern has any chance to match.
-fn may_match(pattern: &Pattern, word: &str, argv: &[Arg]) -> bool {
-    let Shape::Command(shape) = &pattern.shape else { return true };
+fn may_match(pattern: &Pattern, word: &str, argv: &[ShellArg]) -> bool {
+    let PatternShape::Command(shape) = &pattern.shape else { return true };
     let base = base_name(word);
     for (at, (element, arg)) in shape.elements.iter().zip(argv).enumerate() {
-        let (Element::One(_), Arg::One(known)) = (element, arg) else { return true };
+        let (PatternElement::One(_), ShellArg::One(known)) = (element, arg) else { return true };
         let Some(known) = known.literal() else { continue };
         let takes = element.takes(known) || (at == 0 && !shape.as_written && element.takes(base));
         if !takes {
@@ -161,11 +166,11 @@ fn may_match(pattern: &Pattern, word: &str, argv: &[Arg]) -> bool {
 }
 
 /// Some text that the argument may be; nothing if it may be left out.
-fn some_member(arg: &Arg) -> Option<String> {
-    let (Arg::One(word) | Arg::Some(word)) = arg else { return None };
-    let text = |piece: &Piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Segment | Piece::Any => "x".to_owned(),
+fn some_member(arg: &ShellArg) -> Option<String> {
+    let (ShellArg::One(word) | ShellArg::Some(word)) = arg else { return None };
+    let text = |piece: &WordPiece| match piece {
+        WordPiece::Text(text) => text.clone(),
+        WordPiece::Segment | WordPiece::Any => "x".to_owned(),
     };
     Some(word.pieces.iter().map(text).collect())
 }
@@ -173,25 +178,25 @@ fn some_member(arg: &Arg) -> Option<String> {
 /// A set of commands as an automaton.
 struct CommandSet {
     nfa: Nfa,
-    start: State,
-    end: State,
+    start: StateId,
+    end: StateId,
 }
 
 impl CommandSet {
-    fn new(argv: &[Arg]) -> Self {
-        let items = items(Kind::Command);
+    fn new(argv: &[ShellArg]) -> Self {
+        let items = items(PatternKind::Command);
         let mut nfa = Nfa::default();
         let start = nfa.build(0);
         let end = argv.iter().fold(start, |from, arg| match arg {
-            Arg::One(word) => add_word(&mut nfa, from, word, &items),
-            Arg::Some(word) => {
+            ShellArg::One(word) => add_word(&mut nfa, from, word, &items),
+            ShellArg::Some(word) => {
                 let first = nfa.state();
                 nfa.join(from, first);
                 let end = add_word(&mut nfa, first, word, &items);
                 nfa.join(end, first);
                 end
             }
-            Arg::Many(word) => {
+            ShellArg::Many(word) => {
                 let around = nfa.state();
                 nfa.join(from, around);
                 let end = add_word(&mut nfa, around, word, &items);
@@ -203,28 +208,28 @@ impl CommandSet {
     }
 }
 
-fn add_word(nfa: &mut Nfa, from: State, word: &Word, items: &Items) -> State {
+fn add_word(nfa: &mut Nfa, from: StateId, word: &ShellWord, items: &ItemCharacters) -> StateId {
     let mut here = from;
     for piece in &word.pieces {
         here = match piece {
-            Piece::Text(text) => nfa.text(here, text),
-            Piece::Segment => nfa.star(here, &items.any.without('/')),
-            Piece::Any => nfa.star(here, &items.any),
+            WordPiece::Text(text) => nfa.text(here, text),
+            WordPiece::Segment => nfa.star(here, &items.any.without('/')),
+            WordPiece::Any => nfa.star(here, &items.any),
         };
     }
-    nfa.one(here, &Set::one(items.end))
+    nfa.one(here, &CharSet::one(items.end))
 }
 
 /// The letters that neither the set nor any machine takes apart.
-struct Letters {
+struct SharedLetters {
     /// A character of each, and the letter that it is for each machine; the best to read first.
     list: Vec<(char, Vec<u16>)>,
     /// For each set on the edges of the set its letters.
     of_set: Vec<Vec<usize>>,
 }
 
-impl Letters {
-    fn new(nfa: &Nfa, machines: &[&Machine]) -> Self {
+impl SharedLetters {
+    fn new(nfa: &Nfa, machines: &[&StateMachine]) -> Self {
         let (mut alphabet, members) = Alphabet::of(&nfa.sets);
         let mut own: Vec<Vec<u16>> =
             (0..alphabet.letters).map(|letter| vec![u16::try_from(letter).unwrap_or(0)]).collect();
@@ -253,24 +258,24 @@ impl Letters {
 
 /// Where the set and each machine are after some text.
 #[derive(Clone)]
-struct Node {
-    state: State,
+struct ProductNode {
+    state: StateId,
     inside: Vec<u32>,
     /// The node before, and the character in between if there is one.
     from: Option<(usize, Option<char>)>,
 }
 
-struct Walk<'a> {
-    candidates: &'a Candidates<'a>,
-    nodes: Vec<Node>,
-    known: FastSet<(State, Vec<u32>)>,
+struct ProductWalk<'a> {
+    candidates: &'a CandidateRules<'a>,
+    nodes: Vec<ProductNode>,
+    known: FastSet<(StateId, Vec<u32>)>,
     found: Vec<Decider>,
 }
 
-impl Walk<'_> {
-    fn visit(&mut self, state: State, inside: Vec<u32>, from: Option<(usize, Option<char>)>) {
+impl ProductWalk<'_> {
+    fn visit(&mut self, state: StateId, inside: Vec<u32>, from: Option<(usize, Option<char>)>) {
         if self.known.insert((state, inside.clone())) {
-            self.nodes.push(Node { state, inside, from });
+            self.nodes.push(ProductNode { state, inside, from });
         }
     }
 
@@ -278,7 +283,7 @@ impl Walk<'_> {
     fn end(&mut self, at: usize) {
         let rule = self.candidates.decider(&self.nodes[at].inside);
         if self.found.iter().all(|found| found.rule != rule) {
-            let example = Example::decode(Kind::Command, &self.text(at));
+            let example = ExampleSubject::decode(PatternKind::Command, &self.text(at));
             self.found.push(Decider { rule, example });
         }
     }

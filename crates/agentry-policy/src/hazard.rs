@@ -2,15 +2,19 @@
 //! something: only if the rule names it.
 
 use agentry_commands::hazard::hazards;
-use agentry_commands::{CommandFront, Hazard, HazardSign, base_name, global_options, own_rules};
+use agentry_commands::{
+    CommandFront, CommandHazard, HazardSign, base_name, global_options, own_rules,
+};
 
-use crate::pattern::command::{CommandPattern, Hazardous};
-use crate::pattern::{Pattern, Shape};
+use crate::pattern::command::{CommandPattern, HazardousCommands};
+use crate::pattern::{Pattern, PatternShape};
 
 /// Whether an allow rule that matches `argv` also permits its hazardous options. One whose command
 /// word may name many commands with hazards permits them only with words that it spells out.
 pub(crate) fn permits(pattern: &Pattern, argv: &[&str]) -> bool {
-    let Shape::Command(CommandPattern { hazardous: Hazardous::Many, .. }) = &pattern.shape else {
+    let PatternShape::Command(CommandPattern { hazardous: HazardousCommands::Many, .. }) =
+        &pattern.shape
+    else {
         return own_rules(argv).all(|hazard| names(pattern, hazard));
     };
     let command = argv.first().map_or("", |word| base_name(word));
@@ -20,7 +24,7 @@ pub(crate) fn permits(pattern: &Pattern, argv: &[&str]) -> bool {
 }
 
 /// Whether the pattern names the hazard, so that the author has thought of it.
-pub(crate) fn names(pattern: &Pattern, hazard: &Hazard) -> bool {
+pub(crate) fn names(pattern: &Pattern, hazard: &CommandHazard) -> bool {
     if !pattern.has_wildcard() {
         return true;
     }

@@ -13,8 +13,9 @@
 mod ability;
 mod action;
 mod allowed_tools;
+mod anchors;
 mod automata;
-mod bases;
+mod base_policy;
 pub mod compare;
 pub mod deciders;
 mod hazard;
@@ -22,15 +23,14 @@ mod judge;
 mod layer;
 pub mod memo;
 mod narrow;
+mod notations;
 pub mod overlap;
 pub mod path;
 pub mod pattern;
 mod permissions;
-mod places;
 mod policy_test;
 mod rules;
 pub mod shell;
-mod sources;
 mod tool_permissions;
 mod trust;
 mod verdict;
@@ -38,22 +38,22 @@ pub mod web;
 
 pub use agentry_commands::{self as commands, argv};
 
-pub use ability::{Abilities, Ability, Base, InvalidAbility};
+pub use ability::{Abilities, Ability, AbilityBase, InvalidAbility};
 pub use action::Action;
 pub use allowed_tools::allowed_tools;
-pub use bases::{flattened, under};
-pub use judge::{Call, Judge};
-pub use layer::{Layer, Source, default_rules, layer, layers, written};
+pub use anchors::PathAnchors;
+pub use base_policy::{flattened, under};
+pub use judge::{Judge, SectionCall};
+pub use layer::{LayerSource, PolicyLayer, default_rules, layer, layers, written};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
-pub use pattern::{ANYTHING, Kind, Pattern, Protections, Subject};
+pub use notations::{PolicyContext, PolicyServer};
+pub use pattern::{ANYTHING, HazardProtection, Pattern, PatternKind, PatternSubject};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
-pub use places::Places;
-pub use policy_test::{Expected, PolicyTest};
-pub use rules::{Rule, Rules};
-pub use sources::{Place, Server};
+pub use policy_test::{ExpectedVerdict, PolicyTest};
+pub use rules::{PolicyRule, RuleList};
 pub use tool_permissions::ToolPermissions;
-pub use trust::{Exec, Filesystem, Network, Trust};
-pub use verdict::{Reason, Verdict};
+pub use trust::{ExecTrust, FilesystemTrust, NetworkTrust, Trust};
+pub use verdict::{Verdict, VerdictReason};
 
 use agentry_text::Spanned;
 
@@ -88,9 +88,9 @@ impl Policy {
 }
 
 /// A value that the author wrote, or nothing.
-pub type Field<T> = Option<Spanned<T>>;
+pub type Declared<T> = Option<Spanned<T>>;
 /// A list that the author wrote (perhaps empty), or nothing.
-pub type ListField<T> = Option<Vec<Spanned<T>>>;
+pub type DeclaredList<T> = Option<Vec<Spanned<T>>>;
 
 /// Defines an enum whose variants are words of a format, with `FromStr`, `as_str` and `Display`.
 #[macro_export]
@@ -120,7 +120,7 @@ macro_rules! words {
             }
         }
 
-        impl From<$name> for agentry_text::Value {
+        impl From<$name> for agentry_text::TreeValue {
             fn from(word: $name) -> Self {
                 Self::Str(word.as_str().to_owned())
             }

@@ -10,11 +10,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use crate::automata::TooLarge;
-use crate::automata::machine::Machine;
-use crate::compare::{Example, SideRules};
+use crate::automata::MachineTooLarge;
+use crate::automata::machine::StateMachine;
+use crate::compare::{ExampleSubject, SideRules};
 use crate::overlap::PatternPair;
-use crate::pattern::{Pattern, Protections};
+use crate::pattern::{HazardProtection, Pattern};
 
 /// Questions with their answers.
 #[derive(Debug)]
@@ -60,10 +60,12 @@ impl<K: Eq + Hash, V: Clone> MemoTable<K, V> {
 #[derive(Debug)]
 pub struct PolicyMemo {
     /// The machines of patterns. Two sides of a comparison mostly share them, and so do comparisons.
-    pub(crate) leaves: MemoTable<(Protections, Pattern), Result<Machine, TooLarge>>,
+    pub(crate) leaves:
+        MemoTable<(HazardProtection, Pattern), Result<StateMachine, MachineTooLarge>>,
     /// The machines of whole sides: what an agent may do is compared with many lists.
-    pub(crate) sides: MemoTable<(Protections, SideRules), Result<Arc<Machine>, TooLarge>>,
-    pub(crate) overlaps: MemoTable<PatternPair, Option<Example>>,
+    pub(crate) sides:
+        MemoTable<(HazardProtection, SideRules), Result<Arc<StateMachine>, MachineTooLarge>>,
+    pub(crate) overlaps: MemoTable<PatternPair, Option<ExampleSubject>>,
     pub(crate) covers: MemoTable<PatternPair, bool>,
 }
 

@@ -6,18 +6,23 @@
 
 use agentry_text::Spanned;
 
-use crate::compare::{Answer, refines};
+use crate::compare::{RefinementAnswer, refines};
 use crate::layer::default_rules;
 use crate::memo::PolicyMemo;
-use crate::sources::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
+use crate::notations::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
 use crate::tool_permissions::tools_of;
 use crate::{
-    Abilities, Ability, Action, Base, Exec, Filesystem, Network, PatternRule, Permissions, Place,
-    Places, Policy, Protections, Rules, Section, SectionRules, ToolPermissions, Trust,
+    Abilities, Ability, AbilityBase, Action, ExecTrust, FilesystemTrust, HazardProtection,
+    NetworkTrust, PathAnchors, PatternRule, Permissions, Policy, PolicyContext, RuleList, Section,
+    SectionRules, ToolPermissions, Trust,
 };
 
 /// All layers as one set of ordered rules; `None` when the definition says nothing.
-pub fn to_permissions(memo: &PolicyMemo, policy: &Policy, place: &Place) -> Option<Permissions> {
+pub fn to_permissions(
+    memo: &PolicyMemo,
+    policy: &Policy,
+    place: &PolicyContext,
+) -> Option<Permissions> {
     let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
     let layers = [
         permissions.clone(),
@@ -45,9 +50,9 @@ fn bounded(memo: &PolicyMemo, own: Option<&Permissions>, base: &Permissions) -> 
 /// The sections in which `result` gives a milder answer than `source` to some call, with the rules of
 /// the source; a section that nobody names asks. Where it cannot be told, it counts as milder.
 pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
-    let (places, memo) = (Places::default(), PolicyMemo::default());
+    let (places, memo) = (PathAnchors::default(), PolicyMemo::default());
     let compiled = |permissions: &Permissions, section| match permissions.get(section) {
-        Some(written) => Rules::new(written, &places),
+        Some(written) => RuleList::new(written, &places),
         None => default_rules(section, &places),
     };
     let wider = |name: &&Section| {
@@ -55,7 +60,7 @@ pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
         let stricter = result.mildest(**name) >= source.strictest(**name);
         !stricter && !says_the_same(before, after) && {
             let (before, after) = (compiled(source, **name), compiled(result, **name));
-            refines(&memo, &[&after], &[&before], Protections::On) != Answer::Yes
+            refines(&memo, &[&after], &[&before], HazardProtection::On) != RefinementAnswer::Yes
         }
     };
     let rules = |name: &Section| {
@@ -71,15 +76,18 @@ pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
     let allows = |section| rules.strictest(section) == Action::Allow;
     let span = rules.sections.first().map_or(nowhere(), |first| first.section.span);
     let filesystem = match (allows(Section::Read), allows(Section::Edit)) {
-        (true, true) if allows(Section::ExternalDirectory) => Filesystem::Full,
-        (true, _) => Filesystem::ReadOnly,
-        (false, _) if reads_but_some(rules) => Filesystem::ReadOnly,
-        (false, _) => Filesystem::None,
+        (true, true) if allows(Section::ExternalDirectory) => FilesystemTrust::Full,
+        (true, _) => FilesystemTrust::ReadOnly,
+        (false, _) if reads_but_some(rules) => FilesystemTrust::ReadOnly,
+        (false, _) => FilesystemTrust::None,
     };
     let web = allows(Section::Webfetch) && allows(Section::Websearch);
-    let network =
-        if web && (!has_mcp || allows(Section::Mcp)) { Network::Allowed } else { Network::None };
-    let exec = if allows(Section::Bash) { Exec::Sandboxed } else { Exec::None };
+    let network = if web && (!has_mcp || allows(Section::Mcp)) {
+        NetworkTrust::Allowed
+    } else {
+        NetworkTrust::None
+    };
+    let exec = if allows(Section::Bash) { ExecTrust::Sandboxed } else { ExecTrust::None };
     Trust {
         filesystem: Some(Spanned::new(filesystem, span)),
         network: Some(Spanned::new(network, span)),
@@ -101,12 +109,12 @@ fn reads_but_some(rules: &Permissions) -> bool {
 /// The abilities that grant nothing which the rules do not allow outright.
 pub fn to_abilities(rules: &Permissions) -> Abilities {
     let span = rules.sections.first().map_or(nowhere(), |first| first.section.span);
-    let allowed = |base: &Base| {
+    let allowed = |base: &AbilityBase| {
         let sections = sections_of(*base);
         !sections.is_empty() && sections.iter().all(|s| rules.strictest(*s) == Action::Allow)
     };
-    let (allow, deny): (Vec<_>, Vec<_>) = Base::ALL.iter().partition(|base| allowed(base));
-    let spanned = |bases: Vec<&Base>| -> Vec<Spanned<Ability>> {
+    let (allow, deny): (Vec<_>, Vec<_>) = AbilityBase::ALL.iter().partition(|base| allowed(base));
+    let spanned = |bases: Vec<&AbilityBase>| -> Vec<Spanned<Ability>> {
         bases
             .into_iter()
             .map(|base| Spanned::new(Ability { base: *base, command: None }, span))
@@ -175,10 +183,10 @@ fn meet(memo: &PolicyMemo, a: &Permissions, b: &Permissions) -> Permissions {
 /// Rules of one section at least as strict as both: exactly both where one of them has no rules of its
 /// own or lies within the other.
 pub(crate) fn strictest(memo: &PolicyMemo, x: &SectionRules, y: &SectionRules) -> SectionRules {
-    let places = Places::default();
+    let places = PathAnchors::default();
     let within = |one: &SectionRules, other: &SectionRules| {
-        let (one, other) = (Rules::new(one, &places), Rules::new(other, &places));
-        refines(memo, &[&one], &[&other], Protections::On) == Answer::Yes
+        let (one, other) = (RuleList::new(one, &places), RuleList::new(other, &places));
+        refines(memo, &[&one], &[&other], HazardProtection::On) == RefinementAnswer::Yes
     };
     if y.rules.is_empty() {
         x.at_least(y.strictest())
@@ -202,7 +210,7 @@ mod tests {
         let span = nowhere();
         let rules =
             rules.iter().map(|text| Spanned::new(text.parse().expect("a rule"), span)).collect();
-        Permissions { sections: vec![crate::sources::section(section, span, intent, rules)] }
+        Permissions { sections: vec![crate::notations::section(section, span, intent, rules)] }
     }
 
     #[test]
@@ -260,9 +268,9 @@ mod tests {
     #[test]
     fn only_what_is_allowed_without_exception_becomes_trust() {
         let cases = [
-            (rules(Section::Bash, Action::Allow, &[]), Exec::Sandboxed),
-            (rules(Section::Bash, Action::Allow, &["rm *:ask"]), Exec::None),
-            (rules(Section::Bash, Action::Ask, &["git log *:allow"]), Exec::None),
+            (rules(Section::Bash, Action::Allow, &[]), ExecTrust::Sandboxed),
+            (rules(Section::Bash, Action::Allow, &["rm *:ask"]), ExecTrust::None),
+            (rules(Section::Bash, Action::Ask, &["git log *:allow"]), ExecTrust::None),
         ];
         for (rules, expected) in cases {
             assert_eq!(to_trust(&rules, false).exec.map(|exec| exec.value), Some(expected));
@@ -272,11 +280,11 @@ mod tests {
     #[test]
     fn a_file_that_must_not_be_read_leaves_the_others() {
         let cases = [
-            (Action::Allow, &[][..], Filesystem::ReadOnly),
-            (Action::Allow, &["**/.env:deny"], Filesystem::ReadOnly),
-            (Action::Deny, &["**/.env:deny", "**/*:allow"], Filesystem::ReadOnly),
-            (Action::Deny, &["src/**:allow"], Filesystem::None),
-            (Action::Ask, &["**/.env:deny"], Filesystem::None),
+            (Action::Allow, &[][..], FilesystemTrust::ReadOnly),
+            (Action::Allow, &["**/.env:deny"], FilesystemTrust::ReadOnly),
+            (Action::Deny, &["**/.env:deny", "**/*:allow"], FilesystemTrust::ReadOnly),
+            (Action::Deny, &["src/**:allow"], FilesystemTrust::None),
+            (Action::Ask, &["**/.env:deny"], FilesystemTrust::None),
         ];
         for (intent, list, expected) in cases {
             let trust = to_trust(&rules(Section::Read, intent, list), false);

@@ -2,10 +2,10 @@
 
 use agentry_text::Span;
 
-use crate::compare::{Answer, Example, refines};
+use crate::compare::{ExampleSubject, RefinementAnswer, refines};
 use crate::memo::PolicyMemo;
-use crate::pattern::{Pattern, Protections};
-use crate::{Action, Places, Rule, Rules, Section};
+use crate::pattern::{HazardProtection, Pattern};
+use crate::{Action, PathAnchors, PolicyRule, RuleList, Section};
 
 /// Two patterns of a section.
 pub(crate) type PatternPair = (Section, Pattern, Pattern);
@@ -16,14 +16,14 @@ pub fn overlap(
     section: Section,
     first: &Pattern,
     second: &Pattern,
-) -> Option<Example> {
+) -> Option<ExampleSubject> {
     memo.overlaps.get((section, first.clone(), second.clone()), || {
         // Where the first says deny and the second allow, the second side is milder.
         let denied = only(section, first, Action::Deny);
         let allowed = only(section, second, Action::Allow);
-        match refines(memo, &[&allowed], &[&denied], Protections::On) {
-            Answer::No(witness) => Some(witness.subject),
-            Answer::Yes | Answer::Unknown(_) => None,
+        match refines(memo, &[&allowed], &[&denied], HazardProtection::On) {
+            RefinementAnswer::No(witness) => Some(witness.subject),
+            RefinementAnswer::Yes | RefinementAnswer::Unknown(_) => None,
         }
     })
 }
@@ -33,19 +33,19 @@ pub fn covers(memo: &PolicyMemo, section: Section, outer: &Pattern, inner: &Patt
     memo.covers.get((section, outer.clone(), inner.clone()), || {
         let inner = only(section, inner, Action::Allow);
         let outer = only(section, outer, Action::Allow);
-        refines(memo, &[&inner], &[&outer], Protections::On) == Answer::Yes
+        refines(memo, &[&inner], &[&outer], HazardProtection::On) == RefinementAnswer::Yes
     })
 }
 
 /// The pattern gets `action`, everything else the opposite.
-fn only(section: Section, pattern: &Pattern, action: Action) -> Rules {
+fn only(section: Section, pattern: &Pattern, action: Action) -> RuleList {
     let rule = |pattern: Pattern, action| {
         let span: Option<Span> = None;
-        Rule { pattern, action, text: String::new(), span }
+        PolicyRule { pattern, action, text: String::new(), span }
     };
     let other = if action == Action::Allow { Action::Deny } else { Action::Allow };
-    let all = Pattern::new(section.kind(), "**", other, &Places::default());
-    Rules { section, rules: vec![rule(pattern.clone(), action)], intent: rule(all, other) }
+    let all = Pattern::new(section.kind(), "**", other, &PathAnchors::default());
+    RuleList { section, rules: vec![rule(pattern.clone(), action)], intent: rule(all, other) }
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     fn command(text: &str, action: Action) -> Pattern {
-        Pattern::new(Section::Bash.kind(), text, action, &Places::default())
+        Pattern::new(Section::Bash.kind(), text, action, &PathAnchors::default())
     }
 
     #[test]

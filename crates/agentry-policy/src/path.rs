@@ -1,11 +1,11 @@
 //! Paths as rules see them: absolute, with every link, `.` and `..` gone.
 //!
-//! Looking at the disk is the work of a [`Resolver`]; this room does no IO.
+//! Looking at the disk is the work of a [`LinkResolver`]; this room does no IO.
 
-use crate::Places;
+use crate::PathAnchors;
 
 /// Tells where a path really leads.
-pub trait Resolver {
+pub trait LinkResolver {
     /// The real path of an absolute one, with links followed before `..` is applied. A path that does
     /// not exist yet is its resolved parent and the rest. Nothing if it cannot be told.
     fn resolve(&self, path: &str) -> Option<String>;
@@ -15,7 +15,7 @@ pub trait Resolver {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLinks;
 
-impl Resolver for NoLinks {
+impl LinkResolver for NoLinks {
     fn resolve(&self, path: &str) -> Option<String> {
         let mut parts: Vec<&str> = Vec::new();
         for part in path.split('/') {
@@ -31,13 +31,13 @@ impl Resolver for NoLinks {
 
 /// The absolute form of `path`, seen from the directory `base`; nothing for another user's home or
 /// another process' view of the file system.
-pub fn absolute(path: &str, base: &str, places: &Places) -> Option<String> {
+pub fn absolute(path: &str, base: &str, places: &PathAnchors) -> Option<String> {
     let joined = if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") };
     through_proc(&joined, base, places)
 }
 
 /// `~` and `~/x` as a person writes them, with the home directory.
-pub fn with_home(path: &str, places: &Places) -> Option<String> {
+pub fn with_home(path: &str, places: &PathAnchors) -> Option<String> {
     match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
             places.home.as_ref().map(|home| format!("{home}{rest}"))
@@ -56,7 +56,7 @@ pub fn is_inside(path: &str, root: &str) -> bool {
 
 /// `/proc/self/cwd` is the directory of the process that asks, `/proc/self/root` the root. Any other
 /// process sees what we cannot know.
-fn through_proc(path: &str, base: &str, places: &Places) -> Option<String> {
+fn through_proc(path: &str, base: &str, places: &PathAnchors) -> Option<String> {
     let plain: Vec<&str> =
         path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     match plain.as_slice() {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn paths_are_seen_from_their_directory() {
-        let places = Places::default();
+        let places = PathAnchors::default();
         let cases = [
             ("a/b", Some("/workspace/x/a/b")),
             ("../b", Some("/workspace/b")),
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_home_is_a_tilde_alone() {
-        let places = Places::default();
+        let places = PathAnchors::default();
         let cases = [
             ("~", Some("/home/user")),
             ("~/x", Some("/home/user/x")),

@@ -2,7 +2,7 @@
 
 use agentry_text::Spanned;
 
-use crate::{Action, Field};
+use crate::{Action, Declared};
 
 crate::words! {
     /// What a rule is about.
@@ -47,7 +47,7 @@ pub struct SectionRules {
     /// What they are about.
     pub section: Spanned<Section>,
     /// The answer when no rule matches; ask if it was not written.
-    pub intent: Field<Action>,
+    pub intent: Declared<Action>,
     /// The rules, in order.
     pub rules: Vec<Spanned<PatternRule>>,
 }

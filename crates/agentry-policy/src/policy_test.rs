@@ -4,7 +4,7 @@ use crate::{Action, Section};
 
 crate::words! {
     /// What an author expects of a call.
-    pub enum Expected {
+    pub enum ExpectedVerdict {
         /// It runs.
         Allow = "allow",
         /// A person is asked.
@@ -24,10 +24,10 @@ pub struct PolicyTest {
     /// The command line, the path, the address, the name.
     pub subject: String,
     /// What should become of it.
-    pub expected: Expected,
+    pub expected: ExpectedVerdict,
 }
 
-impl Expected {
+impl ExpectedVerdict {
     /// Whether an answer is the expected one.
     pub fn holds(self, action: Action) -> bool {
         match self {

@@ -2,23 +2,23 @@
 
 use agentry_text::Span;
 
-use crate::pattern::{Pattern, Subject};
+use crate::pattern::{Pattern, PatternSubject};
 use crate::{Action, Section};
 
 /// An ordered list of rules; the first that matches decides, else the last one, the intent.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct RuleList {
     /// What they are about.
     pub section: Section,
     /// In order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<PolicyRule>,
     /// The answer when no rule matches. Its pattern matches everything.
-    pub intent: Rule,
+    pub intent: PolicyRule,
 }
 
 /// One compiled rule.
 #[derive(Debug, Clone)]
-pub struct Rule {
+pub struct PolicyRule {
     /// What it matches.
     pub pattern: Pattern,
     /// Its answer.
@@ -29,14 +29,14 @@ pub struct Rule {
     pub span: Option<Span>,
 }
 
-impl Rules {
+impl RuleList {
     /// Every rule in order, the intent last.
-    pub fn all(&self) -> impl DoubleEndedIterator<Item = &Rule> {
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = &PolicyRule> {
         self.rules.iter().chain(std::iter::once(&self.intent))
     }
 
     /// The same, to be changed.
-    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Rule> {
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut PolicyRule> {
         self.rules.iter_mut().chain(std::iter::once(&mut self.intent))
     }
 
@@ -44,7 +44,7 @@ impl Rules {
     /// a command, as `/bin/rm` for `rm`.
     #[must_use]
     pub fn as_written(&self) -> Self {
-        let plain = |rule: &Rule| Rule {
+        let plain = |rule: &PolicyRule| PolicyRule {
             pattern: rule.pattern.as_written().unwrap_or_else(|| rule.pattern.clone()),
             ..rule.clone()
         };
@@ -56,12 +56,12 @@ impl Rules {
     }
 
     /// The rule at `index`; past the last one, the intent.
-    pub fn at(&self, index: usize) -> &Rule {
+    pub fn at(&self, index: usize) -> &PolicyRule {
         self.rules.get(index).unwrap_or(&self.intent)
     }
 
     /// The rule that decides about one subject: the first that matches.
-    pub fn first(&self, subject: Subject<'_>) -> &Rule {
+    pub fn first(&self, subject: PatternSubject<'_>) -> &PolicyRule {
         self.rules.iter().find(|rule| rule.pattern.matches(subject)).unwrap_or(&self.intent)
     }
 }

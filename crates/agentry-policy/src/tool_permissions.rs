@@ -1,14 +1,14 @@
 //! Tools by name, as AgentFS lists them.
 
-use crate::{ListField, Section};
+use crate::{DeclaredList, Section};
 
 /// The tools that may and may not be used. One that is in neither list is asked about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolPermissions {
     /// Used without asking.
-    pub allowed: ListField<String>,
+    pub allowed: DeclaredList<String>,
     /// Never used; beats allowed.
-    pub denied: ListField<String>,
+    pub denied: DeclaredList<String>,
 }
 
 /// The tool names that stand for a whole section, the first of each section written when converting.

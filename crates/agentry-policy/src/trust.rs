@@ -1,10 +1,10 @@
 //! Coarse trust: three axes, each with an order.
 
-use crate::{Field, ListField};
+use crate::{Declared, DeclaredList};
 
 crate::words! {
     /// What of the file system is open. Ordered from the least to the most.
-    pub enum Filesystem {
+    pub enum FilesystemTrust {
         /// Nothing.
         None = "none",
         /// Reading in the workspace.
@@ -18,7 +18,7 @@ crate::words! {
 
 crate::words! {
     /// What of the network is open. Ordered from the least to the most.
-    pub enum Network {
+    pub enum NetworkTrust {
         /// Nothing.
         None = "none",
         /// The named hosts.
@@ -30,7 +30,7 @@ crate::words! {
 
 crate::words! {
     /// What may be run. Ordered from the least to the most.
-    pub enum Exec {
+    pub enum ExecTrust {
         /// Nothing.
         None = "none",
         /// Anything, inside the sandbox.
@@ -44,13 +44,13 @@ crate::words! {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trust {
     /// The file system.
-    pub filesystem: Field<Filesystem>,
+    pub filesystem: Declared<FilesystemTrust>,
     /// The network.
-    pub network: Field<Network>,
+    pub network: Declared<NetworkTrust>,
     /// Running programs.
-    pub exec: Field<Exec>,
+    pub exec: Declared<ExecTrust>,
     /// The paths of `filesystem: scoped`, relative to the declaring file.
-    pub scope: ListField<String>,
+    pub scope: DeclaredList<String>,
     /// The hosts of `network: scoped`.
-    pub hosts: ListField<String>,
+    pub hosts: DeclaredList<String>,
 }

@@ -2,7 +2,7 @@
 
 use agentry_text::Span;
 
-use crate::{Action, Rule, Source};
+use crate::{Action, LayerSource, PolicyRule};
 
 /// What becomes of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,12 +10,12 @@ pub struct Verdict {
     /// The strictest answer of all parts.
     pub action: Action,
     /// One entry a part of the call, in source order.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<VerdictReason>,
 }
 
 /// Why one part of a call got its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
+pub struct VerdictReason {
     /// The part, as written: one command of a line, one redirection.
     pub segment: String,
     /// Its answer.
@@ -25,7 +25,7 @@ pub struct Reason {
     /// Where the rule was written.
     pub span: Option<Span>,
     /// The layer that decided.
-    pub layer: Source,
+    pub layer: LayerSource,
     /// What makes the answer stricter than it may look: an option that does more than it seems, a
     /// command that a word may become.
     pub note: Option<String>,
@@ -33,36 +33,36 @@ pub struct Reason {
 
 /// The answer of one layer to one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Decision {
+pub(crate) struct LayerDecision {
     pub(crate) action: Action,
     pub(crate) rule: String,
     pub(crate) span: Option<Span>,
-    pub(crate) layer: Source,
+    pub(crate) layer: LayerSource,
     pub(crate) note: Option<String>,
 }
 
 impl Verdict {
     /// The verdict of a call with these parts; one without any part does nothing.
-    pub(crate) fn of(reasons: Vec<Reason>) -> Self {
+    pub(crate) fn of(reasons: Vec<VerdictReason>) -> Self {
         let action = reasons.iter().map(|reason| reason.action).max().unwrap_or(Action::Allow);
         Self { action, reasons }
     }
 
     /// Whether a part has the answer of the whole.
-    pub fn is_decided_by(&self, reason: &Reason) -> bool {
+    pub fn is_decided_by(&self, reason: &VerdictReason) -> bool {
         reason.action == self.action
     }
 }
 
-impl Decision {
+impl LayerDecision {
     /// The decision of a rule.
-    pub(crate) fn by(rule: &Rule, layer: Source) -> Self {
+    pub(crate) fn by(rule: &PolicyRule, layer: LayerSource) -> Self {
         Self { action: rule.action, rule: rule.text.clone(), span: rule.span, layer, note: None }
     }
 
     /// What holds whatever the rules say.
     pub(crate) fn built_in(action: Action, why: impl Into<String>) -> Self {
-        Self { action, rule: why.into(), span: None, layer: Source::BuiltIn, note: None }
+        Self { action, rule: why.into(), span: None, layer: LayerSource::BuiltIn, note: None }
     }
 
     /// The stricter of two decisions; the first where both say the same.
@@ -71,8 +71,8 @@ impl Decision {
     }
 
     /// The decision about the part that was written as `segment`.
-    pub(crate) fn about(self, segment: impl Into<String>) -> Reason {
+    pub(crate) fn about(self, segment: impl Into<String>) -> VerdictReason {
         let Self { action, rule, span, layer, note } = self;
-        Reason { segment: segment.into(), action, rule, span, layer, note }
+        VerdictReason { segment: segment.into(), action, rule, span, layer, note }
     }
 }

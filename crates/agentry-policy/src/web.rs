@@ -9,7 +9,7 @@ use url::{Host, Url};
 
 /// A web address in the form that patterns are matched against.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct WebAddress {
     /// `https://example.org:443/path?query`: the port is always there.
     pub text: String,
     /// Whether it leads to this machine, a private network or a link-local service.
@@ -19,7 +19,7 @@ pub struct Address {
 }
 
 /// Reads an address; without a scheme it is taken for `https`.
-pub fn address(text: &str) -> Result<Address, &'static str> {
+pub fn address(text: &str) -> Result<WebAddress, &'static str> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err("it holds white space or control characters");
     }
@@ -48,7 +48,7 @@ pub fn address(text: &str) -> Result<Address, &'static str> {
         false if climbs(url.path()) => Some("its path can be read as a way up"),
         false => None,
     };
-    Ok(Address { text, private, doubt })
+    Ok(WebAddress { text, private, doubt })
 }
 
 fn parse(text: &str) -> Option<Url> {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{
-    Action, Call, Judge, Permissions, Places, Section, SectionRules, Source, layer,
+    Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionCall, SectionRules, layer,
 };
 use agentry_text::{FileId, Span, Spanned};
 use toml::Value;
@@ -46,7 +46,7 @@ fn every_line_gets_its_verdict() {
 
 /// What is wrong about one line, if anything is.
 fn check(judge: &Judge, case: &Case<'_>, path: &Path) -> Option<String> {
-    let call = Call { section: Section::Bash, subject: &case.line, directory: "/workspace" };
+    let call = SectionCall { section: Section::Bash, subject: &case.line, directory: "/workspace" };
     let verdict = judge.judge(call, &NoLinks);
     (verdict.action != case.verdict).then(|| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -97,7 +97,7 @@ fn judge(rules: &Value) -> Judge {
             .collect(),
     };
     let sections = rules.as_table().expect("sections").iter().map(section).collect();
-    let places = Places::default();
-    let layers = vec![layer(Source::Permissions, &Permissions { sections }, &places)];
+    let places = PathAnchors::default();
+    let layers = vec![layer(LayerSource::Permissions, &Permissions { sections }, &places)];
     Judge::new(layers, places)
 }

@@ -3,7 +3,8 @@
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{
-    Action, Call, Judge, PatternRule, Permissions, Places, Section, SectionRules, Source, layer,
+    Action, Judge, LayerSource, PathAnchors, PatternRule, Permissions, Section, SectionCall,
+    SectionRules, layer,
 };
 use agentry_text::{FileId, Span, Spanned};
 
@@ -20,7 +21,7 @@ fn names_are_compared_as_the_file_system_does() {
     ];
     for (section, subject, ignoring, regarding) in cases {
         for (ignores_case, expected) in [(true, ignoring), (false, regarding)] {
-            let call = Call { section, subject, directory: "/workspace" };
+            let call = SectionCall { section, subject, directory: "/workspace" };
             let found = judge(ignores_case).judge(call, &NoLinks).action;
             let at_least_as_strict = found >= expected;
             assert!(at_least_as_strict, "{subject} {ignores_case}: {found}, not {expected}");
@@ -44,7 +45,7 @@ fn a_line_that_starts_outside() {
         ("/elsewhere", "cd /workspace && cat", Action::Ask),
     ];
     for (directory, subject, expected) in cases {
-        let call = Call { section: Section::Bash, subject, directory };
+        let call = SectionCall { section: Section::Bash, subject, directory };
         let found = judge(false).judge(call, &NoLinks).action;
         assert_eq!(found, expected, "{subject} in {directory}");
     }
@@ -54,12 +55,12 @@ fn a_line_that_starts_outside() {
 #[test]
 fn a_command_that_goes_elsewhere_many_times() {
     let subject = format!("git {}push", "-C x ".repeat(50_000));
-    let call = Call { section: Section::Bash, subject: &subject, directory: "/workspace" };
+    let call = SectionCall { section: Section::Bash, subject: &subject, directory: "/workspace" };
     assert_eq!(judge(false).judge(call, &NoLinks).action, Action::Ask);
 }
 
 fn judge(ignores_case: bool) -> Judge {
-    let places = Places { ignores_case, ..Places::default() };
+    let places = PathAnchors { ignores_case, ..PathAnchors::default() };
     let here = Span::start_of(FileId(0));
     let rule = |pattern: &str, action| {
         Spanned::new(PatternRule { pattern: pattern.to_owned(), action }, here)
@@ -74,6 +75,6 @@ fn judge(ignores_case: bool) -> Judge {
         section(Section::Bash, Action::Ask, vec![rule("cat *", Action::Allow)]),
         section(Section::Read, Action::Deny, read),
     ];
-    let layers = vec![layer(Source::Permissions, &Permissions { sections }, &places)];
+    let layers = vec![layer(LayerSource::Permissions, &Permissions { sections }, &places)];
     Judge::new(layers, places)
 }

@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::durable::{rename, step};
+use crate::durable_write::{rename, step};
 use crate::error::StoreError;
-use crate::manifest::Manifest;
-use crate::reference::{Reference, file_name};
-use crate::store::{Store, names};
+use crate::manifest::ObjectManifest;
+use crate::reference::{AgentReference, file_name};
+use crate::store::{AgentStore, names};
 
 /// What to take away.
 #[derive(Debug, Clone, Default)]
-pub struct Collection {
+pub struct GarbageCollection {
     /// Names that are given up.
-    pub drop: Vec<Reference>,
+    pub drop: Vec<AgentReference>,
     /// The digests that locks refer to.
     pub locked: BTreeSet<String>,
     /// Whether everything stays, and is only listed.
@@ -26,11 +26,11 @@ pub struct Collection {
 
 /// What was taken away, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectedGarbage {
     /// Digests of objects, or paths of other files, and why they go.
-    pub removed: Vec<(String, Reason)>,
+    pub removed: Vec<(String, RemovalReason)>,
     /// Objects without a name that stay.
-    pub kept: Vec<(String, Kept)>,
+    pub kept: Vec<(String, KeepReason)>,
     /// Objects that cannot be read. They stay unless they are dropped by their digest.
     pub damaged: Vec<String>,
     /// What people call the objects that go or stay: `name@version` by digest.
@@ -39,7 +39,7 @@ pub struct Collected {
 
 /// Why something goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum RemovalReason {
     /// Somebody was interrupted.
     Leftover,
     /// It does not fit the objects.
@@ -50,14 +50,14 @@ pub enum Reason {
 
 /// Why an object without a name stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeepReason {
     /// A lock refers to it.
     Locked,
     /// Another object inherits from it.
     Base,
 }
 
-impl Reason {
+impl RemovalReason {
     /// The reason in words.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl Reason {
     }
 }
 
-impl Kept {
+impl KeepReason {
     /// The reason in words.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,11 +78,11 @@ impl Kept {
     }
 }
 
-impl Store {
+impl AgentStore {
     /// Takes away what nobody needs.
-    pub fn collect(&self, collection: &Collection) -> Result<Collected, StoreError> {
+    pub fn collect(&self, collection: &GarbageCollection) -> Result<CollectedGarbage, StoreError> {
         let _lock = self.lock()?;
-        let mut out = Collected::default();
+        let mut out = CollectedGarbage::default();
         let dropped = self.given_up_now(collection)?;
         self.sort_out(collection, &dropped, &mut out)?;
         let told = out.removed.iter().map(|(digest, _)| digest);
@@ -90,15 +90,16 @@ impl Store {
         out.names = told.map(|digest| (digest.clone(), self.name_of(digest))).collect();
         out.names.retain(|digest, name| digest != name);
         for name in names(&self.temporary())? {
-            out.removed.push((format!("temporary/{name}"), Reason::Leftover));
+            out.removed.push((format!("temporary/{name}"), RemovalReason::Leftover));
         }
         for path in self.stale_records()? {
-            out.removed.push((self.shown(&path), Reason::Record));
+            out.removed.push((self.shown(&path), RemovalReason::Record));
         }
         if collection.dry_run {
             return Ok(out);
         }
-        for (digest, _) in out.removed.iter().filter(|(_, why)| *why == Reason::Unreferenced) {
+        for (digest, _) in out.removed.iter().filter(|(_, why)| *why == RemovalReason::Unreferenced)
+        {
             self.remove_object(digest)?;
         }
         self.mend_index()?;
@@ -110,7 +111,7 @@ impl Store {
 
     /// The digests whose names are given up by this call. What others need keeps its name: they may
     /// call it by that.
-    fn given_up_now(&self, collection: &Collection) -> Result<BTreeSet<String>, StoreError> {
+    fn given_up_now(&self, collection: &GarbageCollection) -> Result<BTreeSet<String>, StoreError> {
         let resolved = collection.drop.iter().map(|reference| self.exactly(reference));
         let digests = resolved.collect::<Result<BTreeSet<_>, _>>()?;
         if let Some(locked) = digests.iter().find(|digest| collection.locked.contains(*digest)) {
@@ -133,11 +134,11 @@ impl Store {
 
     /// The digest that a reference means, which must not depend on what else there is: a bare name
     /// means another version once one is gone.
-    fn exactly(&self, reference: &Reference) -> Result<String, StoreError> {
+    fn exactly(&self, reference: &AgentReference) -> Result<String, StoreError> {
         let digest = self.resolve(reference)?;
         match reference {
-            Reference::Exact(_) => Ok(digest),
-            Reference::Latest(name) => {
+            AgentReference::Exact(_) => Ok(digest),
+            AgentReference::Latest(name) => {
                 let of_name = self.list()?.into_iter().filter(|listed| listed.name == *name);
                 let versions = of_name.map(|listed| format!("{name}@{}", listed.version)).collect();
                 Err(StoreError::NoVersion { name: name.clone(), versions })
@@ -148,7 +149,7 @@ impl Store {
     /// Gives the name of an object up, for good.
     fn give_up(&self, digest: &str) -> Result<(), StoreError> {
         // What cannot be read has no name to give up.
-        let Ok(Manifest { name, version, .. }) = self.manifest(digest) else { return Ok(()) };
+        let Ok(ObjectManifest { name, version, .. }) = self.manifest(digest) else { return Ok(()) };
         self.put_record(&self.drop_record(&name, &version), digest)?;
         step();
         // Killed before this, the next collection mends it.
@@ -165,9 +166,9 @@ impl Store {
     /// Decides about every object.
     fn sort_out(
         &self,
-        collection: &Collection,
+        collection: &GarbageCollection,
         dropped: &BTreeSet<String>,
-        out: &mut Collected,
+        out: &mut CollectedGarbage,
     ) -> Result<(), StoreError> {
         let (mut live, mut nameless) = (Vec::new(), Vec::new());
         for digest in self.digests()? {
@@ -178,29 +179,31 @@ impl Store {
                     if is_named { live.push(manifest) } else { nameless.push(manifest) }
                 }
                 Err(_) if dropped.contains(&digest) => {
-                    out.removed.push((digest, Reason::Unreferenced));
+                    out.removed.push((digest, RemovalReason::Unreferenced));
                 }
                 Err(_) => out.damaged.push(digest),
             }
         }
         // What is locked stays, with all that it needs.
-        let is_locked = |manifest: &Manifest| collection.locked.contains(&manifest.digest);
+        let is_locked = |manifest: &ObjectManifest| collection.locked.contains(&manifest.digest);
         let (locked, mut rest): (Vec<_>, Vec<_>) = nameless.into_iter().partition(is_locked);
-        out.kept.extend(locked.iter().map(|manifest| (manifest.digest.clone(), Kept::Locked)));
+        out.kept
+            .extend(locked.iter().map(|manifest| (manifest.digest.clone(), KeepReason::Locked)));
         live.extend(locked);
         while let Some(manifest) = live.pop() {
-            let is_base = |other: &Manifest| manifest.bases.contains(&other.digest);
+            let is_base = |other: &ObjectManifest| manifest.bases.contains(&other.digest);
             let (bases, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_base);
-            out.kept.extend(bases.iter().map(|base| (base.digest.clone(), Kept::Base)));
+            out.kept.extend(bases.iter().map(|base| (base.digest.clone(), KeepReason::Base)));
             live.extend(bases);
             rest = others;
         }
         // What a damaged object needs is not known: all that may be a base stays.
-        let is_needed =
-            |manifest: &Manifest| !out.damaged.is_empty() && !dropped.contains(&manifest.digest);
+        let is_needed = |manifest: &ObjectManifest| {
+            !out.damaged.is_empty() && !dropped.contains(&manifest.digest)
+        };
         let (kept, gone): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_needed);
-        out.kept.extend(kept.into_iter().map(|manifest| (manifest.digest, Kept::Base)));
-        let gone = gone.into_iter().map(|manifest| (manifest.digest, Reason::Unreferenced));
+        out.kept.extend(kept.into_iter().map(|manifest| (manifest.digest, KeepReason::Base)));
+        let gone = gone.into_iter().map(|manifest| (manifest.digest, RemovalReason::Unreferenced));
         out.removed.extend(gone);
         Ok(())
     }

@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentry_compile::policy::commands::secrets::is_secret;
 use agentry_compile::text::credentials;
 use agentry_compile::text::{Span, limits};
-use agentry_compile::{Compiled, Digest, EntryKind, Found, World, hash, read, resolved};
+use agentry_compile::{
+    AgentDigest, CompiledAgent, EntryKind, FoundAgent, World, hash, read, resolved,
+};
 
 use crate::digest;
 use crate::error::StoreError;
-use crate::manifest::{File, Manifest};
+use crate::manifest::{ObjectFile, ObjectManifest};
+use crate::object_world::ObjectWorld;
 use crate::path::{below, join, plain, split};
-use crate::record::{Asked, UsageRecorder};
 use crate::reference::{fits_name, fits_version};
-use crate::world::ObjectWorld;
+use crate::watched_world::{UsageRecorder, WatchedReads};
 
 /// The version of an agent whose format has none, not even by default.
 const NO_VERSION: &str = "0.0.0";
@@ -30,9 +32,9 @@ const CONFIG: &str = "agentry.toml";
 
 /// An agent ready to be pushed.
 #[derive(Debug)]
-pub struct Gathered {
+pub struct GatheredObject {
     /// What it is; when it is pushed, it is not known yet.
-    pub manifest: Manifest,
+    pub manifest: ObjectManifest,
     /// Its files, in the order of the manifest.
     pub files: Vec<(String, Vec<u8>)>,
     /// The paths of files whose meaning is in the digest.
@@ -43,16 +45,16 @@ pub struct Gathered {
 #[derive(Debug)]
 pub enum GatherError {
     /// It has errors.
-    Unusable(Box<Compiled>),
+    Unusable(Box<CompiledAgent>),
     /// It holds secrets.
-    Secrets(Vec<Secret>),
+    Secrets(Vec<FoundSecret>),
     /// Something about it has no place in a store.
     Refused(StoreError),
 }
 
 /// Where a secret is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Secret {
+pub struct FoundSecret {
     /// `path:line:column`, or the path of a file that is one.
     pub place: String,
     /// What it is.
@@ -68,9 +70,9 @@ impl From<StoreError> for GatherError {
 /// Gathers the files of an agent. `version` is for agents that declare none.
 pub fn gather(
     world: &dyn World,
-    found: &Found,
+    found: &FoundAgent,
     version: Option<&str>,
-) -> Result<Gathered, GatherError> {
+) -> Result<GatheredObject, GatherError> {
     let recorder = UsageRecorder::new(world);
     let compiled = read(&recorder, found);
     if compiled.has_errors() {
@@ -78,8 +80,8 @@ pub fn gather(
     }
     let hashed = hash(&recorder, &compiled);
     let (name, version) = called(&compiled, version)?;
-    let Asked { files, bases } = recorder.asked();
-    let mut gathering = Gathering::new(world, &compiled);
+    let WatchedReads { files, bases } = recorder.asked();
+    let mut gathering = ObjectGathering::new(world, &compiled);
     gathering.take(files)?;
     gathering.skills()?;
     gathering.private()?;
@@ -89,13 +91,13 @@ pub fn gather(
     let covered = read.map(|(path, _)| path.clone()).collect();
     let files: Vec<_> =
         placed.into_iter().map(|(path, taken)| (path, taken.bytes.clone())).collect();
-    let file = |(path, bytes): &(String, Vec<u8>)| File {
+    let file = |(path, bytes): &(String, Vec<u8>)| ObjectFile {
         path: path.clone(),
         size: bytes.len() as u64,
         sha256: digest::of(bytes),
     };
     let description = &compiled.agent.identity.description;
-    let manifest = Manifest {
+    let manifest = ObjectManifest {
         digest: hashed.full,
         short: hashed.short,
         name,
@@ -111,12 +113,12 @@ pub fn gather(
         Some(why) => {
             Err(StoreError::Unfit(format!("`{}` cannot be pushed: {why}", found.path)).into())
         }
-        None => Ok(Gathered { manifest, files, covered }),
+        None => Ok(GatheredObject { manifest, files, covered }),
     }
 }
 
 /// Name and version of an agent in the store.
-fn called(compiled: &Compiled, given: Option<&str>) -> Result<(String, String), StoreError> {
+fn called(compiled: &CompiledAgent, given: Option<&str>) -> Result<(String, String), StoreError> {
     let identity = &compiled.agent.identity;
     let Some(name) = identity.name.as_ref().map(|name| name.value.clone()) else {
         return Err(StoreError::Unfit(format!("`{}` has no name", compiled.found.path)));
@@ -139,26 +141,26 @@ fn called(compiled: &Compiled, given: Option<&str>) -> Result<(String, String), 
 }
 
 /// Files on their way into an object, by their plain absolute paths.
-struct Gathering<'w> {
+struct ObjectGathering<'w> {
     world: &'w dyn World,
-    found: &'w Found,
+    found: &'w FoundAgent,
     /// The agent's directory and the root of its workspace, plain and absolute.
     dir: String,
     root: String,
-    files: BTreeMap<String, Taken>,
+    files: BTreeMap<String, TakenFile>,
 }
 
 /// Files by their paths in the object.
-type Placed<'g> = Vec<(String, &'g Taken)>;
+type ObjectPaths<'g> = Vec<(String, &'g TakenFile)>;
 
-struct Taken {
+struct TakenFile {
     bytes: Vec<u8>,
     /// Whether a reader read it, so that the digest depends on it.
     was_read: bool,
 }
 
-impl<'w> Gathering<'w> {
-    fn new(world: &'w dyn World, compiled: &'w Compiled) -> Self {
+impl<'w> ObjectGathering<'w> {
+    fn new(world: &'w dyn World, compiled: &'w CompiledAgent) -> Self {
         let full = |path: &str| plain(&world.absolute(path));
         let (dir, root) = (full(&compiled.found.dir), full(&compiled.workspace));
         Self { world, found: &compiled.found, dir, root, files: BTreeMap::new() }
@@ -184,7 +186,7 @@ impl<'w> Gathering<'w> {
             }
             match bytes {
                 Some(bytes) if self.is_inside(&full) => {
-                    self.files.insert(full, Taken { bytes, was_read: true });
+                    self.files.insert(full, TakenFile { bytes, was_read: true });
                 }
                 Some(_) => {
                     let why = format!(
@@ -209,7 +211,7 @@ impl<'w> Gathering<'w> {
         let root = if below(&self.root, full).is_some() { &self.root } else { &self.dir };
         let bytes = self.world.read(root, full, limits::FILE_BYTES);
         let bytes = bytes.map_err(|error| self.refuse(&format!("`{full}`: {error}")))?;
-        self.files.insert(full.to_owned(), Taken { bytes, was_read: false });
+        self.files.insert(full.to_owned(), TakenFile { bytes, was_read: false });
         let total: usize = self.files.values().map(|taken| taken.bytes.len()).sum();
         if self.files.len() > limits::FILES || total > MOST_BYTES {
             return Err(self.refuse(&format!(
@@ -267,7 +269,7 @@ impl<'w> Gathering<'w> {
     }
 
     /// Refuses secrets, wherever they stand.
-    fn secrets(&self, compiled: &Compiled) -> Result<(), GatherError> {
+    fn secrets(&self, compiled: &CompiledAgent) -> Result<(), GatherError> {
         let mut found = Vec::new();
         let hidden: Vec<_> = compiled.sources.hidden().collect();
         let is_whole = |span: &Span| {
@@ -283,7 +285,7 @@ impl<'w> Gathering<'w> {
         for span in hidden.iter().copied().filter(|span| !is_whole(span)) {
             let at = compiled.sources.start(span);
             let place = format!("{}:{}:{}", compiled.sources.path(span), at.line, at.column);
-            found.push(Secret { place, kind: "a secret" });
+            found.push(FoundSecret { place, kind: "a secret" });
         }
         let read: BTreeSet<String> = compiled
             .sources
@@ -293,7 +295,7 @@ impl<'w> Gathering<'w> {
         for (path, taken) in &self.files {
             let shown = below(&self.root, path).unwrap_or(path);
             if let Some(kind) = is_secret(&format!("/{shown}"), None) {
-                found.push(Secret { place: shown.to_owned(), kind });
+                found.push(FoundSecret { place: shown.to_owned(), kind });
             }
             if read.contains(path) {
                 continue;
@@ -302,7 +304,7 @@ impl<'w> Gathering<'w> {
             for (kind, range) in credentials::find(&text) {
                 let at = agentry_compile::text::source::position(&text, range.start);
                 let place = format!("{shown}:{}:{}", at.line, at.column);
-                found.push(Secret { place, kind });
+                found.push(FoundSecret { place, kind });
             }
         }
         found.sort();
@@ -312,7 +314,7 @@ impl<'w> Gathering<'w> {
 
     /// The main file and all files by the paths that they have in the object: the shortest ones under
     /// which the agent stays the same.
-    fn placed(&self, hashed: &Digest) -> Result<(String, Placed<'_>), StoreError> {
+    fn placed(&self, hashed: &AgentDigest) -> Result<(String, ObjectPaths<'_>), StoreError> {
         let named = self.dir.rsplit('/').next().unwrap_or_default();
         let is_file = [".agent", ".agent.md"].iter().any(|end| self.found.main.ends_with(end));
         let layouts = [
@@ -337,11 +339,16 @@ impl<'w> Gathering<'w> {
 
     /// The main file and all files as seen from the directory `from`, put into `prefix`; nothing if
     /// one lies elsewhere.
-    fn layout(&self, from: &str, prefix: &str, with_config: bool) -> Option<(String, Placed<'_>)> {
+    fn layout(
+        &self,
+        from: &str,
+        prefix: &str,
+        with_config: bool,
+    ) -> Option<(String, ObjectPaths<'_>)> {
         let place = |path: &str| Some(join(prefix, below(from, path)?));
         let config = format!("{}/{CONFIG}", self.root.trim_end_matches('/'));
         let wanted = self.files.iter().filter(|(path, _)| with_config || **path != config);
-        let mut files: Placed<'_> =
+        let mut files: ObjectPaths<'_> =
             wanted.map(|(path, taken)| Some((place(path)?, taken))).collect::<Option<_>>()?;
         files.sort_by(|left, right| left.0.cmp(&right.0));
         let dir = self.dir.trim_end_matches('/');

@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use agentry_compile::StoreRef;
 
 use crate::digest::{PREFIX, digits};
-use crate::durable::{replace, step, sync_dir};
+use crate::durable_write::{replace, step, sync_dir};
 use crate::error::StoreError;
-use crate::manifest::Manifest;
-use crate::reference::{Reference, file_name, text_of};
-use crate::store::{Store, names};
+use crate::manifest::ObjectManifest;
+use crate::reference::{AgentReference, file_name, text_of};
+use crate::store::{AgentStore, names};
 use crate::version;
 
 /// One name of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct StoredName {
     /// The name of the agent.
     pub name: String,
     /// Its version.
@@ -27,15 +27,17 @@ pub struct Listed {
     pub digest: String,
 }
 
-impl Store {
+impl AgentStore {
     /// The full digest that a reference means.
-    pub fn resolve(&self, reference: &Reference) -> Result<String, StoreError> {
+    pub fn resolve(&self, reference: &AgentReference) -> Result<String, StoreError> {
         let missing = || StoreError::Missing(reference.to_string());
         let digest = match reference {
-            Reference::Exact(StoreRef::Full(digest)) => Some(digest.clone()),
-            Reference::Exact(StoreRef::Short(short)) => self.by_short(short)?,
-            Reference::Exact(StoreRef::Named { name, version }) => self.named(name, version)?,
-            Reference::Latest(name) => {
+            AgentReference::Exact(StoreRef::Full(digest)) => Some(digest.clone()),
+            AgentReference::Exact(StoreRef::Short(short)) => self.by_short(short)?,
+            AgentReference::Exact(StoreRef::Named { name, version }) => {
+                self.named(name, version)?
+            }
+            AgentReference::Latest(name) => {
                 let versions = self.versions(name)?;
                 let latest = version::latest(versions.iter().map(|(version, _)| version.as_str()));
                 let found = latest.and_then(|latest| versions.iter().find(|(it, _)| it == latest));
@@ -47,12 +49,12 @@ impl Store {
     }
 
     /// Every name with its version and digest, by name and then by version.
-    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+    pub fn list(&self) -> Result<Vec<StoredName>, StoreError> {
         let mut listed = Vec::new();
         for file in names(&self.index().join("names"))? {
             let Some(name) = text_of(&file) else { continue };
             for (version, digest) in self.versions(&name)? {
-                listed.push(Listed { name: name.clone(), version, digest });
+                listed.push(StoredName { name: name.clone(), version, digest });
             }
         }
         listed.sort_by(|left, right| {
@@ -74,7 +76,7 @@ impl Store {
     }
 
     /// Writes the records that lead to an object.
-    pub(crate) fn enter(&self, manifest: &Manifest) -> Result<(), StoreError> {
+    pub(crate) fn enter(&self, manifest: &ObjectManifest) -> Result<(), StoreError> {
         for (path, digest) in self.records(manifest) {
             self.put_record(&path, &digest)?;
         }
@@ -161,8 +163,8 @@ impl Store {
     }
 
     /// The records of an object: a name that was given up leads nowhere.
-    fn records(&self, manifest: &Manifest) -> Vec<(PathBuf, String)> {
-        let Manifest { digest, short, name, version, .. } = manifest;
+    fn records(&self, manifest: &ObjectManifest) -> Vec<(PathBuf, String)> {
+        let ObjectManifest { digest, short, name, version, .. } = manifest;
         let mut out = Vec::new();
         if self.given_up(name, version).ok().flatten().is_none() {
             out.push((self.name_record(name, version), digest.clone()));

@@ -14,7 +14,7 @@ const OBJECT: u64 = 1;
 
 /// What an object is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct ObjectManifest {
     /// The full digest of the agent, which is the name of the object.
     pub digest: String,
     /// `ag1:…`, of a manifest.
@@ -34,12 +34,12 @@ pub struct Manifest {
     /// The digests of agents of the store that it inherits from.
     pub bases: Vec<String>,
     /// Its files, sorted by path.
-    pub files: Vec<File>,
+    pub files: Vec<ObjectFile>,
 }
 
 /// One file of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct ObjectFile {
     /// Relative to the root of the object.
     pub path: String,
     /// Its size in bytes.
@@ -48,7 +48,7 @@ pub struct File {
     pub sha256: String,
 }
 
-impl Manifest {
+impl ObjectManifest {
     /// The digest of all that was pushed, down to the last byte of the last file. Signatures are
     /// made over it: the agent's own digest says nothing of files that it only carries along.
     pub fn content(&self) -> String {
@@ -102,7 +102,7 @@ impl Manifest {
     fn fields(&self) -> Map<String, Value> {
         let Self { digest, short, name, version, description, format, main, created, bases, files } =
             self;
-        let file = |File { path, size, sha256 }: &File| json!({"path": path, "size": size, "sha256": sha256});
+        let file = |ObjectFile { path, size, sha256 }: &ObjectFile| json!({"path": path, "size": size, "sha256": sha256});
         let value = json!({
             "object": OBJECT,
             "digest": digest,
@@ -126,7 +126,7 @@ impl Manifest {
         let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
         let file = |value: &Value| {
             let size = value.get("size")?.as_u64()?;
-            Some(File { path: text(value, "path")?, size, sha256: text(value, "sha256")? })
+            Some(ObjectFile { path: text(value, "path")?, size, sha256: text(value, "sha256")? })
         };
         let bases = value.get("bases")?.as_array()?.iter();
         Some(Self {
@@ -148,9 +148,10 @@ impl Manifest {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn manifest() -> Manifest {
-        let file = |path: &str| File { path: path.to_owned(), size: 3, sha256: digest::of(b"abc") };
-        Manifest {
+    pub(crate) fn manifest() -> ObjectManifest {
+        let file =
+            |path: &str| ObjectFile { path: path.to_owned(), size: 3, sha256: digest::of(b"abc") };
+        ObjectManifest {
             digest: digest::of(b"x"),
             short: None,
             name: "helper".to_owned(),
@@ -167,14 +168,14 @@ pub(crate) mod tests {
     #[test]
     fn a_manifest_is_read_as_it_was_written_and_no_other_way() {
         let text = manifest().to_text();
-        assert_eq!(Manifest::parse(text.as_bytes()), Ok(manifest()));
+        assert_eq!(ObjectManifest::parse(text.as_bytes()), Ok(manifest()));
         for at in 0..text.len() {
             let mut bytes = text.clone().into_bytes();
             bytes[at] ^= 1;
-            assert!(Manifest::parse(&bytes).is_err(), "byte {at} of\n{text}");
-            assert!(Manifest::parse(&text.as_bytes()[..at]).is_err(), "the first {at} bytes");
+            assert!(ObjectManifest::parse(&bytes).is_err(), "byte {at} of\n{text}");
+            assert!(ObjectManifest::parse(&text.as_bytes()[..at]).is_err(), "the first {at} bytes");
         }
-        assert!(Manifest::parse(format!("{text}\n").as_bytes()).is_err());
+        assert!(ObjectManifest::parse(format!("{text}\n").as_bytes()).is_err());
     }
 
     #[test]
@@ -190,9 +191,9 @@ pub(crate) mod tests {
     fn paths_that_leave_are_refused() {
         let mut bad = manifest();
         bad.files[1].path = "../evil".to_owned();
-        let why = Manifest::parse(bad.to_text().as_bytes());
+        let why = ObjectManifest::parse(bad.to_text().as_bytes());
         assert_eq!(why, Err("the path `../evil` is not plain".to_owned()));
         bad.files.truncate(0);
-        assert!(Manifest::parse(bad.to_text().as_bytes()).is_err());
+        assert!(ObjectManifest::parse(bad.to_text().as_bytes()).is_err());
     }
 }

@@ -9,36 +9,36 @@ use std::sync::{Mutex, PoisonError};
 
 use agentry_compile::formats::info;
 use agentry_compile::text::limits;
-use agentry_compile::{FetchError, StoreRef, Stored};
+use agentry_compile::{FetchError, StoreRef, StoredAgent};
 
 use crate::digest;
 use crate::error::StoreError;
-use crate::manifest::{File, Manifest};
-use crate::reference::Reference;
-use crate::sign::Trust;
-use crate::store::Store;
-use crate::world::ObjectWorld;
+use crate::manifest::{ObjectFile, ObjectManifest};
+use crate::object_world::ObjectWorld;
+use crate::reference::AgentReference;
+use crate::sign::SignatureTrust;
+use crate::store::AgentStore;
 
 /// The most bytes of a manifest.
 const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// An object that was read and verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Object {
+pub struct StoreObject {
     /// What it is.
-    pub manifest: Manifest,
+    pub manifest: ObjectManifest,
     /// Its files, in the order of the manifest.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-impl Object {
+impl StoreObject {
     /// The digest of the agent if its files lay at other paths.
     pub fn digest_at(
         &self,
-        store: &Store,
+        store: &AgentStore,
         place: impl Fn(&str) -> Option<String>,
     ) -> Option<String> {
-        let reading = Reading { store, known: Mutex::default() };
+        let reading = ObjectReading { store, known: Mutex::default() };
         let files = self.files.iter().map(|(path, bytes)| Some((place(path)?, bytes.as_slice())));
         let files: Vec<_> = files.collect::<Option<_>>()?;
         let fetch = |reference: &StoreRef| reading.base(reference, 0);
@@ -47,27 +47,35 @@ impl Object {
     }
 }
 
-impl Store {
+impl AgentStore {
     /// Reads an object by its full digest and verifies it.
-    pub fn read(&self, digest: &str) -> Result<Object, StoreError> {
-        Reading { store: self, known: Mutex::default() }.object(digest, 0)
+    pub fn read(&self, digest: &str) -> Result<StoreObject, StoreError> {
+        ObjectReading { store: self, known: Mutex::default() }.object(digest, 0)
     }
 
     /// The object that a reference means, if the user trusts it.
-    pub fn read_trusted(&self, reference: &Reference, trust: &Trust) -> Result<Object, StoreError> {
+    pub fn read_trusted(
+        &self,
+        reference: &AgentReference,
+        trust: &SignatureTrust,
+    ) -> Result<StoreObject, StoreError> {
         let object = self.read(&self.resolve(reference)?)?;
         self.accept(&object.manifest, trust)?;
         Ok(object)
     }
 
     /// What the pipeline asks for, if the user trusts it.
-    pub fn fetch(&self, reference: &StoreRef, trust: &Trust) -> Result<Stored, FetchError> {
-        let reference = Reference::Exact(reference.clone());
+    pub fn fetch(
+        &self,
+        reference: &StoreRef,
+        trust: &SignatureTrust,
+    ) -> Result<StoredAgent, FetchError> {
+        let reference = AgentReference::Exact(reference.clone());
         self.read_trusted(&reference, trust).map(stored).map_err(fetch_error)
     }
 
     /// The manifest of an object, without a look at its files.
-    pub fn manifest(&self, digest: &str) -> Result<Manifest, StoreError> {
+    pub fn manifest(&self, digest: &str) -> Result<ObjectManifest, StoreError> {
         let path = self.object(digest)?.join("manifest.json");
         if !self.object(digest)?.is_dir() {
             return Err(StoreError::Missing(digest.to_owned()));
@@ -78,7 +86,8 @@ impl Store {
                 return Err(StoreError::damaged(digest, format!("its manifest: {error}")));
             }
         };
-        let manifest = Manifest::parse(&bytes).map_err(|why| StoreError::damaged(digest, why))?;
+        let manifest =
+            ObjectManifest::parse(&bytes).map_err(|why| StoreError::damaged(digest, why))?;
         if manifest.digest != digest {
             let why = format!("its manifest is that of `{}`", manifest.digest);
             return Err(StoreError::damaged(digest, why));
@@ -88,20 +97,20 @@ impl Store {
 }
 
 /// One reading of an object and of all that it inherits from, each verified once.
-struct Reading<'s> {
-    store: &'s Store,
-    known: Mutex<BTreeMap<String, Stored>>,
+struct ObjectReading<'s> {
+    store: &'s AgentStore,
+    known: Mutex<BTreeMap<String, StoredAgent>>,
 }
 
-impl Reading<'_> {
-    fn object(&self, digest: &str, depth: usize) -> Result<Object, StoreError> {
+impl ObjectReading<'_> {
+    fn object(&self, digest: &str, depth: usize) -> Result<StoreObject, StoreError> {
         let manifest = self.store.manifest(digest)?;
         let dir = self.store.object(digest)?.join("files");
         let mut files = Vec::with_capacity(manifest.files.len());
         for file in &manifest.files {
             files.push((file.path.clone(), contents(&dir, file, digest)?));
         }
-        let object = Object { manifest, files };
+        let object = StoreObject { manifest, files };
         let fetch = |reference: &StoreRef| self.base(reference, depth);
         let bytes = object.files.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
         let world = ObjectWorld::new(bytes, &fetch);
@@ -114,11 +123,11 @@ impl Reading<'_> {
     }
 
     /// A base of an object.
-    fn base(&self, reference: &StoreRef, depth: usize) -> Result<Stored, FetchError> {
+    fn base(&self, reference: &StoreRef, depth: usize) -> Result<StoredAgent, FetchError> {
         if depth > limits::BASES {
             return Err(FetchError::Damaged(format!("more than {} bases", limits::BASES)));
         }
-        let digest = self.store.resolve(&Reference::Exact(reference.clone()));
+        let digest = self.store.resolve(&AgentReference::Exact(reference.clone()));
         let digest = digest.map_err(fetch_error)?;
         let known = |reading: &Self| {
             let known = reading.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +144,7 @@ impl Reading<'_> {
 }
 
 /// The bytes of one file of an object.
-fn contents(dir: &Path, file: &File, digest: &str) -> Result<Vec<u8>, StoreError> {
+fn contents(dir: &Path, file: &ObjectFile, digest: &str) -> Result<Vec<u8>, StoreError> {
     let damaged =
         |why: &str| StoreError::damaged(digest, format!("its file `{}` {why}", file.path));
     let bytes = match plain_file(&dir.join(&file.path), file.size) {
@@ -168,9 +177,9 @@ fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 /// The object as the pipeline gets it: as seen from the agent's directory, unless the name of that
 /// directory or files around it matter.
-fn stored(object: Object) -> Stored {
-    let Object { manifest, mut files } = object;
-    let Manifest { main, format, digest, .. } = &manifest;
+fn stored(object: StoreObject) -> StoredAgent {
+    let StoreObject { manifest, mut files } = object;
+    let ObjectManifest { main, format, digest, .. } = &manifest;
     let prefix = format!("{}/", manifest.dir());
     let is_flat = !info(*format).files.names_agent
         && !manifest.dir().is_empty()
@@ -181,7 +190,7 @@ fn stored(object: Object) -> Stored {
     if is_flat {
         files.iter_mut().for_each(|(path, _)| *path = place(path));
     }
-    Stored { files, main, format, digest }
+    StoredAgent { files, main, format, digest }
 }
 
 /// What the pipeline is told.
@@ -198,24 +207,24 @@ fn fetch_error(error: StoreError) -> FetchError {
 #[cfg(test)]
 mod tests {
     use agentry_compile::model::Format;
-    use agentry_compile::{Found, MemoryWorld};
+    use agentry_compile::{FoundAgent, MemoryWorld};
 
     use super::*;
-    use crate::gather::{Gathered, gather};
+    use crate::gather::{GatheredObject, gather};
     use crate::keys::KeyRing;
-    use crate::push::Pushed;
+    use crate::push::PushOutcome;
 
     const TOML: &str = "name = \"writer\"\ndescription = \"Writes texts\"\n";
 
     /// The agent `dir/main` of these files.
-    fn gathered(files: &[(&str, &str)], dir: &str, main: &str, format: Format) -> Gathered {
+    fn gathered(files: &[(&str, &str)], dir: &str, main: &str, format: Format) -> GatheredObject {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), *text));
         let world = MemoryWorld::new(files);
         let (dir, main) = (dir.to_owned(), main.to_owned());
-        gather(&world, &Found { path: dir.clone(), dir, main, format }, None).unwrap()
+        gather(&world, &FoundAgent { path: dir.clone(), dir, main, format }, None).unwrap()
     }
 
-    fn writer(rules: &str) -> Gathered {
+    fn writer(rules: &str) -> GatheredObject {
         let files = [
             ("agents/writer/agent.toml", format!("{TOML}{rules}")),
             ("agents/writer/system-prompt.md", "You write.\n".to_owned()),
@@ -225,26 +234,26 @@ mod tests {
         gathered(&files, "agents/writer", "agent.toml", Format::AgentToml)
     }
 
-    fn paths(stored: &Stored) -> Vec<&str> {
+    fn paths(stored: &StoredAgent) -> Vec<&str> {
         stored.files.iter().map(|(path, _)| path.as_str()).collect()
     }
 
     #[test]
     fn the_pipeline_gets_an_agent_as_it_can_be_read() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::create(home.path()).unwrap();
+        let store = AgentStore::create(home.path()).unwrap();
         let keeper = gathered(
             &[("a/keeper/instructions.md", "# Keeper\n\nYou keep things.\n")],
             "a/keeper",
             "instructions.md",
             Format::AgentDir,
         );
-        let cases: [(Gathered, &str, &[&str]); 3] = [
+        let cases: [(GatheredObject, &str, &[&str]); 3] = [
             (writer(""), "agent.toml", &["agent.toml", "system-prompt.md"]),
             (keeper, "keeper/instructions.md", &["keeper/instructions.md"]),
             (
-                Gathered {
-                    manifest: Manifest {
+                GatheredObject {
+                    manifest: ObjectManifest {
                         version: "2.0.0".to_owned(),
                         ..writer("rules = [\"style\"]\n").manifest
                     },
@@ -255,12 +264,12 @@ mod tests {
             ),
         ];
         for (gathered, main, expected) in cases {
-            assert_eq!(store.push(&gathered).unwrap(), Pushed::New);
-            assert_eq!(store.push(&gathered).unwrap(), Pushed::Already);
-            let Manifest { digest, name, version, .. } = gathered.manifest;
+            assert_eq!(store.push(&gathered).unwrap(), PushOutcome::New);
+            assert_eq!(store.push(&gathered).unwrap(), PushOutcome::Already);
+            let ObjectManifest { digest, name, version, .. } = gathered.manifest;
             let references = [StoreRef::Full(digest.clone()), StoreRef::Named { name, version }];
             for reference in references {
-                let stored = store.fetch(&reference, &Trust::default()).unwrap();
+                let stored = store.fetch(&reference, &SignatureTrust::default()).unwrap();
                 assert_eq!((stored.main.as_str(), paths(&stored)), (main, expected.to_vec()));
                 assert_eq!(stored.digest, digest);
             }
@@ -270,15 +279,15 @@ mod tests {
     #[test]
     fn the_pipeline_is_told_why_not() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::create(home.path()).unwrap();
+        let store = AgentStore::create(home.path()).unwrap();
         let writer = writer("");
         store.push(&writer).unwrap();
         let digest = writer.manifest.digest;
         let full = StoreRef::Full(digest.clone());
         let missing = StoreRef::Full(digest::of(b"nothing"));
-        assert_eq!(store.fetch(&missing, &Trust::default()), Err(FetchError::Missing));
+        assert_eq!(store.fetch(&missing, &SignatureTrust::default()), Err(FetchError::Missing));
         let key = KeyRing::new(home.path()).generate("mine").unwrap();
-        let trust = Trust { required: true, keys: vec![key] };
+        let trust = SignatureTrust { required: true, keys: vec![key] };
         let refused = store.fetch(&full, &trust);
         assert!(matches!(&refused, Err(FetchError::Untrusted(why)) if why.contains("not signed")));
         store.sign(&digest, &KeyRing::new(home.path()).secret("mine").unwrap()).unwrap();
@@ -292,7 +301,7 @@ mod tests {
     #[test]
     fn a_short_digest_of_two_agents_is_no_name() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::create(home.path()).unwrap();
+        let store = AgentStore::create(home.path()).unwrap();
         let agent = |text: &str| {
             let text = format!("name: helper\ndescription: Helps\nsoul: {text}\n");
             gathered(&[("helper.agent", &text)], "", "helper.agent", Format::Manifest)
@@ -303,18 +312,24 @@ mod tests {
         (one.manifest.short, two.manifest.short) = (Some("ag1:00".into()), Some("ag1:00".into()));
         let short = StoreRef::Short("ag1:00".to_owned());
         store.push(&one).unwrap();
-        assert_eq!(store.fetch(&short, &Trust::default()).unwrap().digest, one.manifest.digest);
+        assert_eq!(
+            store.fetch(&short, &SignatureTrust::default()).unwrap().digest,
+            one.manifest.digest
+        );
         store.push(&two).unwrap();
         let mut both = vec![one.manifest.digest, two.manifest.digest];
         both.sort();
-        assert_eq!(store.fetch(&short, &Trust::default()), Err(FetchError::Ambiguous(both)));
+        assert_eq!(
+            store.fetch(&short, &SignatureTrust::default()),
+            Err(FetchError::Ambiguous(both))
+        );
     }
 
     #[test]
     fn what_others_inherit_from_keeps_its_name() {
-        use crate::collect::{Collection, Reason};
+        use crate::collect::{GarbageCollection, RemovalReason};
         let home = tempfile::tempdir().unwrap();
-        let store = Store::create(home.path()).unwrap();
+        let store = AgentStore::create(home.path()).unwrap();
         let agent = |name: &str, bases: &[&String]| {
             let text = format!("name: {name}\ndescription: Helps\nsoul: You help.\n");
             let mut it = gathered(&[("x.agent", &text)], "", "x.agent", Format::Manifest);
@@ -326,14 +341,15 @@ mod tests {
         let child = agent("child", &[&parent]);
         let drop = |names: &[&str]| {
             let drop = names.iter().map(|name| name.parse().unwrap()).collect();
-            store.collect(&Collection { drop, ..Collection::default() })
+            store.collect(&GarbageCollection { drop, ..GarbageCollection::default() })
         };
         let said = drop(&["parent"]).unwrap_err().to_string();
         assert_eq!(said, "`parent` names no version; the store has `parent@0.1.0`");
         let said = drop(&["parent@0.1.0"]).unwrap_err().to_string();
         assert_eq!(said, "`parent@0.1.0` is needed by `child@0.1.0`");
         assert_eq!(store.list().unwrap().len(), 2);
-        let mut gone = vec![(child, Reason::Unreferenced), (parent, Reason::Unreferenced)];
+        let mut gone =
+            vec![(child, RemovalReason::Unreferenced), (parent, RemovalReason::Unreferenced)];
         gone.sort_by(|left, right| left.0.cmp(&right.0));
         assert_eq!(drop(&["parent@0.1.0", "child@0.1.0"]).unwrap().removed, gone);
         assert_eq!(store.digests().unwrap(), [""; 0]);

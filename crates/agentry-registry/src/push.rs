@@ -9,16 +9,16 @@ use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::durable::{make_dirs, rename, step, sync_dir, write_new};
+use crate::durable_write::{make_dirs, rename, step, sync_dir, write_new};
 use crate::error::StoreError;
-use crate::gather::Gathered;
-use crate::manifest::Manifest;
-use crate::object::Object;
-use crate::store::Store;
+use crate::gather::GatheredObject;
+use crate::manifest::ObjectManifest;
+use crate::object::StoreObject;
+use crate::store::AgentStore;
 
 /// What became of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushOutcome {
     /// The agent is in the store now.
     New,
     /// It was there already.
@@ -27,27 +27,27 @@ pub enum Pushed {
     Mended,
 }
 
-impl Store {
+impl AgentStore {
     /// Puts an agent into the store.
-    pub fn push(&self, gathered: &Gathered) -> Result<Pushed, StoreError> {
+    pub fn push(&self, gathered: &GatheredObject) -> Result<PushOutcome, StoreError> {
         let _lock = self.lock()?;
-        let Manifest { digest, name, version, .. } = &gathered.manifest;
+        let ObjectManifest { digest, name, version, .. } = &gathered.manifest;
         for taken in [self.named(name, version)?, self.given_up(name, version)?] {
             if let Some(other) = taken.filter(|other| other != digest) {
                 let (name, version) = (name.clone(), version.clone());
                 return Err(StoreError::Taken { name, version, digest: other });
             }
         }
-        let mut outcome = Pushed::New;
+        let mut outcome = PushOutcome::New;
         if self.object(digest)?.is_dir() {
             match self.read(digest) {
                 Ok(object) => {
                     same(&object, gathered)?;
                     self.take_back(&gathered.manifest)?;
                     self.enter(&gathered.manifest)?;
-                    return Ok(Pushed::Already);
+                    return Ok(PushOutcome::Already);
                 }
-                Err(StoreError::Damaged { .. }) => outcome = Pushed::Mended,
+                Err(StoreError::Damaged { .. }) => outcome = PushOutcome::Mended,
                 Err(error) => return Err(error),
             }
         }
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// Stages the object, claims its name, gives it its place.
-    fn place(&self, gathered: &Gathered) -> Result<(), StoreError> {
+    fn place(&self, gathered: &GatheredObject) -> Result<(), StoreError> {
         let place = self.object(&gathered.manifest.digest)?;
         let temporary = self.temporary();
         step();
@@ -82,7 +82,7 @@ impl Store {
     }
 
     /// A name that was given up means what it meant, once its content is back.
-    fn take_back(&self, manifest: &Manifest) -> Result<(), StoreError> {
+    fn take_back(&self, manifest: &ObjectManifest) -> Result<(), StoreError> {
         if self.given_up(&manifest.name, &manifest.version)?.is_none() {
             return Ok(());
         }
@@ -93,15 +93,16 @@ impl Store {
 }
 
 /// Refuses to take one content for another that the digest alone cannot tell apart.
-fn same(object: &Object, gathered: &Gathered) -> Result<(), StoreError> {
-    let Manifest { name, version, files, .. } = &object.manifest;
+fn same(object: &StoreObject, gathered: &GatheredObject) -> Result<(), StoreError> {
+    let ObjectManifest { name, version, files, .. } = &object.manifest;
     let new = &gathered.manifest;
     if (name, version) != (&new.name, &new.version) {
         return Err(StoreError::OtherName { name: name.clone(), version: version.clone() });
     }
     let is_free = |path: &String| gathered.covered.contains(path);
-    let known =
-        |list: &[crate::File], file: &crate::File| list.contains(file) || is_free(&file.path);
+    let known = |list: &[crate::ObjectFile], file: &crate::ObjectFile| {
+        list.contains(file) || is_free(&file.path)
+    };
     let added = new.files.iter().find(|file| !known(files, file));
     let gone = || files.iter().find(|file| !known(&new.files, file));
     match added.or_else(gone) {
@@ -115,7 +116,7 @@ fn same(object: &Object, gathered: &Gathered) -> Result<(), StoreError> {
 }
 
 /// Writes all of an object, the manifest last, and syncs it.
-fn write_object(dir: &Path, gathered: &Gathered) -> io::Result<()> {
+fn write_object(dir: &Path, gathered: &GatheredObject) -> io::Result<()> {
     let root = dir.join("files");
     make_dirs(&root)?;
     make_dirs(&dir.join("signatures"))?;
@@ -131,7 +132,7 @@ fn write_object(dir: &Path, gathered: &Gathered) -> io::Result<()> {
     dirs.sort();
     dirs.dedup();
     dirs.iter().try_for_each(|dir| sync_dir(dir))?;
-    let manifest = Manifest { created: now(), ..gathered.manifest.clone() };
+    let manifest = ObjectManifest { created: now(), ..gathered.manifest.clone() };
     write_new(&dir.join("manifest.json"), manifest.to_text().as_bytes())?;
     sync_dir(dir)
 }

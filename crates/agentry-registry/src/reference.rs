@@ -15,14 +15,14 @@ const LONGEST: usize = 80;
 
 /// An agent of the store, as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reference {
+pub enum AgentReference {
     /// `sha256:…`, `ag1:…` or `name@version`.
     Exact(StoreRef),
     /// A bare name: its latest version.
     Latest(String),
 }
 
-impl FromStr for Reference {
+impl FromStr for AgentReference {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<Self, StoreError> {
@@ -59,7 +59,7 @@ impl FromStr for Reference {
     }
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for AgentReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact(StoreRef::Short(text) | StoreRef::Full(text)) | Self::Latest(text) => {
@@ -140,15 +140,15 @@ mod tests {
         let full = format!("sha256:{}", "0a".repeat(32));
         let named = |name: &str, version: &str| {
             let (name, version) = (name.to_owned(), version.to_owned());
-            Some(Reference::Exact(StoreRef::Named { name, version }))
+            Some(AgentReference::Exact(StoreRef::Named { name, version }))
         };
         let cases = [
-            (full.as_str(), Some(Reference::Exact(StoreRef::Full(full.clone())))),
+            (full.as_str(), Some(AgentReference::Exact(StoreRef::Full(full.clone())))),
             (
                 "ag1:0123456789ab",
-                Some(Reference::Exact(StoreRef::Short("ag1:0123456789ab".into()))),
+                Some(AgentReference::Exact(StoreRef::Short("ag1:0123456789ab".into()))),
             ),
-            ("reviewer", Some(Reference::Latest("reviewer".into()))),
+            ("reviewer", Some(AgentReference::Latest("reviewer".into()))),
             ("Legal Advisor@1.0.0", named("Legal Advisor", "1.0.0")),
             ("自我@1", named("自我", "1")),
             ("sha256:12", None),
@@ -162,7 +162,7 @@ mod tests {
             ("/etc/passwd", None),
         ];
         for (text, expected) in cases {
-            let reference = text.parse::<Reference>().ok();
+            let reference = text.parse::<AgentReference>().ok();
             assert_eq!(reference, expected, "{text}");
             if let Some(reference) = reference {
                 assert_eq!(reference.to_string(), text);

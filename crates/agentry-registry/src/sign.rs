@@ -3,39 +3,39 @@
 //! Signed is a message of its own kind over the agent's digest and the digest of all that was pushed,
 //! so that no signature made for something else can ever stand under an agent.
 
-use agentry_compile::Signing;
+use agentry_compile::SigningSettings;
 use agentry_compile::model::digest::hex;
 
 use crate::digest;
-use crate::durable::replace;
+use crate::durable_write::replace;
 use crate::error::StoreError;
 use crate::keys::{PublicKey, SecretKey};
-use crate::manifest::Manifest;
-use crate::store::{Store, names};
+use crate::manifest::ObjectManifest;
+use crate::store::{AgentStore, names};
 
 /// Which signatures the user asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trust {
+pub struct SignatureTrust {
     /// Whether there must be a signature of a trusted key.
     pub required: bool,
     /// The trusted keys.
     pub keys: Vec<PublicKey>,
 }
 
-impl Trust {
+impl SignatureTrust {
     /// What the user's configuration asks for.
-    pub fn new(signing: &Signing) -> Result<Self, StoreError> {
+    pub fn new(signing: &SigningSettings) -> Result<Self, StoreError> {
         let keys = signing.trusted.iter().map(|key| key.parse());
         Ok(Self { required: signing.required, keys: keys.collect::<Result<_, _>>()? })
     }
 }
 
 /// What is signed.
-fn message(manifest: &Manifest) -> Vec<u8> {
+fn message(manifest: &ObjectManifest) -> Vec<u8> {
     format!("agentry signature 1\n{}\n{}\n", manifest.digest, manifest.content()).into_bytes()
 }
 
-impl Store {
+impl AgentStore {
     /// Signs an object, which is verified before.
     pub fn sign(&self, digest: &str, key: &SecretKey) -> Result<(), StoreError> {
         let _lock = self.lock()?;
@@ -46,7 +46,7 @@ impl Store {
     }
 
     /// The keys that signed an object. A signature that is wrong is an error.
-    pub fn signers(&self, manifest: &Manifest) -> Result<Vec<PublicKey>, StoreError> {
+    pub fn signers(&self, manifest: &ObjectManifest) -> Result<Vec<PublicKey>, StoreError> {
         let dir = self.object(&manifest.digest)?.join("signatures");
         let mut signers = Vec::new();
         for name in names(&dir)? {
@@ -67,7 +67,11 @@ impl Store {
     }
 
     /// Refuses an object that the user does not trust.
-    pub(crate) fn accept(&self, manifest: &Manifest, trust: &Trust) -> Result<(), StoreError> {
+    pub(crate) fn accept(
+        &self,
+        manifest: &ObjectManifest,
+        trust: &SignatureTrust,
+    ) -> Result<(), StoreError> {
         if !trust.required {
             return Ok(());
         }
@@ -75,7 +79,7 @@ impl Store {
         if signers.iter().any(|key| trust.keys.contains(key)) {
             return Ok(());
         }
-        let Manifest { name, version, digest, .. } = manifest;
+        let ObjectManifest { name, version, digest, .. } = manifest;
         let signers: Vec<_> = signers.iter().map(ToString::to_string).collect();
         let why = match signers.as_slice() {
             [] => "it is not signed".to_owned(),

@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::digest::digits;
-use crate::durable::{make_dirs, rename, replace, sync_dir};
+use crate::durable_write::{make_dirs, rename, replace, sync_dir};
 use crate::error::StoreError;
 
 /// The version of the layout that is written here.
@@ -26,17 +26,17 @@ const FORMAT: u64 = 1;
 
 /// The store of one home.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct AgentStore {
     root: PathBuf,
 }
 
 /// Whoever holds it is the only one that writes. The system takes it away from a process that ends.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct StoreLock {
     _file: File,
 }
 
-impl Store {
+impl AgentStore {
     /// The store in a home that has one. An older layout is brought up to date first.
     pub fn open(home: &Path) -> Result<Self, StoreError> {
         let store = Self { root: home.join("store") };
@@ -90,12 +90,12 @@ impl Store {
     }
 
     /// Waits until nobody else writes.
-    pub(crate) fn lock(&self) -> Result<Lock, StoreError> {
+    pub(crate) fn lock(&self) -> Result<StoreLock, StoreError> {
         let path = self.root.join("lock");
         let open = || {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
             file.lock()?;
-            Ok(Lock { _file: file })
+            Ok(StoreLock { _file: file })
         };
         open().map_err(StoreError::io("locked", &path))
     }
@@ -191,16 +191,16 @@ mod tests {
     #[test]
     fn formats_of_the_store() {
         let home = tempfile::tempdir().unwrap();
-        assert!(matches!(Store::open(home.path()), Err(StoreError::NoStore(_))));
-        Store::create(home.path()).unwrap();
+        assert!(matches!(AgentStore::open(home.path()), Err(StoreError::NoStore(_))));
+        AgentStore::create(home.path()).unwrap();
         let file = home.path().join("store/format");
         assert_eq!(fs::read_to_string(&file).unwrap(), "1\n");
-        Store::open(home.path()).unwrap();
+        AgentStore::open(home.path()).unwrap();
         let cases =
             [("2\n", "format 2"), ("999\n", "format 999"), ("x\n", "damaged"), ("", "damaged")];
         for (text, expected) in cases {
             fs::write(&file, text).unwrap();
-            for found in [Store::open(home.path()), Store::create(home.path())] {
+            for found in [AgentStore::open(home.path()), AgentStore::create(home.path())] {
                 let said = found.unwrap_err().to_string();
                 assert!(said.contains(expected), "{text:?}: {said}");
             }

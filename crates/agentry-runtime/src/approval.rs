@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use crate::driver::parts::Decision;
-use crate::event::{Answer, Judgement};
+use crate::driver::interfaces::CallDecision;
+use crate::event::{ApprovalAnswer, CallJudgement};
 
 /// Approvals of one run: of rules that ask, and of exact calls. They turn an ask into an allow and
 /// never touch a denial.
@@ -13,16 +13,16 @@ pub struct Approvals(Mutex<BTreeSet<String>>);
 
 impl Approvals {
     /// Remembers what an answer approves of.
-    pub fn note(&self, answer: &Answer) {
-        if let Answer::Always(names) = answer {
+    pub fn note(&self, answer: &ApprovalAnswer) {
+        if let ApprovalAnswer::Always(names) = answer {
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.extend(names.iter().cloned());
         }
     }
 
     /// The decision, as far as a person has not settled it already.
-    pub fn weighed(&self, decision: Decision) -> Decision {
-        if decision.verdict != Judgement::Ask {
+    pub fn weighed(&self, decision: CallDecision) -> CallDecision {
+        if decision.verdict != CallJudgement::Ask {
             return decision;
         }
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,30 +34,30 @@ impl Approvals {
         }
         let what = if exact { "this exact call" } else { "the like of it" };
         let reason = format!("{what} was allowed for this run; {}", decision.reason);
-        Decision { verdict: Judgement::Allow, reason, ..decision }
+        CallDecision { verdict: CallJudgement::Allow, reason, ..decision }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Class;
+    use crate::event::CallClass;
 
     #[test]
     fn approvals_cover_their_like_and_nothing_else() {
-        let decision = |verdict, exact: &str, rules: &[&str]| Decision {
+        let decision = |verdict, exact: &str, rules: &[&str]| CallDecision {
             verdict,
             reason: String::new(),
-            class: Class::External,
+            class: CallClass::External,
             places: Vec::new(),
             rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
             exact: exact.to_owned(),
         };
         let approvals = Approvals::default();
-        approvals.note(&Answer::Yes);
-        approvals.note(&Answer::Always(vec!["call:a".to_owned()]));
-        approvals.note(&Answer::Always(vec!["rule:x".to_owned(), "rule:y".to_owned()]));
-        let (ask, allow, deny) = (Judgement::Ask, Judgement::Allow, Judgement::Deny);
+        approvals.note(&ApprovalAnswer::Yes);
+        approvals.note(&ApprovalAnswer::Always(vec!["call:a".to_owned()]));
+        approvals.note(&ApprovalAnswer::Always(vec!["rule:x".to_owned(), "rule:y".to_owned()]));
+        let (ask, allow, deny) = (CallJudgement::Ask, CallJudgement::Allow, CallJudgement::Deny);
         let cases = [
             (decision(ask, "call:a", &["rule:z"]), allow),
             (decision(ask, "call:b", &["rule:z"]), ask),

@@ -7,14 +7,19 @@ use std::path::Path;
 
 use agentry_compile::policy::argv;
 use agentry_compile::policy::commands::effects;
-use agentry_compile::policy::shell::{Command, Context, Part, What, analyse};
-use agentry_compile::policy::{Judge, Reason, Section};
+use agentry_compile::policy::shell::{LinePart, PartEffect, ShellCommand, ShellContext, analyse};
+use agentry_compile::policy::{Judge, Section, VerdictReason};
 use url::Url;
 
-use crate::tool::Touch;
+use crate::tool::ToolTouch;
 
 /// What an approval of this part of a call covers, as text for the person who approves.
-pub(crate) fn covered(judge: &Judge, touch: &Touch, reason: &Reason, directory: &Path) -> String {
+pub(crate) fn covered(
+    judge: &Judge,
+    touch: &ToolTouch,
+    reason: &VerdictReason,
+    directory: &Path,
+) -> String {
     if touch.section != Section::Bash && is_written_for_some(judge, reason) {
         return format!("whatever `{}` ({}) asks about", reason.rule, reason.layer);
     }
@@ -22,7 +27,7 @@ pub(crate) fn covered(judge: &Judge, touch: &Touch, reason: &Reason, directory: 
     let subject = &touch.subject;
     match touch.section {
         Section::Bash => {
-            let context = Context {
+            let context = ShellContext {
                 home: judge.places().home.clone(),
                 directory: Some(directory.to_string_lossy().into_owned()),
             };
@@ -54,7 +59,7 @@ pub(crate) fn covered(judge: &Judge, touch: &Touch, reason: &Reason, directory: 
 }
 
 /// Whether the rule that asks was written for some calls and not for all of them.
-fn is_written_for_some(judge: &Judge, reason: &Reason) -> bool {
+fn is_written_for_some(judge: &Judge, reason: &VerdictReason) -> bool {
     let Some(span) = reason.span else { return false };
     let is_general = |text: &str| text.chars().all(|c| matches!(c, '*' | '/' | '?' | ' ' | '.'));
     let sections = Section::ALL.iter();
@@ -70,24 +75,24 @@ fn is_written_for_some(judge: &Judge, reason: &Reason) -> bool {
 }
 
 /// Whether a part says all that it does: `rm a`, and not `rm $x`.
-fn is_literal(part: &Part) -> bool {
+fn is_literal(part: &LinePart) -> bool {
     match &part.what {
-        What::Command(Command { argv, .. }) => argv::literal(argv).is_some(),
-        What::Read(word) | What::Write(word) | What::Set { value: word, .. } => {
+        PartEffect::Command(ShellCommand { argv, .. }) => argv::literal(argv).is_some(),
+        PartEffect::Read(word) | PartEffect::Write(word) | PartEffect::Set { value: word, .. } => {
             word.literal().is_some()
         }
-        What::Enter(_) | What::Unclear { .. } => false,
+        PartEffect::Enter(_) | PartEffect::Unclear { .. } => false,
     }
 }
 
 /// Whether what stands behind a part means other files than before it.
-fn goes_elsewhere(part: &Part) -> bool {
-    matches!(part.what, What::Enter(_))
+fn goes_elsewhere(part: &LinePart) -> bool {
+    matches!(part.what, PartEffect::Enter(_))
 }
 
 /// What is covered of a command that changes nothing but what is built; nothing of any other.
-fn program(part: &Part, reason: &Reason) -> Option<String> {
-    let What::Command(Command { argv, .. }) = &part.what else { return None };
+fn program(part: &LinePart, reason: &VerdictReason) -> Option<String> {
+    let PartEffect::Command(ShellCommand { argv, .. }) = &part.what else { return None };
     if reason.note.is_some() {
         return None;
     }
@@ -131,9 +136,9 @@ mod tests {
         ];
         // What stands for other words, or means other files, is covered with all that is around it.
         let whole = ["rm $x", "rm *", "cat list | xargs rm", "cd sub && rm a"];
-        let judge = Judge::new(Vec::new(), agentry_compile::policy::Places::default());
+        let judge = Judge::new(Vec::new(), agentry_compile::policy::PathAnchors::default());
         for (line, segment, expected) in cases {
-            let touch = Touch { section: Section::Bash, subject: line.to_owned() };
+            let touch = ToolTouch { section: Section::Bash, subject: line.to_owned() };
             let reason = asks(segment);
             let expected = match expected {
                 Some(name) => {
@@ -145,8 +150,9 @@ mod tests {
             assert_eq!(covered(&judge, &touch, &reason, Path::new("/w")), expected, "{line}");
         }
         for line in whole {
-            let touch = Touch { section: Section::Bash, subject: line.to_owned() };
-            let parts = analyse(line, &Context { home: None, directory: Some("/w".to_owned()) });
+            let touch = ToolTouch { section: Section::Bash, subject: line.to_owned() };
+            let parts =
+                analyse(line, &ShellContext { home: None, directory: Some("/w".to_owned()) });
             let last = parts.last().map(ToString::to_string).unwrap_or_default();
             let found = covered(&judge, &touch, &asks(&last), Path::new("/w"));
             assert_eq!(found, format!("exactly `{line}` in /w"), "{last}");
@@ -157,19 +163,19 @@ mod tests {
             (Section::Mcp, "server/tool", "mcp `server/tool`"),
         ];
         for (section, subject, expected) in cases {
-            let touch = Touch { section, subject: subject.to_owned() };
+            let touch = ToolTouch { section, subject: subject.to_owned() };
             let reason = asks(subject);
             assert_eq!(covered(&judge, &touch, &reason, Path::new("/w")), expected, "{subject}");
         }
     }
 
-    fn asks(segment: &str) -> Reason {
-        Reason {
+    fn asks(segment: &str) -> VerdictReason {
+        VerdictReason {
             segment: segment.to_owned(),
             action: Action::Ask,
             rule: "bash = ask".to_owned(),
             span: Some(Span::start_of(FileId::BUILT_IN)),
-            layer: agentry_compile::policy::Source::Default,
+            layer: agentry_compile::policy::LayerSource::Default,
             note: None,
         }
     }

@@ -10,24 +10,33 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agentry_compile::policy::Judge;
-use agentry_sandbox::proxy::Proxy;
-use agentry_sandbox::{BackEnd, Command, Confinement, Ended, Error, Network, Sandbox, support};
+use agentry_sandbox::proxy::NetworkProxy;
+use agentry_sandbox::{
+    BackEnd, CommandExit, ConfinedCommand, Confinement, NetworkAccess, Sandbox, SandboxError,
+    support,
+};
 
-use crate::confine::{Confined, Hosts, Surroundings, confinement, environment};
-use crate::tool::{Started, Streams};
+use crate::confine::{
+    ConfinementInputs, PlannedConfinement, PolicyHosts, confinement, environment,
+};
+use crate::tool::{CommandStreams, StartedCommand};
 
 /// Starts the commands of a run.
-pub trait Commands: Send + Sync {
+pub trait CommandStarter: Send + Sync {
     /// Starts one.
-    fn start(&self, argv: Vec<String>, directory: PathBuf, streams: Streams)
-    -> io::Result<Started>;
+    fn start(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand>;
 
     /// What confines them, or why nothing does.
-    fn confined_by(&self) -> Confining;
+    fn confined_by(&self) -> CommandConfinement;
 
     /// Where they may write.
-    fn reach(&self) -> Reach {
-        Reach::default()
+    fn reach(&self) -> WriteReach {
+        WriteReach::default()
     }
 
     /// What was found of what they must not make and was not said before. To be called when one has
@@ -39,7 +48,7 @@ pub trait Commands: Send + Sync {
 
 /// What confines commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Confining {
+pub enum CommandConfinement {
     /// This back end.
     By(BackEnd),
     /// Nothing: the user wants it so.
@@ -48,7 +57,7 @@ pub enum Confining {
     Refusing(String),
 }
 
-impl Confining {
+impl CommandConfinement {
     /// For programs.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -59,7 +68,7 @@ impl Confining {
     }
 }
 
-impl fmt::Display for Confining {
+impl fmt::Display for CommandConfinement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::By(back_end) => f.write_str(back_end.as_str()),
@@ -71,7 +80,7 @@ impl fmt::Display for Confining {
 
 /// Where commands may write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct WriteReach {
     /// Directories.
     pub open: Vec<PathBuf>,
     /// What of it they cannot change, whatever they do.
@@ -80,21 +89,21 @@ pub struct Reach {
 
 /// Commands that nothing confines, because the user said `--unconfined`.
 #[derive(Debug, Default)]
-pub struct Unconfined {
+pub struct UnconfinedCommands {
     /// The whole environment of a command.
     pub env: Vec<(String, String)>,
 }
 
-impl Commands for Unconfined {
+impl CommandStarter for UnconfinedCommands {
     fn start(
         &self,
         argv: Vec<String>,
         directory: PathBuf,
-        streams: Streams,
-    ) -> io::Result<Started> {
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
         let (program, arguments) =
             argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
-        let Streams { input, output, errors } = streams;
+        let CommandStreams { input, output, errors } = streams;
         let mut command = std::process::Command::new(program);
         command.args(arguments).current_dir(directory).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -102,20 +111,20 @@ impl Commands for Unconfined {
         command.process_group(0);
         let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
-        let guard = Group(group.and_then(rustix::process::Pid::from_raw));
+        let guard = ProcessGroup(group.and_then(rustix::process::Pid::from_raw));
         let ended = Box::pin(async move { child.wait().await.map(|status| status.code()) });
-        Ok(Started { ended, guard: Box::new(guard) })
+        Ok(StartedCommand { ended, guard: Box::new(guard) })
     }
 
-    fn confined_by(&self) -> Confining {
-        Confining::Nothing
+    fn confined_by(&self) -> CommandConfinement {
+        CommandConfinement::Nothing
     }
 }
 
 /// A process group that ends with this.
-struct Group(Option<rustix::process::Pid>);
+struct ProcessGroup(Option<rustix::process::Pid>);
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -125,24 +134,24 @@ impl Drop for Group {
 
 /// No command is started, for this reason.
 #[derive(Debug)]
-pub struct Refused(pub String);
+pub struct RefusedCommands(pub String);
 
-impl Commands for Refused {
-    fn start(&self, _: Vec<String>, _: PathBuf, _: Streams) -> io::Result<Started> {
+impl CommandStarter for RefusedCommands {
+    fn start(&self, _: Vec<String>, _: PathBuf, _: CommandStreams) -> io::Result<StartedCommand> {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, self.0.clone()))
     }
 
-    fn confined_by(&self) -> Confining {
-        Confining::Refusing(self.0.clone())
+    fn confined_by(&self) -> CommandConfinement {
+        CommandConfinement::Refusing(self.0.clone())
     }
 }
 
 /// Commands that are confined by the agent's policy. The sandbox starts with the first of them.
-pub struct Sandboxed {
+pub struct SandboxedCommands {
     /// What they may do.
     pub judge: Judge,
     /// What that depends on beside the policy.
-    pub surroundings: Surroundings,
+    pub surroundings: ConfinementInputs,
     /// The names of variables that they are granted.
     pub granted: Vec<String>,
     /// The values of variables.
@@ -152,43 +161,46 @@ pub struct Sandboxed {
     /// Where is written down what must go even if this process is killed.
     pub leavings: PathBuf,
     /// What became of it so far.
-    pub state: World,
+    pub state: SandboxState,
 }
 
 /// What was found out and started so far.
 #[derive(Default)]
-pub struct World {
-    chosen: OnceLock<Result<Chosen, String>>,
-    ready: Mutex<Option<Arc<Ready>>>,
+pub struct SandboxState {
+    chosen: OnceLock<Result<ChosenConfinement, String>>,
+    ready: Mutex<Option<Arc<ReadySandbox>>>,
 }
 
 /// What confines the commands of a run.
-struct Chosen {
+struct ChosenConfinement {
     back_end: BackEnd,
     confinement: Confinement,
-    hosts: Hosts,
+    hosts: PolicyHosts,
 }
 
 /// A sandbox that runs.
-struct Ready {
+struct ReadySandbox {
     sandbox: Sandbox,
     env: Vec<(String, String)>,
     /// Whether it starts nothing any more.
     spent: AtomicBool,
-    reach: Reach,
+    reach: WriteReach,
     /// The way out, as long as the sandbox is there.
-    _proxy: Option<Proxy>,
+    _proxy: Option<NetworkProxy>,
 }
 
-impl Ready {
+impl ReadySandbox {
     fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) || self.sandbox.is_over()
     }
 
     /// Starts a command: its number, and how its end is told.
-    fn run(&self, command: Command) -> Result<(u64, Arc<Over>, Ending), Error> {
+    fn run(
+        &self,
+        command: ConfinedCommand,
+    ) -> Result<(u64, Arc<CompletionFlag>, CommandEnding), SandboxError> {
         let (sender, ending) = tokio::sync::oneshot::channel();
-        let over: Arc<Over> = Arc::default();
+        let over: Arc<CompletionFlag> = Arc::default();
         let told = Arc::clone(&over);
         let id = self.sandbox.run_then(command, move |ended| {
             told.tell();
@@ -203,19 +215,20 @@ impl Ready {
     }
 }
 
-impl Sandboxed {
+impl SandboxedCommands {
     /// What confines them on this machine, or why nothing can; found out once.
-    fn chosen(&self) -> Result<&Chosen, String> {
+    fn chosen(&self) -> Result<&ChosenConfinement, String> {
         let choose = || {
-            let Confined { confinement, hosts, .. } = confinement(&self.judge, &self.surroundings);
+            let PlannedConfinement { confinement, hosts, .. } =
+                confinement(&self.judge, &self.surroundings);
             let (back_end, confinement) = support(&self.program).choose(&confinement)?;
-            Ok(Chosen { back_end, confinement, hosts })
+            Ok(ChosenConfinement { back_end, confinement, hosts })
         };
         self.state.chosen.get_or_init(choose).as_ref().map_err(Clone::clone)
     }
 
     /// The sandbox; a new one if somebody outside took away what protected something in the old one.
-    fn ready(&self) -> Result<Arc<Ready>, String> {
+    fn ready(&self) -> Result<Arc<ReadySandbox>, String> {
         let mut ready = self.state.ready.lock().unwrap_or_else(PoisonError::into_inner);
         match &*ready {
             Some(ready) if !ready.is_spent() => Ok(Arc::clone(ready)),
@@ -223,43 +236,44 @@ impl Sandboxed {
         }
     }
 
-    fn set_up(&self) -> Result<Ready, String> {
+    fn set_up(&self) -> Result<ReadySandbox, String> {
         let chosen = self.chosen().map_err(|why| {
             format!("commands cannot be confined here: {why} (`--unconfined` runs them anyway)")
         })?;
-        let Chosen { back_end, confinement, hosts } = chosen;
+        let ChosenConfinement { back_end, confinement, hosts } = chosen;
         let port = match confinement.network {
-            Network::Proxy(port) => Some(port),
-            Network::Off | Network::Full => None,
+            NetworkAccess::Proxy(port) => Some(port),
+            NetworkAccess::Off | NetworkAccess::Full => None,
         };
         let closed = [confinement.read_only.as_slice(), &confinement.hidden].concat();
-        let reach = Reach { open: confinement.writes.clone(), closed };
+        let reach = WriteReach { open: confinement.writes.clone(), closed };
         let leavings = Some(self.leavings.as_path());
         let sandbox = Sandbox::start(&self.program, *back_end, confinement.clone(), leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
         let listener = sandbox.listener();
-        let proxy = listener.map(|listener| Proxy::start(listener, hosts.clone())).transpose();
+        let proxy =
+            listener.map(|listener| NetworkProxy::start(listener, hosts.clone())).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), reach, _proxy: proxy })
+        Ok(ReadySandbox { sandbox, env, spent: AtomicBool::new(false), reach, _proxy: proxy })
     }
 }
 
-impl Sandboxed {
+impl SandboxedCommands {
     /// Starts a command in the sandbox; in a new one, if somebody outside replaced something protected
     /// before it was started.
     fn begin(
         &self,
         argv: &[String],
         directory: &Path,
-        streams: &Streams,
-    ) -> io::Result<(Killed, Ending)> {
+        streams: &CommandStreams,
+    ) -> io::Result<(SandboxCommandGuard, CommandEnding)> {
         const TIMES: usize = 5;
         let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
-        let mut failed = Error::Gone;
+        let mut failed = SandboxError::Gone;
         for _ in 0..TIMES {
             let ready = self.ready().map_err(refused)?;
-            let command = Command {
+            let command = ConfinedCommand {
                 argv: argv.to_vec(),
                 directory: directory.to_owned(),
                 env: ready.env.clone(),
@@ -268,10 +282,12 @@ impl Sandboxed {
                 errors: streams.errors.try_clone()?,
             };
             match ready.run(command) {
-                Ok((id, over, ending)) => return Ok((Killed { ready, id, over }, ending)),
+                Ok((id, over, ending)) => {
+                    return Ok((SandboxCommandGuard { ready, id, over }, ending));
+                }
                 Err(error) => failed = error,
             }
-            if !matches!(failed, Error::Replaced(_)) {
+            if !matches!(failed, SandboxError::Replaced(_)) {
                 break;
             }
         }
@@ -280,46 +296,46 @@ impl Sandboxed {
 }
 
 /// Tells how a command ended.
-type Ending = tokio::sync::oneshot::Receiver<Result<Ended, Error>>;
+type CommandEnding = tokio::sync::oneshot::Receiver<Result<CommandExit, SandboxError>>;
 
-impl Commands for Sandboxed {
+impl CommandStarter for SandboxedCommands {
     fn start(
         &self,
         argv: Vec<String>,
         directory: PathBuf,
-        streams: Streams,
-    ) -> io::Result<Started> {
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
         let (guard, ending) = self.begin(&argv, &directory, &streams)?;
         let same = Arc::clone(&guard.ready);
         let ended = Box::pin(async move {
-            let ended = ending.await.unwrap_or(Err(Error::Gone));
-            let is_spent = matches!(ended, Err(Error::Gone | Error::Replaced(_)));
+            let ended = ending.await.unwrap_or(Err(SandboxError::Gone));
+            let is_spent = matches!(ended, Err(SandboxError::Gone | SandboxError::Replaced(_)));
             same.spent.fetch_or(is_spent, Ordering::Relaxed);
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        Ok(Started { ended, guard: Box::new(guard) })
+        Ok(StartedCommand { ended, guard: Box::new(guard) })
     }
 
-    fn confined_by(&self) -> Confining {
+    fn confined_by(&self) -> CommandConfinement {
         match self.chosen() {
-            Ok(chosen) => Confining::By(chosen.back_end),
-            Err(why) => Confining::Refusing(why),
+            Ok(chosen) => CommandConfinement::By(chosen.back_end),
+            Err(why) => CommandConfinement::Refusing(why),
         }
     }
 
-    fn reach(&self) -> Reach {
+    fn reach(&self) -> WriteReach {
         self.ready().map(|ready| ready.reach.clone()).unwrap_or_default()
     }
 }
 
 /// A command of a sandbox that ends with this. When this is gone, so is everything that it started.
-struct Killed {
-    ready: Arc<Ready>,
+struct SandboxCommandGuard {
+    ready: Arc<ReadySandbox>,
     id: u64,
-    over: Arc<Over>,
+    over: Arc<CompletionFlag>,
 }
 
-impl Drop for Killed {
+impl Drop for SandboxCommandGuard {
     fn drop(&mut self) {
         const PATIENCE: Duration = Duration::from_secs(5);
         if !self.over.is_told_within(Duration::ZERO) {
@@ -334,12 +350,12 @@ impl Drop for Killed {
 
 /// Whether a command is over.
 #[derive(Default)]
-struct Over {
+struct CompletionFlag {
     is_over: Mutex<bool>,
     told: Condvar,
 }
 
-impl Over {
+impl CompletionFlag {
     fn tell(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.told.notify_all();

@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::{Judge, Section};
 use agentry_compile::render::DefinitionPart;
-use agentry_sandbox::{Confinement, Limits, Network};
+use agentry_sandbox::{Confinement, NetworkAccess, ResourceLimits};
 
-use crate::protected::{CommandBarrier, ProtectedName, names};
+use crate::protected_paths::{CommandBarrier, ProtectedName, names};
 pub use environment::environment;
-pub use hosts::Hosts;
+pub use hosts::PolicyHosts;
 
 /// The port of the proxy, in the network that commands have for themselves.
 pub const PROXY: u16 = 8118;
@@ -40,7 +40,7 @@ const SYSTEM: &[&str] =
 
 /// What a confinement depends on beside the policy.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct ConfinementInputs {
     /// The user's home.
     pub home: Option<PathBuf>,
     /// Agentry's own home.
@@ -54,17 +54,17 @@ pub struct Surroundings {
 
 /// A confinement, and what does not fit into one.
 #[derive(Debug, Clone)]
-pub struct Confined {
+pub struct PlannedConfinement {
     /// For the sandbox.
     pub confinement: Confinement,
     /// For the proxy, if there is one.
-    pub hosts: Hosts,
+    pub hosts: PolicyHosts,
     /// What the policy permits and commands may not do all the same, in words.
     pub narrowed: Vec<String>,
 }
 
 /// The coarsest confinement within the policy of `judge`.
-pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
+pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedConfinement {
     let mut narrowed = Vec::new();
     let workspace = PathBuf::from(&judge.places().workspace);
     let writes = roots::of(judge, Section::Edit, surroundings.home.as_deref(), &mut narrowed);
@@ -81,8 +81,8 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
     let mut hidden = unseen(&workspace, surroundings);
     hidden.extend(secrets::below(&open.open, judge, &mut narrowed));
     hidden.extend(open.closed);
-    let hosts = Hosts::new(judge);
-    let network = if hosts.is_empty() { Network::Off } else { Network::Proxy(PROXY) };
+    let hosts = PolicyHosts::new(judge);
+    let network = if hosts.is_empty() { NetworkAccess::Off } else { NetworkAccess::Proxy(PROXY) };
     let private = private(surroundings.home.as_deref(), &reads, &writes_open);
     let mut confinement = Confinement {
         reads: tidy(reads),
@@ -92,14 +92,14 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
         directories: directories(&workspace, surroundings),
         private,
         network,
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
     };
     leave_out_what_is_not_seen(&mut confinement);
-    Confined { confinement, hosts, narrowed }
+    PlannedConfinement { confinement, hosts, narrowed }
 }
 
 /// What nobody may change even where it may be written.
-fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+fn protected(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     let named = mounted().filter(|name| name.in_repository().is_none());
     let named = named.map(|name| (name.barrier, workspace.join(name.path)));
     let named =
@@ -120,7 +120,7 @@ fn mounted() -> impl Iterator<Item = &'static ProtectedName> {
 }
 
 /// What of the protected is a directory.
-fn directories(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+fn directories(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     let usual = mounted().filter(|name| name.is_directory);
     let usual = usual.map(|name| workspace.join(name.path));
     let own = surroundings.definition.iter().filter(|own| own.is_directory);
@@ -128,7 +128,7 @@ fn directories(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// What nobody may see wherever it lies.
-fn unseen(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+fn unseen(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     let own = [workspace.join(".env")];
     let home = surroundings.home.iter().flat_map(|home| secrets::of_home(home));
     let agentry = surroundings.agentry_home.clone();
@@ -136,7 +136,7 @@ fn unseen(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// The directories of the system, and those of programs on `PATH` that the policy does not deny.
-fn system(surroundings: &Surroundings, judge: &Judge) -> Vec<PathBuf> {
+fn system(surroundings: &ConfinementInputs, judge: &Judge) -> Vec<PathBuf> {
     let exists = |path: &PathBuf| path.is_absolute() && path.exists();
     let system = SYSTEM.iter().map(PathBuf::from);
     let programs = surroundings.programs.iter().flat_map(|path| programs_at(path, surroundings));
@@ -146,7 +146,7 @@ fn system(surroundings: &Surroundings, judge: &Judge) -> Vec<PathBuf> {
 
 /// A directory of programs; for one in a hidden directory of the home, which a tool has for itself, also
 /// what programs need that lies beside it. The rest may be anything: settings, tokens.
-fn programs_at(path: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+fn programs_at(path: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     const SHARED: &[&str] = &[".local", ".config", ".cache"];
     const BESIDE: &[&str] =
         &["lib", "lib64", "libexec", "versions", "installs", "toolchains", "tools"];

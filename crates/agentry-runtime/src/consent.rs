@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use agentry_compile::policy::{Action, Judge, Section};
 use serde::{Deserialize, Serialize};
 
-use crate::private;
+use crate::private_files;
 
 /// All that an agent may do, for a person to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Listing {
+pub struct ConsentListing {
     /// What it may do, by kind: `commands`, `writes`, `reads`, `web` …, each with its lines.
     pub may: Vec<(&'static str, Vec<String>)>,
     /// The names of the variables that its commands get.
@@ -33,7 +33,7 @@ const KINDS: &[(&str, Section)] = &[
     ("search", Section::Websearch),
 ];
 
-impl Listing {
+impl ConsentListing {
     /// What a policy lets happen, every kind of thing in its own words.
     pub fn of(judge: &Judge) -> Vec<(&'static str, Vec<String>)> {
         KINDS.iter().map(|(name, section)| (*name, lines(judge, *section))).collect()
@@ -86,7 +86,7 @@ fn lines(judge: &Judge, section: Section) -> Vec<String> {
 
 /// One consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Consent {
+pub struct UserConsent {
     /// What it was given to.
     pub digest: String,
     /// What that was called.
@@ -101,11 +101,11 @@ pub struct Consent {
 
 /// The consents of a user: one file each, below Agentry's home.
 #[derive(Debug, Clone)]
-pub struct Consents {
+pub struct ConsentStore {
     directory: PathBuf,
 }
 
-impl Consents {
+impl ConsentStore {
     /// Those that are kept in this home.
     pub fn of(home: &Path) -> Self {
         Self { directory: home.join("consent") }
@@ -118,13 +118,15 @@ impl Consents {
     }
 
     /// Remembers a consent.
-    pub fn give(&self, consent: &Consent) -> io::Result<()> {
-        private::directories(&self.directory)?;
+    pub fn give(&self, consent: &UserConsent) -> io::Result<()> {
+        private_files::directories(&self.directory)?;
         let path = self.path(&consent.digest, consent.unconfined);
         let new = path.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_string_pretty(consent).map_err(io::Error::other)?;
-        let mut file =
-            private::file(&new, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
+        let mut file = private_files::file(
+            &new,
+            fs::OpenOptions::new().write(true).create(true).truncate(true),
+        )?;
         file.write_all(text.as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -132,13 +134,13 @@ impl Consents {
     }
 
     /// All of them, the oldest first.
-    pub fn list(&self) -> Vec<Consent> {
+    pub fn list(&self) -> Vec<UserConsent> {
         self.files().into_iter().map(|(_, consent)| consent).collect()
     }
 
     /// Takes back every consent to this digest, name or path; gives back what was taken.
-    pub fn revoke(&self, what: &str) -> io::Result<Vec<Consent>> {
-        let is_meant = |consent: &Consent| {
+    pub fn revoke(&self, what: &str) -> io::Result<Vec<UserConsent>> {
+        let is_meant = |consent: &UserConsent| {
             let plain = consent.digest.strip_prefix("sha256:").unwrap_or(&consent.digest);
             let asked = what.strip_prefix("sha256:").unwrap_or(what);
             let prefix = asked.len() >= 8 && plain.starts_with(asked);
@@ -154,7 +156,7 @@ impl Consents {
         Ok(gone)
     }
 
-    fn files(&self) -> Vec<(PathBuf, Consent)> {
+    fn files(&self) -> Vec<(PathBuf, UserConsent)> {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
         let known = paths.filter(|path| path.extension().is_some_and(|it| it == "json"));
@@ -170,7 +172,7 @@ impl Consents {
     }
 }
 
-fn read(path: &Path) -> Option<Consent> {
+fn read(path: &Path) -> Option<UserConsent> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
@@ -181,8 +183,8 @@ mod tests {
     #[test]
     fn consent_is_remembered_by_digest_and_taken_back() {
         let folder = tempfile::tempdir().unwrap();
-        let consents = Consents::of(folder.path());
-        let consent = |digest: &str, unconfined, at| Consent {
+        let consents = ConsentStore::of(folder.path());
+        let consent = |digest: &str, unconfined, at| UserConsent {
             digest: format!("sha256:{digest}"),
             name: "helper".to_owned(),
             agent: "helper.agent".to_owned(),

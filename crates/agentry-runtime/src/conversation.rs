@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum MessageRole {
     /// The person, or what tools answered.
     User,
     /// The model.
@@ -17,15 +17,15 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Who said it.
-    pub role: Role,
+    pub role: MessageRole,
     /// Its parts, in order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<MessageBlock>,
 }
 
 /// One part of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Block {
+pub enum MessageBlock {
     /// Text.
     Text {
         /// It.
@@ -40,7 +40,7 @@ pub enum Block {
         opaque: Option<Value>,
     },
     /// A call of a tool.
-    Call(Call),
+    Call(ToolCall),
     /// What a call gave.
     Result {
         /// The call.
@@ -54,7 +54,7 @@ pub enum Block {
 
 /// A call of a tool, as the model made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
+pub struct ToolCall {
     /// By which its result is named; unique in a run.
     pub id: String,
     /// The tool.
@@ -68,7 +68,7 @@ pub struct Call {
 
 /// What a turn used up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens read, those from a cache included.
     pub input: u64,
     /// Of these, tokens from a cache.
@@ -79,7 +79,7 @@ pub struct Usage {
     pub cost: Option<u64>,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Whether nothing was used up.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
@@ -89,29 +89,31 @@ impl Usage {
 impl Message {
     /// What a person says.
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, blocks: vec![Block::Text { text: text.into() }] }
+        Self { role: MessageRole::User, blocks: vec![MessageBlock::Text { text: text.into() }] }
     }
 
     /// The calls in it, in order.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| match block {
-            Block::Call(call) => Some(call),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Result { .. } => None,
+            MessageBlock::Call(call) => Some(call),
+            MessageBlock::Text { .. }
+            | MessageBlock::Thinking { .. }
+            | MessageBlock::Result { .. } => None,
         })
     }
 
     /// Whether it tells what calls gave.
     pub fn has_results(&self) -> bool {
-        self.blocks.iter().any(|block| matches!(block, Block::Result { .. }))
+        self.blocks.iter().any(|block| matches!(block, MessageBlock::Result { .. }))
     }
 
     /// About how many bytes a model reads in it.
     pub fn weight(&self) -> usize {
-        let block = |block: &Block| match block {
-            Block::Text { text } | Block::Thinking { text, .. } | Block::Result { text, .. } => {
-                text.len()
-            }
-            Block::Call(call) => call.tool.len() + call.arguments.to_string().len(),
+        let block = |block: &MessageBlock| match block {
+            MessageBlock::Text { text }
+            | MessageBlock::Thinking { text, .. }
+            | MessageBlock::Result { text, .. } => text.len(),
+            MessageBlock::Call(call) => call.tool.len() + call.arguments.to_string().len(),
         };
         self.blocks.iter().map(block).sum()
     }
@@ -119,8 +121,10 @@ impl Message {
     /// Its text, without what was thought.
     pub fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => None,
+            MessageBlock::Text { text } => Some(text.as_str()),
+            MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {
+                None
+            }
         });
         texts.collect::<Vec<_>>().join("\n")
     }

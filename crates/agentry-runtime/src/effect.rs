@@ -1,10 +1,10 @@
 //! What the driver of a run is to do.
 
-use crate::event::Ending;
+use crate::event::RunEnding;
 
 /// Something that the driver is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum RunEffect {
     /// Ask this model of the plan.
     Ask {
         /// Its place.
@@ -16,7 +16,7 @@ pub enum Effect {
         id: String,
     },
     /// Ask the person.
-    Put(Question),
+    Put(PersonQuestion),
     /// Write down that a call starts, then run it.
     Run {
         /// The call.
@@ -35,12 +35,12 @@ pub enum Effect {
     /// End whatever runs.
     Stop,
     /// Nothing is left to do for now.
-    Finish(Ending),
+    Finish(RunEnding),
 }
 
 /// A question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum PersonQuestion {
     /// Whether a call may run.
     Call {
         /// The call.

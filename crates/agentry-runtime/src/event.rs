@@ -2,31 +2,31 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
-use crate::conversation::{Message, Usage};
-use crate::state::OnError;
+use crate::budget::RunLimits;
+use crate::conversation::{Message, TokenUsage};
+use crate::state::ErrorStrategy;
 
 /// Something that happened, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Happened {
+pub struct TimedEvent {
     /// Milliseconds since the Unix epoch, by the clock of the driver; it may have been set back.
     pub at: u64,
     /// What.
-    pub event: Event,
+    pub event: RunEvent,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
+pub enum RunEvent {
     /// The run began.
     Began {
         /// What it may spend.
-        limits: Limits,
+        limits: RunLimits,
         /// Whether a person is asked when a limit is reached, instead of stopping.
         asks_at_limit: bool,
         /// What to do when something fails.
-        on_error: OnError,
+        on_error: ErrorStrategy,
         /// How many models there are to try.
         models: usize,
         /// Tokens that the models can hold at least.
@@ -40,29 +40,29 @@ pub enum Event {
     /// The model is about to be asked; once more, if the answer is stopped in the middle.
     Asking {
         /// What that uses up at least, as far as can be told: charged unless an answer says more.
-        usage: Usage,
+        usage: TokenUsage,
     },
     /// The model answered.
-    Turned(Turn),
+    Turned(ModelTurn),
     /// The model did not answer.
-    TurnFailed(Failure),
+    TurnFailed(ModelFailure),
     /// A call was judged.
     Judged {
         /// The call.
         id: String,
         /// What the policy says.
-        verdict: Judgement,
+        verdict: CallJudgement,
         /// Why, in words for the model and the person.
         reason: String,
         /// What it does to the world.
-        class: Class,
+        class: CallClass,
     },
     /// The person answered a question about a call, a limit or an error.
     Answered {
         /// The call, if it was about one.
         id: Option<String>,
         /// What.
-        answer: Answer,
+        answer: ApprovalAnswer,
     },
     /// A call was started: written before it does anything.
     Started {
@@ -85,7 +85,7 @@ pub enum Event {
         /// The words.
         summary: String,
         /// What that used up.
-        usage: Usage,
+        usage: TokenUsage,
     },
     /// Relative paths of later calls start from here.
     Moved {
@@ -111,7 +111,7 @@ pub enum Event {
     /// Other limits and models hold from now on: those of the process that goes on.
     Adjusted {
         /// What the run may spend, with what it has spent already.
-        limits: Limits,
+        limits: RunLimits,
         /// How many models there are to try.
         models: usize,
         /// Tokens that the models can hold at least.
@@ -121,11 +121,11 @@ pub enum Event {
 
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct ModelTurn {
     /// What it said.
     pub message: Message,
     /// What it used up.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Whether it was cut off by its length.
     pub truncated: bool,
     /// The model that answered, by its place in the plan.
@@ -134,25 +134,25 @@ pub struct Turn {
 
 /// Why the model did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct ModelFailure {
     /// What kind of failure it is.
-    pub kind: FailureKind,
+    pub kind: ModelFailureKind,
     /// In words.
     pub message: String,
     /// Milliseconds after which the server wants to be asked again.
     pub retry_after: Option<u64>,
     /// What was used up in vain, at least: an answer that breaks off is charged as well.
-    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
-    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "TokenUsage::is_nothing")]
+    pub usage: TokenUsage,
     /// Whether there was nobody to ask.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreachable: bool,
 }
 
-impl Failure {
+impl ModelFailure {
     /// A failure that used up nothing.
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        let (message, usage) = (message.into(), Usage::default());
+    pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
+        let (message, usage) = (message.into(), TokenUsage::default());
         Self { kind, message, retry_after: None, usage, unreachable: false }
     }
 
@@ -166,7 +166,7 @@ impl Failure {
 /// Kinds of failures, by what helps against them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FailureKind {
+pub enum ModelFailureKind {
     /// Asking again later may help: 429, 5xx, a dropped or stalled connection, a broken stream.
     Temporary,
     /// Only another model can help: no key, no such model, a refused request.
@@ -178,7 +178,7 @@ pub enum FailureKind {
 /// What a policy says of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Judgement {
+pub enum CallJudgement {
     /// It runs.
     Allow,
     /// A person decides.
@@ -187,7 +187,7 @@ pub enum Judgement {
     Deny,
 }
 
-impl Judgement {
+impl CallJudgement {
     /// In one word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -201,7 +201,7 @@ impl Judgement {
 /// What a call does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum CallClass {
     /// It only looks, here or at a page of the web: it may run beside others of its kind, and again.
     Read,
     /// It changes something here.
@@ -213,7 +213,7 @@ pub enum Class {
 /// What a person answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum ApprovalAnswer {
     /// Yes, this once.
     Yes,
     /// Yes, and for the rest of the run to whatever these name.
@@ -227,7 +227,7 @@ pub enum Answer {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Ending {
+pub enum RunEnding {
     /// The model had nothing more to do.
     Done,
     /// It failed.

@@ -1,10 +1,10 @@
 //! What must hold before an agent starts: nothing is asked of a model before this is settled.
 
-use agentry_compile::model::{Agent, Status};
+use agentry_compile::model::{Agent, AgentStatus};
 
 /// Why an agent does not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Closed {
+pub enum StartRefusal {
     /// Its definition says that it is out of use.
     Disabled,
     /// Variables that it needs are not set.
@@ -15,7 +15,7 @@ pub enum Closed {
     Startup(String),
 }
 
-impl std::fmt::Display for Closed {
+impl std::fmt::Display for StartRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Disabled => f.write_str("its status is `disabled`"),
@@ -43,24 +43,24 @@ pub fn gate(
     agent: &Agent,
     is_set: &dyn Fn(&str) -> bool,
     is_denied: &dyn Fn(&str) -> bool,
-) -> Result<Vec<String>, Closed> {
+) -> Result<Vec<String>, StartRefusal> {
     let status = agent.identity.status.as_ref().map(|status| status.value);
-    if status == Some(Status::Disabled) {
-        return Err(Closed::Disabled);
+    if status == Some(AgentStatus::Disabled) {
+        return Err(StartRefusal::Disabled);
     }
     let needed = || agent.requirements.env.iter().flatten().map(|name| name.value.clone());
     let denied: Vec<String> = needed().filter(|name| is_denied(name)).collect();
     if !denied.is_empty() {
-        return Err(Closed::Denied(denied));
+        return Err(StartRefusal::Denied(denied));
     }
     let unset: Vec<String> = needed().filter(|name| !is_set(name)).collect();
     if !unset.is_empty() {
-        return Err(Closed::Unset(unset));
+        return Err(StartRefusal::Unset(unset));
     }
     if let Some(tool) = &agent.requirements.startup {
-        return Err(Closed::Startup(tool.value.clone()));
+        return Err(StartRefusal::Startup(tool.value.clone()));
     }
-    let old = status == Some(Status::Deprecated);
+    let old = status == Some(AgentStatus::Deprecated);
     Ok(old
         .then(|| "it is deprecated: it works, and should not be used any more".to_owned())
         .into_iter()
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_must_hold_before_a_start() {
-        let agent = |status: Option<Status>, env: &[&str], startup: Option<&str>| {
+        let agent = |status: Option<AgentStatus>, env: &[&str], startup: Option<&str>| {
             let mut agent = Agent::default();
             agent.identity.status = status.map(field);
             agent.requirements.env =
@@ -87,15 +87,18 @@ mod tests {
             agent
         };
         let unset =
-            |names: &[&str]| Closed::Unset(names.iter().map(|it| (*it).to_owned()).collect());
+            |names: &[&str]| StartRefusal::Unset(names.iter().map(|it| (*it).to_owned()).collect());
         let cases = [
             (agent(None, &[], None), Ok(0)),
-            (agent(Some(Status::Active), &["SET"], None), Ok(0)),
-            (agent(Some(Status::Deprecated), &[], None), Ok(1)),
-            (agent(Some(Status::Disabled), &["OTHER"], None), Err(Closed::Disabled)),
+            (agent(Some(AgentStatus::Active), &["SET"], None), Ok(0)),
+            (agent(Some(AgentStatus::Deprecated), &[], None), Ok(1)),
+            (agent(Some(AgentStatus::Disabled), &["OTHER"], None), Err(StartRefusal::Disabled)),
             (agent(None, &["SET", "OTHER", "MORE"], None), Err(unset(&["OTHER", "MORE"]))),
-            (agent(None, &["SET", "SECRET"], None), Err(Closed::Denied(vec!["SECRET".into()]))),
-            (agent(None, &[], Some("check")), Err(Closed::Startup("check".to_owned()))),
+            (
+                agent(None, &["SET", "SECRET"], None),
+                Err(StartRefusal::Denied(vec!["SECRET".into()])),
+            ),
+            (agent(None, &[], Some("check")), Err(StartRefusal::Startup("check".to_owned()))),
         ];
         for (agent, expected) in cases {
             let found = gate(&agent, &|name| name == "SET", &|name| name == "SECRET")
@@ -107,10 +110,13 @@ mod tests {
     #[test]
     fn refusals_name_what_is_missing() {
         let cases = [
-            (Closed::Disabled, "its status is `disabled`"),
-            (Closed::Denied(vec!["A".into()]), "it needs `A`, which its policy denies"),
-            (Closed::Unset(vec!["A".into()]), "it needs `A`, which is not set"),
-            (Closed::Unset(vec!["A".into(), "B".into()]), "it needs `A`, `B`, which are not set"),
+            (StartRefusal::Disabled, "its status is `disabled`"),
+            (StartRefusal::Denied(vec!["A".into()]), "it needs `A`, which its policy denies"),
+            (StartRefusal::Unset(vec!["A".into()]), "it needs `A`, which is not set"),
+            (
+                StartRefusal::Unset(vec!["A".into(), "B".into()]),
+                "it needs `A`, `B`, which are not set",
+            ),
         ];
         for (closed, expected) in cases {
             assert_eq!(closed.to_string(), expected);

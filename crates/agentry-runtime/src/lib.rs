@@ -12,7 +12,6 @@
 //! [`step()`] is a function: the same events give the same state and the same effects, so a run that was
 //! killed is resumed by stepping through its journal again.
 
-mod again;
 pub mod approval;
 mod approval_scope;
 pub mod budget;
@@ -20,29 +19,33 @@ pub mod cassette;
 pub mod commands;
 pub mod confine;
 pub mod consent;
-mod context;
+mod context_window;
 pub mod conversation;
 pub mod driver;
 pub mod effect;
 pub mod event;
 pub mod gate;
 pub mod journal;
-mod private;
+mod private_files;
 pub mod prompt;
-pub mod protected;
+pub mod protected_paths;
 pub mod provider;
 pub mod quarantine;
 pub mod redact;
+mod reopen;
+pub mod rule_lines;
 pub mod rulebook;
 pub mod state;
 pub mod step;
 pub mod tool;
 pub mod undo;
-pub mod written;
 
-pub use budget::{Limits, Spent};
-pub use conversation::{Block, Call, Message, Role, Usage};
-pub use effect::{Effect, Question};
-pub use event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
-pub use state::{CallState, OnError, Phase, State};
+pub use budget::{RunLimits, RunSpending};
+pub use conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
+pub use effect::{PersonQuestion, RunEffect};
+pub use event::{
+    ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
+    RunEvent, TimedEvent,
+};
+pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use step::step;

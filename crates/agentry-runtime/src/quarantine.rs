@@ -13,19 +13,19 @@
 //! in the same moment is in `taken`, too. [`left()`] reports what a killed run did not clean up.
 
 mod git;
-mod hold;
+mod held_name;
 mod leftover;
-mod look;
 mod recording;
 mod report;
 mod settle;
+mod snapshot;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::commands::{Commands, Confining, Reach};
-use crate::tool::{Started, Streams};
+use crate::commands::{CommandConfinement, CommandStarter, WriteReach};
+use crate::tool::{CommandStreams, StartedCommand};
 use settle::Quarantine;
 
 pub use leftover::left;
@@ -42,14 +42,14 @@ pub type ReportListener = Box<dyn Fn(&QuarantineReport) + Send + Sync>;
 
 /// Commands with a look at the protected names before and after each.
 pub struct QuarantinedCommands {
-    inner: Arc<dyn Commands>,
+    inner: Arc<dyn CommandStarter>,
     window: Arc<Mutex<CommandWindow>>,
 }
 
 impl QuarantinedCommands {
     /// Watches `inner` in a workspace. What it takes away goes to `directory`, and is reported to `tell`.
     pub fn new(
-        inner: Arc<dyn Commands>,
+        inner: Arc<dyn CommandStarter>,
         workspace: PathBuf,
         directory: PathBuf,
         tell: ReportListener,
@@ -66,25 +66,25 @@ impl QuarantinedCommands {
     }
 }
 
-impl Commands for QuarantinedCommands {
+impl CommandStarter for QuarantinedCommands {
     fn start(
         &self,
         argv: Vec<String>,
         directory: PathBuf,
-        streams: Streams,
-    ) -> io::Result<Started> {
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
         locked(&self.window).open(self.inner.reach())?;
         let mut running = RunningCommand { guard: None, window: Arc::clone(&self.window) };
-        let Started { ended, guard } = self.inner.start(argv, directory, streams)?;
+        let StartedCommand { ended, guard } = self.inner.start(argv, directory, streams)?;
         running.guard = Some(guard);
-        Ok(Started { ended, guard: Box::new(running) })
+        Ok(StartedCommand { ended, guard: Box::new(running) })
     }
 
-    fn confined_by(&self) -> Confining {
+    fn confined_by(&self) -> CommandConfinement {
         self.inner.confined_by()
     }
 
-    fn reach(&self) -> Reach {
+    fn reach(&self) -> WriteReach {
         self.inner.reach()
     }
 
@@ -107,7 +107,7 @@ struct CommandWindow {
 
 impl CommandWindow {
     /// A command is about to start.
-    fn open(&mut self, reach: Reach) -> io::Result<()> {
+    fn open(&mut self, reach: WriteReach) -> io::Result<()> {
         let quarantine = match &mut self.quarantine {
             Some(quarantine) => quarantine,
             none => none.insert(Quarantine::new(&self.workspace, &self.directory)?),

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::World;
-use agentry_compile::policy::{Action, Call, Judge, Reason, Verdict};
+use agentry_compile::policy::{Action, Judge, SectionCall, Verdict, VerdictReason};
 use agentry_compile::render::judged;
-use agentry_compile::text::Sources;
+use agentry_compile::text::SourceFiles;
 
 use crate::approval_scope::covered;
 use crate::conversation::cut;
-use crate::event::Judgement;
-use crate::tool::Touch;
+use crate::event::CallJudgement;
+use crate::tool::ToolTouch;
 
 /// The most characters of what was touched.
 const MOST_CHARACTERS: usize = 200;
@@ -28,14 +28,14 @@ pub struct Rulebook {
     /// What no call may write to, whatever the policy says.
     pub protected: Vec<String>,
     /// Where rules are written.
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
 /// What becomes of something that is touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ruled {
+pub struct RuledTouch {
     /// The strictest answer.
-    pub verdict: Judgement,
+    pub verdict: CallJudgement,
     /// Why, in words: the same wherever the definition lies.
     pub reason: String,
     /// Where the rules that decide are written.
@@ -46,14 +46,17 @@ pub struct Ruled {
 
 impl Rulebook {
     /// The answer to a call that touches all of this.
-    pub fn ask(&self, touches: &[Touch], directory: &Path) -> Ruled {
+    pub fn ask(&self, touches: &[ToolTouch], directory: &Path) -> RuledTouch {
         let at = directory;
         let directory = directory.to_string_lossy();
         let mut worst = Action::Allow;
         let mut parts = Vec::new();
         for touch in touches {
-            let call =
-                Call { section: touch.section, subject: &touch.subject, directory: &directory };
+            let call = SectionCall {
+                section: touch.section,
+                subject: &touch.subject,
+                directory: &directory,
+            };
             let Verdict { action, reasons } =
                 judged(&*self.world, &self.judge, &self.protected, call);
             worst = worst.max(action);
@@ -65,11 +68,11 @@ impl Rulebook {
         asking.sort();
         asking.dedup();
         let (reason, places) = self.words(worst, &parts);
-        Ruled { verdict: judgement(worst), reason, places, asking }
+        RuledTouch { verdict: judgement(worst), reason, places, asking }
     }
 
     /// What decides, in words, and where: each part once, the first few.
-    fn words(&self, worst: Action, parts: &[(&Touch, Reason)]) -> (String, Vec<String>) {
+    fn words(&self, worst: Action, parts: &[(&ToolTouch, VerdictReason)]) -> (String, Vec<String>) {
         const MOST: usize = 5;
         let deciding = parts.iter().filter(|(_, reason)| reason.action == worst);
         let places = deciding.clone().filter_map(|(_, reason)| {
@@ -89,16 +92,16 @@ impl Rulebook {
     }
 }
 
-fn reason(touch: &Touch, reason: &Reason) -> String {
-    let Reason { segment, rule, layer, note, .. } = reason;
+fn reason(touch: &ToolTouch, reason: &VerdictReason) -> String {
+    let VerdictReason { segment, rule, layer, note, .. } = reason;
     let note = note.as_ref().map_or(String::new(), |note| format!(", {note}"));
     format!("{} `{}`: {rule} ({layer}){note}", touch.section, cut(segment, MOST_CHARACTERS))
 }
 
-fn judgement(action: Action) -> Judgement {
+fn judgement(action: Action) -> CallJudgement {
     match action {
-        Action::Allow => Judgement::Allow,
-        Action::Ask => Judgement::Ask,
-        Action::Deny => Judgement::Deny,
+        Action::Allow => CallJudgement::Allow,
+        Action::Ask => CallJudgement::Ask,
+        Action::Deny => CallJudgement::Deny,
     }
 }

@@ -5,28 +5,28 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Limits, Next, Spent};
-use crate::context::{self, BYTES_A_TOKEN};
-use crate::conversation::{Block, Call, Message, Role, Usage};
-use crate::event::{Class, Ending};
+use crate::budget::{NextAction, RunLimits, RunSpending};
+use crate::context_window::{self, BYTES_A_TOKEN};
+use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
+use crate::event::{CallClass, RunEnding};
 
 /// A run, as far as it has come.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct StepState {
     /// What it waits for.
-    pub phase: Phase,
+    pub phase: RunPhase,
     /// What was said. Whoever asks the model reads it without a copy of its own.
     pub messages: Arc<Vec<Arc<Message>>>,
     /// The calls of the last answer, in order.
     pub calls: Vec<CallState>,
     /// What it may spend.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// What it has spent.
-    pub spent: Spent,
+    pub spent: RunSpending,
     /// Whether a person is asked when a limit is reached.
     pub asks_at_limit: bool,
     /// What to do when something fails.
-    pub on_error: OnError,
+    pub on_error: ErrorStrategy,
     /// The model that is asked, by its place in the plan.
     pub model: usize,
     /// How many there are.
@@ -43,9 +43,9 @@ pub struct State {
     /// How many answers with calls were cut off, one after the other.
     pub(crate) cut_off: u32,
     /// What the last answer had read and written; nothing if what was said is another since.
-    pub(crate) last: Usage,
+    pub(crate) last: TokenUsage,
     /// What the question uses up at least that is under way, or that is put to the person.
-    pub(crate) asking: Option<Usage>,
+    pub(crate) asking: Option<TokenUsage>,
     /// The number of messages after the last compaction.
     pub(crate) compacted: usize,
     /// The identifiers of all calls so far.
@@ -56,7 +56,7 @@ pub struct State {
 
 /// What a run waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Phase {
+pub enum RunPhase {
     /// For the person to say something.
     Idle,
     /// For the model.
@@ -68,14 +68,14 @@ pub enum Phase {
     /// For its calls.
     Calling,
     /// For an answer to a question that concerns the whole run.
-    Blocked(Blocked),
+    Blocked(BlockedRun),
     /// For nothing: it has ended.
-    Ended(Ending),
+    Ended(RunEnding),
 }
 
 /// A question that concerns the whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Blocked {
+pub enum BlockedRun {
     /// A limit was reached.
     Limit(String),
     /// No model answers.
@@ -85,7 +85,7 @@ pub enum Blocked {
 /// What to do when something fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OnError {
+pub enum ErrorStrategy {
     /// Ask the person.
     Ask,
     /// Try once more.
@@ -101,11 +101,11 @@ pub enum OnError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallState {
     /// The call.
-    pub call: Call,
+    pub call: ToolCall,
     /// How far it has come.
-    pub progress: Progress,
+    pub progress: CallProgress,
     /// What it does to the world, once that is known.
-    pub class: Class,
+    pub class: CallClass,
     /// Why the policy says what it says of it, once that is known.
     pub reason: String,
     /// How often it was tried again.
@@ -116,7 +116,7 @@ pub struct CallState {
 
 /// How far a call has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub enum CallProgress {
     /// It is being judged.
     Judging,
     /// A person is asked about it.
@@ -133,16 +133,16 @@ pub enum Progress {
     Over(String, bool),
 }
 
-impl Default for State {
+impl Default for StepState {
     fn default() -> Self {
         Self {
-            phase: Phase::Idle,
+            phase: RunPhase::Idle,
             messages: Arc::default(),
             calls: Vec::new(),
-            limits: Limits::default(),
-            spent: Spent::default(),
+            limits: RunLimits::default(),
+            spent: RunSpending::default(),
             asks_at_limit: false,
-            on_error: OnError::default(),
+            on_error: ErrorStrategy::default(),
             model: 0,
             models: 1,
             window: None,
@@ -150,7 +150,7 @@ impl Default for State {
             queue: Vec::new(),
             parking: None,
             cut_off: 0,
-            last: Usage::default(),
+            last: TokenUsage::default(),
             asking: None,
             compacted: 0,
             ids: BTreeSet::new(),
@@ -159,7 +159,7 @@ impl Default for State {
     }
 }
 
-impl State {
+impl StepState {
     pub(crate) fn messages_mut(&mut self) -> &mut Vec<Arc<Message>> {
         Arc::make_mut(&mut self.messages)
     }
@@ -191,16 +191,18 @@ impl State {
 
     /// Whether nothing goes on before a person says something.
     pub fn waits_for_person(&self) -> bool {
-        let is_asked =
-            |call: &CallState| matches!(call.progress, Progress::Asked | Progress::Failed(_));
-        let idle = matches!(self.phase, Phase::Idle | Phase::Blocked(_) | Phase::Ended(_));
+        let is_asked = |call: &CallState| {
+            matches!(call.progress, CallProgress::Asked | CallProgress::Failed(_))
+        };
+        let idle = matches!(self.phase, RunPhase::Idle | RunPhase::Blocked(_) | RunPhase::Ended(_));
         idle || (self.calls.iter().any(is_asked) && !self.any_runs())
     }
 
     /// Whether a call runs.
     pub fn any_runs(&self) -> bool {
-        let runs =
-            |call: &CallState| matches!(call.progress, Progress::Launched | Progress::Running);
+        let runs = |call: &CallState| {
+            matches!(call.progress, CallProgress::Launched | CallProgress::Running)
+        };
         self.calls.iter().any(runs)
     }
 
@@ -209,7 +211,7 @@ impl State {
     pub(crate) fn tokens(&self) -> u64 {
         let last = self.last.input.saturating_add(self.last.output);
         // Nothing that was said is in the last count after it was put into fewer words.
-        let counted = |message: &&Arc<Message>| last == 0 || message.role == Role::User;
+        let counted = |message: &&Arc<Message>| last == 0 || message.role == MessageRole::User;
         let since = self.messages.iter().rev().take_while(counted);
         let bytes: usize = since.map(|message| message.weight()).sum();
         let said = u64::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u64::MAX);
@@ -218,18 +220,18 @@ impl State {
 
     /// What the next question uses up at least, as far as can be told; `beside` are the bytes that the
     /// model reads beside what was said.
-    pub(crate) fn estimate(&self, beside: usize) -> Usage {
+    pub(crate) fn estimate(&self, beside: usize) -> TokenUsage {
         // The last answer has counted them.
         let beside = if self.last.is_nothing() { beside } else { 0 };
         let beside = u64::try_from(beside / BYTES_A_TOKEN).unwrap_or(u64::MAX);
         // Who read from a cache finds there what it read since.
         let cached = if self.last.cached > 0 { self.last.input } else { 0 };
-        Usage { input: self.tokens().saturating_add(beside), cached, ..Usage::default() }
+        TokenUsage { input: self.tokens().saturating_add(beside), cached, ..TokenUsage::default() }
     }
 
     /// The question under way gets no answer any more: it is charged as far as it is known.
     pub(crate) fn abandon(&mut self) {
-        if matches!(self.phase, Phase::Asking | Phase::Compacting)
+        if matches!(self.phase, RunPhase::Asking | RunPhase::Compacting)
             && let Some(usage) = self.asking.take()
         {
             self.spent.use_up(usage);
@@ -238,16 +240,16 @@ impl State {
 
     /// About how many tokens all that was said has.
     pub(crate) fn weight(&self) -> u64 {
-        u64::try_from(context::weight(&self.messages) / BYTES_A_TOKEN).unwrap_or(u64::MAX)
+        u64::try_from(context_window::weight(&self.messages) / BYTES_A_TOKEN).unwrap_or(u64::MAX)
     }
 
     /// Cuts what was said by so many tokens, the longest pieces first. Says whether it could.
     pub(crate) fn shorten(&mut self, tokens: u64) -> bool {
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN);
-        let all = context::weight(&self.messages);
-        let cut = context::shorten(self.messages_mut(), all.saturating_sub(bytes));
+        let all = context_window::weight(&self.messages);
+        let cut = context_window::shorten(self.messages_mut(), all.saturating_sub(bytes));
         if cut {
-            self.last = Usage::default();
+            self.last = TokenUsage::default();
         }
         cut
     }
@@ -256,17 +258,17 @@ impl State {
     /// there is, and who needs less leaves it to those that are still under way.
     pub fn room_for_result(&self) -> usize {
         let over = |call: &CallState| match &call.progress {
-            Progress::Over(text, _) => Some(text.len()),
+            CallProgress::Over(text, _) => Some(text.len()),
             _ => None,
         };
         let used: usize = self.calls.iter().filter_map(over).sum();
         let open = self.calls.iter().filter(|call| over(call).is_none()).count();
-        context::most_of_results(self.window).saturating_sub(used) / open.max(1)
+        context_window::most_of_results(self.window).saturating_sub(used) / open.max(1)
     }
 
     /// The first limit that is in the way of what comes next, in words.
     pub fn exceeded(&self) -> Option<String> {
-        let next = if self.calls.is_empty() { Next::Turn } else { Next::Call };
+        let next = if self.calls.is_empty() { NextAction::Turn } else { NextAction::Call };
         self.spent.exceeded(&self.limits, next)
     }
 
@@ -280,7 +282,7 @@ impl State {
     pub(crate) fn answered(&mut self, mut message: Message) {
         let mut calls = Vec::new();
         for block in &mut message.blocks {
-            let Block::Call(call) = block else { continue };
+            let MessageBlock::Call(call) = block else { continue };
             let mut number = self.ids.len();
             while call.id.is_empty() || self.ids.contains(&call.id) {
                 number += 1;
@@ -289,8 +291,8 @@ impl State {
             self.ids.insert(call.id.clone());
             calls.push(CallState {
                 call: call.clone(),
-                progress: Progress::Judging,
-                class: Class::External,
+                progress: CallProgress::Judging,
+                class: CallClass::External,
                 reason: String::new(),
                 retries: 0,
                 forgotten: false,
@@ -303,22 +305,23 @@ impl State {
     /// Hands the results of all calls to the model. Together they have an end, whatever they are.
     pub(crate) fn report(&mut self) {
         let length = |call: &CallState| match &call.progress {
-            Progress::Over(text, _) => text.len(),
+            CallProgress::Over(text, _) => text.len(),
             _ => 0,
         };
         let lengths: Vec<usize> = self.calls.iter().map(length).collect();
-        let share = context::fair_share(&lengths, context::most_of_results(self.window));
+        let share =
+            context_window::fair_share(&lengths, context_window::most_of_results(self.window));
         let results = self.calls.drain(..).map(|call| {
             let (text, failed) = match call.progress {
-                Progress::Over(text, failed) => (text, failed),
+                CallProgress::Over(text, failed) => (text, failed),
                 _ => ("it was never run".to_owned(), true),
             };
-            let text = context::cut(&text, share).unwrap_or(text);
-            Block::Result { id: call.call.id, text, failed }
+            let text = context_window::cut(&text, share).unwrap_or(text);
+            MessageBlock::Result { id: call.call.id, text, failed }
         });
-        let blocks: Vec<Block> = results.collect();
+        let blocks: Vec<MessageBlock> = results.collect();
         if !blocks.is_empty() {
-            self.hear(Message { role: Role::User, blocks });
+            self.hear(Message { role: MessageRole::User, blocks });
         }
     }
 }

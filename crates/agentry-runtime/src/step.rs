@@ -5,11 +5,14 @@ mod resume;
 
 use std::sync::Arc;
 
-use crate::again;
-use crate::conversation::{Message, Usage};
-pub use crate::effect::{Effect, Question};
-use crate::event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
-use crate::state::{Blocked, CallState, OnError, Phase, Progress, State};
+use crate::conversation::{Message, TokenUsage};
+pub use crate::effect::{PersonQuestion, RunEffect};
+use crate::event::{
+    ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
+    RunEvent, TimedEvent,
+};
+use crate::reopen;
+use crate::state::{BlockedRun, CallProgress, CallState, ErrorStrategy, RunPhase, StepState};
 use limits::{asking, more, over, time_up};
 
 /// The most calls of one answer that are run.
@@ -34,70 +37,74 @@ const KEPT: usize = 4;
 const LAST: usize = 2;
 
 /// Takes an event in and says what is to be done.
-pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
-    if matches!(happened.event, Event::Resumed) {
+pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
+    if matches!(happened.event, RunEvent::Resumed) {
         // Nothing was spent while no process ran it.
         state.clock = Some(happened.at);
-        again::revive(state);
+        reopen::revive(state);
         return resume::resumed(state);
     }
     state.tick(happened.at);
     match happened.event {
-        Event::Adjusted { limits, models, window } => {
-            again::adjust(state, limits, models, window);
+        RunEvent::Adjusted { limits, models, window } => {
+            reopen::adjust(state, limits, models, window);
             return Vec::new();
         }
-        Event::Said { .. } => again::reopen(state),
+        RunEvent::Said { .. } => reopen::reopen(state),
         _ => {}
     }
-    if matches!(state.phase, Phase::Ended(_)) {
+    if matches!(state.phase, RunPhase::Ended(_)) {
         return Vec::new();
     }
     match happened.event {
-        Event::Began { limits, asks_at_limit, on_error, models, window } => {
-            *state = State {
+        RunEvent::Began { limits, asks_at_limit, on_error, models, window } => {
+            *state = StepState {
                 limits,
                 asks_at_limit,
                 on_error,
                 models,
                 window,
                 clock: state.clock,
-                ..State::default()
+                ..StepState::default()
             };
             Vec::new()
         }
-        Event::Said { text } => {
+        RunEvent::Said { text } => {
             state.queue.push(text);
-            if state.phase == Phase::Idle { ask(state) } else { Vec::new() }
+            if state.phase == RunPhase::Idle { ask(state) } else { Vec::new() }
         }
-        Event::Asking { usage } => asking(state, usage),
-        Event::Turned(turn) => turned(state, turn),
-        Event::TurnFailed(failure) => failed(state, &failure),
-        Event::Judged { id, verdict, reason, class } => judged(state, &id, verdict, reason, class),
-        Event::Answered { id: Some(id), answer } => answered(state, &id, answer),
-        Event::Answered { id: None, answer } => unblocked(state, answer),
-        Event::Started { id } => {
-            let launched = |call: &&mut CallState| call.progress == Progress::Launched;
+        RunEvent::Asking { usage } => asking(state, usage),
+        RunEvent::Turned(turn) => turned(state, turn),
+        RunEvent::TurnFailed(failure) => failed(state, &failure),
+        RunEvent::Judged { id, verdict, reason, class } => {
+            judged(state, &id, verdict, reason, class)
+        }
+        RunEvent::Answered { id: Some(id), answer } => answered(state, &id, answer),
+        RunEvent::Answered { id: None, answer } => unblocked(state, answer),
+        RunEvent::Started { id } => {
+            let launched = |call: &&mut CallState| call.progress == CallProgress::Launched;
             if let Some(call) = state.call_mut(&id).filter(launched) {
-                call.progress = Progress::Running;
+                call.progress = CallProgress::Running;
             }
             Vec::new()
         }
-        Event::Ended { id, text, failed } => ended(state, &id, text, failed),
-        Event::Compacted { messages, summary, usage } => compacted(state, messages, summary, usage),
-        Event::Waited if state.phase == Phase::Waiting => ask(state),
-        Event::TimeUp => time_up(state),
-        Event::Cancelled { run } => cancelled(state, run),
-        Event::Waited
-        | Event::Moved { .. }
-        | Event::Resumed
-        | Event::Adjusted { .. }
-        | Event::Undone { .. } => Vec::new(),
+        RunEvent::Ended { id, text, failed } => ended(state, &id, text, failed),
+        RunEvent::Compacted { messages, summary, usage } => {
+            compacted(state, messages, summary, usage)
+        }
+        RunEvent::Waited if state.phase == RunPhase::Waiting => ask(state),
+        RunEvent::TimeUp => time_up(state),
+        RunEvent::Cancelled { run } => cancelled(state, run),
+        RunEvent::Waited
+        | RunEvent::Moved { .. }
+        | RunEvent::Resumed
+        | RunEvent::Adjusted { .. }
+        | RunEvent::Undone { .. } => Vec::new(),
     }
 }
 
 /// Asks the model, unless a limit is reached or it has to hear fewer words first.
-fn ask(state: &mut State) -> Vec<Effect> {
+fn ask(state: &mut StepState) -> Vec<RunEffect> {
     let said = std::mem::take(&mut state.queue);
     said.into_iter().for_each(|text| state.hear(Message::user(text)));
     if let Some(limit) = state.exceeded() {
@@ -107,14 +114,14 @@ fn ask(state: &mut State) -> Vec<Effect> {
         return effects;
     }
     state.asking = None;
-    state.phase = Phase::Asking;
-    vec![Effect::Ask { model: state.model }]
+    state.phase = RunPhase::Asking;
+    vec![RunEffect::Ask { model: state.model }]
 }
 
 /// Sees to it that what was said fits into the window, as far as can be told: older messages are put into
 /// fewer words; if that was just done, the longest pieces are cut; if that is not enough, only the last
 /// exchange is kept.
-fn make_room(state: &mut State, window: u64) -> Option<Vec<Effect>> {
+fn make_room(state: &mut StepState, window: u64) -> Option<Vec<RunEffect>> {
     let full = window.saturating_mul(FULL) / 100;
     let tokens = state.tokens();
     if tokens < full {
@@ -129,7 +136,7 @@ fn make_room(state: &mut State, window: u64) -> Option<Vec<Effect>> {
 }
 
 /// Puts all but the last messages into fewer words, unless that was just done.
-fn compact(state: &mut State) -> Option<Vec<Effect>> {
+fn compact(state: &mut StepState) -> Option<Vec<RunEffect>> {
     if state.messages.len() <= state.compacted + KEPT {
         return None;
     }
@@ -138,19 +145,19 @@ fn compact(state: &mut State) -> Option<Vec<Effect>> {
 }
 
 /// Puts all but the last answer and its results into fewer words.
-fn compact_most(state: &mut State) -> Option<Vec<Effect>> {
+fn compact_most(state: &mut StepState) -> Option<Vec<RunEffect>> {
     let messages = whole(&state.messages, state.messages.len().saturating_sub(LAST));
     // One message in the place of one would go on for ever.
     compacting(state, if messages > 1 { messages } else { 0 })
 }
 
-fn compacting(state: &mut State, messages: usize) -> Option<Vec<Effect>> {
+fn compacting(state: &mut StepState, messages: usize) -> Option<Vec<RunEffect>> {
     if messages == 0 {
         return None;
     }
     state.asking = None;
-    state.phase = Phase::Compacting;
-    Some(vec![Effect::Compact { messages }])
+    state.phase = RunPhase::Compacting;
+    Some(vec![RunEffect::Compact { messages }])
 }
 
 /// The most messages from the start, at most `count`, that do not part a call from its result.
@@ -159,17 +166,17 @@ fn whole(messages: &[Arc<Message>], count: usize) -> usize {
     (0..=count.min(messages.len())).rev().find(|count| !parts(count)).unwrap_or(0)
 }
 
-fn end(state: &mut State, ending: Ending) -> Vec<Effect> {
+fn end(state: &mut StepState, ending: RunEnding) -> Vec<RunEffect> {
     state.abandon();
-    state.phase = Phase::Ended(ending.clone());
-    vec![Effect::Stop, Effect::Finish(ending)]
+    state.phase = RunPhase::Ended(ending.clone());
+    vec![RunEffect::Stop, RunEffect::Finish(ending)]
 }
 
-fn turned(state: &mut State, turn: Turn) -> Vec<Effect> {
-    let Turn { message, usage, truncated, model } = turn;
+fn turned(state: &mut StepState, turn: ModelTurn) -> Vec<RunEffect> {
+    let ModelTurn { message, usage, truncated, model } = turn;
     state.spent.add(usage);
     state.asking = None;
-    if state.phase != Phase::Asking {
+    if state.phase != RunPhase::Asking {
         // The person stopped it when it was already on its way: paid for, but not heard.
         return Vec::new();
     }
@@ -179,65 +186,65 @@ fn turned(state: &mut State, turn: Turn) -> Vec<Effect> {
     state.answered(message);
     for call in state.calls.iter_mut().skip(MOST_CALLS) {
         let text = format!("not run: more than {MOST_CALLS} calls in one answer");
-        call.progress = Progress::Over(text, true);
+        call.progress = CallProgress::Over(text, true);
     }
     if truncated {
         // Arguments that were cut off mean something else.
         for call in &mut state.calls {
             let text = "not run: the answer was cut off; make fewer or shorter calls".to_owned();
-            call.progress = Progress::Over(text, true);
+            call.progress = CallProgress::Over(text, true);
         }
     }
     state.cut_off = if truncated && !state.calls.is_empty() { state.cut_off + 1 } else { 0 };
     if state.cut_off > MOST_CUT_OFF {
         let why = format!("{} answers with calls were cut off in a row", state.cut_off);
-        return end(state, Ending::Failed { why });
+        return end(state, RunEnding::Failed { why });
     }
     if state.calls.is_empty() {
         return rest(state);
     }
-    state.phase = Phase::Calling;
-    let judging = state.calls.iter().filter(|call| call.progress == Progress::Judging);
-    let effects: Vec<Effect> =
-        judging.map(|call| Effect::Judge { id: call.call.id.clone() }).collect();
+    state.phase = RunPhase::Calling;
+    let judging = state.calls.iter().filter(|call| call.progress == CallProgress::Judging);
+    let effects: Vec<RunEffect> =
+        judging.map(|call| RunEffect::Judge { id: call.call.id.clone() }).collect();
     if effects.is_empty() { advance(state) } else { effects }
 }
 
 /// The model has nothing more to do, unless the person said something meanwhile.
-fn rest(state: &mut State) -> Vec<Effect> {
+fn rest(state: &mut StepState) -> Vec<RunEffect> {
     if !state.queue.is_empty() {
         return ask(state);
     }
-    state.phase = Phase::Idle;
-    vec![Effect::Finish(Ending::Done)]
+    state.phase = RunPhase::Idle;
+    vec![RunEffect::Finish(RunEnding::Done)]
 }
 
-fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
+fn failed(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
     state.spent.use_up(failure.usage);
     state.asking = None;
-    if !matches!(state.phase, Phase::Asking | Phase::Compacting) {
+    if !matches!(state.phase, RunPhase::Asking | RunPhase::Compacting) {
         return Vec::new();
     }
     let is_last = state.model + 1 >= state.models;
     let longest = if is_last { LONGEST_WAIT } else { LONG_WAIT };
     let bearable = failure.retry_after.is_none_or(|time| time <= longest);
-    let again = failure.kind == FailureKind::Temporary && bearable;
+    let again = failure.kind == ModelFailureKind::Temporary && bearable;
     let absent = failure.unreachable && state.spent.turns == 0;
     if again && state.attempts < if absent { FEW_ATTEMPTS } else { MOST_ATTEMPTS } {
         state.attempts += 1;
-        state.phase = Phase::Waiting;
+        state.phase = RunPhase::Waiting;
         let doubled = 1_000 << (state.attempts - 1);
-        return vec![Effect::Wait { time: failure.retry_after.unwrap_or(doubled) }];
+        return vec![RunEffect::Wait { time: failure.retry_after.unwrap_or(doubled) }];
     }
     // Fewer words that are themselves too many help nobody.
-    if failure.kind == FailureKind::TooLong
-        && state.phase == Phase::Asking
+    if failure.kind == ModelFailureKind::TooLong
+        && state.phase == RunPhase::Asking
         && let Some(effects) = compact(state).or_else(|| compact_most(state))
     {
         return effects;
     }
     // The last resort: half of what was said, where it is longest.
-    if failure.kind == FailureKind::TooLong && is_last {
+    if failure.kind == ModelFailureKind::TooLong && is_last {
         let half = state.weight() / 2;
         if state.shorten(half) {
             return ask(state);
@@ -252,7 +259,7 @@ fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
 }
 
 /// No model answers: the person decides, or the run ends.
-fn no_model(state: &mut State, failure: &Failure) -> Vec<Effect> {
+fn no_model(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
     let why = match failure.retry_after.filter(|time| *time > LONGEST_WAIT) {
         // Asking earlier would only make it worse.
         Some(time) => {
@@ -262,32 +269,38 @@ fn no_model(state: &mut State, failure: &Failure) -> Vec<Effect> {
         None => failure.message.clone(),
     };
     match state.on_error {
-        OnError::Ask => {
-            state.phase = Phase::Blocked(Blocked::Models(why.clone()));
-            vec![Effect::Put(Question::Models { why })]
+        ErrorStrategy::Ask => {
+            state.phase = RunPhase::Blocked(BlockedRun::Models(why.clone()));
+            vec![RunEffect::Put(PersonQuestion::Models { why })]
         }
-        OnError::Retry | OnError::Fail | OnError::Skip => end(state, Ending::Failed { why }),
+        ErrorStrategy::Retry | ErrorStrategy::Fail | ErrorStrategy::Skip => {
+            end(state, RunEnding::Failed { why })
+        }
     }
 }
 
 fn judged(
-    state: &mut State,
+    state: &mut StepState,
     id: &str,
-    verdict: Judgement,
+    verdict: CallJudgement,
     reason: String,
-    class: Class,
-) -> Vec<Effect> {
-    let Some(call) = state.call_mut(id).filter(|call| call.progress == Progress::Judging) else {
+    class: CallClass,
+) -> Vec<RunEffect> {
+    let Some(call) = state.call_mut(id).filter(|call| call.progress == CallProgress::Judging)
+    else {
         return Vec::new();
     };
     call.class = class;
     call.reason.clone_from(&reason);
     match verdict {
-        Judgement::Allow => call.progress = Progress::Ready,
-        Judgement::Deny => call.progress = Progress::Over(format!("refused: {reason}"), true),
-        Judgement::Ask => {
-            call.progress = Progress::Asked;
-            let mut effects = vec![Effect::Put(Question::Call { id: id.to_owned(), reason })];
+        CallJudgement::Allow => call.progress = CallProgress::Ready,
+        CallJudgement::Deny => {
+            call.progress = CallProgress::Over(format!("refused: {reason}"), true)
+        }
+        CallJudgement::Ask => {
+            call.progress = CallProgress::Asked;
+            let mut effects =
+                vec![RunEffect::Put(PersonQuestion::Call { id: id.to_owned(), reason })];
             effects.extend(advance(state));
             return effects;
         }
@@ -295,23 +308,26 @@ fn judged(
     advance(state)
 }
 
-fn answered(state: &mut State, id: &str, answer: Answer) -> Vec<Effect> {
+fn answered(state: &mut StepState, id: &str, answer: ApprovalAnswer) -> Vec<RunEffect> {
     let Some(call) = state.call_mut(id) else { return Vec::new() };
     match (&call.progress, answer) {
-        (Progress::Asked | Progress::Failed(_), Answer::Park) => {
+        (CallProgress::Asked | CallProgress::Failed(_), ApprovalAnswer::Park) => {
             let verb =
-                if call.progress == Progress::Asked { "may run" } else { "is to be run again" };
+                if call.progress == CallProgress::Asked { "may run" } else { "is to be run again" };
             state.parking = Some(format!("whether `{}` {verb}", call.call.tool));
         }
-        (Progress::Asked | Progress::Failed(_), Answer::Yes | Answer::Always(_)) => {
-            call.progress = Progress::Ready;
+        (
+            CallProgress::Asked | CallProgress::Failed(_),
+            ApprovalAnswer::Yes | ApprovalAnswer::Always(_),
+        ) => {
+            call.progress = CallProgress::Ready;
         }
-        (Progress::Asked, Answer::No(why)) => {
+        (CallProgress::Asked, ApprovalAnswer::No(why)) => {
             let why = why.map_or(String::new(), |why| format!(": {why}"));
-            call.progress = Progress::Over(format!("refused by the person{why}"), true);
+            call.progress = CallProgress::Over(format!("refused by the person{why}"), true);
         }
-        (Progress::Failed(text), Answer::No(_)) => {
-            call.progress = Progress::Over(text.clone(), true);
+        (CallProgress::Failed(text), ApprovalAnswer::No(_)) => {
+            call.progress = CallProgress::Over(text.clone(), true);
         }
         _ => return Vec::new(),
     }
@@ -319,74 +335,82 @@ fn answered(state: &mut State, id: &str, answer: Answer) -> Vec<Effect> {
 }
 
 /// The person answered a question that concerns the whole run.
-fn unblocked(state: &mut State, answer: Answer) -> Vec<Effect> {
-    let Phase::Blocked(blocked) = state.phase.clone() else { return Vec::new() };
+fn unblocked(state: &mut StepState, answer: ApprovalAnswer) -> Vec<RunEffect> {
+    let RunPhase::Blocked(blocked) = state.phase.clone() else { return Vec::new() };
     match (blocked, answer) {
-        (Blocked::Limit(_), Answer::Yes | Answer::Always(_)) => {
+        (BlockedRun::Limit(_), ApprovalAnswer::Yes | ApprovalAnswer::Always(_)) => {
             more(state);
             go_on(state)
         }
-        (Blocked::Models(_), Answer::Yes | Answer::Always(_)) => {
+        (BlockedRun::Models(_), ApprovalAnswer::Yes | ApprovalAnswer::Always(_)) => {
             state.model = 0;
             state.attempts = 0;
             ask(state)
         }
-        (Blocked::Limit(limit), Answer::No(_)) => end(state, Ending::OverBudget { limit }),
-        (Blocked::Models(why), Answer::No(_)) => end(state, Ending::Failed { why }),
-        (Blocked::Limit(limit), Answer::Park) => {
-            end(state, Ending::Parked { question: format!("whether to go on after {limit}") })
+        (BlockedRun::Limit(limit), ApprovalAnswer::No(_)) => {
+            end(state, RunEnding::OverBudget { limit })
         }
-        (Blocked::Models(why), Answer::Park) => end(state, Ending::Parked { question: why }),
+        (BlockedRun::Models(why), ApprovalAnswer::No(_)) => end(state, RunEnding::Failed { why }),
+        (BlockedRun::Limit(limit), ApprovalAnswer::Park) => {
+            end(state, RunEnding::Parked { question: format!("whether to go on after {limit}") })
+        }
+        (BlockedRun::Models(why), ApprovalAnswer::Park) => {
+            end(state, RunEnding::Parked { question: why })
+        }
     }
 }
 
 /// Goes on with the calls, or asks the model if there are none.
-fn go_on(state: &mut State) -> Vec<Effect> {
+fn go_on(state: &mut StepState) -> Vec<RunEffect> {
     if state.calls.is_empty() {
         return ask(state);
     }
-    state.phase = Phase::Calling;
+    state.phase = RunPhase::Calling;
     advance(state)
 }
 
-fn ended(state: &mut State, id: &str, text: String, failed: bool) -> Vec<Effect> {
+fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<RunEffect> {
     let on_error = state.on_error;
     let Some(call) = state.call_mut(id) else { return Vec::new() };
-    if !matches!(call.progress, Progress::Launched | Progress::Running) {
+    if !matches!(call.progress, CallProgress::Launched | CallProgress::Running) {
         return Vec::new();
     }
     match on_error {
-        OnError::Ask if failed => {
-            call.progress = Progress::Failed(text.clone());
-            return vec![Effect::Put(Question::Failed { id: id.to_owned(), why: text })];
+        ErrorStrategy::Ask if failed => {
+            call.progress = CallProgress::Failed(text.clone());
+            return vec![RunEffect::Put(PersonQuestion::Failed { id: id.to_owned(), why: text })];
         }
         // What may have changed something is not done twice: the model is told, and can look first.
-        OnError::Retry if failed && call.retries == 0 && call.class == Class::Read => {
+        ErrorStrategy::Retry if failed && call.retries == 0 && call.class == CallClass::Read => {
             call.retries += 1;
-            call.progress = Progress::Ready;
+            call.progress = CallProgress::Ready;
         }
-        OnError::Fail if failed => return end(state, Ending::Failed { why: text }),
-        _ => call.progress = Progress::Over(text, failed),
+        ErrorStrategy::Fail if failed => return end(state, RunEnding::Failed { why: text }),
+        _ => call.progress = CallProgress::Over(text, failed),
     }
     advance(state)
 }
 
 /// Starts every call that may run now; when all are over, the model hears what they gave.
-fn advance(state: &mut State) -> Vec<Effect> {
-    if state.phase != Phase::Calling {
+fn advance(state: &mut StepState) -> Vec<RunEffect> {
+    if state.phase != RunPhase::Calling {
         return Vec::new();
     }
     if let Some(question) = state.parking.clone() {
         // What runs is let to its end; nothing else begins.
-        return if state.any_runs() { Vec::new() } else { end(state, Ending::Parked { question }) };
+        return if state.any_runs() {
+            Vec::new()
+        } else {
+            end(state, RunEnding::Parked { question })
+        };
     }
     for call in &mut state.calls {
         // Running it would do something else than was meant.
-        if call.forgotten && call.progress == Progress::Ready {
-            call.progress = Progress::Over(resume::FORGOTTEN.to_owned(), true);
+        if call.forgotten && call.progress == CallProgress::Ready {
+            call.progress = CallProgress::Over(resume::FORGOTTEN.to_owned(), true);
         }
     }
-    if state.calls.iter().all(|call| matches!(call.progress, Progress::Over(..))) {
+    if state.calls.iter().all(|call| matches!(call.progress, CallProgress::Over(..))) {
         state.report();
         return ask(state);
     }
@@ -395,15 +419,15 @@ fn advance(state: &mut State) -> Vec<Effect> {
     let mut only_reads = true;
     for at in 0..state.calls.len() {
         let Some(call) = state.calls.get(at) else { break };
-        if matches!(call.progress, Progress::Over(..)) {
+        if matches!(call.progress, CallProgress::Over(..)) {
             continue;
         }
-        let is_read = call.class == Class::Read;
+        let is_read = call.class == CallClass::Read;
         let may_start = if is_read { only_reads } else { only_reads && is_first(state, at) };
-        if call.progress == Progress::Ready && may_start {
+        if call.progress == CallProgress::Ready && may_start {
             if let Some(limit) = state.exceeded() {
                 let over = over(state, limit);
-                if matches!(state.phase, Phase::Ended(_)) {
+                if matches!(state.phase, RunPhase::Ended(_)) {
                     // Nothing is begun only to be stopped.
                     return over;
                 }
@@ -412,8 +436,8 @@ fn advance(state: &mut State) -> Vec<Effect> {
             }
             state.spent.steps += 1;
             if let Some(call) = state.calls.get_mut(at) {
-                call.progress = Progress::Launched;
-                effects.push(Effect::Run { id: call.call.id.clone() });
+                call.progress = CallProgress::Launched;
+                effects.push(RunEffect::Run { id: call.call.id.clone() });
             }
         }
         only_reads &= is_read;
@@ -422,40 +446,45 @@ fn advance(state: &mut State) -> Vec<Effect> {
 }
 
 /// Whether every call before this one is over.
-fn is_first(state: &State, at: usize) -> bool {
-    state.calls.iter().take(at).all(|call| matches!(call.progress, Progress::Over(..)))
+fn is_first(state: &StepState, at: usize) -> bool {
+    state.calls.iter().take(at).all(|call| matches!(call.progress, CallProgress::Over(..)))
 }
 
-fn compacted(state: &mut State, messages: usize, summary: String, usage: Usage) -> Vec<Effect> {
+fn compacted(
+    state: &mut StepState,
+    messages: usize,
+    summary: String,
+    usage: TokenUsage,
+) -> Vec<RunEffect> {
     state.spent.use_up(usage);
     state.asking = None;
-    if state.phase != Phase::Compacting {
+    if state.phase != RunPhase::Compacting {
         return Vec::new();
     }
     let messages = whole(&state.messages, messages);
     state.messages_mut().splice(..messages, [Arc::new(Message::user(summary))]);
     state.compacted = state.messages.len();
-    state.last = Usage::default();
+    state.last = TokenUsage::default();
     state.attempts = 0;
     ask(state)
 }
 
 /// Stops the turn, or the whole run.
-fn cancelled(state: &mut State, run: bool) -> Vec<Effect> {
+fn cancelled(state: &mut StepState, run: bool) -> Vec<RunEffect> {
     state.abandon();
     for call in &mut state.calls {
-        if !matches!(call.progress, Progress::Over(..)) {
-            call.progress = Progress::Over("stopped by the person".to_owned(), true);
+        if !matches!(call.progress, CallProgress::Over(..)) {
+            call.progress = CallProgress::Over("stopped by the person".to_owned(), true);
         }
     }
     state.report();
     state.parking = None;
     state.attempts = 0;
     if run {
-        return end(state, Ending::Cancelled);
+        return end(state, RunEnding::Cancelled);
     }
-    state.phase = Phase::Idle;
-    let mut effects = vec![Effect::Stop];
+    state.phase = RunPhase::Idle;
+    let mut effects = vec![RunEffect::Stop];
     if !state.queue.is_empty() {
         effects.extend(ask(state));
     }

@@ -16,19 +16,23 @@ use std::time::{Duration, Instant};
 use agentry_compile::MemoryWorld;
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{
-    Action, Judge, Permissions, Places, Section, SectionRules, Source, layer,
+    Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionRules, layer,
 };
-use agentry_compile::text::{FileId, Sources, Span, Spanned};
-use agentry_runtime::commands::Refused;
-use agentry_runtime::driver::Driver;
-use agentry_runtime::driver::guarded::{Guarded, Shared};
-use agentry_runtime::driver::parts::{Asked, Log, Models, Parts, Person, Prompt, Said, Show};
-use agentry_runtime::journal::{self, About, Journal};
+use agentry_compile::text::{FileId, SourceFiles, Span, Spanned};
+use agentry_runtime::commands::RefusedCommands;
+use agentry_runtime::driver::RunDriver;
+use agentry_runtime::driver::guarded_tools::{GuardedTools, SharedRun};
+use agentry_runtime::driver::interfaces::{
+    ApprovalReply, ApprovalRequest, Approver, DeltaSink, DriverParts, EventLog, ModelPrompt,
+    RunModels,
+};
+use agentry_runtime::journal::{self, Journal, RunDescription};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{Doing, Extras, Place, Toolbox};
-use agentry_runtime::undo::{Images, Undone, undo};
+use agentry_runtime::tool::{BoxedFuture, CallLocation, ToolExtras, Toolbox};
+use agentry_runtime::undo::{BeforeImages, UndoOutcome, undo};
 use agentry_runtime::{
-    Block, Call, Ending, Event, Failure, Happened, Limits, Message, OnError, Role, Turn, Usage,
+    ErrorStrategy, Message, MessageBlock, MessageRole, ModelFailure, ModelTurn, RunEnding,
+    RunEvent, RunLimits, TimedEvent, TokenUsage, ToolCall,
 };
 use serde_json::json;
 
@@ -41,8 +45,8 @@ const WORK: &str = "AGENTRY_TEST_KILL";
 /// A journal as the driver sees it.
 struct Written(Arc<Mutex<Journal>>);
 
-impl Log for Written {
-    fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String> {
+impl EventLog for Written {
+    fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), String> {
         let mut journal = self.0.lock().expect("a journal");
         journal.append(happened, durable).map_err(|error| error.to_string())
     }
@@ -51,20 +55,24 @@ impl Log for Written {
 /// The model: one write after the other, two at a time, named by their numbers.
 struct Scripted;
 
-impl Models for Scripted {
+impl RunModels for Scripted {
     fn name(&self, _: usize) -> String {
         "scripted".to_owned()
     }
 
-    fn ask<'a>(&'a self, prompt: Prompt<'a>, _: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        prompt: ModelPrompt<'a>,
+        _: DeltaSink<'a>,
+    ) -> BoxedFuture<'a, Result<ModelTurn, ModelFailure>> {
         let made = prompt.messages.iter().flat_map(|message| message.calls()).count();
         let calls = (made..WRITES.min(made + 2)).map(|number| {
             let (id, tool) = (format!("write-{number}"), "write".to_owned());
             let arguments = json!({ "path": name(number), "content": text(number) });
-            Block::Call(Call { id, tool, arguments, opaque: None })
+            MessageBlock::Call(ToolCall { id, tool, arguments, opaque: None })
         });
-        let message = Message { role: Role::Assistant, blocks: calls.collect() };
-        let turn = Turn { message, usage: Usage::default(), truncated: false, model: 0 };
+        let message = Message { role: MessageRole::Assistant, blocks: calls.collect() };
+        let turn = ModelTurn { message, usage: TokenUsage::default(), truncated: false, model: 0 };
         Box::pin(std::future::ready(Ok(turn)))
     }
 }
@@ -80,19 +88,23 @@ fn text(number: usize) -> String {
 /// The person: looks, and says whether it is still to be done.
 struct Looks(PathBuf);
 
-impl Person for Looks {
-    fn decide<'a>(&'a self, asked: Asked<'a>) -> Doing<'a, Said> {
-        let (Asked::Unfinished(call) | Asked::Failed(call, _)) = asked else {
+impl Approver for Looks {
+    fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
+        let (ApprovalRequest::Unfinished(call) | ApprovalRequest::Failed(call, _)) = asked else {
             panic!("{asked:?}");
         };
         note(&self.0, "questions", &call.id);
         let path = call.arguments["path"].as_str().expect("a path");
         let there = fs::read_to_string(self.0.join("work").join(path)).unwrap_or_default();
         let is_done = call.arguments["content"] == there;
-        Box::pin(std::future::ready(if is_done { Said::No(None) } else { Said::Yes }))
+        Box::pin(std::future::ready(if is_done {
+            ApprovalReply::No(None)
+        } else {
+            ApprovalReply::Yes
+        }))
     }
 
-    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> Doing<'a, Option<String>> {
+    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
         Box::pin(std::future::ready(None))
     }
 }
@@ -107,7 +119,7 @@ fn note(directory: &Path, file: &str, line: &str) {
 /// Everything may be written in the workspace.
 fn rulebook(workspace: &Path) -> Rulebook {
     let places =
-        Places { workspace: workspace.display().to_string(), home: None, ignores_case: false };
+        PathAnchors { workspace: workspace.display().to_string(), home: None, ignores_case: false };
     let span = Span::start_of(FileId::BUILT_IN);
     let free = |section| SectionRules {
         section: Spanned::new(section, span),
@@ -115,21 +127,21 @@ fn rulebook(workspace: &Path) -> Rulebook {
         rules: Vec::new(),
     };
     let permissions = Permissions { sections: vec![free(Section::Edit), free(Section::Read)] };
-    let judge = Judge::new(vec![layer(Source::Permissions, &permissions, &places)], places);
+    let judge = Judge::new(vec![layer(LayerSource::Permissions, &permissions, &places)], places);
     let world = Arc::new(MemoryWorld::new(Vec::<(String, String)>::new()));
-    Rulebook { world, judge, protected: Vec::new(), sources: Sources::default() }
+    Rulebook { world, judge, protected: Vec::new(), sources: SourceFiles::default() }
 }
 
 /// The real driver over the real write tool, with its before-images.
-fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> Driver {
+fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> RunDriver {
     let workspace = directory.join("work");
     let (run, images) = {
         let journal = journal.lock().expect("a journal");
         (journal.directory().to_path_buf(), journal.images())
     };
     let rulebook = rulebook(&workspace);
-    let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
-    let place = Place {
+    let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, ToolExtras::default());
+    let place = CallLocation {
         directory: workspace.clone(),
         workspace,
         run,
@@ -138,20 +150,20 @@ fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> Driver {
         hidden: Vec::new(),
     };
     let person = Arc::new(Looks(directory.to_owned()));
-    let shared = Shared {
+    let shared = SharedRun {
         rulebook,
         approvals: Arc::default(),
         place: Mutex::new(place),
-        images: Some(Images::new(images).expect("a folder")),
-        commands: Arc::new(Refused("no commands here".to_owned())),
+        images: Some(BeforeImages::new(images).expect("a folder")),
+        commands: Arc::new(RefusedCommands("no commands here".to_owned())),
         person: person.clone(),
         output: Arc::new(|_| {}),
         redactor: Arc::default(),
     };
-    let parts = Parts {
+    let parts = DriverParts {
         system: "write".into(),
         models: Arc::new(Scripted),
-        tools: Arc::new(Guarded::new(toolbox, Arc::new(shared))),
+        tools: Arc::new(GuardedTools::new(toolbox, Arc::new(shared))),
         person,
         log: Box::new(Written(Arc::clone(journal))),
         clock: Arc::new(|| 1_794_754_833_482),
@@ -159,14 +171,14 @@ fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> Driver {
         redactor: Arc::default(),
         waits: false,
     };
-    Driver::new(parts, Arc::default())
+    RunDriver::new(parts, Arc::default())
 }
 
-fn began() -> Event {
-    Event::Began {
-        limits: Limits::default(),
+fn began() -> RunEvent {
+    RunEvent::Began {
+        limits: RunLimits::default(),
         asks_at_limit: false,
-        on_error: OnError::Ask,
+        on_error: ErrorStrategy::Ask,
         models: 1,
         window: None,
     }
@@ -183,7 +195,7 @@ fn work(directory: &Path) {
             (opened.0, opened.2)
         }
         None => {
-            let about = About { started: 1_794_754_833_482, ..About::default() };
+            let about = RunDescription { started: 1_794_754_833_482, ..RunDescription::default() };
             (Journal::create(directory, &about, Arc::default()).expect("a run"), Vec::new())
         }
     };
@@ -194,14 +206,14 @@ fn work(directory: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ending = runtime.expect("a runtime").block_on(async {
         if has_begun && !driver.state().messages.is_empty() {
-            return driver.resume().await.expect("a journal").unwrap_or(Ending::Done);
+            return driver.resume().await.expect("a journal").unwrap_or(RunEnding::Done);
         }
         if !has_begun {
             driver.begin(began()).expect("a journal");
         }
         driver.say("write".to_owned()).await.expect("a journal")
     });
-    assert_eq!(ending, Ending::Done);
+    assert_eq!(ending, RunEnding::Done);
     journal.lock().expect("a journal").finished(&ending).expect("a note");
     note(directory, "done", "done");
 }
@@ -257,10 +269,10 @@ fn check(directory: &Path) -> usize {
     let runs = journal::list(directory).expect("a list");
     let states: Vec<_> = runs.iter().map(|run| run.state.as_str()).collect();
     assert_eq!(states, ["done"]);
-    let (mut follow, _) = journal::Follow::open(directory, &runs[0].id).expect("the run");
+    let (mut follow, _) = journal::JournalFollower::open(directory, &runs[0].id).expect("the run");
     let events = follow.more().expect("rows");
-    let count = |is: &dyn Fn(&Event) -> bool| events.iter().filter(|it| is(&it.event)).count();
-    let turns = count(&|event| matches!(event, Event::Turned(_)));
+    let count = |is: &dyn Fn(&RunEvent) -> bool| events.iter().filter(|it| is(&it.event)).count();
+    let turns = count(&|event| matches!(event, RunEvent::Turned(_)));
     assert_eq!(turns, WRITES / 2 + 1, "no answer is lost or asked for twice");
     let images = journal::runs(directory).join(&runs[0].id).join("before");
     let changes = fs::read_to_string(images.join("index.jsonl")).expect("before-images");
@@ -269,7 +281,8 @@ fn check(directory: &Path) -> usize {
         assert_eq!(fs::read_to_string(&path).expect("a file"), text(number), "nothing is lost");
         let id = format!("write-{number}");
         let asked = asked.lines().filter(|line| *line == id).count();
-        let started = count(&|event| matches!(event, Event::Started { id: other } if *other == id));
+        let started =
+            count(&|event| matches!(event, RunEvent::Started { id: other } if *other == id));
         assert!(started >= 1 && started <= 1 + asked, "{id}: {started} starts, {asked} questions");
         let path = path.to_str().expect("a path");
         let kept = changes.lines().filter(|it| it.contains("before") && it.contains(path)).count();
@@ -281,7 +294,7 @@ fn check(directory: &Path) -> usize {
     for (path, undone) in undone {
         let number = path.file_stem().and_then(|stem| stem.to_str()).expect("a number").to_owned();
         let was_asked = asked.lines().any(|line| line == format!("write-{number}"));
-        assert!(undone == Undone::Back || was_asked, "{}: {undone:?}", path.display());
+        assert!(undone == UndoOutcome::Back || was_asked, "{}: {undone:?}", path.display());
     }
     undo(&images, true, false).expect("before-images");
     assert!(!directory.join("work/deep").exists());

@@ -9,22 +9,26 @@ use std::sync::{Arc, Mutex};
 
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{
-    Action, Judge, Permissions, Places, Section, SectionRules, Source, layer,
+    Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionRules, layer,
 };
-use agentry_compile::text::{FileId, Sources, Span, Spanned};
-use agentry_compile::{Candidate, MemoryWorld, Outcome, Price, Settings, Wish};
-use agentry_runtime::commands::{Refused, Unconfined};
-use agentry_runtime::driver::Driver;
-use agentry_runtime::driver::guarded::{Guarded, Shared};
-use agentry_runtime::driver::output::Output;
-use agentry_runtime::driver::parts::{Log, Nobody, Parts, Tools as _};
-use agentry_runtime::journal::{About, Journal};
-use agentry_runtime::provider::plan::{Plan, Wanted};
+use agentry_compile::text::{FileId, SourceFiles, Span, Spanned};
+use agentry_compile::{
+    CandidateOrigin, CandidateOutcome, MemoryWorld, ModelCandidate, ResolveSettings, TokenPrice,
+};
+use agentry_runtime::commands::{RefusedCommands, UnconfinedCommands};
+use agentry_runtime::driver::RunDriver;
+use agentry_runtime::driver::guarded_tools::{GuardedTools, SharedRun};
+use agentry_runtime::driver::interfaces::{AbsentApprover, DriverParts, EventLog, RunTools as _};
+use agentry_runtime::driver::output::RunOutput;
+use agentry_runtime::journal::{Journal, RunDescription};
+use agentry_runtime::provider::plan::{ModelPlan, PlanInputs};
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{Extras, Place, Toolbox};
-use agentry_runtime::undo::Images;
-use agentry_runtime::{Block, Call, Ending, Event, Happened, Limits, OnError};
+use agentry_runtime::tool::{CallLocation, ToolExtras, Toolbox};
+use agentry_runtime::undo::BeforeImages;
+use agentry_runtime::{
+    ErrorStrategy, MessageBlock, RunEnding, RunEvent, RunLimits, TimedEvent, ToolCall,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -33,8 +37,8 @@ use server::{Break, Protocol, Reply, Server, Turn};
 /// A journal as the driver sees it.
 struct Written(Journal);
 
-impl Log for Written {
-    fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String> {
+impl EventLog for Written {
+    fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), String> {
         self.0.append(happened, durable).map_err(|error| error.to_string())
     }
 }
@@ -42,7 +46,7 @@ impl Log for Written {
 /// A workspace, a home and a driver.
 struct Run {
     folder: TempDir,
-    driver: Driver,
+    driver: RunDriver,
 }
 
 /// What may differ.
@@ -50,8 +54,8 @@ struct Run {
 struct How {
     /// Whether time goes by, as in a real run.
     waits: bool,
-    limits: Limits,
-    on_error: OnError,
+    limits: RunLimits,
+    on_error: ErrorStrategy,
     protocol: Protocol,
     /// Tokens that the model can hold, instead of those of the plan.
     window: Option<u64>,
@@ -59,51 +63,52 @@ struct How {
 
 impl Default for How {
     fn default() -> Self {
-        let limits = Limits::default();
-        let (on_error, protocol) = (OnError::Skip, Protocol::Chat);
+        let limits = RunLimits::default();
+        let (on_error, protocol) = (ErrorStrategy::Skip, Protocol::Chat);
         Self { waits: false, limits, on_error, protocol, window: None }
     }
 }
 
 /// The model of a server, as a plan.
-fn plan(server: &Server, protocol: Protocol) -> Plan {
+fn plan(server: &Server, protocol: Protocol) -> ModelPlan {
     let (provider, key) = match protocol {
         Protocol::Anthropic => ("anthropic", "ANTHROPIC_API_KEY"),
         Protocol::Chat | Protocol::Responses => ("openai", "OPENAI_API_KEY"),
         Protocol::Gemini => ("google", "GEMINI_API_KEY"),
         Protocol::Ollama => ("ollama", "OLLAMA_KEY"),
     };
-    let mut settings = Settings::built_in().clone();
+    let mut settings = ResolveSettings::built_in().clone();
     for known in settings.providers.iter_mut().filter(|known| known.name == provider) {
         known.base_url = server.base(protocol);
     }
-    let candidate = Candidate {
+    let candidate = ModelCandidate {
         id: format!("{provider}/scripted"),
         provider: provider.to_owned(),
         model: "scripted".to_owned(),
-        wish: Wish::Preferred,
+        wish: CandidateOrigin::Preferred,
         written: None,
         tier: None,
         context: Some(100_000_000),
-        price: Some(Price { input: 2.0, output: 10.0 }),
+        price: Some(TokenPrice { input: 2.0, output: 10.0 }),
         tools: None,
         keys: vec![key.to_owned()],
-        outcome: Outcome::Usable,
+        outcome: CandidateOutcome::Usable,
     };
-    let wanted = Wanted {
+    let wanted = PlanInputs {
         agent: &Agent::default(),
         models: &[candidate],
         settings: &settings,
         may_search: false,
         counts_money: false,
     };
-    Plan::of(&wanted, &|name| (name == key).then(|| "key-of-the-test".to_owned())).expect("a plan")
+    ModelPlan::of(&wanted, &|name| (name == key).then(|| "key-of-the-test".to_owned()))
+        .expect("a plan")
 }
 
 /// Everything is allowed in these sections.
 fn rulebook(workspace: &Path, free_sections: &[Section]) -> Rulebook {
     let places =
-        Places { workspace: workspace.display().to_string(), home: None, ignores_case: false };
+        PathAnchors { workspace: workspace.display().to_string(), home: None, ignores_case: false };
     let span = Span::start_of(FileId::BUILT_IN);
     let free = |section| SectionRules {
         section: Spanned::new(section, span),
@@ -111,12 +116,12 @@ fn rulebook(workspace: &Path, free_sections: &[Section]) -> Rulebook {
         rules: Vec::new(),
     };
     let permissions = Permissions { sections: free_sections.iter().copied().map(free).collect() };
-    let judge = Judge::new(vec![layer(Source::Permissions, &permissions, &places)], places);
+    let judge = Judge::new(vec![layer(LayerSource::Permissions, &permissions, &places)], places);
     Rulebook {
         world: Arc::new(MemoryWorld::new(Vec::<(String, String)>::new())),
         judge,
         protected: Vec::new(),
-        sources: Sources::default(),
+        sources: SourceFiles::default(),
     }
 }
 
@@ -127,33 +132,34 @@ impl Run {
         let (workspace, home) = (root.join("work"), root.join("home"));
         std::fs::create_dir(&workspace).expect("a folder");
         let redactor = Arc::new(Redactor::default());
-        let journal = Journal::create(&home, &About::default(), redactor).expect("a journal");
+        let journal =
+            Journal::create(&home, &RunDescription::default(), redactor).expect("a journal");
         let run = journal.directory().to_path_buf();
         let rulebook = rulebook(&workspace, &[Section::Edit, Section::Read]);
-        let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
+        let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, ToolExtras::default());
         let plan = Arc::new(plan(server, how.protocol));
         let (models, window) = (plan.entries.len(), plan.window());
         let shared = shared(rulebook, workspace, &run);
-        let parts = Parts {
+        let parts = DriverParts {
             system: "be brief".into(),
             models: plan,
-            tools: Arc::new(Guarded::new(toolbox, Arc::new(shared))),
-            person: Arc::new(Nobody::Denies),
+            tools: Arc::new(GuardedTools::new(toolbox, Arc::new(shared))),
+            person: Arc::new(AbsentApprover::Denies),
             log: Box::new(Written(journal)),
             clock: Arc::new(now),
             output: Arc::new(|_| {}),
             redactor: Arc::default(),
             waits: how.waits,
         };
-        let mut driver = Driver::new(parts, Arc::default());
+        let mut driver = RunDriver::new(parts, Arc::default());
         let How { limits, on_error, .. } = how;
         let window = how.window.or(window);
-        let began = Event::Began { limits, asks_at_limit: false, on_error, models, window };
+        let began = RunEvent::Began { limits, asks_at_limit: false, on_error, models, window };
         driver.begin(began).expect("a journal");
         Self { folder, driver }
     }
 
-    async fn say(&mut self) -> Ending {
+    async fn say(&mut self) -> RunEnding {
         self.driver.say("go".to_owned()).await.expect("a journal")
     }
 
@@ -165,29 +171,29 @@ impl Run {
         let blocks = self.driver.state().messages.iter().flat_map(|message| &message.blocks);
         blocks
             .filter_map(|block| match block {
-                Block::Result { text, failed, .. } => Some((text.clone(), *failed)),
+                MessageBlock::Result { text, failed, .. } => Some((text.clone(), *failed)),
                 _ => None,
             })
             .collect()
     }
 }
 
-fn shared(rulebook: Rulebook, workspace: PathBuf, run: &Path) -> Shared {
-    Shared {
+fn shared(rulebook: Rulebook, workspace: PathBuf, run: &Path) -> SharedRun {
+    SharedRun {
         rulebook,
         approvals: Arc::default(),
         place: Mutex::new(place(workspace, run.to_path_buf())),
-        images: Some(Images::new(run.join("before")).expect("a folder")),
-        commands: Arc::new(Refused("no commands here".to_owned())),
-        person: Arc::new(Nobody::Denies),
+        images: Some(BeforeImages::new(run.join("before")).expect("a folder")),
+        commands: Arc::new(RefusedCommands("no commands here".to_owned())),
+        person: Arc::new(AbsentApprover::Denies),
         output: Arc::new(|_| {}),
         redactor: Arc::default(),
     }
 }
 
-fn place(workspace: PathBuf, run: PathBuf) -> Place {
+fn place(workspace: PathBuf, run: PathBuf) -> CallLocation {
     let (protected, hidden) = (Vec::new(), Vec::new());
-    Place { directory: workspace.clone(), workspace, run, home: None, protected, hidden }
+    CallLocation { directory: workspace.clone(), workspace, run, home: None, protected, hidden }
 }
 
 fn now() -> u64 {
@@ -219,7 +225,7 @@ async fn a_run_in_every_protocol() {
             continue;
         }
         let mut run = Run::new(&server, How { protocol, ..How::default() });
-        assert_eq!(run.say().await, Ending::Done, "{protocol:?}");
+        assert_eq!(run.say().await, RunEnding::Done, "{protocol:?}");
         assert_eq!(run.file("a.txt").as_deref(), Some("one\n"), "{protocol:?}");
         let results = run.results();
         assert_eq!(results.len(), 3, "{protocol:?}: {results:?}");
@@ -246,7 +252,7 @@ async fn a_thousand_calls_in_one_run() {
             .into(),
     });
     let mut run = Run::new(&server, How::default());
-    assert_eq!(run.say().await, Ending::Done);
+    assert_eq!(run.say().await, RunEnding::Done);
     let files = std::fs::read_dir(run.folder.path().join("work")).expect("a folder").count();
     assert_eq!(files, 50);
     assert!(run.results().iter().all(|(_, failed)| !failed));
@@ -272,7 +278,7 @@ async fn two_hundred_runs_at_once() {
     }
     let mut count = 0;
     while let Some(ended) = runs.join_next().await {
-        let expected = (Ending::Done, Some("one\n".to_owned()), 2);
+        let expected = (RunEnding::Done, Some("one\n".to_owned()), 2);
         assert_eq!(ended.expect("no defect"), expected);
         count += 1;
     }
@@ -305,11 +311,11 @@ async fn faults_end_with_a_clear_state() {
         let mut run = Run::new(&server, How::default());
         let ending = run.say().await;
         if succeeds {
-            assert_eq!(ending, Ending::Done, "{name}");
+            assert_eq!(ending, RunEnding::Done, "{name}");
             assert_eq!(run.file("a.txt").as_deref(), Some("one\n"), "{name}");
             assert_eq!(run.driver.state().spent.steps, 1, "{name}");
         } else {
-            assert!(matches!(ending, Ending::Failed { .. }), "{name}: {ending:?}");
+            assert!(matches!(ending, RunEnding::Failed { .. }), "{name}: {ending:?}");
             assert_eq!(run.file("a.txt"), None, "{name}");
         }
     }
@@ -330,7 +336,7 @@ async fn wrong_calls_are_answered() {
     for (name, turn, expected) in cases {
         let server = Server::playing([turn.into(), Turn::text("done").into()]);
         let mut run = Run::new(&server, How::default());
-        assert_eq!(run.say().await, Ending::Done, "{name}");
+        assert_eq!(run.say().await, RunEnding::Done, "{name}");
         let results = run.results();
         let (text, failed) = &results[0];
         assert!(*failed && text.contains(expected), "{name}: {text}");
@@ -351,22 +357,26 @@ async fn limits_hold_whatever_the_model_does() {
                 .into()
         })
     };
-    let none = Limits::default();
+    let none = RunLimits::default();
     let cases = [
-        (Limits { steps: Some(150), ..none }, "150 steps", 150),
-        (Limits { turns: Some(2), ..none }, "2 turns", 64),
+        (RunLimits { steps: Some(150), ..none }, "150 steps", 150),
+        (RunLimits { turns: Some(2), ..none }, "2 turns", 64),
         (
-            Limits { tokens: Some(2_000), ..none },
+            RunLimits { tokens: Some(2_000), ..none },
             "2000 tokens, which the next question would pass",
             64,
         ),
         // $0.003 a turn.
-        (Limits { cost: Some(5_000), ..none }, "$0.0050, which the next question would pass", 64),
+        (
+            RunLimits { cost: Some(5_000), ..none },
+            "$0.0050, which the next question would pass",
+            64,
+        ),
     ];
     for (limits, limit, most) in cases {
         let server = storm();
         let mut run = Run::new(&server, How { limits, ..How::default() });
-        assert_eq!(run.say().await, Ending::OverBudget { limit: limit.to_owned() });
+        assert_eq!(run.say().await, RunEnding::OverBudget { limit: limit.to_owned() });
         let files = std::fs::read_dir(run.folder.path().join("work")).expect("a folder").count();
         assert_eq!(files, most, "{limit}");
     }
@@ -399,7 +409,7 @@ async fn a_full_context_does_not_end_a_run() {
         let work = run.folder.path().join("work");
         std::fs::write(work.join("long.txt"), "some words\n".repeat(3_000)).expect("a file");
         std::fs::write(work.join("last.txt"), "enough").expect("a file");
-        assert_eq!(run.say().await, Ending::Done, "{window:?}");
+        assert_eq!(run.say().await, RunEnding::Done, "{window:?}");
         let asked = server.asked();
         let too_long = asked.iter().any(|asked| asked.body.to_string().len() > MOST);
         assert!(too_long || window.is_some(), "{window:?}");
@@ -421,22 +431,22 @@ async fn what_a_command_prints_has_an_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a folder");
     let rulebook = rulebook(&root, &[Section::Bash]);
-    let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
+    let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, ToolExtras::default());
     let printed: Arc<Mutex<String>> = Arc::default();
     let heard = Arc::clone(&printed);
-    let shared = Shared {
-        commands: Arc::new(Unconfined::default()),
+    let shared = SharedRun {
+        commands: Arc::new(UnconfinedCommands::default()),
         output: Arc::new(move |output| {
-            if let Output::Piece { text, .. } = output {
+            if let RunOutput::Piece { text, .. } = output {
                 heard.lock().expect("a text").push_str(&text);
             }
         }),
         ..shared(rulebook, root.clone(), &root.join("run"))
     };
-    let tools = Guarded::new(toolbox, Arc::new(shared));
+    let tools = GuardedTools::new(toolbox, Arc::new(shared));
     let line = "for i in {1..30000}; do echo 'a line of some length'; done";
     let (id, tool) = ("1".to_owned(), "bash".to_owned());
-    let call = Call { id, tool, arguments: json!({ "command": line }), opaque: None };
+    let call = ToolCall { id, tool, arguments: json!({ "command": line }), opaque: None };
     let output = tools.run(&call).await;
     assert!(!output.failed, "{output:?}");
     let printed = printed.lock().expect("a text");
@@ -458,15 +468,15 @@ async fn answers_that_break_off_are_paid_for() {
     for protocol in protocols {
         let server = Server::answering(broken);
         let mut run = Run::new(&server, How { protocol, ..How::default() });
-        assert!(matches!(run.say().await, Ending::Failed { .. }), "{protocol:?}");
+        assert!(matches!(run.say().await, RunEnding::Failed { .. }), "{protocol:?}");
         let usage = run.driver.state().spent.usage;
         // At least what was sent, five times.
         assert!(usage.input > 5 && usage.cost.is_some_and(|cost| cost > 10), "{usage:?}");
         // Enough for one question.
-        let limits = Limits { cost: usage.cost.map(|cost| cost / 5), ..Limits::default() };
+        let limits = RunLimits { cost: usage.cost.map(|cost| cost / 5), ..RunLimits::default() };
         let server = Server::answering(broken);
         let mut run = Run::new(&server, How { limits, protocol, ..How::default() });
-        assert!(matches!(run.say().await, Ending::OverBudget { .. }), "{protocol:?}");
+        assert!(matches!(run.say().await, RunEnding::OverBudget { .. }), "{protocol:?}");
         assert_eq!(server.count(), 1, "{protocol:?}");
     }
 }
@@ -475,7 +485,7 @@ async fn answers_that_break_off_are_paid_for() {
 #[tokio::test]
 async fn time_is_a_limit_too() {
     let server = Server::playing([Reply::Silent]);
-    let limits = Limits { time: Some(300), ..Limits::default() };
+    let limits = RunLimits { time: Some(300), ..RunLimits::default() };
     let mut run = Run::new(&server, How { limits, waits: true, ..How::default() });
-    assert_eq!(run.say().await, Ending::OverBudget { limit: "0 s".to_owned() });
+    assert_eq!(run.say().await, RunEnding::OverBudget { limit: "0 s".to_owned() });
 }

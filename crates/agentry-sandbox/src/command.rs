@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A command to run.
 #[derive(Debug)]
-pub struct Command {
+pub struct ConfinedCommand {
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// Where it starts.
@@ -22,7 +22,7 @@ pub struct Command {
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandExit {
     /// Its exit code, unless a signal ended it.
     pub code: Option<i32>,
     /// The signal that ended it.
@@ -31,7 +31,7 @@ pub struct Ended {
 
 /// Directories that the commands of a run have for themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Private {
+pub struct PrivateDirectories {
     /// For `HOME`.
     pub home: PathBuf,
     /// For `TMPDIR`.

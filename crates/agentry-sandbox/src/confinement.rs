@@ -22,14 +22,14 @@ pub struct Confinement {
     /// end has none of its own under that name, [`crate::Sandbox::private`] says what stands for it.
     pub private: Vec<PathBuf>,
     /// What may be reached.
-    pub network: Network,
+    pub network: NetworkAccess,
     /// What may be used up.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
 /// What may be reached over the network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Network {
+pub enum NetworkAccess {
     /// Nothing.
     #[default]
     Off,
@@ -42,7 +42,7 @@ pub enum Network {
 
 /// What commands may use up, all of them together where the system can count that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Processes at a time.
     pub processes: u32,
     /// Bytes of memory: of each process, and of all together where there are control groups.
@@ -51,7 +51,7 @@ pub struct Limits {
     pub file_size: u64,
 }
 
-impl Default for Limits {
+impl Default for ResourceLimits {
     fn default() -> Self {
         Self { processes: 512, memory: 8 << 30, file_size: 4 << 30 }
     }

@@ -1,10 +1,10 @@
 //! What is enforced, and by what, for people.
 
-use crate::{BackEnd, Confinement, Network};
+use crate::{BackEnd, Confinement, NetworkAccess};
 
 /// One thing that is enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Enforced {
+pub struct EnforcedRule {
     /// What.
     pub what: String,
     /// By what.
@@ -12,13 +12,13 @@ pub struct Enforced {
 }
 
 /// What `back_end` makes of a confinement, line by line.
-pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<Enforced> {
+pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<EnforcedRule> {
     let Confinement { reads, writes, read_only, hidden, directories: _, private, network, limits } =
         confinement;
     let namespaces = back_end == BackEnd::Namespaces;
     let files = if namespaces { "mounts, Landlock" } else { "Landlock" };
     let mut out = Vec::new();
-    let mut add = |what: String, by| out.push(Enforced { what, by });
+    let mut add = |what: String, by| out.push(EnforcedRule { what, by });
     let mut each = |verb: &str, paths: &[std::path::PathBuf], by| {
         for path in paths {
             add(format!("{verb} {}", path.display()), by);
@@ -31,10 +31,12 @@ pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<Enforced> {
     each("may not change", read_only, "mounts");
     each("may not see", hidden, "mounts");
     let (what, by) = match network {
-        Network::Off if namespaces => ("no network but a loopback device of its own", NETWORK),
-        Network::Off => ("no network", "seccomp"),
-        Network::Proxy(_) => ("network only through the proxy", NETWORK),
-        Network::Full => ("the whole network", "nothing"),
+        NetworkAccess::Off if namespaces => {
+            ("no network but a loopback device of its own", NETWORK)
+        }
+        NetworkAccess::Off => ("no network", "seccomp"),
+        NetworkAccess::Proxy(_) => ("network only through the proxy", NETWORK),
+        NetworkAccess::Full => ("the whole network", "nothing"),
     };
     add(what.to_owned(), by);
     add("no sockets of the file system".to_owned(), "seccomp");

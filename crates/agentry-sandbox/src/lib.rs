@@ -12,32 +12,34 @@
 
 mod command;
 mod confinement;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
 mod explain;
+mod landlock_fit;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(not(target_os = "linux"))]
+mod no_sandbox;
 mod placeholder;
-mod plain;
 mod protocol;
 pub mod proxy;
 mod support;
 
-pub use command::{Command, Ended, Private};
-pub use confinement::{BackEnd, Confinement, Limits, Network};
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Running, Sandbox, forget_code, serve, sweep};
-pub use explain::{Enforced, explain};
+pub use command::{CommandExit, ConfinedCommand, PrivateDirectories};
+pub use confinement::{BackEnd, Confinement, NetworkAccess, ResourceLimits};
+pub use explain::{EnforcedRule, explain};
 #[cfg(target_os = "linux")]
 pub use linux::code::forget_code;
 #[cfg(target_os = "linux")]
 pub use linux::helper::serve;
 #[cfg(target_os = "linux")]
-pub use linux::sandbox::{Running, Sandbox};
+pub use linux::sandbox::{CommandHandle, Sandbox};
 #[cfg(target_os = "linux")]
 pub use linux::support::sweep;
+#[cfg(not(target_os = "linux"))]
+pub use no_sandbox::{
+    UnsupportedHandle as CommandHandle, UnsupportedSandbox as Sandbox, forget_code, serve, sweep,
+};
 pub use placeholder::{PLACEHOLDER, is_placeholder};
-pub use support::{Support, support};
+pub use support::{SandboxSupport, support};
 
 /// The argument with which a program that uses this room starts itself as the helper: it must call
 /// [`serve`] before it does anything else, while it has one thread.
@@ -45,7 +47,7 @@ pub const HELPER: &str = "__confined-helper";
 
 /// Why nothing was confined.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SandboxError {
     /// This machine has no back end that can enforce the confinement.
     #[error("this machine cannot confine commands: {0}")]
     Unsupported(String),

@@ -11,18 +11,18 @@ pub(crate) const LONGEST: usize = 8 << 20;
 
 /// To the helper.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Request {
+pub(crate) enum HelperRequest {
     /// The first message: become this.
-    Confine(Box<Become>),
+    Confine(Box<HelperSetup>),
     /// Start a command. Its standard streams are handed over with the message.
-    Start(Start),
+    Start(StartRequest),
     /// End a command and its process group.
     Kill(u64),
 }
 
 /// What the helper becomes.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Become {
+pub(crate) struct HelperSetup {
     /// By what.
     pub(crate) back_end: BackEnd,
     /// How.
@@ -39,7 +39,7 @@ pub(crate) struct Become {
 
 /// A command to start.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Start {
+pub(crate) struct StartRequest {
     /// The number by which it is spoken of.
     pub(crate) id: u64,
     /// The program and its arguments.
@@ -52,7 +52,7 @@ pub(crate) struct Start {
 
 /// From the helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Reply {
+pub(crate) enum HelperReply {
     /// It is confined. With a proxy, its listener is handed over with the message.
     Ready,
     /// It could not be, for this reason.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use head::{Head, Target};
+use head::{DialTarget, RequestHead};
 
 /// The most connections at a time.
 const MOST: usize = 64;
@@ -22,10 +22,10 @@ const MOST: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Says which hosts may be reached.
-pub trait Gate: Send + Sync + 'static {
+pub trait ProxyGate: Send + Sync + 'static {
     /// Whether this host, in lower case and without a final dot, may be reached on this port by this
     /// scheme; why not otherwise.
-    fn open(&self, scheme: &str, host: &str, port: u16) -> Result<Reach, String>;
+    fn open(&self, scheme: &str, host: &str, port: u16) -> Result<HostReach, String>;
 
     /// Whether an address is one of this machine or of a private network.
     fn is_private(&self, address: IpAddr) -> bool;
@@ -38,7 +38,7 @@ pub trait Gate: Send + Sync + 'static {
 
 /// How far an open host reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum HostReach {
     /// Only where it has addresses that everybody can reach, or that are open themselves.
     Public,
     /// Also on this machine and in private networks: it is an address or a name of those, and somebody
@@ -47,28 +47,28 @@ pub enum Reach {
 }
 
 /// A proxy that runs; dropping it ends it and every connection through it.
-pub struct Proxy {
-    shared: Arc<Shared>,
+pub struct NetworkProxy {
+    shared: Arc<ProxyState>,
     listener: TcpListener,
 }
 
-struct Shared {
-    gate: Box<dyn Gate>,
+struct ProxyState {
+    gate: Box<dyn ProxyGate>,
     open: AtomicUsize,
     /// Both ends of what is open.
     streams: Mutex<Vec<Weak<TcpStream>>>,
 }
 
-impl std::fmt::Debug for Proxy {
+impl std::fmt::Debug for NetworkProxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Proxy").field("listener", &self.listener).finish_non_exhaustive()
+        f.debug_struct("NetworkProxy").field("listener", &self.listener).finish_non_exhaustive()
     }
 }
 
-impl Proxy {
+impl NetworkProxy {
     /// Answers on the listener that a sandbox handed out.
-    pub fn start(listener: TcpListener, gate: impl Gate) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
+    pub fn start(listener: TcpListener, gate: impl ProxyGate) -> io::Result<Self> {
+        let shared = Arc::new(ProxyState {
             gate: Box::new(gate),
             open: AtomicUsize::new(0),
             streams: Mutex::new(Vec::new()),
@@ -80,7 +80,7 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for NetworkProxy {
     fn drop(&mut self) {
         // Whoever waits for a connection is woken by this.
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
@@ -91,7 +91,7 @@ impl Drop for Proxy {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<ProxyState>) {
     for client in listener.incoming() {
         let Ok(client) = client else { return };
         if shared.open.fetch_add(1, Ordering::SeqCst) >= MOST {
@@ -100,7 +100,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             continue;
         }
         let shared = Arc::clone(shared);
-        let guard = Counted(Arc::clone(&shared));
+        let guard = CountedConnection(Arc::clone(&shared));
         let started = thread::Builder::new().name("proxy".to_owned()).spawn(move || {
             let _guard = guard;
             let _ = serve(client, &shared);
@@ -110,28 +110,28 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// One connection; counted as long as it lives.
-struct Counted(Arc<Shared>);
+struct CountedConnection(Arc<ProxyState>);
 
-impl Drop for Counted {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// Answers one client: one tunnel, or one request.
-fn serve(client: TcpStream, shared: &Shared) -> io::Result<()> {
+fn serve(client: TcpStream, shared: &ProxyState) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
     client.set_write_timeout(Some(PATIENCE))?;
     let client = Arc::new(client);
     shared.remember(&client);
-    let head = match Head::read(&client) {
+    let head = match RequestHead::read(&client) {
         Ok(head) => head,
         Err(why) => {
             refuse(&client, "400 Bad Request", &why);
             return Ok(());
         }
     };
-    let Target { scheme, host, port, .. } = &head.target;
+    let DialTarget { scheme, host, port, .. } = &head.target;
     let server = match dial(shared, scheme, host, *port) {
         Ok(server) => Arc::new(server),
         Err(why) => {
@@ -150,7 +150,7 @@ fn serve(client: TcpStream, shared: &Shared) -> io::Result<()> {
     }
 }
 
-impl Shared {
+impl ProxyState {
     fn remember(&self, stream: &Arc<TcpStream>) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|stream| stream.strong_count() > 0);
@@ -159,7 +159,7 @@ impl Shared {
 }
 
 /// Connects to a host that may be reached, at an address that may be.
-fn dial(shared: &Shared, scheme: &str, host: &str, port: u16) -> Result<TcpStream, String> {
+fn dial(shared: &ProxyState, scheme: &str, host: &str, port: u16) -> Result<TcpStream, String> {
     let reach = shared.gate.open(scheme, host, port)?;
     let addresses = shared
         .gate
@@ -169,10 +169,11 @@ fn dial(shared: &Shared, scheme: &str, host: &str, port: u16) -> Result<TcpStrea
         return Err(format!("`{host}` has no address"));
     }
     // A name leads inside only if somebody named where it leads.
-    let named = |ip: IpAddr| shared.gate.open(scheme, &ip.to_string(), port) == Ok(Reach::Private);
+    let named =
+        |ip: IpAddr| shared.gate.open(scheme, &ip.to_string(), port) == Ok(HostReach::Private);
     let may = |address: &&SocketAddr| {
         let ip = address.ip();
-        reach == Reach::Private || !shared.gate.is_private(ip) || named(ip)
+        reach == HostReach::Private || !shared.gate.is_private(ip) || named(ip)
     };
     let mut last = format!("`{host}` leads to this machine or a private network");
     for address in addresses.iter().filter(may) {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plain::with_targets;
-use crate::{BackEnd, Confinement, Network};
+use crate::landlock_fit::with_targets;
+use crate::{BackEnd, Confinement, NetworkAccess};
 
 /// What this machine can enforce, and why not where it cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each was found out on its own")]
-pub struct Support {
+pub struct SandboxSupport {
     /// The version of Landlock; none if there is none.
     pub landlock: Option<u32>,
     /// Why there are no namespaces.
@@ -24,11 +24,11 @@ pub struct Support {
 }
 
 /// Finds out what this machine can enforce. `program` is the one that can be the helper.
-pub fn support(program: &Path) -> Support {
+pub fn support(program: &Path) -> SandboxSupport {
     #[cfg(target_os = "linux")]
     return crate::linux::support::support(program);
     #[cfg(not(target_os = "linux"))]
-    Support {
+    SandboxSupport {
         landlock: None,
         namespaces: Err("only Linux has them".to_owned()),
         seccomp: false,
@@ -41,7 +41,7 @@ pub fn support(program: &Path) -> Support {
 /// The version of Landlock that keeps signals and abstract sockets inside.
 const LANDLOCK: u32 = 6;
 
-impl Support {
+impl SandboxSupport {
     /// The first back end that can enforce `confinement`; why there is none otherwise.
     pub fn back_end(&self, confinement: &Confinement) -> Result<BackEnd, String> {
         if !self.seccomp {
@@ -103,7 +103,7 @@ fn beyond_landlock(confinement: &Confinement) -> Option<String> {
     if let Some(path) = read_only.iter().find(|path| below(writes, path)) {
         return Some(format!("protect `{}` inside what may be written", path.display()));
     }
-    matches!(network, Network::Proxy(_)).then(|| "let some hosts through".to_owned())
+    matches!(network, NetworkAccess::Proxy(_)).then(|| "let some hosts through".to_owned())
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_back_end_is_chosen_only_if_it_can_do_it_all() {
-        let all = Support {
+        let all = SandboxSupport {
             landlock: Some(6),
             namespaces: Ok(()),
             seccomp: true,
@@ -128,11 +128,11 @@ mod tests {
             administrator: true,
             own_numbers: true,
         };
-        let no = Support { namespaces: Err("not here".to_owned()), ..all.clone() };
+        let no = SandboxSupport { namespaces: Err("not here".to_owned()), ..all.clone() };
         let plain = confinement();
         let read_only = Confinement { read_only: vec!["/w/x".into()], ..confinement() };
         let hidden = Confinement { hidden: vec!["/usr/x".into()], ..confinement() };
-        let proxy = Confinement { network: Network::Proxy(1), ..confinement() };
+        let proxy = Confinement { network: NetworkAccess::Proxy(1), ..confinement() };
         let refused = |what: &str| Err(format!("namespaces: not here; {what}"));
         let unlimited = format!("namespaces: {UNLIMITED}; {UNLIMITED}");
         let cases = [
@@ -145,19 +145,23 @@ mod tests {
             ),
             (no.clone(), &hidden, refused("Landlock cannot hide `/usr/x` inside what may be read")),
             (no.clone(), &proxy, refused("Landlock cannot let some hosts through")),
-            (Support { landlock: None, ..no.clone() }, &plain, refused("there is no Landlock")),
             (
-                Support { landlock: Some(5), ..no },
+                SandboxSupport { landlock: None, ..no.clone() },
+                &plain,
+                refused("there is no Landlock"),
+            ),
+            (
+                SandboxSupport { landlock: Some(5), ..no },
                 &plain,
                 refused("Landlock 5 does not keep signals inside, which takes version 6"),
             ),
             (
-                Support { control_groups: false, own_numbers: false, ..all.clone() },
+                SandboxSupport { control_groups: false, own_numbers: false, ..all.clone() },
                 &plain,
                 Err(unlimited),
             ),
             (
-                Support { seccomp: false, ..all },
+                SandboxSupport { seccomp: false, ..all },
                 &plain,
                 Err("system calls cannot be filtered".to_owned()),
             ),

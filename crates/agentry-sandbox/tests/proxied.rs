@@ -7,17 +7,17 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
-use agentry_sandbox::proxy::{Gate, Proxy, Reach};
-use agentry_sandbox::{BackEnd, Command, Confinement, Network, Sandbox, support};
+use agentry_sandbox::proxy::{HostReach, NetworkProxy, ProxyGate};
+use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, NetworkAccess, Sandbox, support};
 
 const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
 
 /// Opens one host, which a server on this machine stands for.
 struct Named(SocketAddr);
 
-impl Gate for Named {
-    fn open(&self, _: &str, host: &str, _: u16) -> Result<Reach, String> {
-        if host == "named.example" { Ok(Reach::Private) } else { Err(format!("not {host}")) }
+impl ProxyGate for Named {
+    fn open(&self, _: &str, host: &str, _: u16) -> Result<HostReach, String> {
+        if host == "named.example" { Ok(HostReach::Private) } else { Err(format!("not {host}")) }
     }
 
     fn is_private(&self, address: IpAddr) -> bool {
@@ -44,13 +44,13 @@ fn only_named_hosts_are_reached() {
     });
     let confinement = Confinement {
         reads: ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(Into::into).to_vec(),
-        network: Network::Proxy(8118),
+        network: NetworkAccess::Proxy(8118),
         ..Confinement::default()
     };
     let sandbox = Sandbox::start(Path::new(HELPER), BackEnd::Namespaces, confinement, None);
     let sandbox = sandbox.expect("a sandbox");
     let listener = sandbox.listener().expect("a listener");
-    let _proxy = Proxy::start(listener, Named(address)).expect("a proxy");
+    let _proxy = NetworkProxy::start(listener, Named(address)).expect("a proxy");
     let ask = |host: &str| {
         let to = "exec 3<>/dev/tcp/127.0.0.1/8118 || exit";
         let line = format!("{to}; printf 'CONNECT {host} HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3");
@@ -66,7 +66,7 @@ fn only_named_hosts_are_reached() {
 fn shell(sandbox: &Sandbox, line: &str) -> String {
     let (mut reader, writer) = io::pipe().expect("a pipe");
     let errors = writer.try_clone().expect("a copy");
-    let running = sandbox.run(Command {
+    let running = sandbox.run(ConfinedCommand {
         argv: ["/bin/bash", "-c", line].map(str::to_owned).to_vec(),
         directory: "/".into(),
         env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],

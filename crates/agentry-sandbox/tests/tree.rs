@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
-use agentry_sandbox::{BackEnd, Command, Confinement, Sandbox, support};
+use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, Sandbox, support};
 
 const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
 
@@ -147,7 +147,7 @@ fn shell(sandbox: &Sandbox, home: &Path, line: &str) -> String {
         ["GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "GIT_CONFIG_COUNT"].into_iter().zip(setting)
     });
     let own = own.into_iter().chain(unseen);
-    let running = sandbox.run(Command {
+    let running = sandbox.run(ConfinedCommand {
         argv: ["/bin/bash", "-c", line].map(str::to_owned).to_vec(),
         directory: home.join("project"),
         env: env.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect(),

@@ -6,22 +6,22 @@ use agentry_model::{Agent, SkillRef};
 use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
-use crate::Model;
+use crate::HarnessModel;
 use crate::fields::{TargetField, is_known};
-use crate::import::{Bound, Read};
+use crate::import::{HarnessAgent, PermittedBound};
 use crate::model::always;
 use crate::original;
-use crate::rendering::{Loss, LossKind};
-use crate::servers::{self, Variables};
+use crate::render_result::{LossKind, RenderLoss};
+use crate::servers::{self, VariableStyle};
 
 /// What is said of a field that no definition has.
 pub(crate) const PLACELESS: &str = "a definition has no place for it";
 
 /// An agent on its way from a harness.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct ImportDraft {
     pub(crate) agent: Agent,
-    pub(crate) losses: BTreeSet<Loss>,
+    pub(crate) losses: BTreeSet<RenderLoss>,
     /// What the harness calls it, if that is no name here.
     called: Option<String>,
 }
@@ -36,7 +36,7 @@ pub(crate) fn inside(action: Action) -> [PatternRule; 2] {
     ["**/*", "."].map(|text| PatternRule { pattern: text.to_owned(), action })
 }
 
-impl Draft {
+impl ImportDraft {
     /// An agent with this name, as far as a name may look so, and this prompt.
     pub(crate) fn new(name: &str, prompt: &str) -> Self {
         let mut draft = Self::shown(name, prompt);
@@ -61,14 +61,14 @@ impl Draft {
     }
 
     /// The agent as it was read.
-    pub(crate) fn read(self, bound: Bound, metadata: Data) -> Read {
+    pub(crate) fn read(self, bound: PermittedBound, metadata: Data) -> HarnessAgent {
         let Self { agent, losses, called } = self;
-        Read { agent, bound, losses, metadata, called }
+        HarnessAgent { agent, bound, losses, metadata, called }
     }
 
     /// Notes what has no place in the model.
     pub(crate) fn lose(&mut self, field: &str, kind: LossKind, detail: impl Into<String>) {
-        self.losses.insert(Loss { field: field.to_owned(), kind, detail: detail.into() });
+        self.losses.insert(RenderLoss { field: field.to_owned(), kind, detail: detail.into() });
     }
 
     /// Notes where the reader was lenient.
@@ -193,7 +193,7 @@ impl Draft {
     }
 
     /// Asks where something beside the rules decides as well, which may deny what they allow.
-    pub(crate) fn decided(&mut self, sections: &[Section], who: &str, model: &mut Model) {
+    pub(crate) fn decided(&mut self, sections: &[Section], who: &str, model: &mut HarnessModel) {
         for section in sections.iter().copied() {
             if !model.ways.iter().any(|way| way.section == section) {
                 continue;
@@ -220,11 +220,11 @@ impl Draft {
 
     /// The servers of a map by name, as most harnesses write them.
     pub(crate) fn servers(&mut self, data: &Data) {
-        self.servers_with(data, Variables::Untouched);
+        self.servers_with(data, VariableStyle::Untouched);
     }
 
     /// The same, for a harness that writes variables so.
-    pub(crate) fn servers_with(&mut self, data: &Data, variables: Variables) {
+    pub(crate) fn servers_with(&mut self, data: &Data, variables: VariableStyle) {
         let Data::Map(servers) = data else { return };
         let read = |(name, data): &(String, Data)| at(servers::read(name, data, variables));
         let servers: Vec<_> = servers.iter().map(read).collect();

@@ -3,10 +3,10 @@
 //!
 //! Nothing here is guessed: whoever asks decides each example by both lists.
 
-use agentry_policy::compare::Example;
+use agentry_policy::compare::ExampleSubject;
 use agentry_policy::path::with_home;
 use agentry_policy::web::address;
-use agentry_policy::{Kind, Pattern, Places, Rules, Section};
+use agentry_policy::{PathAnchors, Pattern, PatternKind, RuleList, Section};
 
 /// What stands in the place of a wildcard.
 const ANY: &str = "example";
@@ -21,17 +21,17 @@ const MOST: usize = 100;
 /// from everyday life, then from rules that hold for the section only in some places.
 pub(crate) fn telling<'r>(
     section: Section,
-    rules: impl Iterator<Item = &'r Rules>,
-    shows: impl Fn(&Example) -> bool,
-) -> Option<Example> {
-    let is_mixed = |rules: &&Rules| rules.rules.iter().any(|rule| rule.pattern.is_foreign());
-    let (mixed, own): (Vec<&Rules>, Vec<&Rules>) = rules.partition(is_mixed);
+    rules: impl Iterator<Item = &'r RuleList>,
+    shows: impl Fn(&ExampleSubject) -> bool,
+) -> Option<ExampleSubject> {
+    let is_mixed = |rules: &&RuleList| rules.rules.iter().any(|rule| rule.pattern.is_foreign());
+    let (mixed, own): (Vec<&RuleList>, Vec<&RuleList>) = rules.partition(is_mixed);
     let usual = everyday(section).iter().filter_map(|text| read(section.kind(), text));
     examples(own).chain(usual).chain(examples(mixed)).find(shows)
 }
 
 /// Examples of what some rules are about.
-fn examples(rules: Vec<&Rules>) -> impl Iterator<Item = Example> {
+fn examples(rules: Vec<&RuleList>) -> impl Iterator<Item = ExampleSubject> {
     let is_own = |pattern: &&Pattern| {
         !(pattern.is_foreign() || pattern.is_everything() || pattern.problem().is_some())
     };
@@ -59,38 +59,38 @@ const fn everyday(section: Section) -> &'static [&'static str] {
 }
 
 /// Examples of what a pattern is about: with nothing in the place of its wildcards, and with something.
-fn made(pattern: &Pattern) -> Vec<Example> {
+fn made(pattern: &Pattern) -> Vec<ExampleSubject> {
     let kind = pattern.kind();
     let text = pattern.text.trim_matches(' ');
     let texts = match kind {
-        Kind::Command => vec![command(text, ""), command(text, ANY)],
-        Kind::Path => vec![path(text)],
-        Kind::Web => vec![web(text)],
-        Kind::Name => vec![filled(text, ANY)],
-        Kind::Text => vec![filled(text, ""), filled(text, ANY)],
+        PatternKind::Command => vec![command(text, ""), command(text, ANY)],
+        PatternKind::Path => vec![path(text)],
+        PatternKind::Web => vec![web(text)],
+        PatternKind::Name => vec![filled(text, ANY)],
+        PatternKind::Text => vec![filled(text, ""), filled(text, ANY)],
     };
     texts.iter().filter_map(|text| read(kind, text)).collect()
 }
 
 /// The example that somebody would write like this.
-fn read(kind: Kind, text: &str) -> Option<Example> {
+fn read(kind: PatternKind, text: &str) -> Option<ExampleSubject> {
     if text.trim().is_empty() || text.contains(char::is_control) {
         return None;
     }
     let text = match kind {
-        Kind::Command => {
-            return Some(Example::Command(text.split(' ').map(str::to_owned).collect()));
+        PatternKind::Command => {
+            return Some(ExampleSubject::Command(text.split(' ').map(str::to_owned).collect()));
         }
-        Kind::Path => absolute(text)?,
-        Kind::Web => address(text).ok().filter(|it| it.doubt.is_none())?.text,
-        Kind::Name | Kind::Text => text.to_owned(),
+        PatternKind::Path => absolute(text)?,
+        PatternKind::Web => address(text).ok().filter(|it| it.doubt.is_none())?.text,
+        PatternKind::Name | PatternKind::Text => text.to_owned(),
     };
-    Some(Example::Text(text))
+    Some(ExampleSubject::Text(text))
 }
 
 /// A path as rules are asked about it.
 fn absolute(text: &str) -> Option<String> {
-    let places = Places::default();
+    let places = PathAnchors::default();
     let text = with_home(text, &places)?;
     let is_absolute = text.starts_with('/');
     let start = if is_absolute { String::new() } else { places.workspace };
@@ -139,7 +139,7 @@ fn web(text: &str) -> String {
 /// A text for a person: examples are made up in stand-in places, and are read from the workspace; the
 /// usual port of an address goes without saying.
 pub fn plain(text: &str) -> String {
-    let Places { workspace, home, .. } = Places::default();
+    let PathAnchors { workspace, home, .. } = PathAnchors::default();
     let text = text.replace(&format!("`{workspace}/`"), "`.`");
     let mut text = text.replace(&format!("`{workspace}/"), "`");
     if let Some(home) = home {
@@ -186,8 +186,9 @@ mod tests {
             (Section::Delegate, "reviewer", &["reviewer"]),
         ];
         for (section, text, expected) in cases {
-            let pattern = Pattern::new(section.kind(), text, Action::Allow, &Places::default());
-            let made: Vec<String> = made(&pattern).iter().map(Example::to_string).collect();
+            let pattern =
+                Pattern::new(section.kind(), text, Action::Allow, &PathAnchors::default());
+            let made: Vec<String> = made(&pattern).iter().map(ExampleSubject::to_string).collect();
             assert_eq!(made, expected, "{section} {text}");
         }
     }

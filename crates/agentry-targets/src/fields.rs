@@ -4,15 +4,15 @@
 //! Import, rendering, loss reports, the list of known fields and the support matrix all come from these rows. The
 //! rows stand in the order in which a file is written.
 
-use agentry_model::Mode;
+use agentry_model::AgentMode;
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
-use crate::Support;
-use crate::draft::{Draft, at};
+use crate::FieldSupport;
+use crate::draft::{ImportDraft, at};
 use crate::original::{self, OriginalFrontMatter};
-use crate::rendering::{LossKind, Rendered};
-use crate::subject::Subject;
+use crate::render_result::{LossKind, RenderedAgent};
+use crate::subject::RenderSubject;
 
 /// A field of a harness, a field of the model, or both where one stands for the other.
 #[derive(Debug, Clone, Copy)]
@@ -22,11 +22,11 @@ pub struct TargetField {
     /// Its place in the model: `max_turns`; empty for a field that only the harness has.
     pub place: &'static str,
     /// What the harness makes of the field of the model, for the support matrix.
-    pub support: Option<Support>,
+    pub support: Option<FieldSupport>,
     /// Reads a value of the harness into the model.
-    pub(crate) read: Option<fn(&Data, &mut Draft)>,
+    pub(crate) read: Option<fn(&Data, &mut ImportDraft)>,
     /// Writes the value for the harness; nothing leaves the field out.
-    pub(crate) write: Option<fn(&Subject, &mut Rendered) -> Option<Data>>,
+    pub(crate) write: Option<fn(&RenderSubject, &mut RenderedAgent) -> Option<Data>>,
     /// What is lost of the field of the model.
     pub(crate) loss: Option<FieldLoss>,
     /// What the import reports where the field is there.
@@ -44,7 +44,7 @@ pub(crate) struct FieldLoss {
     kind: LossKind,
     detail: &'static str,
     /// Whether an agent has something to lose; by default, whether the field of the model is set.
-    when: Option<fn(&Subject) -> bool>,
+    when: Option<fn(&RenderSubject) -> bool>,
 }
 
 /// A field that lets an agent do something: its original value comes back only where that is proved.
@@ -52,7 +52,7 @@ pub(crate) struct FieldLoss {
 pub(crate) struct FieldGrant {
     /// Whether the model of the harness knows all that a value lets an agent do, which a session without limits
     /// never is. Of a list, each item is asked about by itself as well.
-    pub(crate) fits: fn(&Subject, &Data) -> bool,
+    pub(crate) fits: fn(&RenderSubject, &Data) -> bool,
     /// Whether the field takes something away. Such fields are tried before those that give something: a list of
     /// tools is worth nothing beside one that takes them away.
     takes_away: bool,
@@ -102,21 +102,24 @@ pub(crate) const fn field(name: &'static str) -> TargetField {
 }
 
 /// A field of the model that stands in no single field of the harness: in rules, in the prompt, or nowhere.
-pub(crate) const fn model_field(place: &'static str, support: Support) -> TargetField {
+pub(crate) const fn model_field(place: &'static str, support: FieldSupport) -> TargetField {
     TargetField { place, support: Some(support), ..field("") }
 }
 
 impl TargetField {
     /// Stands for a field of the model.
-    pub(crate) const fn stands_for(self, place: &'static str, support: Support) -> Self {
+    pub(crate) const fn stands_for(self, place: &'static str, support: FieldSupport) -> Self {
         Self { place, support: Some(support), ..self }
     }
 
-    pub(crate) const fn reads(self, read: fn(&Data, &mut Draft)) -> Self {
+    pub(crate) const fn reads(self, read: fn(&Data, &mut ImportDraft)) -> Self {
         Self { read: Some(read), ..self }
     }
 
-    pub(crate) const fn writes(self, write: fn(&Subject, &mut Rendered) -> Option<Data>) -> Self {
+    pub(crate) const fn writes(
+        self,
+        write: fn(&RenderSubject, &mut RenderedAgent) -> Option<Data>,
+    ) -> Self {
         Self { write: Some(write), ..self }
     }
 
@@ -128,7 +131,7 @@ impl TargetField {
     /// The same under another condition.
     pub(crate) const fn loses_when(
         self,
-        when: fn(&Subject) -> bool,
+        when: fn(&RenderSubject) -> bool,
         kind: LossKind,
         detail: &'static str,
     ) -> Self {
@@ -146,12 +149,12 @@ impl TargetField {
     }
 
     /// Lets an agent do something, and comes back where that is proved.
-    pub(crate) const fn grants(self, fits: fn(&Subject, &Data) -> bool) -> Self {
+    pub(crate) const fn grants(self, fits: fn(&RenderSubject, &Data) -> bool) -> Self {
         Self { grant: Some(FieldGrant { fits, takes_away: false }), ..self }
     }
 
     /// Takes something away from an agent, and comes back where that is proved.
-    pub(crate) const fn takes_away(self, fits: fn(&Subject, &Data) -> bool) -> Self {
+    pub(crate) const fn takes_away(self, fits: fn(&RenderSubject, &Data) -> bool) -> Self {
         Self { grant: Some(FieldGrant { fits, takes_away: true }), ..self }
     }
 }
@@ -173,9 +176,9 @@ pub(crate) fn grants(fields: &'static [TargetField]) -> Vec<(&'static str, Field
 /// The original front matter comes back: preferences that the harness takes, and grants that were proved.
 pub(crate) fn write(
     fields: &[TargetField],
-    (subject, harness): (&Subject, &str),
+    (subject, harness): (&RenderSubject, &str),
     mut computed: Vec<(&str, Data)>,
-    out: &mut Rendered,
+    out: &mut RenderedAgent,
 ) -> Data {
     let original = OriginalFrontMatter::of(&subject.agent, harness);
     let mut metadata = MapBuilder::new();
@@ -192,7 +195,11 @@ pub(crate) fn write(
 }
 
 /// Reports what of the model's fields the harness does not get.
-pub(crate) fn report_losses(fields: &[TargetField], subject: &Subject, out: &mut Rendered) {
+pub(crate) fn report_losses(
+    fields: &[TargetField],
+    subject: &RenderSubject,
+    out: &mut RenderedAgent,
+) {
     for field in fields {
         let Some(FieldLoss { kind, detail, when }) = field.loss else { continue };
         if when.map_or_else(|| is_set(subject, field.place), |when| when(subject)) {
@@ -202,7 +209,7 @@ pub(crate) fn report_losses(fields: &[TargetField], subject: &Subject, out: &mut
 }
 
 /// Whether an agent says something in a field of the model.
-fn is_set(subject: &Subject, place: &str) -> bool {
+fn is_set(subject: &RenderSubject, place: &str) -> bool {
     let agent = &subject.agent;
     match place {
         "display_name" => agent.identity.display_name.is_some(),
@@ -218,28 +225,28 @@ fn is_set(subject: &Subject, place: &str) -> bool {
 }
 
 /// Whether an agent is only for the main session.
-pub(crate) fn is_primary(subject: &Subject) -> bool {
-    subject.agent.identity.mode.is_some_and(|mode| mode.value == Mode::Primary)
+pub(crate) fn is_primary(subject: &RenderSubject) -> bool {
+    subject.agent.identity.mode.is_some_and(|mode| mode.value == AgentMode::Primary)
 }
 
 /// What the agent is called in the harness.
-pub(crate) fn write_name(subject: &Subject) -> Data {
+pub(crate) fn write_name(subject: &RenderSubject) -> Data {
     Data::str(&subject.name)
 }
 
-pub(crate) fn write_description(subject: &Subject) -> Data {
+pub(crate) fn write_description(subject: &RenderSubject) -> Data {
     Data::str(subject.description())
 }
 
-pub(crate) fn write_display_name(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+pub(crate) fn write_display_name(subject: &RenderSubject, _: &mut RenderedAgent) -> Option<Data> {
     subject.agent.identity.display_name.as_ref().map(|name| Data::str(&name.value))
 }
 
-pub(crate) fn write_turns(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+pub(crate) fn write_turns(subject: &RenderSubject, _: &mut RenderedAgent) -> Option<Data> {
     subject.agent.behaviour.max_turns.map(|turns| Data::Int(turns.value))
 }
 
-pub(crate) fn write_temperature(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+pub(crate) fn write_temperature(subject: &RenderSubject, _: &mut RenderedAgent) -> Option<Data> {
     subject.agent.behaviour.temperature.map(|value| Data::Float(value.value))
 }
 
@@ -255,7 +262,7 @@ pub(crate) struct ModelName {
 
 impl ModelName {
     /// The first model that the harness knows; the original one while the agent still prefers it.
-    pub(crate) fn write(&self, subject: &Subject, out: &mut Rendered) -> Option<Data> {
+    pub(crate) fn write(&self, subject: &RenderSubject, out: &mut RenderedAgent) -> Option<Data> {
         let preferred = subject.agent.model.preferred.as_ref()?;
         let original = OriginalFrontMatter::of(&subject.agent, self.harness).model(&subject.agent);
         let known = || preferred.iter().find_map(|model| (self.named)(&model.value));
@@ -267,25 +274,25 @@ impl ModelName {
     }
 
     /// Reads a model. One that the harness would not be given by its name is kept as it is written.
-    pub(crate) fn read(&self, value: &Data, draft: &mut Draft) {
+    pub(crate) fn read(&self, value: &Data, draft: &mut ImportDraft) {
         draft.models(value.as_str().into_iter());
         draft.keep_model(self.harness, |model| (self.named)(model).is_some());
     }
 }
 
-pub(crate) fn read_description(value: &Data, draft: &mut Draft) {
+pub(crate) fn read_description(value: &Data, draft: &mut ImportDraft) {
     match value {
         Data::Str(text) => draft.description(Some(text)),
         _ => draft.lose("description", LossKind::Dropped, "it is no text"),
     }
 }
 
-pub(crate) fn read_display_name(value: &Data, draft: &mut Draft) {
+pub(crate) fn read_display_name(value: &Data, draft: &mut ImportDraft) {
     draft.agent.identity.display_name = value.as_str().map(|text| at(text.to_owned()));
 }
 
 /// The most rounds that an agent may take.
-pub(crate) fn read_turns(value: &Data, draft: &mut Draft) {
+pub(crate) fn read_turns(value: &Data, draft: &mut ImportDraft) {
     let turns = match value {
         Data::Int(turns) => Some(*turns),
         Data::Str(turns) => turns.parse().ok(),
@@ -295,7 +302,7 @@ pub(crate) fn read_turns(value: &Data, draft: &mut Draft) {
 }
 
 /// How freely its model speaks.
-pub(crate) fn read_temperature(value: &Data, draft: &mut Draft) {
+pub(crate) fn read_temperature(value: &Data, draft: &mut ImportDraft) {
     draft.agent.behaviour.temperature = to_temperature(value).map(at);
 }
 
@@ -329,23 +336,23 @@ mod tests {
     use std::sync::Arc;
 
     use agentry_model::Agent;
-    use agentry_policy::Place;
+    use agentry_policy::PolicyContext;
 
     use super::*;
     use crate::TARGETS;
 
     /// An agent that says something in every field that rows read and write.
-    fn sample() -> Subject {
+    fn sample() -> RenderSubject {
         let mut agent = Agent::default();
         agent.identity.name = Some(at("sample".to_owned()));
         agent.identity.description = Some(at("Answers questions".to_owned()));
         agent.identity.display_name = Some(at("The Sample".to_owned()));
-        agent.identity.mode = Some(at(Mode::Subagent));
+        agent.identity.mode = Some(at(AgentMode::Subagent));
         agent.behaviour.max_turns = Some(at(7));
         agent.behaviour.temperature = Some(at(0.5));
         let models = ["claude-x", "gemini-x", "gpt-x", "a/b"];
         agent.model.preferred = Some(models.map(|name| at(name.to_owned())).into());
-        Subject::of(agent, &Place::default(), &Arc::default())
+        RenderSubject::of(agent, &PolicyContext::default(), &Arc::default())
     }
 
     #[test]
@@ -356,12 +363,12 @@ mod tests {
             TARGETS.iter().flat_map(|it| it.fields.iter().map(move |row| (it, row)))
         {
             let (Some(read), Some(write)) = (field.read, field.write) else { continue };
-            let value = write(&subject, &mut Rendered::default());
+            let value = write(&subject, &mut RenderedAgent::default());
             let Some(value) = value else { panic!("{} {}: nothing", target.name, field.name) };
-            let mut draft = Draft::new("sample", "Hi.");
+            let mut draft = ImportDraft::new("sample", "Hi.");
             read(&value, &mut draft);
-            let back = Subject::of(draft.agent, &Place::default(), &Arc::default());
-            let again = write(&back, &mut Rendered::default());
+            let back = RenderSubject::of(draft.agent, &PolicyContext::default(), &Arc::default());
+            let again = write(&back, &mut RenderedAgent::default());
             assert_eq!(again, Some(value), "{} {}", target.name, field.name);
             checked += 1;
         }

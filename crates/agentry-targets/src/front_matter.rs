@@ -2,10 +2,10 @@
 //! are read leniently: colons without quotes, lists between commas, CRLF.
 
 use agentry_text::markdown;
-use agentry_text::yaml::{self, Version};
-use agentry_text::{Data, FileId, Findings, Severity, Source};
+use agentry_text::yaml::{self, YamlVersion};
+use agentry_text::{Data, FileId, Findings, Severity, SourceFile};
 
-use crate::import::Wrong;
+use crate::import::ImportError;
 
 /// The first words of the line that marks a file as rendered.
 pub const MARK: &str = "# rendered by agentry from ";
@@ -22,7 +22,7 @@ pub fn write(origin: &str, metadata: &Data, body: &str) -> String {
 
 /// The metadata and the body of a file; nothing if there is no metadata that can be read.
 pub fn read(text: &str) -> Option<(Data, String)> {
-    let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
+    let source = SourceFile::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let parts = markdown::parts(&source);
     let metadata = parse(source.text.get(parts.metadata?)?)?;
     let body = source.text.get(parts.body).unwrap_or_default().trim().to_owned();
@@ -46,9 +46,9 @@ pub(crate) fn has_metadata(text: &str) -> bool {
 }
 
 /// Reads a file leniently; the first error otherwise.
-pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, Wrong> {
+pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let source = Source::new(FileId::BUILT_IN, "", &text);
+    let source = SourceFile::new(FileId::BUILT_IN, "", &text);
     let parts = markdown::parts(&source);
     let range = parts.metadata.ok_or("it has no metadata between two lines of `---`")?;
     let body = source.text.get(parts.body).unwrap_or_default().trim().to_owned();
@@ -67,19 +67,19 @@ pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, Wrong> {
         Data::Map(fields) => Data::Map(fields),
         _ => {
             let message = "its metadata is no list of `key: value`".to_owned();
-            return Err(Wrong { message, at: source.position(range.start) });
+            return Err(ImportError { message, at: source.position(range.start) });
         }
     };
     Ok(FrontMatter { metadata, body, notes })
 }
 
 /// YAML without errors; the first of them otherwise.
-fn checked(source: &Source, range: std::ops::Range<usize>) -> Result<Data, Wrong> {
+fn checked(source: &SourceFile, range: std::ops::Range<usize>) -> Result<Data, ImportError> {
     let mut findings = Findings::default();
-    let node = yaml::parse(source, range, Version::V1_2, &mut findings);
+    let node = yaml::parse(source, range, YamlVersion::V1_2, &mut findings);
     match findings.iter().find(|found| found.severity == Severity::Error) {
         None => Ok(node.to_data()),
-        Some(found) => Err(Wrong {
+        Some(found) => Err(ImportError {
             message: format!("its metadata is not YAML: {}", found.message),
             at: source.position(found.span.start as usize),
         }),
@@ -88,9 +88,9 @@ fn checked(source: &Source, range: std::ops::Range<usize>) -> Result<Data, Wrong
 
 /// YAML without errors.
 pub(crate) fn parse(text: &str) -> Option<Data> {
-    let source = Source::new(FileId::BUILT_IN, "", text);
+    let source = SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
-    let node = yaml::parse(&source, 0..text.len(), Version::V1_2, &mut findings);
+    let node = yaml::parse(&source, 0..text.len(), YamlVersion::V1_2, &mut findings);
     let broken = findings.iter().any(|found| found.severity == Severity::Error);
     (!broken).then(|| node.to_data())
 }

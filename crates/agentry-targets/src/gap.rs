@@ -7,38 +7,38 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use agentry_policy::compare::Example;
+use agentry_policy::compare::ExampleSubject;
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Rules, Section};
+use agentry_policy::{Action, RuleList, Section, SectionCall};
 
 use crate::blind_spots::{ANY, as_typed};
-use crate::encoding::Encoding;
+use crate::encoding::RuleEncoding;
 use crate::example::command;
-use crate::model::{Model, Way};
+use crate::model::{HarnessModel, HarnessTool};
 use crate::proof::action;
-use crate::subject::Subject;
+use crate::subject::RenderSubject;
 
 /// Something that a harness does not look at.
 #[derive(Debug)]
-pub struct Blind {
+pub struct BlindSpot {
     /// What it is: `redirections`.
     pub name: &'static str,
     /// Why, in half a sentence.
     pub why: &'static str,
     /// Lines that show it, for a command.
-    pub lines: fn(&str) -> Vec<Line>,
+    pub lines: fn(&str) -> Vec<MisreadLine>,
 }
 
 /// A line that a harness takes for less than it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct MisreadLine {
     /// As it is typed.
     pub typed: String,
     /// The command that the harness takes it for.
     pub taken_for: Vec<String>,
 }
 
-impl Line {
+impl MisreadLine {
     /// A line and what it is taken for.
     pub fn new(typed: impl Into<String>, taken_for: Vec<String>) -> Self {
         Self { typed: typed.into(), taken_for }
@@ -46,14 +46,14 @@ impl Line {
 }
 
 /// The files that a command is given: no harness looks at them.
-pub const FILES: Blind = Blind {
+pub const FILES: BlindSpot = BlindSpot {
     name: "files of commands",
     why: "the files that a command is given are not looked at",
     lines: |_| ["touch x", "tee x", "rm -rf x", "cat .env", "cat /etc/passwd"].map(as_typed).into(),
 };
 
 /// The addresses that a command is given: no harness looks at them either.
-pub const ADDRESSES: Blind = Blind {
+pub const ADDRESSES: BlindSpot = BlindSpot {
     name: "addresses of commands",
     why: "the addresses that a command is given are not looked at",
     lines: |_| vec![as_typed("curl https://example.com/")],
@@ -61,7 +61,7 @@ pub const ADDRESSES: Blind = Blind {
 
 /// A blind spot that makes a difference to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gap {
+pub struct PolicyGap {
     /// What it is.
     pub name: &'static str,
     /// Why.
@@ -76,7 +76,7 @@ pub struct Gap {
     pub target: Action,
 }
 
-impl Gap {
+impl PolicyGap {
     /// For a person.
     pub fn detail(&self) -> String {
         let Self { name, why, line, source, target, .. } = self;
@@ -85,7 +85,7 @@ impl Gap {
 }
 
 /// The blind spots of a harness that make a difference to an agent.
-pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
+pub fn gaps(subject: &RenderSubject, model: &HarnessModel, blind: &[BlindSpot]) -> Vec<PolicyGap> {
     let Some(way) = model.ways.iter().find(|way| way.section == Section::Bash) else {
         return Vec::new();
     };
@@ -96,10 +96,15 @@ pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
 }
 
 /// Tries the lines of every blind spot.
-fn tried(subject: &Subject, commands: &[String], way: &Way, blind: &[Blind]) -> Vec<Gap> {
-    let layers: Vec<&Rules> = way.layers.iter().collect();
+fn tried(
+    subject: &RenderSubject,
+    commands: &[String],
+    way: &HarnessTool,
+    blind: &[BlindSpot],
+) -> Vec<PolicyGap> {
+    let layers: Vec<&RuleList> = way.layers.iter().collect();
     let allows = layers.iter().all(|rules| rules.all().any(|rule| rule.action == Action::Allow));
-    let crossed = |spot: &Blind| {
+    let crossed = |spot: &BlindSpot| {
         let mut lines = lines(spot, commands).into_iter();
         let first = lines.find_map(|line| crossing(subject, &layers, spot, line))?;
         if first.target == Action::Allow || !allows {
@@ -113,7 +118,7 @@ fn tried(subject: &Subject, commands: &[String], way: &Way, blind: &[Blind]) -> 
 }
 
 /// The lines of a blind spot, each once.
-fn lines(spot: &Blind, commands: &[String]) -> Vec<Line> {
+fn lines(spot: &BlindSpot, commands: &[String]) -> Vec<MisreadLine> {
     let mut seen = HashSet::new();
     let lines = commands.iter().flat_map(|command| (spot.lines)(command));
     lines.filter(|line| seen.insert(line.typed.clone())).collect()
@@ -121,9 +126,9 @@ fn lines(spot: &Blind, commands: &[String]) -> Vec<Line> {
 
 /// Makes rules about commands stricter until nothing that a harness does not look at is milder than in
 /// the source.
-pub(crate) fn close(subject: &Subject, bash: &mut Encoding, blind: &[Blind]) {
+pub(crate) fn close(subject: &RenderSubject, bash: &mut RuleEncoding, blind: &[BlindSpot]) {
     let commands = commands(subject);
-    let lines: Vec<Line> = blind.iter().flat_map(|spot| lines(spot, &commands)).collect();
+    let lines: Vec<MisreadLine> = blind.iter().flat_map(|spot| lines(spot, &commands)).collect();
     // What the source says does not change while the rules do.
     let answers: Vec<OnceCell<Action>> = lines.iter().map(|_| OnceCell::new()).collect();
     for _ in 0..=2 * (bash.entries.len() + 1) {
@@ -136,7 +141,7 @@ pub(crate) fn close(subject: &Subject, bash: &mut Encoding, blind: &[Blind]) {
             }
             let source = *answer.get_or_init(|| source(subject, line));
             if target < source {
-                let example = Example::Command(line.taken_for.clone());
+                let example = ExampleSubject::Command(line.taken_for.clone());
                 is_closed &= !bash.raise(&example, source);
                 rules = bash.rules();
             }
@@ -147,35 +152,40 @@ pub(crate) fn close(subject: &Subject, bash: &mut Encoding, blind: &[Blind]) {
     }
 }
 
-fn crossing(subject: &Subject, layers: &[&Rules], spot: &Blind, line: Line) -> Option<Gap> {
+fn crossing(
+    subject: &RenderSubject,
+    layers: &[&RuleList],
+    spot: &BlindSpot,
+    line: MisreadLine,
+) -> Option<PolicyGap> {
     let target = target(layers, &line);
     // Nothing is stricter than a denial.
     if target == Action::Deny {
         return None;
     }
     let source = source(subject, &line);
-    let (Blind { name, why, .. }, Line { typed, taken_for }) = (spot, line);
+    let (BlindSpot { name, why, .. }, MisreadLine { typed, taken_for }) = (spot, line);
     let (name, why) = (*name, *why);
-    (target < source).then_some(Gap { name, why, line: typed, taken_for, source, target })
+    (target < source).then_some(PolicyGap { name, why, line: typed, taken_for, source, target })
 }
 
 /// What a harness with these rules makes of a line.
-fn target(layers: &[&Rules], line: &Line) -> Action {
-    action(layers, &Example::Command(line.taken_for.clone()))
+fn target(layers: &[&RuleList], line: &MisreadLine) -> Action {
+    action(layers, &ExampleSubject::Command(line.taken_for.clone()))
 }
 
 /// What the source says of a line, which is the same for every harness.
-fn source(subject: &Subject, line: &Line) -> Action {
+fn source(subject: &RenderSubject, line: &MisreadLine) -> Action {
     subject.memo.lines.get((subject.kind(), line.typed.clone()), || {
         let directory = &subject.judge.places().workspace;
-        let call = Call { section: Section::Bash, subject: &line.typed, directory };
+        let call = SectionCall { section: Section::Bash, subject: &line.typed, directory };
         subject.judge.judge(call, &NoLinks).action
     })
 }
 
 /// Commands that the rules of an agent are about: each pattern with something in the place of its
 /// wildcards; and one that no rule is about.
-fn commands(subject: &Subject) -> Vec<String> {
+fn commands(subject: &RenderSubject) -> Vec<String> {
     let rules = subject.permissions.get(Section::Bash).map(|section| &section.rules);
     let lines = rules.into_iter().flatten().map(|rule| command(&rule.pattern, ""));
     lines.filter(|line| !line.is_empty()).take(100).chain([ANY.to_owned()]).collect()

@@ -4,34 +4,34 @@
 
 mod search;
 
-use agentry_policy::{Action, Reason, Section, Source, Verdict};
+use agentry_policy::{Action, LayerSource, Section, Verdict, VerdictReason};
 use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{FileId, Findings, json};
 use serde_json::Value;
 
-pub use search::Search;
+pub use search::FileSearch;
 
 /// How a harness asks.
 #[derive(Debug)]
-pub struct Guard {
+pub struct GuardProtocol {
     /// The calls that a question on standard input is about; why it is not understood otherwise.
-    pub question: fn(&str) -> Result<Asked, String>,
+    pub question: fn(&str) -> Result<GuardQuestion, String>,
     /// The answer to a question.
-    pub answer: fn(&Verdict) -> Answer,
+    pub answer: fn(&Verdict) -> GuardAnswer,
     /// The answer when something went wrong, for this reason: never an approval.
-    pub failure: fn(&str) -> Answer,
+    pub failure: fn(&str) -> GuardAnswer,
 }
 
 /// What a harness asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct GuardQuestion {
     /// The directory that relative paths start from.
     pub directory: String,
     /// Everything that the one call of a tool touches; all of it must be allowed. A tool that is not
     /// known is asked about by its name, as [`Section::Tool`].
     pub calls: Vec<(Section, String)>,
     /// What the call searches, apart from the directories themselves.
-    pub searches: Vec<Search>,
+    pub searches: Vec<FileSearch>,
 }
 
 /// What a glob starts with, before anything that may stand for something else.
@@ -42,7 +42,7 @@ pub(crate) fn literal(pattern: &str) -> &str {
 
 /// What is written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct GuardAnswer {
     /// To standard output.
     pub output: String,
     /// To standard error.
@@ -54,21 +54,22 @@ pub struct Answer {
 /// What decided, for the model and whoever reads along: `denied by git push*:deny: git push origin`. What
 /// the model wrote comes last.
 pub fn why(verdict: &Verdict) -> String {
-    let decides = |reason: &&Reason| reason.action == verdict.action;
+    let decides = |reason: &&VerdictReason| reason.action == verdict.action;
     let mut deciding = verdict.reasons.iter().filter(decides);
     // What is allowed because nothing is against it did not decide, if a rule allows something.
-    let by_rule =
-        |reason: &&Reason| verdict.action > Action::Allow || reason.layer != Source::BuiltIn;
+    let by_rule = |reason: &&VerdictReason| {
+        verdict.action > Action::Allow || reason.layer != LayerSource::BuiltIn
+    };
     let found = deciding.clone().find(by_rule).or_else(|| deciding.next());
     let Some(reason) = found else { return String::new() };
-    let Reason { segment, rule, note, layer, .. } = reason;
+    let VerdictReason { segment, rule, note, layer, .. } = reason;
     let word = match verdict.action {
         Action::Allow => "allowed",
         Action::Ask => "needs approval",
         Action::Deny => "denied",
     };
     // What is built in says why in words, all else is a rule.
-    let by = if *layer == Source::BuiltIn { ":" } else { " by" };
+    let by = if *layer == LayerSource::BuiltIn { ":" } else { " by" };
     let note = note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
     let (rule, note, segment) = (short(rule), short(&note), short(segment));
     format!("{word}{by} {rule}{note}: {segment}")
@@ -87,7 +88,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     if !value.is_object() {
         return Err("the question is no object".to_owned());
     }
-    let source = agentry_text::Source::new(FileId::BUILT_IN, "", text);
+    let source = agentry_text::SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     json::parse(&source, &mut findings);
     match findings.iter().find(|found| *found.rule == DUPLICATE_KEY) {
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn reasons_are_sentences() {
-        let reason = |action, rule: &str, layer, note: Option<&str>| Reason {
+        let reason = |action, rule: &str, layer, note: Option<&str>| VerdictReason {
             segment: "git push".to_owned(),
             action,
             rule: rule.to_owned(),
@@ -236,7 +237,7 @@ mod tests {
             layer,
             note: note.map(str::to_owned),
         };
-        let own = Source::Permissions;
+        let own = LayerSource::Permissions;
         let cases = [
             (
                 reason(Action::Deny, "git push*:deny", own, None),
@@ -244,17 +245,17 @@ mod tests {
             ),
             (reason(Action::Ask, "x:ask", own, Some("y")), "needs approval by x:ask (y): git push"),
             (
-                reason(Action::Ask, "a secret", Source::BuiltIn, None),
+                reason(Action::Ask, "a secret", LayerSource::BuiltIn, None),
                 "needs approval: a secret: git push",
             ),
         ];
         for (reason, expected) in cases {
-            let other = Reason { action: Action::Allow, ..reason.clone() };
+            let other = VerdictReason { action: Action::Allow, ..reason.clone() };
             let verdict = Verdict { action: reason.action, reasons: vec![other, reason] };
             assert_eq!(why(&verdict), expected);
         }
         assert_eq!(why(&Verdict { action: Action::Allow, reasons: Vec::new() }), "");
-        let nested = reason(Action::Allow, "nothing is against it", Source::BuiltIn, None);
+        let nested = reason(Action::Allow, "nothing is against it", LayerSource::BuiltIn, None);
         let whole = reason(Action::Allow, "git *:allow", own, None);
         let verdict = Verdict { action: Action::Allow, reasons: vec![nested.clone(), whole] };
         assert_eq!(why(&verdict), "allowed by git *:allow: git push");

@@ -6,31 +6,33 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_model::Agent;
-use agentry_policy::compare::Example;
-use agentry_policy::{Action, Kind, Pattern, PatternRule, Places, Rules, Section, SectionRules};
-use agentry_text::{Data, Position, Spanned};
+use agentry_policy::compare::ExampleSubject;
+use agentry_policy::{
+    Action, PathAnchors, Pattern, PatternKind, PatternRule, RuleList, Section, SectionRules,
+};
+use agentry_text::{Data, Spanned, TextPosition};
 
 use crate::draft::{at, inside};
 use crate::example::plain;
+use crate::import_files::CheckedFiles;
 use crate::model::{always, outside};
 use crate::original::{self, GrantReading};
-use crate::proof::{Proof, told, within};
-use crate::rendering::{Loss, LossKind};
-use crate::sources::CheckedFiles;
-use crate::{HarnessFiles, Model, Target};
+use crate::proof::{PolicyProof, told, within};
+use crate::render_result::{LossKind, RenderLoss};
+use crate::{HarnessFiles, HarnessModel, Target};
 
 /// How the agents of a harness are read.
 #[derive(Debug)]
-pub struct Import {
+pub struct HarnessImport {
     /// Where they are: directories below a project, and the ends of their file names.
     pub places: &'static [(&'static str, &'static str)],
     /// Whether a file is one, by its path and its text.
     pub is_one: fn(&str, &str) -> bool,
     /// Files that hold several of them by name.
-    pub several: Option<Several>,
-    /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why
+    pub several: Option<SettingsAgents>,
+    /// Reads the agent at a path, or the one that [`SettingsAgents::path`] made, as leniently as the harness does; why
     /// not otherwise. Its policy is the nearest that the reader has words for: it is narrowed afterwards.
-    pub read: fn(&dyn HarnessFiles, &str) -> Result<Read, Wrong>,
+    pub read: fn(&dyn HarnessFiles, &str) -> Result<HarnessAgent, ImportError>,
     /// Whether an agent takes the place of one that is built in, if it has the name.
     pub overrides: bool,
     /// How the fields that let an agent do something are compared and completed.
@@ -39,37 +41,41 @@ pub struct Import {
 
 /// Why an agent cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ImportError {
     /// In words.
     pub message: String,
     /// Where in its file; at its start if the whole of it is wrong.
-    pub at: Position,
+    pub at: TextPosition,
 }
 
-impl From<&str> for Wrong {
+impl From<&str> for ImportError {
     fn from(message: &str) -> Self {
         message.to_owned().into()
     }
 }
 
-impl From<String> for Wrong {
+impl From<String> for ImportError {
     fn from(message: String) -> Self {
-        Self { message, at: Position { line: 1, column: 1 } }
+        Self { message, at: TextPosition { line: 1, column: 1 } }
     }
 }
 
 /// Settings in which a harness finds agents by name.
 #[derive(Debug, Clone, Copy)]
-pub struct Several {
+pub struct SettingsAgents {
     /// Their paths below a project or a home.
     pub files: &'static [&'static str],
     /// The names in one of them, without those that have a file of their own.
     pub names: fn(&dyn HarnessFiles, &str) -> Vec<String>,
 }
 
-impl Several {
+impl SettingsAgents {
     /// The names in a file, unless some file that counts is there and is not understood.
-    pub fn names_in(&self, files: &dyn HarnessFiles, file: &str) -> Result<Vec<String>, Wrong> {
+    pub fn names_in(
+        &self,
+        files: &dyn HarnessFiles,
+        file: &str,
+    ) -> Result<Vec<String>, ImportError> {
         let checked = CheckedFiles::new(files, None);
         let names = (self.names)(&checked, file);
         Ok(checked.sound(names)?)
@@ -92,66 +98,70 @@ impl Several {
 
 /// An agent as a harness has it.
 #[derive(Debug)]
-pub struct Read {
+pub struct HarnessAgent {
     /// It, with `permissions` for its policy.
     pub agent: Agent,
     /// What the harness permits it for sure.
-    pub bound: Bound,
+    pub bound: PermittedBound,
     /// What has no place in the model, and where the reader was lenient.
-    pub losses: BTreeSet<Loss>,
+    pub losses: BTreeSet<RenderLoss>,
     /// All that its file says besides its prompt.
     pub metadata: Data,
     /// What the harness calls it, if that is no name here.
     pub called: Option<String>,
 }
 
-/// What a harness permits for sure. A [`Model`] is the most that the files of a harness may mean, which
+/// What a harness permits for sure. A [`HarnessModel`] is the most that the files of a harness may mean, which
 /// is what a rendered agent must hold against; this is the least, which an imported one must stay within.
 #[derive(Debug)]
-pub struct Bound {
-    model: Model,
+pub struct PermittedBound {
+    model: HarnessModel,
     /// Rules that deny what no tool is called: nothing is lost where the harness would permit that.
-    unreal: Vec<Rules>,
+    unreal: Vec<RuleList>,
 }
 
-impl Bound {
-    /// From a model that was made by [`View::Strictest`](crate::encoding::View::Strictest).
-    pub fn new(model: Model) -> Self {
+impl PermittedBound {
+    /// From a model that was made by [`View::Strictest`](crate::encoding::EncodingView::Strictest).
+    pub fn new(model: HarnessModel) -> Self {
         Self { model, unreal: Vec::new() }
     }
 
     /// The same with rules that deny what no tool is called.
     #[must_use]
-    pub fn without(self, unreal: Vec<Rules>) -> Self {
+    pub fn without(self, unreal: Vec<RuleList>) -> Self {
         Self { unreal, ..self }
     }
 
     /// What holds for a section, of what there is.
-    fn real(&self, section: Section) -> Vec<Rules> {
+    fn real(&self, section: Section) -> Vec<RuleList> {
         let unreal = self.unreal.iter().filter(|rules| rules.section == section);
         self.of(section).into_iter().chain(unreal.cloned()).collect()
     }
 
     /// What holds for a section: of each of its ways, the strictest. A section that nothing is known of
     /// is one in which nothing is permitted.
-    fn of(&self, section: Section) -> Vec<Rules> {
+    fn of(&self, section: Section) -> Vec<RuleList> {
         let ways = self.model.ways.iter().filter(|way| way.section == section);
-        let layers: Vec<Rules> = ways.flat_map(|way| way.layers.iter().cloned()).collect();
+        let layers: Vec<RuleList> = ways.flat_map(|way| way.layers.iter().cloned()).collect();
         if layers.is_empty() { vec![always(section, Action::Deny, "no such tool")] } else { layers }
     }
 }
 
 /// An imported agent.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportedAgent {
     /// It.
     pub agent: Agent,
     /// What the model has no words for, or says more strictly.
-    pub losses: BTreeSet<Loss>,
+    pub losses: BTreeSet<RenderLoss>,
 }
 
 /// Reads an agent of a harness from files of which all that are there can be read.
-pub fn import(target: &Target, files: &dyn HarnessFiles, path: &str) -> Result<Imported, Wrong> {
+pub fn import(
+    target: &Target,
+    files: &dyn HarnessFiles,
+    path: &str,
+) -> Result<ImportedAgent, ImportError> {
     import_from(target, files, path, &Arc::default())
 }
 
@@ -161,7 +171,7 @@ pub fn import_from(
     files: &dyn HarnessFiles,
     path: &str,
     memo: &Arc<RenderMemo>,
-) -> Result<Imported, Wrong> {
+) -> Result<ImportedAgent, ImportError> {
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
     let checked = CheckedFiles::new(files, Some(memo));
     let read = (import.read)(&checked, path);
@@ -173,8 +183,12 @@ pub fn import_from(
 }
 
 /// An agent as it was read. Rules that would permit more than the harness does are made stricter.
-pub(crate) fn narrowed(target: &Target, read: Read, memo: &Arc<RenderMemo>) -> Imported {
-    let Read { mut agent, bound, losses, metadata: _, called } = read;
+pub(crate) fn narrowed(
+    target: &Target,
+    read: HarnessAgent,
+    memo: &Arc<RenderMemo>,
+) -> ImportedAgent {
+    let HarnessAgent { mut agent, bound, losses, metadata: _, called } = read;
     original::keep_name(&mut agent, target, called);
     let permissions = agent.policy.permissions.get_or_insert_default();
     for section in bounded() {
@@ -187,20 +201,20 @@ pub(crate) fn narrowed(target: &Target, read: Read, memo: &Arc<RenderMemo>) -> I
     // What is said of places outside the workspace bounds what is said of files.
     let beyond = permissions.get(Section::ExternalDirectory).cloned();
     let mut narrowing =
-        Narrowing { title: target.title, bound, beyond: None, losses, memo: Arc::clone(memo) };
+        RuleNarrowing { title: target.title, bound, beyond: None, losses, memo: Arc::clone(memo) };
     if let Some(mut written) = beyond.filter(|_| narrowing.knows(Section::ExternalDirectory)) {
         narrowing.section(&mut written);
         permissions.sections.retain(|it| it.section.value != Section::ExternalDirectory);
         permissions.sections.push(written);
     }
     let beyond = permissions.get(Section::ExternalDirectory);
-    narrowing.beyond = beyond.map(|written| Rules::new(written, &Places::default()));
+    narrowing.beyond = beyond.map(|written| RuleList::new(written, &PathAnchors::default()));
     let sections = permissions.sections.iter_mut();
     for written in sections.filter(|it| bounded().any(|section| section == it.section.value)) {
         narrowing.section(written);
     }
     permissions.sections.sort_by_key(|written| written.section.value);
-    Imported { agent, losses: narrowing.losses }
+    ImportedAgent { agent, losses: narrowing.losses }
 }
 
 /// The sections that a harness has to permit something in. What is said of places outside the workspace
@@ -215,16 +229,16 @@ fn bounded() -> impl Iterator<Item = Section> {
 const MANY: usize = 100;
 
 /// Rules on their way into their bound.
-struct Narrowing {
+struct RuleNarrowing {
     title: &'static str,
-    bound: Bound,
+    bound: PermittedBound,
     /// What is said of places outside the workspace.
-    beyond: Option<Rules>,
-    losses: BTreeSet<Loss>,
+    beyond: Option<RuleList>,
+    losses: BTreeSet<RenderLoss>,
     memo: Arc<RenderMemo>,
 }
 
-impl Narrowing {
+impl RuleNarrowing {
     fn knows(&self, section: Section) -> bool {
         self.bound.model.ways.iter().any(|way| way.section == section)
     }
@@ -242,11 +256,11 @@ impl Narrowing {
         self.simplify(written, &bounds);
         let section = written.section.value;
         let bounds = self.bound.real(section);
-        if let Proof::Fails { example, source, target } = told(
+        if let PolicyProof::Fails { example, source, target } = told(
             &self.memo,
             section,
             &bounds,
-            &self.layers(written, &Rules::new(written, &Places::default())),
+            &self.layers(written, &RuleList::new(written, &PathAnchors::default())),
         ) {
             // The sides are swapped: what the harness does is on the left.
             let detail = format!("`{example}` is {target} in {} and {source} here", self.title);
@@ -254,7 +268,7 @@ impl Narrowing {
         }
     }
 
-    fn narrow(&self, written: &mut SectionRules, bounds: &[Rules]) -> Result<(), String> {
+    fn narrow(&self, written: &mut SectionRules, bounds: &[RuleList]) -> Result<(), String> {
         // Each step makes one rule stricter; there are two steps from allow to deny, three for other
         // spellings, and one more where what is inside the workspace is told apart from what is outside.
         for step in 0..=5 * (written.rules.len() + 4) {
@@ -265,16 +279,16 @@ impl Narrowing {
                 }
                 None => return Ok(()),
                 // Of so many rules, nobody can look at each: all of them are made as strict.
-                Some((_, Proof::Fails { source, .. })) if step >= MANY => {
+                Some((_, PolicyProof::Fails { source, .. })) if step >= MANY => {
                     raise_all(written, source);
                 }
-                Some((rules, Proof::Fails { example, source, .. })) => {
+                Some((rules, PolicyProof::Fails { example, source, .. })) => {
                     if !spelled(written, &rules, &example, source) {
                         raise(written, &rules, &example, source);
                     }
                 }
-                Some((_, Proof::Unknown(why))) => return Err(why),
-                Some((_, Proof::Holds)) => {}
+                Some((_, PolicyProof::Unknown(why))) => return Err(why),
+                Some((_, PolicyProof::Holds)) => {}
             }
         }
         Err("nobody knows how to say it: nothing is allowed".to_owned())
@@ -282,17 +296,21 @@ impl Narrowing {
 
     /// The rules that are not within their bounds, if any, and why: as they are written, and with the other
     /// ways to write a command that a question or a denial reaches.
-    fn wider(&self, written: &SectionRules, bounds: &[Rules]) -> Option<(Rules, Proof)> {
-        let rules = Rules::new(written, &Places::default());
+    fn wider(
+        &self,
+        written: &SectionRules,
+        bounds: &[RuleList],
+    ) -> Option<(RuleList, PolicyProof)> {
+        let rules = RuleList::new(written, &PathAnchors::default());
         [rules.as_written(), rules].into_iter().find_map(|rules| {
             let proof = within(&self.memo, &self.layers_of(written, &rules), bounds);
-            (proof != Proof::Holds).then_some((rules, proof))
+            (proof != PolicyProof::Holds).then_some((rules, proof))
         })
     }
 
     /// Leaves out that what is inside the workspace is told apart from what is outside, where the rules
     /// about places outside say that already.
-    fn simplify(&self, written: &mut SectionRules, bounds: &[Rules]) {
+    fn simplify(&self, written: &mut SectionRules, bounds: &[RuleList]) {
         let is_inside = |rule: &&Spanned<PatternRule>| {
             let [deep, itself] = inside(rule.value.action);
             rule.value == deep || rule.value == itself
@@ -303,19 +321,20 @@ impl Narrowing {
         let mut plain = written.clone();
         plain.rules.truncate(kept);
         plain.intent = written.intent.map(|intent| Spanned::new(action, intent.span));
-        let layers = |written| self.layers(written, &Rules::new(written, &Places::default()));
-        let fits = within(&self.memo, &layers(&plain), bounds) == Proof::Holds;
-        if fits && within(&self.memo, &layers(written), &layers(&plain)) == Proof::Holds {
+        let layers =
+            |written| self.layers(written, &RuleList::new(written, &PathAnchors::default()));
+        let fits = within(&self.memo, &layers(&plain), bounds) == PolicyProof::Holds;
+        if fits && within(&self.memo, &layers(written), &layers(&plain)) == PolicyProof::Holds {
             *written = plain;
         }
     }
 
     /// The rules as they are written, and for files those about places outside the workspace.
-    fn layers(&self, written: &SectionRules, rules: &Rules) -> Vec<Rules> {
+    fn layers(&self, written: &SectionRules, rules: &RuleList) -> Vec<RuleList> {
         self.layers_of(written, &rules.as_written())
     }
 
-    fn layers_of(&self, written: &SectionRules, rules: &Rules) -> Vec<Rules> {
+    fn layers_of(&self, written: &SectionRules, rules: &RuleList) -> Vec<RuleList> {
         let section = written.section.value;
         let beyond = self.beyond.as_ref().filter(|_| is_files(section));
         let beyond = beyond.map(|rules| outside(section, rules));
@@ -324,7 +343,7 @@ impl Narrowing {
 
     fn lose(&mut self, written: &SectionRules, detail: String) {
         let field = format!("permissions.{}", written.section.value);
-        self.losses.insert(Loss { field, kind: LossKind::Narrowed, detail });
+        self.losses.insert(RenderLoss { field, kind: LossKind::Narrowed, detail });
     }
 }
 
@@ -336,9 +355,9 @@ fn is_files(section: Section) -> bool {
 fn settle(written: &mut SectionRules) {
     let section = written.section.value;
     let is_all = |pattern: &str| match section.kind() {
-        Kind::Command => matches!(pattern, "*" | "**"),
-        Kind::Path => false,
-        Kind::Name | Kind::Web | Kind::Text => pattern == "**",
+        PatternKind::Command => matches!(pattern, "*" | "**"),
+        PatternKind::Path => false,
+        PatternKind::Name | PatternKind::Web | PatternKind::Text => pattern == "**",
     };
     let all = written.rules.iter().position(|rule| is_all(&rule.value.pattern));
     if let Some(rule) = all.and_then(|at| written.rules.drain(at..).next()) {
@@ -347,9 +366,9 @@ fn settle(written: &mut SectionRules) {
 }
 
 /// The rule that decides about `example`.
-fn deciding(rules: &Rules, example: &Example) -> Option<usize> {
+fn deciding(rules: &RuleList, example: &ExampleSubject) -> Option<usize> {
     let decides =
-        |rule: &agentry_policy::Rule| example.with(|subject| rule.pattern.matches(subject));
+        |rule: &agentry_policy::PolicyRule| example.with(|subject| rule.pattern.matches(subject));
     rules.rules.iter().position(decides)
 }
 
@@ -358,14 +377,20 @@ const MOST_LATER: usize = 50;
 
 /// Where a question about `git commit` also reaches `./git commit` or `git -C x commit`, which gets a
 /// stricter answer: says that before it.
-fn spelled(written: &mut SectionRules, rules: &Rules, example: &Example, action: Action) -> bool {
+fn spelled(
+    written: &mut SectionRules,
+    rules: &RuleList,
+    example: &ExampleSubject,
+    action: Action,
+) -> bool {
     let Some(at) = deciding(rules, example) else { return false };
     if deciding(&rules.as_written(), example) == Some(at) {
         return false;
     }
     let Some(rule) = written.rules.get(at) else { return false };
     let is_new = |new: &PatternRule| {
-        let pattern = Pattern::new(Kind::Command, &new.pattern, action, &Places::default());
+        let pattern =
+            Pattern::new(PatternKind::Command, &new.pattern, action, &PathAnchors::default());
         let known = written.rules.iter().take(at).any(|rule| rule.value == *new);
         !known && example.with(|subject| pattern.matches(subject))
     };
@@ -395,7 +420,7 @@ fn spellings(pattern: &str) -> Vec<String> {
 
 /// Makes the rule that decides about `example` as strict as `action`. Where none does, it is the answer
 /// to everything else; for a file outside the workspace only what is outside gets stricter.
-fn raise(written: &mut SectionRules, rules: &Rules, example: &Example, action: Action) {
+fn raise(written: &mut SectionRules, rules: &RuleList, example: &ExampleSubject, action: Action) {
     if let Some(rule) = deciding(rules, example).and_then(|at| written.rules.get_mut(at)) {
         rule.value.action = action;
         return;
@@ -428,8 +453,8 @@ fn tidy(written: &mut SectionRules) {
     }
 }
 
-fn is_inside(example: &Example) -> bool {
-    let Example::Text(text) = example else { return false };
-    let below = text.strip_prefix(&Places::default().workspace);
+fn is_inside(example: &ExampleSubject) -> bool {
+    let ExampleSubject::Text(text) = example else { return false };
+    let below = text.strip_prefix(&PathAnchors::default().workspace);
     below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -3,7 +3,7 @@
 //! included. `jsonc-parser` is here for these changes only; it stops at the first mistake, so it cannot
 //! be the reader.
 
-use agentry_text::{FileId, Findings, Severity, Source, Value as Tree, json};
+use agentry_text::{FileId, Findings, Severity, SourceFile, TreeValue, json};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub use agentry_text::json::JsonDialect;
 
 /// Why a file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
+pub struct MalformedJsonc {
     /// What is wrong.
     pub message: String,
     /// The line, from 1.
@@ -21,14 +21,14 @@ pub struct Malformed {
     pub column: usize,
 }
 
-impl std::fmt::Display for Malformed {
+impl std::fmt::Display for MalformedJsonc {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { message, line, column } = self;
         write!(f, "line {line}, column {column}: {message}")
     }
 }
 
-impl Malformed {
+impl MalformedJsonc {
     /// For a person: where it is in the file `path`, and what.
     pub fn told(&self, path: &str) -> String {
         let Self { message, line, column } = self;
@@ -37,15 +37,15 @@ impl Malformed {
 }
 
 /// A settings file whose outermost value is an object.
-pub struct Document {
+pub struct JsoncDocument {
     text: String,
     dialect: JsonDialect,
     value: Value,
 }
 
-impl Document {
+impl JsoncDocument {
     /// Reads a file; one without a value is an empty object.
-    pub fn read(text: &str, dialect: JsonDialect) -> Result<Self, Malformed> {
+    pub fn read(text: &str, dialect: JsonDialect) -> Result<Self, MalformedJsonc> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Ok(Self { text: text.to_owned(), dialect, value: value(text, dialect)? })
     }
@@ -127,11 +127,11 @@ impl Document {
 }
 
 /// The object that a file holds; an empty one if it holds nothing.
-fn value(text: &str, dialect: JsonDialect) -> Result<Value, Malformed> {
+fn value(text: &str, dialect: JsonDialect) -> Result<Value, MalformedJsonc> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    let source = Source::new(FileId::BUILT_IN, "", text);
+    let source = SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     let node = json::parse_as(&source, dialect, &mut findings);
     let first = findings.iter().find(|found| found.severity == Severity::Error);
@@ -139,7 +139,7 @@ fn value(text: &str, dialect: JsonDialect) -> Result<Value, Malformed> {
         return Err(malformed(text, found.span.range().start, found.message.clone()));
     }
     match &node.value {
-        Tree::Map(_) => Ok(node.to_data().to_json()),
+        TreeValue::Map(_) => Ok(node.to_data().to_json()),
         _ => Err(malformed(text, 0, "the file holds no object".to_owned())),
     }
 }
@@ -165,9 +165,9 @@ fn list(root: &CstRootNode, path: &[&str], make: bool) -> Option<CstArray> {
     if make { object.array_value_or_create(name) } else { object.array_value(name) }
 }
 
-fn malformed(text: &str, at: usize, message: String) -> Malformed {
+fn malformed(text: &str, at: usize, message: String) -> MalformedJsonc {
     let position = agentry_text::source::position(text, at);
-    Malformed { message, line: position.line, column: position.column }
+    MalformedJsonc { message, line: position.line, column: position.column }
 }
 
 fn pointer(path: &[&str]) -> String {
@@ -208,13 +208,13 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_stays() {
-        let mut document = Document::read(SETTINGS, JsonDialect::Relaxed).expect("settings");
+        let mut document = JsoncDocument::read(SETTINGS, JsonDialect::Relaxed).expect("settings");
         document.push(&["permissions", "deny"], &json!("Bash(rm *)"));
         document.push(&["b"], &json!("z"));
         let text = document.text();
         assert!(text.starts_with("{\n    // mine\n    \"b\": ["), "{text}");
         assert!(text.contains("/* why */") && text.contains("\"a\": 1,"), "{text}");
-        let mut again = Document::read(&text, JsonDialect::Relaxed).expect("settings");
+        let mut again = JsoncDocument::read(&text, JsonDialect::Relaxed).expect("settings");
         let expected =
             json!({"b": ["x", "y", "z"], "a": 1, "permissions": {"deny": ["Bash(rm *)"]}});
         assert_eq!(again.value(), expected, "{text}");
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_new_file_is_written_over_lines() {
-        let mut document = Document::read("", JsonDialect::Strict).expect("nothing");
+        let mut document = JsoncDocument::read("", JsonDialect::Strict).expect("nothing");
         document.push(&["permissions", "ask"], &json!("Bash"));
         document.set(&["x"], &json!({"y": [1]}));
         insta::assert_snapshot!(document.text(), @r#"
@@ -253,7 +253,7 @@ mod tests {
             ("{\"a\": [1,]}", JsonDialect::Strict, (1, 9)),
         ];
         for (text, dialect, (line, column)) in cases {
-            let found = Document::read(text, dialect).err().map(|it| (it.line, it.column));
+            let found = JsoncDocument::read(text, dialect).err().map(|it| (it.line, it.column));
             assert_eq!(found, Some((line, column)), "{text}");
         }
     }

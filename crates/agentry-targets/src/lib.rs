@@ -14,6 +14,7 @@
 pub mod agent_skills;
 pub mod agents_md;
 mod blind_spots;
+pub mod built_in_protection;
 pub mod claude_code;
 pub mod codex;
 pub mod copilot;
@@ -26,43 +27,45 @@ pub mod front_matter;
 pub mod gap;
 pub mod gemini;
 pub mod guard;
-mod harmless;
+mod harmless_commands;
 pub mod harness_files;
 mod harness_place;
 pub mod import;
+pub mod import_files;
 pub mod jsonc;
-pub mod limits;
 pub mod loss;
 pub mod marks;
 pub mod memo;
 pub mod model;
 pub mod opencode;
 pub mod original;
-pub mod personal;
 pub mod pi;
 pub mod proof;
-pub mod protection;
+pub mod prose_rules;
 mod render;
-pub mod rendering;
+pub mod render_result;
 mod rivals;
 mod servers;
 mod skills;
-pub mod sources;
 pub mod subject;
+pub mod user_settings;
 pub mod wildcard;
 
-pub use encoding::{Encoding, Entry, Order};
+pub use encoding::{EncodedRule, MatchOrder, RuleEncoding};
 pub use fields::{MODEL_FIELDS, TargetField};
-pub use gap::{Blind, Gap};
-pub use guard::{Answer, Asked, Guard};
+pub use gap::{BlindSpot, PolicyGap};
+pub use guard::{GuardAnswer, GuardProtocol, GuardQuestion};
 pub use harness_files::{FileRoot, HarnessFiles, HarnessPath, ListedFiles, Unreadable};
 pub use harness_place::{HarnessPlace, PlaceRole};
-pub use import::{Import, Imported};
-pub use model::{Model, Way};
-pub use personal::Personal;
+pub use import::{HarnessImport, ImportedAgent};
+pub use model::{HarnessModel, HarnessTool};
 pub use render::{GUARD_FIELD, read_back, render};
-pub use rendering::{File, Loss, LossKind, Refusal, Rendered, Rendering, Scope, Settings};
-pub use subject::{Part, PartKind, Skill, Subject};
+pub use render_result::{
+    LossKind, ProjectRendering, RenderLoss, RenderRefusal, RenderScope, RenderSettings,
+    RenderedAgent, RenderedFile,
+};
+pub use subject::{BundledSkill, PromptText, PromptTextKind, RenderSubject};
+pub use user_settings::UserSettings;
 
 /// All that the rest of the house knows of a harness.
 #[derive(Debug)]
@@ -81,30 +84,30 @@ pub struct Target {
     /// `[render.NAME]` `primary`.
     pub one_primary: bool,
     /// Writes the agents of one project, all at once: some settings are shared between them.
-    pub render: fn(&[Subject], &Settings<'_>) -> Rendering,
+    pub render: fn(&[RenderSubject], &RenderSettings<'_>) -> ProjectRendering,
     /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it
     /// would not find the agent at all.
-    pub model: fn(&dyn HarnessFiles, &str) -> Option<Model>,
+    pub model: fn(&dyn HarnessFiles, &str) -> Option<HarnessModel>,
     /// What the user's own files add to that, if `model` leaves them out.
-    pub personal: Option<Personal>,
+    pub personal: Option<UserSettings>,
     /// What it does not look at in a command line.
-    pub blind: &'static [Blind],
+    pub blind: &'static [BlindSpot],
     /// How it puts a call to the guard, if it does.
-    pub guard: Option<Guard>,
+    pub guard: Option<GuardProtocol>,
     /// How its own agents are read, if they are.
-    pub import: Option<Import>,
+    pub import: Option<HarnessImport>,
 }
 
 impl Target {
     /// What the harness makes of a field of the model.
-    pub fn support(&self, place: &str) -> Option<Support> {
+    pub fn support(&self, place: &str) -> Option<FieldSupport> {
         self.fields.iter().find(|field| field.place == place)?.support
     }
 }
 
 /// What a harness makes of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Support {
+pub enum FieldSupport {
     /// It has a place for it.
     Yes(&'static str),
     /// A part of it, or in other words.

@@ -1,43 +1,48 @@
 //! Losses that every harness has: rules that are stricter than their source, fields of the model that no harness has,
 //! and what the guard cannot see.
 
-use agentry_model::{Agent, Budget, ListField, Requirements, Tools};
+use agentry_model::{Agent, AgentRequirements, AgentTools, DeclaredList, RunBudget};
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Rules, Section};
+use agentry_policy::{Action, RuleList, Section, SectionCall};
 
-use crate::model::{Model, always};
-use crate::proof::{Proof, told, within};
-use crate::rendering::{LossKind, Rendered};
-use crate::subject::Subject;
+use crate::model::{HarnessModel, always};
+use crate::proof::{PolicyProof, told, within};
+use crate::render_result::{LossKind, RenderedAgent};
+use crate::subject::RenderSubject;
 
 /// What makes rules exact in a harness with hooks.
 pub const EXACT: &str = "`--guard` makes it exact";
 
 /// Notes whether `target` is stricter than the source says, and what helps.
 pub fn compare(
-    subject: &Subject,
+    subject: &RenderSubject,
     section: Section,
-    target: &[Rules],
+    target: &[RuleList],
     way_out: Option<&str>,
-    out: &mut Rendered,
+    out: &mut RenderedAgent,
 ) {
     let field = format!("permissions.{section}");
     match told(&subject.memo, section, &subject.bounds(section), target) {
-        Proof::Holds => {}
-        Proof::Fails { example, source, target } => {
+        PolicyProof::Holds => {}
+        PolicyProof::Fails { example, source, target } => {
             // The sides are swapped: what the source says is on the left.
             let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));
             let detail =
                 format!("`{example}` is {target} in the source and {source} here{way_out}");
             out.lose(field, LossKind::Narrowed, detail);
         }
-        Proof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),
+        PolicyProof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),
     }
 }
 
 /// Notes where a harness is stricter than the source says, except in the sections that are reported otherwise. No
 /// harness says anything about variables.
-pub fn compare_all(subject: &Subject, model: &Model, otherwise: &[Section], out: &mut Rendered) {
+pub fn compare_all(
+    subject: &RenderSubject,
+    model: &HarnessModel,
+    otherwise: &[Section],
+    out: &mut RenderedAgent,
+) {
     let is_compared =
         |section: &&Section| **section != Section::Env && !otherwise.contains(section);
     for section in Section::ALL.iter().filter(is_compared) {
@@ -53,13 +58,18 @@ const WORK: [Section; 5] =
     [Section::Read, Section::Edit, Section::Bash, Section::Webfetch, Section::Websearch];
 
 /// Notes that the harness leaves an agent no tool at all, though the source gives it some.
-pub fn toolless(subject: &Subject, model: &Model, way_out: Option<&str>, out: &mut Rendered) {
-    let permits = |rules: &Rules| rules.all().any(|rule| rule.action < Action::Deny);
+pub fn toolless(
+    subject: &RenderSubject,
+    model: &HarnessModel,
+    way_out: Option<&str>,
+    out: &mut RenderedAgent,
+) {
+    let permits = |rules: &RuleList| rules.all().any(|rule| rule.action < Action::Deny);
     let mut ways = model.ways.iter().filter(|way| way.section != Section::Question);
     let has_some = ways.any(|way| way.layers.iter().all(permits));
     let works = |section: &Section| {
         let nothing = always(*section, Action::Deny, "nothing");
-        within(&subject.memo, &subject.bounds(*section), &[nothing]) != Proof::Holds
+        within(&subject.memo, &subject.bounds(*section), &[nothing]) != PolicyProof::Holds
     };
     if !has_some && WORK.iter().any(works) {
         let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));
@@ -71,8 +81,8 @@ pub fn toolless(subject: &Subject, model: &Model, way_out: Option<&str>, out: &m
 pub const BY_GUARD: &str = "`--guard` would keep them";
 
 /// Notes that nobody answers in a run without a person, for harnesses that refuse then.
-pub fn unattended(model: &Model, out: &mut Rendered) {
-    let mut rules = model.ways.iter().flat_map(|way| &way.layers).flat_map(Rules::all);
+pub fn unattended(model: &HarnessModel, out: &mut RenderedAgent) {
+    let mut rules = model.ways.iter().flat_map(|way| &way.layers).flat_map(RuleList::all);
     if rules.any(|rule| rule.action == Action::Ask) {
         let detail = "a run without a person refuses what would be asked about";
         out.lose("permissions", LossKind::Narrowed, detail);
@@ -80,7 +90,7 @@ pub fn unattended(model: &Model, out: &mut Rendered) {
 }
 
 /// Notes what of an agent no harness gets; `title` is the one that it is rendered for.
-pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut Rendered) {
+pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut RenderedAgent) {
     // No `..`: a new field of the model gets a row in every target, is reported here, or is left out on purpose.
     let Agent {
         // Each target has rows for these.
@@ -109,11 +119,15 @@ pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut Rendered) {
         pipeline,
         schedules,
     } = agent;
-    let Tools { native: _, mcp: _, source: _, scripts, functions } = tools;
+    let AgentTools { native: _, mcp: _, source: _, scripts, functions } = tools;
     let lost = [
         ("on_error", behaviour.on_error.is_some(), "decides by itself"),
-        ("budget", *budget != Budget::default(), "has no budget"),
-        ("required", *requirements != Requirements::default(), "checks nothing before the start"),
+        ("budget", *budget != RunBudget::default(), "has no budget"),
+        (
+            "required",
+            *requirements != AgentRequirements::default(),
+            "checks nothing before the start",
+        ),
         ("tools.scripts", !scripts.is_empty(), "has no sandbox for them"),
         ("tools.functions", !functions.is_empty(), "has no sandbox for them"),
         ("memories", !memories.is_empty(), "has no memory for them"),
@@ -126,7 +140,7 @@ pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut Rendered) {
     }
 }
 
-fn is_full<T>(list: &ListField<T>) -> bool {
+fn is_full<T>(list: &DeclaredList<T>) -> bool {
     list.as_ref().is_some_and(|list| !list.is_empty())
 }
 
@@ -156,10 +170,10 @@ const RUNNING: &[&str] = &[
 
 /// Notes that an agent may run programs that can write to what decides about it. The guard reads command lines,
 /// and not what a program that they start does.
-pub(crate) fn programs_behind_the_guard(subject: &Subject, out: &mut Rendered) {
+pub(crate) fn programs_behind_the_guard(subject: &RenderSubject, out: &mut RenderedAgent) {
     let directory = &subject.judge.places().workspace;
     let is_allowed = |line: &&&str| {
-        let call = Call { section: Section::Bash, subject: line, directory };
+        let call = SectionCall { section: Section::Bash, subject: line, directory };
         subject.judge.judge(call, &NoLinks).action == Action::Allow
     };
     if let Some(line) = RUNNING.iter().find(is_allowed) {

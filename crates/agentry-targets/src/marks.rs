@@ -2,12 +2,12 @@
 
 /// Why a file cannot be merged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
+pub enum MarkError {
     /// A mark stands there without the other one, in the wrong order, or more than once.
     Marks,
 }
 
-impl std::fmt::Display for Broken {
+impl std::fmt::Display for MarkError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Marks => f.write_str("its marks are not one beginning and one end"),
@@ -26,7 +26,7 @@ pub fn end(name: &str) -> String {
 }
 
 /// The text between the marks; nothing if there are none.
-pub fn part<'a>(text: &'a str, name: &str) -> Result<Option<&'a str>, Broken> {
+pub fn part<'a>(text: &'a str, name: &str) -> Result<Option<&'a str>, MarkError> {
     let found = range(text, name)?;
     Ok(found.and_then(|(from, to)| {
         text.get(from..to)?.strip_prefix(&begin(name))?.strip_suffix(&end(name)).map(str::trim)
@@ -35,7 +35,7 @@ pub fn part<'a>(text: &'a str, name: &str) -> Result<Option<&'a str>, Broken> {
 
 /// The whole file with `part` between the marks; without them if there is no part. Nothing else is
 /// changed.
-pub fn merged(text: &str, name: &str, part: Option<&str>) -> Result<String, Broken> {
+pub fn merged(text: &str, name: &str, part: Option<&str>) -> Result<String, MarkError> {
     let block = part.map(|part| format!("{}\n{}\n{}", begin(name), part.trim(), end(name)));
     let (before, after) = match range(text, name)? {
         Some((from, to)) => (text.get(..from).unwrap_or(""), text.get(to..).unwrap_or("")),
@@ -66,14 +66,14 @@ pub fn merged(text: &str, name: &str, part: Option<&str>) -> Result<String, Brok
 }
 
 /// Where the marks and what is between them stand.
-fn range(text: &str, name: &str) -> Result<Option<(usize, usize)>, Broken> {
+fn range(text: &str, name: &str) -> Result<Option<(usize, usize)>, MarkError> {
     let (begin, end) = (begin(name), end(name));
     let starts: Vec<usize> = text.match_indices(&begin).map(|(at, _)| at).collect();
     let ends: Vec<usize> = text.match_indices(&end).map(|(at, _)| at).collect();
     match (starts.as_slice(), ends.as_slice()) {
         ([], []) => Ok(None),
         ([from], [to]) if from < to => Ok(Some((*from, to + end.len()))),
-        _ => Err(Broken::Marks),
+        _ => Err(MarkError::Marks),
     }
 }
 
@@ -97,9 +97,9 @@ mod tests {
             (format!("a\n\n{begin}\nold\n{end}\n\nb\n"), None, Ok("a\n\nb\n".to_owned())),
             (format!("{begin}\nold\n{end}\n"), None, Ok(String::new())),
             ("a\n".to_owned(), None, Ok("a\n".to_owned())),
-            (format!("{begin}\nold\n"), Some("new"), Err(Broken::Marks)),
-            (format!("{end}\n{begin}\n"), Some("new"), Err(Broken::Marks)),
-            (format!("{block}\n{block}\n"), Some("new"), Err(Broken::Marks)),
+            (format!("{begin}\nold\n"), Some("new"), Err(MarkError::Marks)),
+            (format!("{end}\n{begin}\n"), Some("new"), Err(MarkError::Marks)),
+            (format!("{block}\n{block}\n"), Some("new"), Err(MarkError::Marks)),
         ];
         for (text, part, expected) in cases {
             assert_eq!(merged(&text, "x", part), expected, "{text}");

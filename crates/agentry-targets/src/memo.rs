@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_policy::memo::{MemoTable, PolicyMemo};
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::{Action, RuleList, Section};
 
+use crate::built_in_protection::UnprotectedSubject;
 use crate::claude_code::ClaudeMemo;
-use crate::gap::Gap;
+use crate::gap::PolicyGap;
 use crate::opencode::OpencodeMemo;
-use crate::proof::Proof;
-use crate::protection::Unprotected;
-use crate::subject::Slack;
+use crate::proof::PolicyProof;
+use crate::subject::PolicySlack;
 
 /// The memo of one session: whoever starts it owns it, and all its agents share it. A `u64` in a question is
-/// the number of a policy, see [`Subject::kind`](crate::Subject::kind).
+/// the number of a policy, see [`Subject::kind`](crate::RenderSubject::kind).
 #[derive(Debug)]
 pub struct RenderMemo {
     /// Comparisons of rules.
@@ -23,15 +23,15 @@ pub struct RenderMemo {
     /// Numbers of policies by their texts.
     kinds: MemoTable<String, u64>,
     next_kind: AtomicU64,
-    pub(crate) bounds: MemoTable<(u64, Section), Arc<[Rules]>>,
-    pub(crate) ways: MemoTable<(u64, Slack, Section, Arc<str>), Proof>,
-    pub(crate) proofs: MemoTable<String, Proof>,
+    pub(crate) bounds: MemoTable<(u64, Section), Arc<[RuleList]>>,
+    pub(crate) ways: MemoTable<(u64, PolicySlack, Section, Arc<str>), PolicyProof>,
+    pub(crate) proofs: MemoTable<String, PolicyProof>,
     /// Proofs with an example for a person.
-    pub(crate) explained: MemoTable<(Section, String), Proof>,
-    pub(crate) gaps: MemoTable<(u64, usize, Arc<str>), Vec<Gap>>,
+    pub(crate) explained: MemoTable<(Section, String), PolicyProof>,
+    pub(crate) gaps: MemoTable<(u64, usize, Arc<str>), Vec<PolicyGap>>,
     /// What a policy says of a command line.
     pub(crate) lines: MemoTable<(u64, String), Action>,
-    pub(crate) unprotected: MemoTable<(u64, Section, Arc<str>), Option<Unprotected>>,
+    pub(crate) unprotected: MemoTable<(u64, Section, Arc<str>), Option<UnprotectedSubject>>,
     pub(crate) claude_code: ClaudeMemo,
     pub(crate) opencode: OpencodeMemo,
 }

@@ -2,52 +2,52 @@
 
 use std::sync::{Arc, OnceLock};
 
-use agentry_policy::{Action, Kind, Pattern, Places, Rule, Rules, Section};
+use agentry_policy::{Action, PathAnchors, Pattern, PatternKind, PolicyRule, RuleList, Section};
 
-use crate::encoding::Encoding;
+use crate::encoding::RuleEncoding;
 use crate::proof;
 
 /// What an agent may do in a harness: the most that its files may mean, which is what a rendered agent must
-/// hold against. The least, for an imported one, is a [`Bound`](crate::import::Bound).
+/// hold against. The least, for an imported one, is a [`Bound`](crate::import::PermittedBound).
 #[derive(Debug, Clone, Default)]
-pub struct Model {
+pub struct HarnessModel {
     /// Every way to do something, tool by tool. Agents with the same rules share them.
-    pub ways: Arc<Vec<Way>>,
+    pub ways: Arc<Vec<HarnessTool>>,
 }
 
 /// One tool of a harness, and the rules that decide about its calls.
 #[derive(Debug, Clone)]
-pub struct Way {
+pub struct HarnessTool {
     /// The section of the model that its calls belong to.
     pub section: Section,
     /// What the harness calls it.
     pub tool: String,
     /// Its rules; the strictest of several lists decides.
-    pub layers: Vec<Rules>,
+    pub layers: Vec<RuleList>,
     key: OnceLock<Arc<str>>,
 }
 
-impl Way {
+impl HarnessTool {
     /// All that a decision by its rules depends on, as text.
     pub(crate) fn key(&self) -> Arc<str> {
         Arc::clone(self.key.get_or_init(|| proof::key(&self.layers).into()))
     }
 }
 
-impl Model {
+impl HarnessModel {
     /// Adds a way.
-    pub fn add(&mut self, section: Section, tool: impl Into<String>, layers: Vec<Rules>) {
-        let way = Way { section, tool: tool.into(), layers, key: OnceLock::new() };
+    pub fn add(&mut self, section: Section, tool: impl Into<String>, layers: Vec<RuleList>) {
+        let way = HarnessTool { section, tool: tool.into(), layers, key: OnceLock::new() };
         Arc::make_mut(&mut self.ways).push(way);
     }
 
     /// Leaves out all ways but these.
-    pub(crate) fn retain(&mut self, keep: impl Fn(&Way) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl Fn(&HarnessTool) -> bool) {
         Arc::make_mut(&mut self.ways).retain(keep);
     }
 
     /// Adds a way for each reading of the rules of a tool, with `others` beside them.
-    pub fn add_readings(&mut self, tool: &str, encoding: &Encoding, others: &[Rules]) {
+    pub fn add_readings(&mut self, tool: &str, encoding: &RuleEncoding, others: &[RuleList]) {
         for rules in encoding.readings() {
             let layers = std::iter::once(rules).chain(others.iter().cloned()).collect();
             self.add(encoding.section, tool, layers);
@@ -56,22 +56,22 @@ impl Model {
 }
 
 /// One answer for a whole section.
-pub fn always(section: Section, action: Action, text: &str) -> Rules {
-    let intent = Rule {
-        pattern: Pattern::new(section.kind(), "**", action, &Places::default()),
+pub fn always(section: Section, action: Action, text: &str) -> RuleList {
+    let intent = PolicyRule {
+        pattern: Pattern::new(section.kind(), "**", action, &PathAnchors::default()),
         action,
         text: text.to_owned(),
         span: None,
     };
-    Rules { section, rules: Vec::new(), intent }
+    RuleList { section, rules: Vec::new(), intent }
 }
 
 /// Rules about places outside the workspace as a layer of a section about files: inside, they allow.
-pub fn outside(section: Section, rules: &Rules) -> Rules {
-    let root = regex_of_path(&Places::default().workspace);
-    let inside = Rule {
+pub fn outside(section: Section, rules: &RuleList) -> RuleList {
+    let root = regex_of_path(&PathAnchors::default().workspace);
+    let inside = PolicyRule {
         pattern: Pattern::foreign(
-            Kind::Path,
+            PatternKind::Path,
             &format!("{root}(?s:.)*"),
             "inside the workspace",
             Action::Allow,

@@ -17,22 +17,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_model::Agent;
-use agentry_policy::Place;
+use agentry_policy::PolicyContext;
 use agentry_text::Data;
 use rayon::prelude::*;
 
 use crate::fields::grants;
 use crate::front_matter::list_items;
-use crate::import::Imported;
-use crate::proof::{self, Proof};
-use crate::rendering::{Loss, LossKind, Rendered, Scope, Settings};
-use crate::subject::{Slack, Subject};
-use crate::{HarnessFiles, Model, TARGETS, Target, Way};
+use crate::import::ImportedAgent;
+use crate::proof::{self, PolicyProof};
+use crate::render_result::{LossKind, RenderLoss, RenderScope, RenderSettings, RenderedAgent};
+use crate::subject::{PolicySlack, RenderSubject};
+use crate::{HarnessFiles, HarnessModel, HarnessTool, TARGETS, Target};
 
 use store::AS_WRITTEN;
 pub(crate) use store::{MODEL, OriginalFrontMatter, TOOLS, filled, keep_name, name, set};
 pub use store::{completed, place};
-use trial::Trial;
+use trial::GrantTrial;
 
 /// How the grants of a harness are read, beside what its rows say.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct GrantReading {
     /// The same metadata for all agents that have the same grants.
     pub meant: fn(&Data) -> Data,
     /// The same grants with more that take away what the definition denies.
-    pub closed: fn(&Subject, &mut [OriginalGrant]),
+    pub closed: fn(&RenderSubject, &mut [OriginalGrant]),
     /// Whether metadata means the same as other metadata; by default, where the grants are equal.
     pub same: Option<fn(&Data, &Data) -> bool>,
 }
@@ -73,7 +73,7 @@ fn is_long(value: &Data) -> bool {
 }
 
 /// The metadata of an agent with the grants that are given back to it.
-pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
+pub(crate) fn applied(subject: &RenderSubject, metadata: Data) -> Data {
     let Data::Map(mut fields) = metadata else { return metadata };
     for OriginalGrant { key, value } in &subject.grants {
         let at = fields.iter().position(|(known, _)| known == key);
@@ -87,22 +87,22 @@ pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
 }
 
 /// The grant that is given back under a key, if one is.
-pub(crate) fn given<'a>(subject: &'a Subject, key: &str) -> Option<&'a OriginalGrant> {
+pub(crate) fn given<'a>(subject: &'a RenderSubject, key: &str) -> Option<&'a OriginalGrant> {
     subject.grants.iter().find(|grant| grant.key == key)
 }
 
 /// Agents with the grants that each of them gets back.
 pub(crate) fn given_back<'a>(
     target: &Target,
-    mut subjects: Cow<'a, [Subject]>,
-    settings: &Settings<'_>,
-) -> Cow<'a, [Subject]> {
-    let keeps = |subject: &Subject| kept(&subject.agent, target).is_some();
+    mut subjects: Cow<'a, [RenderSubject]>,
+    settings: &RenderSettings<'_>,
+) -> Cow<'a, [RenderSubject]> {
+    let keeps = |subject: &RenderSubject| kept(&subject.agent, target).is_some();
     if settings.guard || settings.close_gaps || !subjects.iter().any(keeps) {
         return subjects;
     }
     subjects.to_mut().par_iter_mut().filter(|subject| keeps(subject)).for_each(|subject| {
-        let granted = Trial::new(target, subject, settings).and_then(|trial| trial.granted());
+        let granted = GrantTrial::new(target, subject, settings).and_then(|trial| trial.granted());
         subject.grants = granted.unwrap_or_default();
     });
     subjects
@@ -111,9 +111,9 @@ pub(crate) fn given_back<'a>(
 /// Takes the grants from agents that would be refused with them beside others; whether there are any.
 /// `refused` are those that are refused already, and `rendered` what became of all others.
 pub(crate) fn taken_back(
-    subjects: &mut Cow<'_, [Subject]>,
-    refused: &[Option<Rendered>],
-    rendered: &[Rendered],
+    subjects: &mut Cow<'_, [RenderSubject]>,
+    refused: &[Option<RenderedAgent>],
+    rendered: &[RenderedAgent],
 ) -> bool {
     let left = refused.iter().enumerate().filter(|(_, refused)| refused.is_none());
     let wrong = left.zip(rendered).filter(|(_, rendered)| rendered.refused.is_some());
@@ -131,13 +131,15 @@ pub(crate) fn taken_back(
 /// run without a question, which is reported.
 pub(crate) fn excuse(
     target: &Target,
-    subject: &Subject,
-    way: &Way,
-    proof: &Proof,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    way: &HarnessTool,
+    proof: &PolicyProof,
+    out: &mut RenderedAgent,
 ) -> bool {
-    let Proof::Fails { example, source, .. } = proof else { return false };
-    if subject.grants.is_empty() || subject.within(way, Slack::Questions) != Proof::Holds {
+    let PolicyProof::Fails { example, source, .. } = proof else { return false };
+    if subject.grants.is_empty()
+        || subject.within(way, PolicySlack::Questions) != PolicyProof::Holds
+    {
         return false;
     }
     out.unasked.insert(way.section);
@@ -151,14 +153,24 @@ pub(crate) fn excuse(
 }
 
 /// Whether a way does more than the agent may, beyond what is reported of the `known` ways already.
-pub(crate) fn beyond(subject: &Subject, way: &Way, known: &Model) -> Proof {
-    let same = |it: &&Way| it.section == way.section && it.tool == way.tool;
-    let Some(known) = known.ways.iter().find(same) else { return subject.within(way, Slack::None) };
+pub(crate) fn beyond(
+    subject: &RenderSubject,
+    way: &HarnessTool,
+    known: &HarnessModel,
+) -> PolicyProof {
+    let same = |it: &&HarnessTool| it.section == way.section && it.tool == way.tool;
+    let Some(known) = known.ways.iter().find(same) else {
+        return subject.within(way, PolicySlack::None);
+    };
     match proof::told(&subject.memo, way.section, &way.layers, &known.layers) {
-        Proof::Fails { example, target, .. } => {
+        PolicyProof::Fails { example, target, .. } => {
             let bounds = subject.bounds(way.section);
             let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
-            if source <= target { Proof::Holds } else { Proof::Fails { example, source, target } }
+            if source <= target {
+                PolicyProof::Holds
+            } else {
+                PolicyProof::Fails { example, source, target }
+            }
         }
         other => other,
     }
@@ -167,9 +179,9 @@ pub(crate) fn beyond(subject: &Subject, way: &Way, known: &Model) -> Proof {
 /// Reports grants that are kept and do not come back.
 pub(crate) fn report(
     target: &Target,
-    subject: &Subject,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
 ) {
     let wanted = !settings.guard && !settings.close_gaps;
     let Some(kept) = kept(&subject.agent, target).filter(|_| wanted) else { return };
@@ -218,9 +230,9 @@ pub fn forgotten(
     files: &dyn HarnessFiles,
 ) -> Option<Agent> {
     kept(agent, target)?;
-    let subject = Subject::of(result.clone(), &Place::default(), &Arc::default());
+    let subject = RenderSubject::of(result.clone(), &PolicyContext::default(), &Arc::default());
     let counts = anywhere(files, |settings| {
-        Trial::new(target, &subject, settings).is_some_and(|trial| trial.useful().is_some())
+        GrantTrial::new(target, &subject, settings).is_some_and(|trial| trial.useful().is_some())
     });
     let mut bare = agent.clone();
     store::remove(&mut bare, target.name, AS_WRITTEN);
@@ -228,9 +240,12 @@ pub fn forgotten(
 }
 
 /// Renders for a project that nothing is known of but its files.
-pub(crate) fn anywhere<T>(files: &dyn HarnessFiles, render: impl FnOnce(&Settings<'_>) -> T) -> T {
-    render(&Settings {
-        scope: Scope::Project,
+pub(crate) fn anywhere<T>(
+    files: &dyn HarnessFiles,
+    render: impl FnOnce(&RenderSettings<'_>) -> T,
+) -> T {
+    render(&RenderSettings {
+        scope: RenderScope::Project,
         guard: false,
         close_gaps: false,
         force: true,
@@ -243,7 +258,7 @@ pub(crate) fn anywhere<T>(files: &dyn HarnessFiles, render: impl FnOnce(&Setting
 /// would get them back.
 pub(crate) fn keep(
     target: &Target,
-    (imported, memo): (&mut Imported, &Arc<RenderMemo>),
+    (imported, memo): (&mut ImportedAgent, &Arc<RenderMemo>),
     metadata: &Data,
     files: &dyn HarnessFiles,
 ) {
@@ -261,9 +276,9 @@ pub(crate) fn keep(
     }
     let mut agent = imported.agent.clone();
     set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
-    let subject = Subject::of(agent, &Place::default(), memo);
+    let subject = RenderSubject::of(agent, &PolicyContext::default(), memo);
     let granted = anywhere(files, |settings| {
-        let trial = Trial::new(target, &subject, settings)?;
+        let trial = GrantTrial::new(target, &subject, settings)?;
         let plain = trial.read(&[]);
         let has_them = plain.is_some_and(|plain| trial.agree(&plain.metadata, metadata));
         trial.useful().filter(|_| !has_them)
@@ -275,7 +290,12 @@ pub(crate) fn keep(
 }
 
 /// Reports what is kept.
-fn kept_note(target: &Target, granted: &[OriginalGrant], keys: &[&str], metadata: &Data) -> Loss {
+fn kept_note(
+    target: &Target,
+    granted: &[OriginalGrant],
+    keys: &[&str],
+    metadata: &Data,
+) -> RenderLoss {
     let given = |key: &&str| granted.iter().any(|grant| grant.key == *key);
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
@@ -286,7 +306,7 @@ fn kept_note(target: &Target, granted: &[OriginalGrant], keys: &[&str], metadata
     };
     let title = target.title;
     let detail = format!("{what} back to {title} while the permissions stay as they are");
-    Loss { field: grants_place(target), kind: LossKind::Changed, detail }
+    RenderLoss { field: grants_place(target), kind: LossKind::Changed, detail }
 }
 
 impl GrantReading {

@@ -3,21 +3,21 @@
 //!
 //! Rules are made stricter by the shortest example; people are shown one that says more to them.
 
-use agentry_policy::compare::{Answer, Example, decide, refines};
-use agentry_policy::{Action, Protections, Rules, Section};
+use agentry_policy::compare::{ExampleSubject, RefinementAnswer, decide, refines};
+use agentry_policy::{Action, HazardProtection, RuleList, Section};
 
 use crate::example::telling;
 use crate::memo::RenderMemo;
 
 /// Whether rules stay within others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proof {
+pub enum PolicyProof {
     /// They do.
     Holds,
     /// They do not, and this shows it.
     Fails {
         /// One of the shortest subjects that shows it, or one that a person understands.
-        example: Example,
+        example: ExampleSubject,
         /// What the source says of it.
         source: Action,
         /// What the harness would do.
@@ -29,37 +29,44 @@ pub enum Proof {
 
 /// Whether `target` permits nowhere more than `source`. Only what the rules say counts; what Agentry
 /// looks at beyond them is a matter of gaps.
-pub fn within(memo: &RenderMemo, target: &[Rules], source: &[Rules]) -> Proof {
+pub fn within(memo: &RenderMemo, target: &[RuleList], source: &[RuleList]) -> PolicyProof {
     if source.is_empty() {
-        return Proof::Unknown("nothing is known that it could stay within".to_owned());
+        return PolicyProof::Unknown("nothing is known that it could stay within".to_owned());
     }
     if is_plain(target, source) {
-        return Proof::Holds;
+        return PolicyProof::Holds;
     }
     memo.proofs.get(question(target, source), || prove(memo, target, source))
 }
 
 /// The same for a person: where it fails, with an example from the words of the rules or from everyday
 /// life, if there is one that shows the same difference.
-pub fn told(memo: &RenderMemo, section: Section, target: &[Rules], source: &[Rules]) -> Proof {
+pub fn told(
+    memo: &RenderMemo,
+    section: Section,
+    target: &[RuleList],
+    source: &[RuleList],
+) -> PolicyProof {
     if source.is_empty() || is_plain(target, source) {
         return within(memo, target, source);
     }
     memo.explained.get((section, question(target, source)), || {
         let proof = within(memo, target, source);
-        let Proof::Fails { source: stricter, target: milder, .. } = &proof else { return proof };
+        let PolicyProof::Fails { source: stricter, target: milder, .. } = &proof else {
+            return proof;
+        };
         let (left, right) = (refs(target), refs(source));
-        let shows = |example: &Example| {
+        let shows = |example: &ExampleSubject| {
             action(&left, example) == *milder && action(&right, example) == *stricter
         };
         match telling(section, source.iter().chain(target), shows) {
-            Some(example) => Proof::Fails { example, source: *stricter, target: *milder },
+            Some(example) => PolicyProof::Fails { example, source: *stricter, target: *milder },
             None => proof,
         }
     })
 }
 
-fn question(target: &[Rules], source: &[Rules]) -> String {
+fn question(target: &[RuleList], source: &[RuleList]) -> String {
     let mut question = String::new();
     part(&mut question, &key(target));
     part(&mut question, &key(source));
@@ -68,45 +75,45 @@ fn question(target: &[Rules], source: &[Rules]) -> String {
 
 /// Whether the answers alone show it: some list of the target has none that is milder than the
 /// strictest of the source.
-fn is_plain(target: &[Rules], source: &[Rules]) -> bool {
-    let mildest = |rules: &Rules| reached(rules).min();
+fn is_plain(target: &[RuleList], source: &[RuleList]) -> bool {
+    let mildest = |rules: &RuleList| reached(rules).min();
     let mildest = target.iter().filter_map(mildest).max().unwrap_or(Action::Allow);
     source.iter().flat_map(reached).all(|action| action <= mildest)
 }
 
 /// The answers of some rules that may decide: nothing behind one for everything is ever asked.
-fn reached(rules: &Rules) -> impl Iterator<Item = Action> {
+fn reached(rules: &RuleList) -> impl Iterator<Item = Action> {
     let last = rules.rules.iter().position(|rule| rule.pattern.is_everything());
     let last = last.unwrap_or(rules.rules.len());
     rules.all().take(last + 1).map(|rule| rule.action)
 }
 
-fn prove(memo: &RenderMemo, target: &[Rules], source: &[Rules]) -> Proof {
+fn prove(memo: &RenderMemo, target: &[RuleList], source: &[RuleList]) -> PolicyProof {
     let (target, source) = (refs(target), refs(source));
-    match refines(&memo.policy, &target, &source, Protections::Off) {
-        Answer::Yes => Proof::Holds,
-        Answer::Unknown(why) => Proof::Unknown(why),
-        Answer::No(witness) => {
+    match refines(&memo.policy, &target, &source, HazardProtection::Off) {
+        RefinementAnswer::Yes => PolicyProof::Holds,
+        RefinementAnswer::Unknown(why) => PolicyProof::Unknown(why),
+        RefinementAnswer::No(witness) => {
             let example = witness.subject;
             let (source, target) = (action(&source, &example), action(&target, &example));
-            Proof::Fails { example, source, target }
+            PolicyProof::Fails { example, source, target }
         }
     }
 }
 
 /// What some rules say of an example.
-pub(crate) fn action(side: &[&Rules], example: &Example) -> Action {
-    let decided = example.with(|subject| decide(side, subject, Protections::Off));
+pub(crate) fn action(side: &[&RuleList], example: &ExampleSubject) -> Action {
+    let decided = example.with(|subject| decide(side, subject, HazardProtection::Off));
     decided.map_or(Action::Allow, |decision| decision.action)
 }
 
-fn refs(rules: &[Rules]) -> Vec<&Rules> {
+fn refs(rules: &[RuleList]) -> Vec<&RuleList> {
     rules.iter().collect()
 }
 
 /// All that a decision by rules depends on, as text. Sections about subjects of one kind are alike. A pattern
 /// may hold any character, so that the length of each part stands before it: no text is that of other rules.
-pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r Rules>) -> String {
+pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r RuleList>) -> String {
     let mut out = String::new();
     let mut identity = String::new();
     for rules in layers {
@@ -129,7 +136,7 @@ pub(crate) fn part(out: &mut String, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use agentry_policy::{Pattern, Places, Rule, Section};
+    use agentry_policy::{PathAnchors, Pattern, PolicyRule, Section};
 
     use super::*;
     use crate::model::always;
@@ -141,10 +148,10 @@ mod tests {
     /// Rules, what holds otherwise, and what people are shown.
     type Told<'a> = (&'a [(&'a str, Action)], Action, &'a str);
 
-    fn rules(list: &[(&str, Action)], otherwise: Action) -> Rules {
+    fn rules(list: &[(&str, Action)], otherwise: Action) -> RuleList {
         let mut rules = always(Section::Question, otherwise, "otherwise");
         let kind = Section::Question.kind();
-        let rule = |(regex, action): &(&str, Action)| Rule {
+        let rule = |(regex, action): &(&str, Action)| PolicyRule {
             pattern: Pattern::foreign(kind, regex, regex, *action),
             action: *action,
             text: String::new(),
@@ -170,7 +177,7 @@ mod tests {
             let target = [rules(list, *otherwise)];
             assert_eq!(is_plain(&target, &source), *holds, "{list:?}");
             assert_eq!(
-                prove(&RenderMemo::default(), &target, &source) == Proof::Holds,
+                prove(&RenderMemo::default(), &target, &source) == PolicyProof::Holds,
                 *holds,
                 "{list:?}"
             );
@@ -178,10 +185,10 @@ mod tests {
     }
 
     /// Rules of an agent about commands.
-    fn commands(list: &[(&str, Action)], otherwise: Action) -> Rules {
+    fn commands(list: &[(&str, Action)], otherwise: Action) -> RuleList {
         let mut rules = always(Section::Bash, otherwise, "otherwise");
-        let rule = |(text, action): &(&str, Action)| Rule {
-            pattern: Pattern::new(Section::Bash.kind(), text, *action, &Places::default()),
+        let rule = |(text, action): &(&str, Action)| PolicyRule {
+            pattern: Pattern::new(Section::Bash.kind(), text, *action, &PathAnchors::default()),
             action: *action,
             text: String::new(),
             span: None,
@@ -209,7 +216,7 @@ mod tests {
             let source = [commands(list, *otherwise)];
             let nothing = [always(Section::Bash, Deny, "nothing")];
             // The sides are swapped: what the source says is on the left.
-            let Proof::Fails { example, source: harness, target } =
+            let PolicyProof::Fails { example, source: harness, target } =
                 told(&RenderMemo::default(), Section::Bash, &source, &nothing)
             else {
                 panic!("{list:?}");

@@ -7,34 +7,40 @@ use agentry_model::wrong_name;
 use agentry_policy::Section;
 use rayon::prelude::*;
 
+use crate::built_in_protection::unprotected;
 use crate::gap::gaps;
 use crate::harness_files::{HarnessPath, MemoFiles, Unreadable};
 use crate::loss;
 use crate::original;
-use crate::proof::Proof;
-use crate::protection::unprotected;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
-use crate::subject::{Slack, Subject};
-use crate::{HarnessFiles, Model, Target, is_written_by};
+use crate::proof::PolicyProof;
+use crate::render_result::{
+    LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile,
+};
+use crate::subject::{PolicySlack, RenderSubject};
+use crate::{HarnessFiles, HarnessModel, Target, is_written_by};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
 /// it is in the files that the others share.
-pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+pub fn render(
+    target: &Target,
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     let subjects = original::filled(target, subjects);
     let mut subjects = original::given_back(target, subjects, settings);
-    let mut refused: Vec<Option<Rendered>> =
+    let mut refused: Vec<Option<RenderedAgent>> =
         subjects.iter().map(|subject| name(target, subject)).collect();
     // Each round but the last refuses at least one agent more, or takes its grants from one.
     loop {
         let kept = kept(&subjects, &refused);
         if kept.is_empty() && !subjects.is_empty() {
-            return Rendering {
+            return ProjectRendering {
                 agents: refused.into_iter().flatten().collect(),
-                ..Rendering::default()
+                ..ProjectRendering::default()
             };
         }
-        let Rendering { agents, shared } = proved(target, &kept, settings);
+        let ProjectRendering { agents, shared } = proved(target, &kept, settings);
         drop(kept);
         if original::taken_back(&mut subjects, &refused, &agents) {
             continue;
@@ -45,13 +51,16 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
             *out = rendered.next().filter(|agent| is_final || agent.refused.is_some());
         }
         if is_final {
-            return Rendering { agents: refused.into_iter().flatten().collect(), shared };
+            return ProjectRendering { agents: refused.into_iter().flatten().collect(), shared };
         }
     }
 }
 
 /// The agents that nothing was said against yet.
-fn kept<'a>(subjects: &'a [Subject], refused: &[Option<Rendered>]) -> Cow<'a, [Subject]> {
+fn kept<'a>(
+    subjects: &'a [RenderSubject],
+    refused: &[Option<RenderedAgent>],
+) -> Cow<'a, [RenderSubject]> {
     if refused.iter().all(Option::is_none) {
         return Cow::Borrowed(subjects);
     }
@@ -60,10 +69,14 @@ fn kept<'a>(subjects: &'a [Subject], refused: &[Option<Rendered>]) -> Cow<'a, [S
 }
 
 /// Renders agents together, and refuses those that do not hold.
-fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+fn proved(
+    target: &Target,
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     let mut rendering = (target.render)(subjects, settings);
     one_file_one_agent(subjects, &mut rendering);
-    let written = Written::of(&rendering, settings);
+    let written = FutureFiles::of(&rendering, settings);
     let models = each(subjects, |subject| written.model(target.model, subject));
     let agents = std::mem::take(&mut rendering.agents);
     prove_ahead(target, subjects, &models, &agents, settings);
@@ -86,13 +99,13 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
 }
 
 /// A file in no place that the harness is known to be given.
-fn elsewhere<'a>(target: &Target, rendering: &'a Rendering) -> Option<&'a File> {
+fn elsewhere<'a>(target: &Target, rendering: &'a ProjectRendering) -> Option<&'a RenderedFile> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     own.chain(&rendering.shared).find(|file| !is_written_by(target.name, &file.path))
 }
 
 /// Notes that a prompt is written without the blanks around it, where it is.
-fn trimmed(subject: &Subject, title: &str, out: &mut Rendered) {
+fn trimmed(subject: &RenderSubject, title: &str, out: &mut RenderedAgent) {
     let Some(system) = &subject.agent.instructions.system else { return };
     // An empty line below the metadata, and the end of the last line, belong to the file.
     let mut text = system.value.trim_start_matches('\u{feff}');
@@ -113,24 +126,24 @@ fn trimmed(subject: &Subject, title: &str, out: &mut Rendered) {
 /// What the harness makes of the files as they would be.
 pub fn read_back(
     target: &Target,
-    subject: &Subject,
-    rendering: &Rendering,
-    settings: &Settings<'_>,
-) -> Option<Model> {
+    subject: &RenderSubject,
+    rendering: &ProjectRendering,
+    settings: &RenderSettings<'_>,
+) -> Option<HarnessModel> {
     let name = original::name(target, subject).unwrap_or(&subject.name);
-    let written = Written::of(rendering, settings);
+    let written = FutureFiles::of(rendering, settings);
     (target.model)(&MemoFiles { below: &written, memo: &subject.memo }, name)
 }
 
 /// The files as they would be.
-pub(crate) struct Written<'a> {
-    files: HashMap<&'a str, &'a File>,
+pub(crate) struct FutureFiles<'a> {
+    files: HashMap<&'a str, &'a RenderedFile>,
     replaced: HashSet<&'a str>,
-    settings: &'a Settings<'a>,
+    settings: &'a RenderSettings<'a>,
 }
 
-impl<'a> Written<'a> {
-    pub(crate) fn of(rendering: &'a Rendering, settings: &'a Settings<'a>) -> Self {
+impl<'a> FutureFiles<'a> {
+    pub(crate) fn of(rendering: &'a ProjectRendering, settings: &'a RenderSettings<'a>) -> Self {
         let own = rendering.agents.iter().flat_map(|agent| &agent.files);
         let files = own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
         let replaced = rendering.agents.iter().flat_map(|agent| &agent.replaced);
@@ -140,14 +153,14 @@ impl<'a> Written<'a> {
     /// What a harness makes of them.
     pub(crate) fn model(
         &self,
-        model: fn(&dyn HarnessFiles, &str) -> Option<Model>,
-        subject: &Subject,
-    ) -> Option<Model> {
+        model: fn(&dyn HarnessFiles, &str) -> Option<HarnessModel>,
+        subject: &RenderSubject,
+    ) -> Option<HarnessModel> {
         model(&MemoFiles { below: self, memo: &subject.memo }, &subject.name)
     }
 }
 
-impl HarnessFiles for Written<'_> {
+impl HarnessFiles for FutureFiles<'_> {
     fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
         let text = path.to_string();
         match self.files.get(text.as_str()) {
@@ -166,7 +179,7 @@ impl HarnessFiles for Written<'_> {
 const FEW: usize = 8;
 
 /// The first agent of each kind: what it asks, all others of the kind ask as well.
-fn leaders(subjects: &[Subject]) -> impl Iterator<Item = (usize, &Subject)> {
+fn leaders(subjects: &[RenderSubject]) -> impl Iterator<Item = (usize, &RenderSubject)> {
     let mut seen = HashSet::new();
     subjects.iter().enumerate().filter(move |(_, subject)| seen.insert(subject.kind()))
 }
@@ -174,33 +187,33 @@ fn leaders(subjects: &[Subject]) -> impl Iterator<Item = (usize, &Subject)> {
 /// Puts questions whose answers are remembered, side by side and each once for every kind of agents.
 /// Otherwise all threads would look for the answer to the same one at the same time.
 pub(crate) fn ask_ahead<Q: Sync>(
-    subjects: &[Subject],
+    subjects: &[RenderSubject],
     questions: &[Q],
-    ask: impl Fn(&Subject, &Q) + Sync,
+    ask: impl Fn(&RenderSubject, &Q) + Sync,
 ) {
     if subjects.len() < FEW {
         return;
     }
     let pairs =
         leaders(subjects).flat_map(|(_, leader)| questions.iter().map(move |it| (leader, it)));
-    let pairs: Vec<(&Subject, &Q)> = pairs.collect();
+    let pairs: Vec<(&RenderSubject, &Q)> = pairs.collect();
     pairs.into_par_iter().for_each(|(leader, question)| ask(leader, question));
 }
 
 /// Looks for all that has to be known of the first agent of each kind, tool by tool.
 fn prove_ahead(
     target: &Target,
-    subjects: &[Subject],
-    models: &[Option<Model>],
-    rendered: &[Rendered],
-    settings: &Settings<'_>,
+    subjects: &[RenderSubject],
+    models: &[Option<HarnessModel>],
+    rendered: &[RenderedAgent],
+    settings: &RenderSettings<'_>,
 ) {
     if subjects.len() < FEW {
         return;
     }
     let leaders = leaders(subjects);
     let leaders = leaders.filter_map(|(at, it)| Some((at, it, models.get(at)?.as_ref()?)));
-    let leaders: Vec<(usize, &Subject, &Model)> = leaders.collect();
+    let leaders: Vec<(usize, &RenderSubject, &HarnessModel)> = leaders.collect();
     let proofs = || {
         let ways = leaders.par_iter().flat_map(|(at, subject, model)| {
             let out = rendered.get(*at);
@@ -220,20 +233,23 @@ fn prove_ahead(
 }
 
 /// Does something for each agent, side by side where there are many.
-pub(crate) fn each<T: Send>(subjects: &[Subject], one: impl Fn(&Subject) -> T + Sync) -> Vec<T> {
+pub(crate) fn each<T: Send>(
+    subjects: &[RenderSubject],
+    one: impl Fn(&RenderSubject) -> T + Sync,
+) -> Vec<T> {
     each_of(subjects.iter().map(|subject| (subject, ())), |subject, ()| one(subject))
 }
 
 /// The same with something that belongs to each agent. Those that may do the same are neighbours, so
 /// that two threads seldom look for the same proof.
 pub(crate) fn each_of<'s, I: Send, T: Send>(
-    items: impl ExactSizeIterator<Item = (&'s Subject, I)>,
-    one: impl Fn(&'s Subject, I) -> T + Sync,
+    items: impl ExactSizeIterator<Item = (&'s RenderSubject, I)>,
+    one: impl Fn(&'s RenderSubject, I) -> T + Sync,
 ) -> Vec<T> {
     if items.len() < FEW {
         return items.map(|(subject, item)| one(subject, item)).collect();
     }
-    let mut items: Vec<(usize, (&Subject, I))> = items.enumerate().collect();
+    let mut items: Vec<(usize, (&RenderSubject, I))> = items.enumerate().collect();
     items.sort_by_key(|(_, (subject, _))| subject.kind());
     let done = items.into_par_iter().map(|(at, (subject, item))| (at, one(subject, item)));
     let mut done: Vec<(usize, T)> = done.collect();
@@ -244,13 +260,13 @@ pub(crate) fn each_of<'s, I: Send, T: Send>(
 /// Reports what the user's own settings permit beyond the source.
 fn beyond_the_project(
     target: &Target,
-    subjects: &[Subject],
-    rendering: &mut Rendering,
-    settings: &Settings<'_>,
+    subjects: &[RenderSubject],
+    rendering: &mut ProjectRendering,
+    settings: &RenderSettings<'_>,
 ) {
     let personal = target.personal.as_ref().filter(|personal| personal.is_there(settings));
     let Some(personal) = personal else { return };
-    let written = Written::of(rendering, settings);
+    let written = FutureFiles::of(rendering, settings);
     let models = each(subjects, |subject| {
         let known = (!subject.grants.is_empty()).then(|| written.model(target.model, subject));
         (written.model(personal.model, subject), known.flatten())
@@ -269,26 +285,26 @@ fn beyond_the_project(
 }
 
 /// How far a harness may go beyond what is said of an agent in a section.
-fn slack(section: Section, settings: &Settings<'_>, out: &Rendered) -> Slack {
+fn slack(section: Section, settings: &RenderSettings<'_>, out: &RenderedAgent) -> PolicySlack {
     let guarded = settings.guard && out.guarded.contains(&section);
-    if guarded { Slack::Denials } else { Slack::None }
+    if guarded { PolicySlack::Denials } else { PolicySlack::None }
 }
 
 /// The field of the loss that a guard was asked for, and there is none.
 pub const GUARD_FIELD: &str = "guard";
 
 /// Whether calls are put to the guard: not every harness has one.
-fn is_guarded(target: &Target, settings: &Settings<'_>) -> bool {
+fn is_guarded(target: &Target, settings: &RenderSettings<'_>) -> bool {
     settings.guard && target.guard.is_some()
 }
 
 /// Refuses what the harness would take for more than the source says, and reports its blind spots.
 fn verify(
     target: &Target,
-    subject: &Subject,
-    model: Option<&Model>,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    model: Option<&HarnessModel>,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
 ) {
     let Some(model) = model else {
         let message = format!("{} would not find the agent under this name", target.title);
@@ -322,11 +338,16 @@ fn verify(
 }
 
 /// Refuses an agent whose section is not proved; `guards` if the guard would help.
-fn bound(section: Section, proof: Proof, (title, guards): (&str, bool), out: &mut Rendered) {
+fn bound(
+    section: Section,
+    proof: PolicyProof,
+    (title, guards): (&str, bool),
+    out: &mut RenderedAgent,
+) {
     let field = format!("permissions.{section}");
     match proof {
-        Proof::Holds => {}
-        Proof::Fails { example, source, target: milder } => {
+        PolicyProof::Holds => {}
+        PolicyProof::Fails { example, source, target: milder } => {
             let message =
                 format!("`{example}` is {source} in the source and would be {milder} in {title}");
             let hint = if guards {
@@ -340,13 +361,13 @@ fn bound(section: Section, proof: Proof, (title, guards): (&str, bool), out: &mu
             let joined = joined.map_or(String::new(), |loss| format!("; {}", loss.detail));
             out.refuse(&field, message, Some(&format!("{hint}{joined}")));
         }
-        Proof::Unknown(why) => out.refuse(&field, why, Some("write fewer or simpler rules")),
+        PolicyProof::Unknown(why) => out.refuse(&field, why, Some("write fewer or simpler rules")),
     }
 }
 
 /// Refuses names that the harness has built in, or that are no names of files.
-fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
-    let mut out = Rendered::default();
+fn name(target: &Target, subject: &RenderSubject) -> Option<RenderedAgent> {
+    let mut out = RenderedAgent::default();
     let name = subject.name.as_str();
     let hint = format!(
         "set another name in `agentry.toml`: `[render.{}.aliases]` `{name} = \"…\"`",
@@ -370,13 +391,13 @@ pub(crate) fn is_built_in(target: &Target, name: &str) -> bool {
 }
 
 /// Whether an agent comes from where it took the place of a built-in one.
-fn overrides(target: &Target, subject: &Subject) -> bool {
+fn overrides(target: &Target, subject: &RenderSubject) -> bool {
     let can = target.import.as_ref().is_some_and(|import| import.overrides);
     can && original::name(target, subject) == Some(&subject.name)
 }
 
 /// Reports that an agent takes the place of a built-in one.
-fn overriding(target: &Target, subject: &Subject, out: &mut Rendered) {
+fn overriding(target: &Target, subject: &RenderSubject, out: &mut RenderedAgent) {
     let name = &subject.name;
     if is_built_in(target, name) && overrides(target, subject) {
         let detail = format!("it takes the place of the `{name}` of {}", target.title);
@@ -385,7 +406,7 @@ fn overriding(target: &Target, subject: &Subject, out: &mut Rendered) {
 }
 
 /// Refuses agents that would be written to the same file.
-fn one_file_one_agent(subjects: &[Subject], rendering: &mut Rendering) {
+fn one_file_one_agent(subjects: &[RenderSubject], rendering: &mut ProjectRendering) {
     let mut owners: HashMap<String, usize> = HashMap::new();
     let mut clashes = Vec::new();
     for (at, agent) in rendering.agents.iter().enumerate() {

@@ -19,12 +19,12 @@ pub(crate) type FilesByName = BTreeMap<String, Vec<String>>;
 
 /// What an agent is written in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
+pub(crate) enum AgentLanguage {
     Markdown,
     Toml,
 }
 
-impl Language {
+impl AgentLanguage {
     fn ending(self) -> &'static str {
         match self {
             Self::Markdown => "md",
@@ -34,7 +34,7 @@ impl Language {
 }
 
 /// Every file in a language below a directory, with its text. Skills in `.agents` are no agents.
-fn written(files: &dyn HarnessFiles, dir: &str, language: Language) -> Vec<(String, String)> {
+fn written(files: &dyn HarnessFiles, dir: &str, language: AgentLanguage) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     collect(files, dir, (language.ending(), DEPTH), &mut paths);
     paths.into_par_iter().filter_map(|path| files.text(&path).map(|text| (path, text))).collect()
@@ -60,7 +60,7 @@ fn collect(
 /// The files of agents below some directories, by the name that `name` reads in them.
 pub(crate) fn by_name(
     files: &dyn HarnessFiles,
-    language: Language,
+    language: AgentLanguage,
     dirs: &[&str],
     name: impl Fn(&str) -> Option<String>,
 ) -> FilesByName {

@@ -1,22 +1,22 @@
 //! MCP servers in the words that most harnesses share: a command with arguments, or an address.
 
-use agentry_model::{McpServer, Transport};
+use agentry_model::{McpServer, McpTransport};
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, Spanned};
 
 use crate::draft::at;
-use crate::rendering::{LossKind, Rendered};
+use crate::render_result::{LossKind, RenderedAgent};
 
 /// How a harness writes values in which a variable is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Variables {
+pub(crate) enum VariableStyle {
     /// As they stand.
     Untouched,
     /// `${X}` for our `${env:X}`.
     Bare,
 }
 
-impl Variables {
+impl VariableStyle {
     fn write(self, text: &str) -> String {
         match self {
             Self::Untouched => text.to_owned(),
@@ -33,7 +33,7 @@ impl Variables {
 }
 
 /// A server as a map. `url` is what the harness calls the address.
-pub(crate) fn write(server: &McpServer, url: &str, variables: Variables) -> Data {
+pub(crate) fn write(server: &McpServer, url: &str, variables: VariableStyle) -> Data {
     let data = |text: &Spanned<String>| Data::str(variables.write(&text.value));
     let pairs = |pairs: &[(String, Spanned<String>)]| {
         Data::Map(pairs.iter().map(|(key, it)| (key.clone(), data(it))).collect())
@@ -49,7 +49,7 @@ pub(crate) fn write(server: &McpServer, url: &str, variables: Variables) -> Data
 }
 
 /// Reports that a value names a variable in our own way, which no harness knows.
-pub(crate) fn references(server: &McpServer, out: &mut Rendered) {
+pub(crate) fn references(server: &McpServer, out: &mut RenderedAgent) {
     let mut values = server.env.iter().chain(&server.headers).map(|(_, value)| &value.value);
     if values.any(|value| value.contains("${env:")) {
         let name = &server.name;
@@ -60,7 +60,7 @@ pub(crate) fn references(server: &McpServer, out: &mut Rendered) {
 }
 
 /// A server from a map.
-pub(crate) fn read(name: &str, data: &Data, variables: Variables) -> McpServer {
+pub(crate) fn read(name: &str, data: &Data, variables: VariableStyle) -> McpServer {
     let inner = |text: &str| at(variables.read(text));
     let text = |key: &str| data.get(key).and_then(Data::as_str);
     let pairs = |key: &str| match data.get(key) {
@@ -78,9 +78,9 @@ pub(crate) fn read(name: &str, data: &Data, variables: Variables) -> McpServer {
     };
     let url = text("url").or_else(|| text("http_url"));
     let transport = match text("type") {
-        Some("sse") => Transport::Http,
-        _ if url.is_some() => Transport::StreamableHttp,
-        _ => Transport::Stdio,
+        Some("sse") => McpTransport::Http,
+        _ if url.is_some() => McpTransport::StreamableHttp,
+        _ => McpTransport::Stdio,
     };
     McpServer {
         name: name.to_owned(),

@@ -1,23 +1,28 @@
 //! Skills as files beside an agent, for harnesses that look for them in a directory of their own.
 
-use crate::rendering::{File, LossKind, Rendered};
-use crate::subject::{Skill, Subject};
+use crate::render_result::{LossKind, RenderedAgent, RenderedFile};
+use crate::subject::{BundledSkill, RenderSubject};
 
 /// Copies the skills of an agent to `to`, except those that lie in one of the `known` directories,
 /// where the harness finds them by itself. Gives the names of those that it finds then.
 pub(crate) fn copy<'a>(
-    subject: &'a Subject,
+    subject: &'a RenderSubject,
     known: &[&str],
     to: &str,
-    out: &mut Rendered,
+    out: &mut RenderedAgent,
 ) -> Vec<&'a str> {
     let found = subject.skills.iter().filter(|skill| copy_one(skill, known, to, out));
     found.map(|skill| skill.name.as_str()).collect()
 }
 
 /// The same for one skill; whether there is one.
-pub(crate) fn copy_one(skill: &Skill, known: &[&str], to: &str, out: &mut Rendered) -> bool {
-    let Skill { name, files, dir } = skill;
+pub(crate) fn copy_one(
+    skill: &BundledSkill,
+    known: &[&str],
+    to: &str,
+    out: &mut RenderedAgent,
+) -> bool {
+    let BundledSkill { name, files, dir } = skill;
     let lies_in = |dir: &str, place: &str| {
         dir.strip_prefix(place).is_some_and(|rest| rest.starts_with('/') || rest.is_empty())
     };
@@ -30,7 +35,7 @@ pub(crate) fn copy_one(skill: &Skill, known: &[&str], to: &str, out: &mut Render
     };
     let copies = files.iter();
     let copies =
-        copies.map(|(path, bytes)| File::new(format!("{to}/{name}/{path}"), bytes.clone()));
+        copies.map(|(path, bytes)| RenderedFile::new(format!("{to}/{name}/{path}"), bytes.clone()));
     out.files.extend(copies);
     true
 }

@@ -4,19 +4,19 @@ use std::sync::{Arc, OnceLock};
 
 use agentry_model::Agent;
 use agentry_policy::{
-    Action, Judge, PatternRule, Permissions, Place, Places, Rule, Rules, Section, SectionRules,
-    layers, to_permissions,
+    Action, Judge, PathAnchors, PatternRule, Permissions, PolicyContext, PolicyRule, RuleList,
+    Section, SectionRules, layers, to_permissions,
 };
 use agentry_text::{FileId, Span, Spanned};
 
 use crate::memo::RenderMemo;
-use crate::model::{Way, outside as outside_of};
+use crate::model::{HarnessTool, outside as outside_of};
 use crate::original::OriginalGrant;
-use crate::proof::{self, Proof, told, within};
+use crate::proof::{self, PolicyProof, told, within};
 
 /// An agent on its way to a harness.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct RenderSubject {
     /// What it is called there: its name, or an alias.
     pub name: String,
     /// The agent with its bases and the defaults of its format.
@@ -26,9 +26,9 @@ pub struct Subject {
     /// The digest of the definition, where the guard asks for it.
     pub digest: String,
     /// The texts of its prompt, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PromptText>,
     /// The skills that it asks for or brings.
-    pub skills: Vec<Skill>,
+    pub skills: Vec<BundledSkill>,
     /// All its layers as ordered rules, every section among them: what encoders start from.
     pub permissions: Permissions,
     /// All its layers: what the result is compared with. Its places are stand-ins, so that the same
@@ -46,7 +46,7 @@ pub struct Subject {
 
 /// How far a harness may go beyond what is said of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Slack {
+pub(crate) enum PolicySlack {
     /// Nowhere.
     None,
     /// It may ask where the source denies, because the guard denies.
@@ -55,7 +55,7 @@ pub(crate) enum Slack {
     Questions,
 }
 
-impl Slack {
+impl PolicySlack {
     /// What is left of an answer.
     fn of(self, action: Action) -> Action {
         match (self, action) {
@@ -68,9 +68,9 @@ impl Slack {
 
 /// One text of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PromptText {
     /// What it is.
-    pub kind: PartKind,
+    pub kind: PromptTextKind,
     /// Where it comes from, relative to the project.
     pub origin: String,
     /// The text.
@@ -79,7 +79,7 @@ pub struct Part {
 
 /// What a text of a prompt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PartKind {
+pub enum PromptTextKind {
     /// Who the agent is, and its hard rules: always in the prompt.
     Prompt,
     /// A file of `context`.
@@ -90,7 +90,7 @@ pub enum PartKind {
 
 /// A skill of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skill {
+pub struct BundledSkill {
     /// Its name.
     pub name: String,
     /// Its files, relative to its directory, unless none was found.
@@ -99,21 +99,21 @@ pub struct Skill {
     pub dir: Option<String>,
 }
 
-impl Subject {
+impl RenderSubject {
     /// An agent under its own name, with nothing but what its definition says of it. What it may do is seen
     /// from stand-in places, so that the same definition gives the same files everywhere.
-    pub fn of(agent: Agent, place: &Place, memo: &Arc<RenderMemo>) -> Self {
-        let places = Places::default();
+    pub fn of(agent: Agent, place: &PolicyContext, memo: &Arc<RenderMemo>) -> Self {
+        let places = PathAnchors::default();
         let permissions = to_permissions(&memo.policy, &agent.policy, place).unwrap_or_default();
         let judge = Judge::new(layers(&agent.policy, place, &places), places);
-        let prompt = agent.instructions.system.as_ref().map(|system| Part {
-            kind: PartKind::Prompt,
+        let prompt = agent.instructions.system.as_ref().map(|system| PromptText {
+            kind: PromptTextKind::Prompt,
             origin: String::new(),
             text: system.value.clone(),
         });
         let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
-        let skills = names.map(|name| Skill { name, files: Some(Vec::new()), dir: None });
-        let skills: Vec<Skill> = skills.collect();
+        let skills = names.map(|name| BundledSkill { name, files: Some(Vec::new()), dir: None });
+        let skills: Vec<BundledSkill> = skills.collect();
         Self {
             name: agent.name().to_owned(),
             path: String::new(),
@@ -138,7 +138,7 @@ impl Subject {
 
     /// The whole prompt with what the harness has no place for: each part after an empty line, every
     /// line ended by LF.
-    pub fn prompt(&self, kinds: &[PartKind]) -> String {
+    pub fn prompt(&self, kinds: &[PromptTextKind]) -> String {
         let texts = self.parts.iter().filter(|part| kinds.contains(&part.kind));
         let whole = texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n");
         whole.replace("\r\n", "\n")
@@ -146,7 +146,7 @@ impl Subject {
 
     /// What a rendered section must stay within: the rules as they are written, layer by layer. For
     /// files, what is said of places outside the workspace is a layer as well.
-    pub fn bounds(&self, section: Section) -> Arc<[Rules]> {
+    pub fn bounds(&self, section: Section) -> Arc<[RuleList]> {
         self.memo.bounds.get((self.kind(), section), || {
             let own = self.judge.rules(section).map(|(_, rules)| rules.as_written());
             let files = matches!(section, Section::Edit | Section::Read);
@@ -174,7 +174,7 @@ impl Subject {
             }
             // What nobody wrote is not reported as a loss.
             let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
-            let is_written = |rule: &Rule| rule.span.is_some_and(Span::is_written);
+            let is_written = |rule: &PolicyRule| rule.span.is_some_and(Span::is_written);
             let written = layers.flat_map(|(_, rules)| rules.all()).map(is_written);
             text.extend(written.map(|it| if it { "w" } else { "-" }));
             text
@@ -187,15 +187,15 @@ impl Subject {
     }
 
     /// Whether the rules of a tool stay within what the agent may do, or within so much more.
-    pub(crate) fn within(&self, way: &Way, slack: Slack) -> Proof {
-        let Way { section, layers, .. } = way;
+    pub(crate) fn within(&self, way: &HarnessTool, slack: PolicySlack) -> PolicyProof {
+        let HarnessTool { section, layers, .. } = way;
         self.memo.ways.get((self.kind(), slack, *section, way.key()), || {
             let bounds = self.bounds(*section);
-            if slack == Slack::None {
+            if slack == PolicySlack::None {
                 return told(&self.memo, *section, layers, &bounds);
             }
             let mut bounds = bounds.to_vec();
-            for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
+            for rule in bounds.iter_mut().flat_map(RuleList::all_mut) {
                 rule.action = slack.of(rule.action);
             }
             told(&self.memo, *section, layers, &bounds)
@@ -210,8 +210,8 @@ impl Subject {
     }
 
     /// Whether rules about a section stay within what the agent may do.
-    pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
-        within(&self.memo, layers, &self.bounds(section)) == Proof::Holds
+    pub fn permits(&self, section: Section, layers: &[RuleList]) -> bool {
+        within(&self.memo, layers, &self.bounds(section)) == PolicyProof::Holds
     }
 }
 

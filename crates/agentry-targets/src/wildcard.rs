@@ -7,7 +7,7 @@
 
 use agentry_policy::{Action, Section};
 
-use crate::encoding::Matches;
+use crate::encoding::MatchBounds;
 use crate::model::escape;
 
 /// Any text, words and their ends alike.
@@ -17,29 +17,29 @@ pub const NOTHING: &str = r"[^\s\S]";
 
 /// How a harness reads its wildcards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wildcards {
+pub struct WildcardDialect {
     /// Whether `?` takes any one character.
     pub question: bool,
     /// Whether a trailing ` *` may take nothing only where it is the only wildcard.
     pub sole: bool,
 }
 
-impl Wildcards {
+impl WildcardDialect {
     /// What a pattern about commands matches. A trailing ` *` may take nothing.
-    pub fn command(self, pattern: &str) -> Matches {
+    pub fn command(self, pattern: &str) -> MatchBounds {
         let (head, optional) = match pattern.strip_suffix(" *") {
             Some(head) => (head, true),
             None => (pattern, false),
         };
-        let tail = |bound: Bound| match optional {
+        let tail = |bound: WildcardBound| match optional {
             false => r"\x00".to_owned(),
-            true if self.sole && bound == Bound::Least && head.contains('*') => {
+            true if self.sole && bound == WildcardBound::Least && head.contains('*') => {
                 format!(r"\x00{ANYTHING}\x00")
             }
             true => format!(r"\x00(?:{ANYTHING}\x00)?"),
         };
-        let of = |bound: Bound| format!("{}{}", self.text(head, bound), tail(bound));
-        Matches { most: of(Bound::Most), least: of(Bound::Least) }
+        let of = |bound: WildcardBound| format!("{}{}", self.text(head, bound), tail(bound));
+        MatchBounds { most: of(WildcardBound::Most), least: of(WildcardBound::Least) }
     }
 
     /// Whether a pattern takes a name as a whole.
@@ -74,10 +74,10 @@ impl Wildcards {
         pattern.chars().map(each).collect()
     }
 
-    fn text(self, pattern: &str, bound: Bound) -> String {
+    fn text(self, pattern: &str, bound: WildcardBound) -> String {
         // A space stands between two words, unless a wildcard before it took an opening quote.
         let mut open = false;
-        let most = bound == Bound::Most;
+        let most = bound == WildcardBound::Most;
         // What a special character makes of the text after it is not known.
         let known = pattern.find(is_special).unwrap_or(pattern.len());
         let rest = match (known < pattern.len(), most) {
@@ -101,7 +101,7 @@ impl Wildcards {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bound {
+enum WildcardBound {
     Most,
     Least,
 }

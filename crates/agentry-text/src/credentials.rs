@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// How one kind of token is written.
-struct Shape {
+struct TokenShape {
     /// What a person calls it.
     kind: &'static str,
     /// How it starts.
@@ -15,7 +15,7 @@ struct Shape {
     signs: &'static str,
 }
 
-impl Shape {
+impl TokenShape {
     fn starts(&self, text: &str) -> bool {
         // The first byte decides nearly always.
         text.as_bytes().first() == self.prefix.as_bytes().first() && text.starts_with(self.prefix)
@@ -27,12 +27,12 @@ const fn shape(
     prefix: &'static str,
     least: usize,
     signs: &'static str,
-) -> Shape {
-    Shape { kind, prefix, least, signs }
+) -> TokenShape {
+    TokenShape { kind, prefix, least, signs }
 }
 
 /// Longer prefixes before the shorter ones that they start with.
-const SHAPES: &[Shape] = &[
+const SHAPES: &[TokenShape] = &[
     shape("an Anthropic key", "sk-ant-", 24, "-_"),
     shape("an OpenAI key", "sk-", 24, "-_"),
     shape("a Stripe key", "sk_live_", 16, ""),
@@ -64,7 +64,7 @@ const KEY_CLOSING: &str = "PRIVATE KEY-----";
 
 /// What a byte may be: most of a text is passed over by looking up one byte after the other.
 #[derive(Clone, Copy)]
-struct Class {
+struct ByteClass {
     /// Whether a key or token may start with it.
     starts: bool,
     /// Whether it is a letter or a digit of ASCII.
@@ -72,8 +72,8 @@ struct Class {
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated when it is compiled")]
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class { starts: false, in_word: false }; 256];
+const CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass { starts: false, in_word: false }; 256];
     let mut byte = 0_u8;
     while byte < 128 {
         classes[byte as usize].in_word = byte.is_ascii_alphanumeric();
@@ -162,7 +162,8 @@ fn private_key(rest: &str) -> Option<(&'static str, usize)> {
 }
 
 fn token(rest: &str) -> Option<(&'static str, usize)> {
-    let Shape { kind, prefix, least, signs } = SHAPES.iter().find(|shape| shape.starts(rest))?;
+    let TokenShape { kind, prefix, least, signs } =
+        SHAPES.iter().find(|shape| shape.starts(rest))?;
     let body = rest.strip_prefix(prefix)?;
     let len = body.find(|c: char| !c.is_ascii_alphanumeric() && !signs.contains(c));
     let body = body.get(..len.unwrap_or(body.len()))?.trim_end_matches(['.', '-', '_']);

@@ -2,13 +2,13 @@
 
 /// A place in a text.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor<'s> {
+pub(crate) struct TextCursor<'s> {
     text: &'s str,
     /// The byte that comes next.
     pub(crate) at: usize,
 }
 
-impl<'s> Cursor<'s> {
+impl<'s> TextCursor<'s> {
     /// The start of `text`.
     pub(crate) fn new(text: &'s str) -> Self {
         Self { text, at: 0 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::edit::Fix;
-use crate::rule::Rule;
+use crate::rule::LintRule;
 use crate::source::{FileId, Span};
 use crate::{acl, json, toml, tree_rules, yaml};
 
@@ -32,7 +32,7 @@ impl fmt::Display for Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What it is an instance of.
-    pub rule: &'static Rule,
+    pub rule: &'static LintRule,
     /// The rule's own severity, unless configuration changed it.
     pub severity: Severity,
     /// One line, lower case, no full stop.
@@ -42,7 +42,7 @@ pub struct Diagnostic {
     /// What to do about it.
     pub hint: Option<String>,
     /// Other places that belong to the finding.
-    pub related: Vec<Label>,
+    pub related: Vec<SpanLabel>,
     /// How to mend it without a person.
     pub fix: Option<Fix>,
     /// Whether the text at `span` is a secret that nothing may show.
@@ -53,7 +53,7 @@ pub struct Diagnostic {
 
 /// A further place with a word about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub struct SpanLabel {
     /// Where.
     pub span: Span,
     /// What is to be seen there.
@@ -62,7 +62,7 @@ pub struct Label {
 
 impl Diagnostic {
     /// A finding of `rule` at `span`.
-    pub fn new(rule: &'static Rule, span: Span, message: impl Into<String>) -> Self {
+    pub fn new(rule: &'static LintRule, span: Span, message: impl Into<String>) -> Self {
         Self {
             rule,
             severity: rule.severity,
@@ -92,7 +92,7 @@ impl Diagnostic {
 
     /// Adds a further place.
     pub fn related(&mut self, span: Span, message: impl Into<String>) -> &mut Self {
-        self.related.push(Label { span, message: message.into() });
+        self.related.push(SpanLabel { span, message: message.into() });
         self
     }
 
@@ -125,7 +125,7 @@ impl Findings {
     /// Reports a finding and gives it back for a hint or a fix.
     pub fn add(
         &mut self,
-        rule: &'static Rule,
+        rule: &'static LintRule,
         span: Span,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
@@ -197,7 +197,7 @@ impl Findings {
 }
 
 /// Whether a finding of `rule` means that a part of the file was not read.
-fn hides(rule: &Rule) -> bool {
+fn hides(rule: &LintRule) -> bool {
     let limits = [&tree_rules::TOO_DEEP, &tree_rules::TOO_MANY_VALUES];
     let syntax = [&yaml::YAML_SYNTAX, &yaml::YAML_TAG, &json::JSON_SYNTAX, &toml::TOML_SYNTAX];
     let known = limits.into_iter().chain(syntax).chain(acl::RULES.iter().copied());
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn what_a_mistake_hides_is_not_missing() {
         let (first, second) = (Span::start_of(FileId(0)), Span::start_of(FileId(1)));
-        let cases: [(Span, &'static Rule, usize); 4] = [
+        let cases: [(Span, &'static LintRule, usize); 4] = [
             (first, &yaml::YAML_SYNTAX, 1),
             (first, &toml::TOML_SYNTAX, 1),
             (second, &yaml::YAML_SYNTAX, 2),

@@ -4,7 +4,7 @@ use crate::source::Span;
 
 /// Replaces the text at a span.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub struct TextEdit {
     /// What is replaced; empty to insert.
     pub span: Span,
     /// What takes its place.
@@ -17,7 +17,7 @@ pub struct Fix {
     /// What it does, as an order: `quote the value`.
     pub title: String,
     /// The changes; they do not overlap.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<TextEdit>,
     /// Whether `--fix` makes them.
     pub applicability: Applicability,
 }
@@ -48,7 +48,7 @@ impl Fix {
         text: impl Into<String>,
         applicability: Applicability,
     ) -> Self {
-        let edits = vec![Edit { span, text: text.into() }];
+        let edits = vec![TextEdit { span, text: text.into() }];
         Self { title: title.into(), edits, applicability }
     }
 }
@@ -56,10 +56,10 @@ impl Fix {
 /// Applies as many of `fixes` to `text` as do not overlap, first come first served. All edits must
 /// be of the one file whose text this is; gives the new text and how many fixes it holds.
 pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (String, usize) {
-    let mut taken: Vec<&Edit> = Vec::new();
+    let mut taken: Vec<&TextEdit> = Vec::new();
     let mut count = 0;
     for fix in fixes {
-        let fits = |edit: &Edit| {
+        let fits = |edit: &TextEdit| {
             text.get(edit.span.range()).is_some() && !taken.iter().any(|other| clash(edit, other))
         };
         if fix.edits.iter().all(fits) {
@@ -81,7 +81,7 @@ pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (Strin
 }
 
 /// Two edits clash when they overlap or start at the same byte.
-fn clash(a: &Edit, b: &Edit) -> bool {
+fn clash(a: &TextEdit, b: &TextEdit) -> bool {
     a.span.start == b.span.start || (a.span.start < b.span.end && b.span.start < a.span.end)
 }
 

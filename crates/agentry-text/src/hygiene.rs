@@ -9,24 +9,24 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::diagnostic::Findings;
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::edit::Fix;
-use crate::rule::{Example, Rule};
-use crate::source::{Source, Span};
+use crate::rule::{LintRule, RuleExample};
+use crate::source::{SourceFile, Span};
 
 /// Every rule about characters, in code order.
-pub const RULES: &[&Rule] =
+pub const RULES: &[&LintRule] =
     &[&BIDI_CONTROL, &TAG_CHARACTER, &ZERO_WIDTH_CHARACTER, &NUL_CHARACTER, &CONTROL_CHARACTER];
 
-const CLEAN: Example =
-    Example::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\n");
+const CLEAN: RuleExample =
+    RuleExample::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\n");
 
 /// A character that turns the direction of text around.
-pub static BIDI_CONTROL: Rule = Rule {
+pub static BIDI_CONTROL: LintRule = LintRule {
     code: "AG0011",
     name: "bidi-control",
     severity: Error,
     why: "Characters that set the direction of text make a line look different from what a program \
           or a model reads: a reviewer sees one instruction, the agent gets another.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: \"Answers \u{202E}snoitseuq\u{202C}\"\n",
     ),
@@ -34,13 +34,13 @@ pub static BIDI_CONTROL: Rule = Rule {
 };
 
 /// A character of the invisible copy of ASCII.
-pub static TAG_CHARACTER: Rule = Rule {
+pub static TAG_CHARACTER: LintRule = LintRule {
     code: "AG0012",
     name: "tag-character",
     severity: Error,
     why: "Tag characters repeat ASCII without being shown. A person sees nothing, a model may read \
           and follow them. Only the flags of regions (a black flag with its tags) need them.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: \"Answers questions\u{E006F}\u{E0062}\u{E0065}\u{E0079}\"\n",
     ),
@@ -48,13 +48,13 @@ pub static TAG_CHARACTER: Rule = Rule {
 };
 
 /// A character without width.
-pub static ZERO_WIDTH_CHARACTER: Rule = Rule {
+pub static ZERO_WIDTH_CHARACTER: LintRule = LintRule {
     code: "AG0013",
     name: "zero-width-character",
     severity: Error,
     why: "Characters without width make two texts that look the same differ, which hides text from \
           a search and breaks rules that compare it. The joiner inside an emoji is fine.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: \"Answers que\u{200B}stions\"\n",
     ),
@@ -62,13 +62,13 @@ pub static ZERO_WIDTH_CHARACTER: Rule = Rule {
 };
 
 /// The character with the number 0.
-pub static NUL_CHARACTER: Rule = Rule {
+pub static NUL_CHARACTER: LintRule = LintRule {
     code: "AG0014",
     name: "nul-character",
     severity: Error,
     why: "Many programs take NUL for the end of the text, so what follows it is read by some and \
           not by others.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
         ("helper/SOUL.md", "You answer\0 questions.\n"),
     ]),
@@ -76,13 +76,13 @@ pub static NUL_CHARACTER: Rule = Rule {
 };
 
 /// Another control character than tab and line ending.
-pub static CONTROL_CHARACTER: Rule = Rule {
+pub static CONTROL_CHARACTER: LintRule = LintRule {
     code: "AG0015",
     name: "control-character",
     severity: Warning,
     why: "Control characters are commands to a terminal, not text: shown raw, they can move the \
           cursor, change colours and overwrite what stands on the screen.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
         ("helper/SOUL.md", "You answer\u{8} questions.\n"),
     ]),
@@ -93,9 +93,9 @@ pub static CONTROL_CHARACTER: Rule = Rule {
 const MOST: usize = 20;
 
 /// Reports bidi controls, tag characters, zero-width characters outside emoji, and controls.
-pub fn check(source: &Source, findings: &mut Findings) {
+pub fn check(source: &SourceFile, findings: &mut Findings) {
     let text = &*source.text;
-    let mut runs = Runs::default();
+    let mut runs = CharacterRuns::default();
     let mut flag_end = 0;
     for (at, c) in unusual(text) {
         let after = at + c.len_utf8();
@@ -130,7 +130,7 @@ pub(crate) fn unusual(text: &str) -> impl Iterator<Item = (usize, char)> {
 }
 
 /// The rule that a character breaks.
-fn rule_of(c: char) -> Option<&'static Rule> {
+fn rule_of(c: char) -> Option<&'static LintRule> {
     match c {
         '\t' | '\n' | '\r' => None,
         '\0' => Some(&NUL_CHARACTER),
@@ -145,23 +145,23 @@ fn rule_of(c: char) -> Option<&'static Rule> {
 }
 
 /// Equal characters in a row; tag characters in a row are equal, for they spell one text.
-struct Run {
-    rule: &'static Rule,
+struct CharacterRun {
+    rule: &'static LintRule,
     character: char,
     count: usize,
     bytes: Range<usize>,
 }
 
 #[derive(Default)]
-struct Runs {
-    last: Option<Run>,
-    kept: Vec<Run>,
+struct CharacterRuns {
+    last: Option<CharacterRun>,
+    kept: Vec<CharacterRun>,
     /// How many there were of each rule, in the order of [`RULES`].
     seen: [usize; RULES.len()],
 }
 
-impl Runs {
-    fn add(&mut self, rule: &'static Rule, character: char, bytes: Range<usize>) {
+impl CharacterRuns {
+    fn add(&mut self, rule: &'static LintRule, character: char, bytes: Range<usize>) {
         match &mut self.last {
             Some(run)
                 if run.bytes.end == bytes.start
@@ -173,7 +173,7 @@ impl Runs {
             }
             _ => {
                 self.close();
-                self.last = Some(Run { rule, character, count: 1, bytes });
+                self.last = Some(CharacterRun { rule, character, count: 1, bytes });
             }
         }
     }
@@ -188,7 +188,7 @@ impl Runs {
         }
     }
 
-    fn report(mut self, source: &Source, findings: &mut Findings) {
+    fn report(mut self, source: &SourceFile, findings: &mut Findings) {
         self.close();
         for (rule, seen) in RULES.iter().zip(self.seen) {
             let runs = self.kept.iter().filter(|run| run.rule == *rule);
@@ -210,7 +210,7 @@ impl Runs {
     }
 }
 
-impl Run {
+impl CharacterRun {
     fn message(&self, text: &str) -> String {
         let number = u32::from(self.character);
         let times = match self.count {
@@ -334,7 +334,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<crate::Diagnostic> {
         let mut findings = Findings::default();
-        check(&Source::new(FileId(0), "helper.agent", text), &mut findings);
+        check(&SourceFile::new(FileId(0), "helper.agent", text), &mut findings);
         findings.into_sorted()
     }
 

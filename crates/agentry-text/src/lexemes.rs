@@ -2,13 +2,13 @@
 //! JSON and ACL share this: after a mistake both go on at the next piece that they understand.
 
 use crate::diagnostic::Diagnostic;
-use crate::problems::{Problems, short};
-use crate::rule::Rule;
-use crate::source::{Source, Span};
+use crate::problems::{ParseProblems, short};
+use crate::rule::LintRule;
+use crate::source::{SourceFile, Span};
 
 /// A piece of text in its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Lexeme<T> {
+pub(crate) struct SourceLexeme<T> {
     pub(crate) token: T,
     pub(crate) span: Span,
     /// Whether it is the first of its line, in a language where that counts.
@@ -22,42 +22,42 @@ pub(crate) trait MarkToken: PartialEq {
 }
 
 /// The pieces of a text, read from the first to the last.
-pub(crate) struct Lexemes<'s, 'p, T> {
-    pub(crate) source: &'s Source,
-    list: &'p [Lexeme<T>],
+pub(crate) struct LexemeReader<'s, 'p, T> {
+    pub(crate) source: &'s SourceFile,
+    list: &'p [SourceLexeme<T>],
     /// The piece that comes next.
     pub(crate) at: usize,
-    pub(crate) problems: &'p mut Problems,
+    pub(crate) problems: &'p mut ParseProblems,
     /// What is broken by a text that is not of the language.
-    syntax: &'static Rule,
+    syntax: &'static LintRule,
     /// The marks that will close what is around here.
     pub(crate) open: Vec<char>,
 }
 
-impl<'s, 'p, T: MarkToken> Lexemes<'s, 'p, T> {
+impl<'s, 'p, T: MarkToken> LexemeReader<'s, 'p, T> {
     pub(crate) fn new(
-        source: &'s Source,
-        list: &'p [Lexeme<T>],
-        syntax: &'static Rule,
-        problems: &'p mut Problems,
+        source: &'s SourceFile,
+        list: &'p [SourceLexeme<T>],
+        syntax: &'static LintRule,
+        problems: &'p mut ParseProblems,
     ) -> Self {
         Self { source, list, at: 0, problems, syntax, open: Vec::new() }
     }
 
-    pub(crate) fn peek(&self) -> Option<&'p Lexeme<T>> {
+    pub(crate) fn peek(&self) -> Option<&'p SourceLexeme<T>> {
         self.list.get(self.at)
     }
 
-    pub(crate) fn after_next(&self) -> Option<&'p Lexeme<T>> {
+    pub(crate) fn after_next(&self) -> Option<&'p SourceLexeme<T>> {
         self.list.get(self.at + 1)
     }
 
-    pub(crate) fn last(&self) -> Option<&'p Lexeme<T>> {
+    pub(crate) fn last(&self) -> Option<&'p SourceLexeme<T>> {
         self.list.get(self.at.checked_sub(1)?)
     }
 
     /// All that is still to come.
-    pub(crate) fn rest(&self) -> &'p [Lexeme<T>] {
+    pub(crate) fn rest(&self) -> &'p [SourceLexeme<T>] {
         self.list.get(self.at..).unwrap_or_default()
     }
 

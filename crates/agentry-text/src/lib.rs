@@ -5,6 +5,7 @@
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
 pub mod acl;
+pub mod coercion;
 pub mod credentials;
 mod cursor;
 pub mod data;
@@ -12,11 +13,9 @@ pub mod diagnostic;
 pub mod edit;
 pub mod hygiene;
 pub mod json;
-pub mod lax;
 mod lexemes;
 pub mod limits;
 pub mod markdown;
-pub mod near;
 pub mod path;
 #[cfg(test)]
 mod probe;
@@ -26,6 +25,7 @@ pub mod report;
 pub mod rule;
 pub mod schema;
 pub mod source;
+pub mod suggestion;
 pub mod table;
 pub mod toml;
 pub mod tree;
@@ -33,10 +33,10 @@ pub mod tree_rules;
 pub mod yaml;
 
 pub use data::Data;
-pub use diagnostic::{Diagnostic, Findings, Label, Severity};
-pub use edit::{Applicability, Edit, Fix};
-pub use record::Record;
-pub use rule::{Example, Rule};
-pub use source::{FileId, Position, Source, Sources, Span, Spanned};
-pub use table::{Field, Kind, Need, Table};
-pub use tree::{Entry, Key, Map, Node, Value};
+pub use diagnostic::{Diagnostic, Findings, Severity, SpanLabel};
+pub use edit::{Applicability, Fix, TextEdit};
+pub use record::TableRecord;
+pub use rule::{LintRule, RuleExample};
+pub use source::{FileId, SourceFile, SourceFiles, Span, Spanned, TextPosition};
+pub use table::{Field, FieldKind, FieldNeed, FieldTable};
+pub use tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};

@@ -26,7 +26,7 @@ pub fn is_rooted(path: &str) -> bool {
 
 /// `a/./b/../c` → `a/c`, without a `/` at either end; `None` when it leads above its start.
 pub fn normal(path: &str) -> Option<String> {
-    let Steps { names, leaves } = steps(path);
+    let PathSteps { names, leaves } = steps(path);
     (!leaves).then(|| names.join("/"))
 }
 
@@ -81,14 +81,14 @@ pub fn name(path: &str) -> &str {
 }
 
 /// Where a path leads.
-struct Steps<'p> {
+struct PathSteps<'p> {
     /// The directories from the start to the end.
     names: Vec<&'p str>,
     /// Whether the path leads above its start on the way.
     leaves: bool,
 }
 
-fn steps(path: &str) -> Steps<'_> {
+fn steps(path: &str) -> PathSteps<'_> {
     let mut names: Vec<&str> = Vec::new();
     let mut leaves = false;
     for part in path.split('/') {
@@ -98,7 +98,7 @@ fn steps(path: &str) -> Steps<'_> {
             name => names.push(name),
         }
     }
-    Steps { names, leaves }
+    PathSteps { names, leaves }
 }
 
 #[cfg(test)]

@@ -4,29 +4,29 @@ use proptest::prelude::*;
 
 use crate::data::Data;
 use crate::diagnostic::Findings;
-use crate::rule::{Example, Rule};
-use crate::source::{FileId, Source, position};
-use crate::tree::{Node, Value};
+use crate::rule::{LintRule, RuleExample};
+use crate::source::{FileId, SourceFile, position};
+use crate::tree::{TreeNode, TreeValue};
 
 /// Reads one document.
-pub(crate) type Parse = fn(&Source, &mut Findings) -> Node;
+pub(crate) type ParseFunction = fn(&SourceFile, &mut Findings) -> TreeNode;
 
 /// What a reader made of a text.
-pub(crate) struct Probe {
-    pub(crate) source: Source,
-    pub(crate) node: Node,
+pub(crate) struct ReaderProbe {
+    pub(crate) source: SourceFile,
+    pub(crate) node: TreeNode,
     pub(crate) findings: Findings,
 }
 
 /// Lets `parse` read `text`.
-pub(crate) fn probe(parse: Parse, text: &str) -> Probe {
-    let source = Source::new(FileId(0), "test", text);
+pub(crate) fn probe(parse: ParseFunction, text: &str) -> ReaderProbe {
+    let source = SourceFile::new(FileId(0), "test", text);
     let mut findings = Findings::default();
     let node = parse(&source, &mut findings);
-    Probe { source, node, findings }
+    ReaderProbe { source, node, findings }
 }
 
-impl Probe {
+impl ReaderProbe {
     /// The problems as `line:column message`, in the order of being reported.
     pub(crate) fn problems(&self) -> Vec<String> {
         let line = |found: &crate::Diagnostic| {
@@ -43,15 +43,15 @@ impl Probe {
         lines
     }
 
-    fn walk(&self, node: &Node, path: &str, lines: &mut Vec<String>) {
+    fn walk(&self, node: &TreeNode, path: &str, lines: &mut Vec<String>) {
         match &node.value {
-            Value::Map(map) => {
+            TreeValue::Map(map) => {
                 for entry in &map.entries {
                     let key = self.source.slice(entry.key.span);
                     self.walk(&entry.value, &format!("{path}/{key}"), lines);
                 }
             }
-            Value::List(items) => {
+            TreeValue::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     self.walk(item, &format!("{path}/{index}"), lines);
                 }
@@ -75,8 +75,8 @@ impl Probe {
 
 /// Checks that the bad example of each rule breaks it and no other, and the good one none, as far as
 /// the files that end in `extension` go.
-pub(crate) fn check_examples(parse: Parse, rules: &[&Rule], extension: &str) {
-    let found = |example: &Example| -> Vec<&str> {
+pub(crate) fn check_examples(parse: ParseFunction, rules: &[&LintRule], extension: &str) {
+    let found = |example: &RuleExample| -> Vec<&str> {
         let files = example.files().into_iter().filter(|(path, _)| path.ends_with(extension));
         let texts = files.filter_map(|(_, bytes)| String::from_utf8(bytes).ok());
         texts.flat_map(|text| codes(&probe(parse, &text).findings)).collect()

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::limits;
-use crate::rule::Rule;
+use crate::rule::LintRule;
 use crate::source::Span;
-use crate::tree::{Entry, Map};
+use crate::tree::{TreeEntry, TreeMap};
 use crate::tree_rules::{DUPLICATE_KEY, TOO_DEEP, TOO_MANY_VALUES};
 
 /// The most problems that are shown of one document: one with more is no document of this language.
@@ -15,18 +15,18 @@ const MOST: usize = 100;
 
 /// The problems of one document, and the limits it has used up.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub(crate) struct ParseProblems {
     list: Vec<Diagnostic>,
     /// The last of the problems that are not shown; only there to be decorated.
     beyond: Option<Diagnostic>,
     values: usize,
 }
 
-impl Problems {
+impl ParseProblems {
     /// Reports a problem and gives it back for a hint or a fix.
     pub(crate) fn add(
         &mut self,
-        rule: &'static Rule,
+        rule: &'static LintRule,
         span: Span,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
@@ -64,9 +64,9 @@ impl Problems {
     }
 
     /// Reports each key of `map` that was written before.
-    pub(crate) fn duplicates(&mut self, map: &Map) {
+    pub(crate) fn duplicates(&mut self, map: &TreeMap) {
         let mut first: HashMap<&str, Span> = HashMap::with_capacity(map.entries.len());
-        for Entry { key, .. } in &map.entries {
+        for TreeEntry { key, .. } in &map.entries {
             match first.get(key.text.as_str()) {
                 Some(&before) => self.duplicate(&key.text, key.span).related(before, "first here"),
                 None => {

@@ -5,24 +5,24 @@
 
 use std::str::FromStr;
 
+use crate::coercion;
 use crate::data::Data;
-use crate::lax;
 use crate::source::{Span, Spanned};
-use crate::table::{Coerce, Table};
-use crate::tree::{Entry, Map, Node, Value};
+use crate::table::{Coercion, FieldTable};
+use crate::tree::{TreeEntry, TreeMap, TreeNode, TreeValue};
 
 /// A map, seen through its field table.
 #[derive(Debug, Clone, Copy)]
-pub struct Record<'t> {
-    table: &'static Table,
-    map: Option<&'t Map>,
-    coerce: Coerce,
+pub struct TableRecord<'t> {
+    table: &'static FieldTable,
+    map: Option<&'t TreeMap>,
+    coerce: Coercion,
     span: Span,
 }
 
-impl<'t> Record<'t> {
+impl<'t> TableRecord<'t> {
     /// The map of `node`, or an empty one if it is no map.
-    pub fn new(table: &'static Table, node: &'t Node, coerce: Coerce) -> Self {
+    pub fn new(table: &'static FieldTable, node: &'t TreeNode, coerce: Coercion) -> Self {
         Self { table, map: node.as_map(), coerce, span: node.span }
     }
 
@@ -32,23 +32,23 @@ impl<'t> Record<'t> {
     }
 
     /// The entries of fields that the table does not have, extensions included.
-    pub fn unknown(&self) -> impl Iterator<Item = &'t Entry> {
+    pub fn unknown(&self) -> impl Iterator<Item = &'t TreeEntry> {
         let table = self.table;
         let entries = self.map.map(|map| map.entries.as_slice()).unwrap_or_default();
         entries.iter().filter(move |entry| table.field(&entry.key.text).is_none())
     }
 
     /// The entry of `name`; of several spellings, the last.
-    pub fn entry(&self, name: &str) -> Option<&'t Entry> {
+    pub fn entry(&self, name: &str) -> Option<&'t TreeEntry> {
         debug_assert!(self.table.field(name).is_some(), "{} has no {name}", self.table.title);
         let field = self.table.fields.iter().find(|field| field.name == name)?;
-        let named = |entry: &&Entry| self.table.is_key(field, &entry.key.text);
+        let named = |entry: &&TreeEntry| self.table.is_key(field, &entry.key.text);
         self.map?.entries.iter().rev().find(named)
     }
 
     /// The value of `name`, whatever it is, unless it is null.
-    pub fn node(&self, name: &str) -> Option<&'t Node> {
-        self.entry(name).map(|entry| &entry.value).filter(|node| node.value != Value::Null)
+    pub fn node(&self, name: &str) -> Option<&'t TreeNode> {
+        self.entry(name).map(|entry| &entry.value).filter(|node| node.value != TreeValue::Null)
     }
 
     /// Whether `name` was written, even as null.
@@ -90,27 +90,27 @@ impl<'t> Record<'t> {
     pub fn strings(&self, name: &str) -> Option<Vec<Spanned<String>>> {
         let node = self.node(name)?;
         match &node.value {
-            Value::Str(text) => Some(vec![Spanned::new(text.clone(), node.span)]),
-            Value::List(items) => Some(items.iter().filter_map(Node::to_spanned).collect()),
+            TreeValue::Str(text) => Some(vec![Spanned::new(text.clone(), node.span)]),
+            TreeValue::List(items) => Some(items.iter().filter_map(TreeNode::to_spanned).collect()),
             _ => None,
         }
     }
 
     /// The items of a list.
-    pub fn list(&self, name: &str) -> Option<&'t [Node]> {
+    pub fn list(&self, name: &str) -> Option<&'t [TreeNode]> {
         self.node(name)?.as_list()
     }
 
     /// The entries of a map whose keys the author chooses.
-    pub fn map(&self, name: &str) -> Option<&'t Map> {
+    pub fn map(&self, name: &str) -> Option<&'t TreeMap> {
         self.node(name)?.as_map()
     }
 
     /// A map with fields of its own.
-    pub fn record(&self, name: &str, table: &'static Table) -> Option<Record<'t>> {
+    pub fn record(&self, name: &str, table: &'static FieldTable) -> Option<TableRecord<'t>> {
         let node = self.node(name)?;
         node.as_map()?;
-        Some(Record::new(table, node, self.coerce))
+        Some(TableRecord::new(table, node, self.coerce))
     }
 
     /// The value without its places.
@@ -120,40 +120,40 @@ impl<'t> Record<'t> {
 }
 
 /// The boolean that `node` is, or may stand for.
-pub fn as_bool(node: &Node, coerce: Coerce) -> Option<bool> {
+pub fn as_bool(node: &TreeNode, coerce: Coercion) -> Option<bool> {
     match (&node.value, coerce) {
-        (Value::Bool(value), _) => Some(*value),
-        (Value::Int(0), Coerce::Lax) => Some(false),
-        (Value::Int(1), Coerce::Lax) => Some(true),
-        (Value::Float(value), Coerce::Lax) if *value == 0.0 => Some(false),
-        (Value::Float(value), Coerce::Lax) if (*value - 1.0).abs() < f64::EPSILON / 2.0 => {
+        (TreeValue::Bool(value), _) => Some(*value),
+        (TreeValue::Int(0), Coercion::Lax) => Some(false),
+        (TreeValue::Int(1), Coercion::Lax) => Some(true),
+        (TreeValue::Float(value), Coercion::Lax) if *value == 0.0 => Some(false),
+        (TreeValue::Float(value), Coercion::Lax) if (*value - 1.0).abs() < f64::EPSILON / 2.0 => {
             Some(true)
         }
-        (Value::Str(text), Coerce::Lax) => lax::bool_of_text(text),
+        (TreeValue::Str(text), Coercion::Lax) => coercion::bool_of_text(text),
         _ => None,
     }
 }
 
 /// The whole number that `node` is, or may stand for.
-pub fn as_int(node: &Node, coerce: Coerce) -> Option<i64> {
+pub fn as_int(node: &TreeNode, coerce: Coercion) -> Option<i64> {
     match (&node.value, coerce) {
-        (Value::Int(value), _) => Some(*value),
-        (Value::Bool(value), Coerce::Lax) => Some(i64::from(*value)),
-        (Value::Float(value), Coerce::Lax) => lax::int_of_float(*value),
-        (Value::Str(text), Coerce::Lax) => i64::try_from(lax::int_of_text(text)?).ok(),
+        (TreeValue::Int(value), _) => Some(*value),
+        (TreeValue::Bool(value), Coercion::Lax) => Some(i64::from(*value)),
+        (TreeValue::Float(value), Coercion::Lax) => coercion::int_of_float(*value),
+        (TreeValue::Str(text), Coercion::Lax) => i64::try_from(coercion::int_of_text(text)?).ok(),
         _ => None,
     }
 }
 
 /// The number that `node` is, or may stand for.
 #[expect(clippy::cast_precision_loss, reason = "a number field takes whole numbers as floats")]
-pub fn as_float(node: &Node, coerce: Coerce) -> Option<f64> {
+pub fn as_float(node: &TreeNode, coerce: Coercion) -> Option<f64> {
     match (&node.value, coerce) {
-        (Value::Float(value), _) => Some(*value),
-        (Value::Int(value), _) => Some(*value as f64),
-        (Value::Big(value), _) => lax::float_of_big(value),
-        (Value::Bool(value), Coerce::Lax) => Some(f64::from(u8::from(*value))),
-        (Value::Str(text), Coerce::Lax) => lax::float_of_text(text),
+        (TreeValue::Float(value), _) => Some(*value),
+        (TreeValue::Int(value), _) => Some(*value as f64),
+        (TreeValue::Big(value), _) => coercion::float_of_big(value),
+        (TreeValue::Bool(value), Coercion::Lax) => Some(f64::from(u8::from(*value))),
+        (TreeValue::Str(text), Coercion::Lax) => coercion::float_of_text(text),
         _ => None,
     }
 }
@@ -162,62 +162,64 @@ pub fn as_float(node: &Node, coerce: Coerce) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::source::FileId;
-    use crate::table::{ANY_FLOAT, ANY_INT, Field, Keys, Kind};
-    use crate::tree::Key;
+    use crate::table::{ANY_FLOAT, ANY_INT, Field, FieldKind, KeyMatching};
+    use crate::tree::TreeKey;
 
-    static INNER: Table = Table::new("the inner block", &[Field::optional("a", Kind::Str, "a")]);
-    static TABLE: Table = Table::new(
+    static INNER: FieldTable =
+        FieldTable::new("the inner block", &[Field::optional("a", FieldKind::Str, "a")]);
+    static TABLE: FieldTable = FieldTable::new(
         "the block",
         &[
-            Field::optional("text", Kind::Str, "a text").or(&["words"]),
-            Field::optional("flag", Kind::Bool, "a flag"),
+            Field::optional("text", FieldKind::Str, "a text").or(&["words"]),
+            Field::optional("flag", FieldKind::Bool, "a flag"),
             Field::optional("int", ANY_INT, "a whole number"),
             Field::optional("float", ANY_FLOAT, "a number"),
-            Field::optional("list", Kind::Strings, "texts"),
-            Field::optional("inner", Kind::Block(&INNER), "more"),
-            Field::optional("absent", Kind::Any, "never there"),
+            Field::optional("list", FieldKind::Strings, "texts"),
+            Field::optional("inner", FieldKind::Block(&INNER), "more"),
+            Field::optional("absent", FieldKind::Any, "never there"),
         ],
     )
-    .keys(Keys::AnyCase);
+    .keys(KeyMatching::AnyCase);
 
     fn span(at: usize) -> Span {
         Span::new(FileId(0), at, at + 1)
     }
 
-    fn text(text: &str) -> Value {
-        Value::Str(text.to_owned())
+    fn text(text: &str) -> TreeValue {
+        TreeValue::Str(text.to_owned())
     }
 
     /// A map whose values stand at 0, 1, 2, ….
-    fn tree(entries: Vec<(&str, Value)>) -> Node {
-        let entry = |(at, (key, value))| Entry {
-            key: Key::string(key, span(at)),
-            value: Node::new(value, span(at)),
+    fn tree(entries: Vec<(&str, TreeValue)>) -> TreeNode {
+        let entry = |(at, (key, value))| TreeEntry {
+            key: TreeKey::string(key, span(at)),
+            value: TreeNode::new(value, span(at)),
         };
         let entries: Vec<_> = entries.into_iter().enumerate().map(entry).collect();
-        Node::new(Value::Map(Map::from(entries)), span(99))
+        TreeNode::new(TreeValue::Map(TreeMap::from(entries)), span(99))
     }
 
     #[test]
     fn values_come_with_their_place() {
         let inner = tree(vec![("a", text("b"))]).value;
-        let items = vec![Node::new(text("x"), span(50)), Node::new(Value::Int(1), span(51))];
+        let items =
+            vec![TreeNode::new(text("x"), span(50)), TreeNode::new(TreeValue::Int(1), span(51))];
         let node = tree(vec![
             ("TEXT", text("Hello")),
-            ("flag", Value::Bool(true)),
-            ("int", Value::Int(3)),
-            ("float", Value::Float(1.5)),
-            ("list", Value::List(items)),
+            ("flag", TreeValue::Bool(true)),
+            ("int", TreeValue::Int(3)),
+            ("float", TreeValue::Float(1.5)),
+            ("list", TreeValue::List(items)),
             ("inner", inner),
         ]);
-        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
         assert_eq!(record.span(), span(99));
         assert_eq!(record.str("text"), Some(Spanned::new("Hello".to_owned(), span(0))));
         assert_eq!(record.bool("flag"), Some(Spanned::new(true, span(1))));
         assert_eq!(record.int("int"), Some(Spanned::new(3, span(2))));
         assert_eq!(record.float("float"), Some(Spanned::new(1.5, span(3))));
         assert_eq!(record.strings("list"), Some(vec![Spanned::new("x".to_owned(), span(50))]));
-        assert_eq!(record.list("list").map(<[Node]>::len), Some(2));
+        assert_eq!(record.list("list").map(<[TreeNode]>::len), Some(2));
         let inner = record.record("inner", &INNER).expect("a block");
         assert_eq!(inner.str("a"), Some(Spanned::new("b".to_owned(), span(0))));
         assert_eq!(record.map("inner").map(|map| map.entries.len()), Some(1));
@@ -227,11 +229,11 @@ mod tests {
 
     #[test]
     fn what_is_absent_or_wrong_is_none() {
-        let null = tree(vec![("text", Value::Null)]);
-        let wrong = tree(vec![("text", Value::Int(1)), ("flag", text("yes"))]);
-        let no_map = Node::new(text("x"), span(0));
+        let null = tree(vec![("text", TreeValue::Null)]);
+        let wrong = tree(vec![("text", TreeValue::Int(1)), ("flag", text("yes"))]);
+        let no_map = TreeNode::new(text("x"), span(0));
         for (case, node) in [("null", &null), ("wrong", &wrong), ("no map", &no_map)] {
-            let record = Record::new(&TABLE, node, Coerce::Strict);
+            let record = TableRecord::new(&TABLE, node, Coercion::Strict);
             assert_eq!(record.str("text"), None, "{case}");
             assert_eq!(record.strings("text"), None, "{case}");
             assert_eq!(record.bool("flag"), None, "{case}");
@@ -241,21 +243,22 @@ mod tests {
             assert!(record.record("text", &INNER).is_none(), "{case}");
             assert!(record.list("text").is_none() && record.map("text").is_none(), "{case}");
         }
-        let record = Record::new(&TABLE, &null, Coerce::Strict);
+        let record = TableRecord::new(&TABLE, &null, Coercion::Strict);
         assert!(record.has("text") && record.node("text").is_none() && !record.has("flag"));
     }
 
     #[test]
     fn of_several_spellings_the_last_counts() {
-        let node = tree(vec![("text", text("a")), ("Words", text("b")), ("flag", Value::Null)]);
-        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        let node = tree(vec![("text", text("a")), ("Words", text("b")), ("flag", TreeValue::Null)]);
+        let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
         assert_eq!(record.str("text"), Some(Spanned::new("b".to_owned(), span(1))));
     }
 
     #[test]
     fn unknown_fields_are_kept() {
-        let node = tree(vec![("text", text("a")), ("other", Value::Null), ("x-y", Value::Null)]);
-        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        let node =
+            tree(vec![("text", text("a")), ("other", TreeValue::Null), ("x-y", TreeValue::Null)]);
+        let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
         let unknown: Vec<_> = record.unknown().map(|entry| entry.key.text.as_str()).collect();
         assert_eq!(unknown, ["other", "x-y"]);
     }
@@ -264,14 +267,14 @@ mod tests {
     fn words_are_parsed_in_any_case() {
         for (written, expected) in [(" TRUE ", Some(true)), ("false", Some(false)), ("no", None)] {
             let node = tree(vec![("text", text(written))]);
-            let record = Record::new(&TABLE, &node, Coerce::Strict);
+            let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
             assert_eq!(record.word("text").map(|word| word.value), expected, "{written}");
         }
     }
 
     #[test]
     fn scalars_stand_for_others_only_when_lax() {
-        let value = |value: Value| Node::new(value, span(0));
+        let value = |value: TreeValue| TreeNode::new(value, span(0));
         let cases = [
             (text("yes"), Some(true), None, None),
             (text("OFF"), Some(false), None, None),
@@ -279,25 +282,25 @@ mod tests {
             (text(" 12.0 "), None, Some(12), Some(12.0)),
             (text("1.5"), None, None, Some(1.5)),
             (text(""), None, None, None),
-            (Value::Bool(true), Some(true), Some(1), Some(1.0)),
-            (Value::Int(0), Some(false), Some(0), Some(0.0)),
-            (Value::Int(2), None, Some(2), Some(2.0)),
-            (Value::Float(1.0), Some(true), Some(1), Some(1.0)),
-            (Value::Float(0.5), None, None, Some(0.5)),
-            (Value::Float(1e300), None, None, Some(1e300)),
-            (Value::Float(f64::INFINITY), None, None, Some(f64::INFINITY)),
-            (Value::Null, None, None, None),
-            (Value::List(Vec::new()), None, None, None),
+            (TreeValue::Bool(true), Some(true), Some(1), Some(1.0)),
+            (TreeValue::Int(0), Some(false), Some(0), Some(0.0)),
+            (TreeValue::Int(2), None, Some(2), Some(2.0)),
+            (TreeValue::Float(1.0), Some(true), Some(1), Some(1.0)),
+            (TreeValue::Float(0.5), None, None, Some(0.5)),
+            (TreeValue::Float(1e300), None, None, Some(1e300)),
+            (TreeValue::Float(f64::INFINITY), None, None, Some(f64::INFINITY)),
+            (TreeValue::Null, None, None, None),
+            (TreeValue::List(Vec::new()), None, None, None),
         ];
         for (written, flag, int, float) in cases {
             let node = value(written);
-            assert_eq!(as_bool(&node, Coerce::Lax), flag, "{node:?}");
-            assert_eq!(as_int(&node, Coerce::Lax), int, "{node:?}");
-            assert_eq!(as_float(&node, Coerce::Lax), float, "{node:?}");
-            if matches!(node.value, Value::Str(_)) {
-                assert_eq!(as_bool(&node, Coerce::Strict), None, "{node:?}");
-                assert_eq!(as_int(&node, Coerce::Strict), None, "{node:?}");
-                assert_eq!(as_float(&node, Coerce::Strict), None, "{node:?}");
+            assert_eq!(as_bool(&node, Coercion::Lax), flag, "{node:?}");
+            assert_eq!(as_int(&node, Coercion::Lax), int, "{node:?}");
+            assert_eq!(as_float(&node, Coercion::Lax), float, "{node:?}");
+            if matches!(node.value, TreeValue::Str(_)) {
+                assert_eq!(as_bool(&node, Coercion::Strict), None, "{node:?}");
+                assert_eq!(as_int(&node, Coercion::Strict), None, "{node:?}");
+                assert_eq!(as_float(&node, Coercion::Strict), None, "{node:?}");
             }
         }
     }

@@ -5,10 +5,10 @@ use crate::diagnostic::Severity;
 
 /// One thing that can be wrong, with all that a reader needs to know of it.
 ///
-/// Readers and checks alike report by pointing at a `Rule`; every room lists its own in one
+/// Readers and checks alike report by pointing at a `LintRule`; every room lists its own in one
 /// `RULES` table, and the tables together are the registry behind the reference and its tests.
 #[derive(Debug)]
-pub struct Rule {
+pub struct LintRule {
     /// `AG0103`: stable, greppable, never reused.
     pub code: &'static str,
     /// Reads well after «allow»: `unknown-field`.
@@ -18,22 +18,22 @@ pub struct Rule {
     /// Why it matters, in one or two sentences of Markdown.
     pub why: &'static str,
     /// The least agent that breaks the rule.
-    pub bad: Example,
+    pub bad: RuleExample,
     /// The same agent, mended.
-    pub good: Example,
+    pub good: RuleExample,
 }
 
-impl PartialEq for Rule {
+impl PartialEq for LintRule {
     fn eq(&self, other: &Self) -> bool {
         self.code == other.code
     }
 }
 
-impl Eq for Rule {}
+impl Eq for LintRule {}
 
 /// The files of an example.
 #[derive(Debug, Clone, Copy)]
-pub enum Example {
+pub enum RuleExample {
     /// One file: its path and its text.
     File(&'static str, &'static str),
     /// Several files: paths with their texts.
@@ -42,7 +42,7 @@ pub enum Example {
     Made(&'static str, fn() -> Vec<(String, Vec<u8>)>),
 }
 
-impl Example {
+impl RuleExample {
     /// The files as paths and bytes.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
         let owned = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());

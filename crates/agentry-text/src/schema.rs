@@ -1,17 +1,17 @@
 //! A field table as JSON Schema 2020-12, for editors.
 //!
-//! The schema is as strict as a strict reading ([`crate::table::Coerce::Strict`]), with three
+//! The schema is as strict as a strict reading ([`crate::table::Coercion::Strict`]), with three
 //! differences. Keys that a table compares without regard to case are known by their documented
 //! spelling alone. A field that was left empty (`tags:`), which a reader takes for absent, is a
 //! mistake to the editor. And where unknown keys are warnings to a reader, the schema allows them.
 
 use serde_json::{Map, Value, json};
 
-use crate::table::{Field, Form, Keys, Kind, Need, Table, Unknown};
+use crate::table::{Field, FieldKind, FieldNeed, FieldTable, KeyMatching, TextForm, UnknownKeys};
 
 /// The schema of a document that holds the fields of `table`; `id` is its address.
-pub fn json_schema(table: &'static Table, id: &str, title: &str) -> Value {
-    let writer = Writer { root: table, shared: shared(table) };
+pub fn json_schema(table: &'static FieldTable, id: &str, title: &str) -> Value {
+    let writer = SchemaWriter { root: table, shared: shared(table) };
     let mut schema = Map::new();
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
     schema.insert("$id".into(), id.into());
@@ -26,21 +26,21 @@ pub fn json_schema(table: &'static Table, id: &str, title: &str) -> Value {
     schema.into()
 }
 
-struct Writer {
-    root: &'static Table,
+struct SchemaWriter {
+    root: &'static FieldTable,
     /// The tables that stand in `$defs`, by name.
-    shared: Vec<(String, &'static Table)>,
+    shared: Vec<(String, &'static FieldTable)>,
 }
 
-impl Writer {
-    fn object(&self, table: &'static Table) -> Map<String, Value> {
+impl SchemaWriter {
+    fn object(&self, table: &'static FieldTable) -> Map<String, Value> {
         let mut schema = Map::new();
         schema.insert("type".into(), "object".into());
-        if table.keys == Keys::AnyCase {
+        if table.keys == KeyMatching::AnyCase {
             schema.insert("$comment".into(), "upper and lower case of keys do not matter".into());
         }
         schema.insert("properties".into(), self.properties(table).into());
-        let required = table.fields.iter().filter(|field| field.need == Need::Required);
+        let required = table.fields.iter().filter(|field| field.need == FieldNeed::Required);
         let (plain, spelt): (Vec<_>, Vec<_>) =
             required.partition(|field| spellings(table, field).is_empty());
         if !plain.is_empty() {
@@ -52,12 +52,12 @@ impl Writer {
             schema.insert("allOf".into(), Value::Array(one_of_them));
         }
         schema.insert("patternProperties".into(), json!({ "^(x-|x_|X-)": {} }));
-        let open = table.unknown != Unknown::Error;
+        let open = table.unknown != UnknownKeys::Error;
         schema.insert("additionalProperties".into(), open.into());
         schema
     }
 
-    fn properties(&self, table: &'static Table) -> Map<String, Value> {
+    fn properties(&self, table: &'static FieldTable) -> Map<String, Value> {
         let mut properties = Map::new();
         for field in table.fields {
             let schema = self.field(field);
@@ -73,12 +73,12 @@ impl Writer {
     }
 
     fn field(&self, field: &'static Field) -> Map<String, Value> {
-        if let Need::Excluded(why) = field.need {
+        if let FieldNeed::Excluded(why) = field.need {
             return object(json!({ "not": {}, "description": format!("Not allowed: {why}") }));
         }
         let mut schema = self.kind(&field.kind);
         schema.insert("description".into(), field.doc.into());
-        if let Need::Default(default) = field.need
+        if let FieldNeed::Default(default) = field.need
             && let Ok(default) = serde_json::from_str(default)
         {
             schema.insert("default".into(), default);
@@ -86,42 +86,44 @@ impl Writer {
         schema
     }
 
-    fn kind(&self, kind: &'static Kind) -> Map<String, Value> {
+    fn kind(&self, kind: &'static FieldKind) -> Map<String, Value> {
         object(match kind {
-            Kind::Str => json!({ "type": "string" }),
-            Kind::Line => json!({ "type": "string", "pattern": "^[^\\r\\n]*[\\r\\n]*$" }),
-            Kind::Form(form) => return text_of(form),
-            Kind::Forms(form) => json!({ "anyOf": [
+            FieldKind::Str => json!({ "type": "string" }),
+            FieldKind::Line => json!({ "type": "string", "pattern": "^[^\\r\\n]*[\\r\\n]*$" }),
+            FieldKind::Form(form) => return text_of(form),
+            FieldKind::Forms(form) => json!({ "anyOf": [
                 { "type": "string", "pattern": form.list() },
                 { "type": "array", "items": text_of(form) },
             ] }),
-            Kind::Bool => json!({ "type": "boolean" }),
-            Kind::Int(least, most) => return whole_number(*least, *most),
-            Kind::Float(least, most) => return number(*least, *most),
-            Kind::Semver => json!({ "type": "string", "pattern": semver(), "examples": ["1.0.0"] }),
-            Kind::Choice(words) => json!({ "enum": words }),
-            Kind::ChoiceAnyCase(words) => {
+            FieldKind::Bool => json!({ "type": "boolean" }),
+            FieldKind::Int(least, most) => return whole_number(*least, *most),
+            FieldKind::Float(least, most) => return number(*least, *most),
+            FieldKind::Semver => {
+                json!({ "type": "string", "pattern": semver(), "examples": ["1.0.0"] })
+            }
+            FieldKind::Choice(words) => json!({ "enum": words }),
+            FieldKind::ChoiceAnyCase(words) => {
                 json!({ "type": "string", "pattern": any_case(words), "examples": words })
             }
-            Kind::Known(words) => json!({ "type": "string", "examples": words }),
-            Kind::List(item) => json!({ "type": "array", "items": self.kind(item) }),
-            Kind::Strings => json!({ "anyOf": [
+            FieldKind::Known(words) => json!({ "type": "string", "examples": words }),
+            FieldKind::List(item) => json!({ "type": "array", "items": self.kind(item) }),
+            FieldKind::Strings => json!({ "anyOf": [
                 { "type": "string" },
                 { "type": "array", "items": { "type": "string" } },
             ] }),
-            Kind::Map(value) => {
+            FieldKind::Map(value) => {
                 json!({ "type": "object", "additionalProperties": self.kind(value) })
             }
-            Kind::Block(table) => return self.block(table),
-            Kind::Either(kinds) => {
+            FieldKind::Block(table) => return self.block(table),
+            FieldKind::Either(kinds) => {
                 let kinds: Vec<_> = kinds.iter().map(|kind| self.kind(kind)).collect();
                 json!({ "anyOf": kinds })
             }
-            Kind::Any => json!({}),
+            FieldKind::Any => json!({}),
         })
     }
 
-    fn block(&self, table: &'static Table) -> Map<String, Value> {
+    fn block(&self, table: &'static FieldTable) -> Map<String, Value> {
         if std::ptr::eq(table, self.root) {
             return object(json!({ "$ref": "#" }));
         }
@@ -138,12 +140,12 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 /// A text of a certain form.
-fn text_of(form: &Form) -> Map<String, Value> {
+fn text_of(form: &TextForm) -> Map<String, Value> {
     object(json!({ "type": "string", "pattern": form.one(), "examples": form.examples }))
 }
 
 /// A required field that may be written in several ways.
-fn any_spelling(table: &'static Table, field: &Field) -> Value {
+fn any_spelling(table: &'static FieldTable, field: &Field) -> Value {
     let others = spellings(table, field);
     let names = std::iter::once(field.name.to_owned()).chain(others);
     let required: Vec<_> = names.map(|name| json!({ "required": [name] })).collect();
@@ -197,12 +199,12 @@ fn letter(c: char) -> String {
 }
 
 /// The other spellings of a field that the table takes and that can be listed.
-fn spellings(table: &Table, field: &Field) -> Vec<String> {
+fn spellings(table: &FieldTable, field: &Field) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in std::iter::once(&field.name).chain(field.aliases) {
         let styled = match table.keys {
-            Keys::SnakeOrCamel => styles(name),
-            Keys::Exact | Keys::AnyCase => Vec::new(),
+            KeyMatching::SnakeOrCamel => styles(name),
+            KeyMatching::Exact | KeyMatching::AnyCase => Vec::new(),
         };
         for spelling in std::iter::once((*name).to_owned()).chain(styled) {
             if spelling != field.name && !names.contains(&spelling) {
@@ -239,10 +241,10 @@ fn styles(name: &str) -> Vec<String> {
 }
 
 /// The tables below `root` that are used more than once, each with a name of its own.
-fn shared(root: &'static Table) -> Vec<(String, &'static Table)> {
+fn shared(root: &'static FieldTable) -> Vec<(String, &'static FieldTable)> {
     let mut uses = Vec::new();
     count(root, &mut uses);
-    let mut named: Vec<(String, &'static Table)> = Vec::new();
+    let mut named: Vec<(String, &'static FieldTable)> = Vec::new();
     let again = uses.iter().filter(|(table, times)| *times > 1 && !std::ptr::eq(*table, root));
     for (table, _) in again {
         let plain = table.title.to_lowercase();
@@ -258,7 +260,7 @@ fn shared(root: &'static Table) -> Vec<(String, &'static Table)> {
 }
 
 /// Counts how often each table is used. A table is entered once, so a recursive one ends.
-fn count(table: &'static Table, uses: &mut Vec<(&'static Table, usize)>) {
+fn count(table: &'static FieldTable, uses: &mut Vec<(&'static FieldTable, usize)>) {
     if let Some((_, times)) = uses.iter_mut().find(|(other, _)| std::ptr::eq(*other, table)) {
         *times += 1;
         return;
@@ -269,11 +271,11 @@ fn count(table: &'static Table, uses: &mut Vec<(&'static Table, usize)>) {
     }
 }
 
-fn count_in(kind: &'static Kind, uses: &mut Vec<(&'static Table, usize)>) {
+fn count_in(kind: &'static FieldKind, uses: &mut Vec<(&'static FieldTable, usize)>) {
     match kind {
-        Kind::Block(table) => count(table, uses),
-        Kind::List(inner) | Kind::Map(inner) => count_in(inner, uses),
-        Kind::Either(kinds) => kinds.iter().for_each(|kind| count_in(kind, uses)),
+        FieldKind::Block(table) => count(table, uses),
+        FieldKind::List(inner) | FieldKind::Map(inner) => count_in(inner, uses),
+        FieldKind::Either(kinds) => kinds.iter().for_each(|kind| count_in(kind, uses)),
         _ => {}
     }
 }
@@ -283,17 +285,17 @@ mod tests {
     use super::*;
     use crate::table::{ANY_FLOAT, ANY_INT};
 
-    static INNER: Table =
-        Table::new("an inner block", &[Field::optional("a", Kind::Str, "A text")]);
+    static INNER: FieldTable =
+        FieldTable::new("an inner block", &[Field::optional("a", FieldKind::Str, "A text")]);
 
-    static STRICT: Table = Table::new(
+    static STRICT: FieldTable = FieldTable::new(
         "limits",
-        &[Field::required("max_calls", Kind::Int(1, 9), "How many calls").or(&["calls"])],
+        &[Field::required("max_calls", FieldKind::Int(1, 9), "How many calls").or(&["calls"])],
     )
-    .keys(Keys::SnakeOrCamel)
-    .unknown(Unknown::Error);
+    .keys(KeyMatching::SnakeOrCamel)
+    .unknown(UnknownKeys::Error);
 
-    static WORD: Form = Form {
+    static WORD: TextForm = TextForm {
         title: "word",
         many: "words",
         fits: |text| !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase()),
@@ -303,27 +305,40 @@ mod tests {
         others: &["One"],
     };
 
-    static TABLE: Table = Table::new(
+    static TABLE: FieldTable = FieldTable::new(
         "the example",
         &[
-            Field::optional("alias", Kind::Form(&WORD), "What else it is called"),
-            Field::optional("aliases", Kind::Forms(&WORD), "What else it is called"),
-            Field::required("name", Kind::Line, "What others call it"),
-            Field::default("mode", Kind::Choice(&["slow", "fast"]), "\"slow\"", "How fast it is"),
-            Field::optional("level", Kind::ChoiceAnyCase(&["low", "a.b"]), "How loud it is"),
-            Field::optional("version", Kind::Semver, "Which one it is"),
-            Field::optional("size", Kind::Known(&["4k", "8k"]), "How large it is"),
-            Field::optional("on", Kind::Bool, "Whether it runs"),
-            Field::optional("share", Kind::Float(0.0, 1.0), "How much of it"),
+            Field::optional("alias", FieldKind::Form(&WORD), "What else it is called"),
+            Field::optional("aliases", FieldKind::Forms(&WORD), "What else it is called"),
+            Field::required("name", FieldKind::Line, "What others call it"),
+            Field::default(
+                "mode",
+                FieldKind::Choice(&["slow", "fast"]),
+                "\"slow\"",
+                "How fast it is",
+            ),
+            Field::optional("level", FieldKind::ChoiceAnyCase(&["low", "a.b"]), "How loud it is"),
+            Field::optional("version", FieldKind::Semver, "Which one it is"),
+            Field::optional("size", FieldKind::Known(&["4k", "8k"]), "How large it is"),
+            Field::optional("on", FieldKind::Bool, "Whether it runs"),
+            Field::optional("share", FieldKind::Float(0.0, 1.0), "How much of it"),
             Field::optional("count", ANY_INT, "How many"),
             Field::optional("weight", ANY_FLOAT, "How heavy"),
-            Field::optional("words", Kind::Strings, "What it says").or(&["word"]),
-            Field::optional("env", Kind::Map(&Kind::Str), "What it is told"),
-            Field::optional("either", Kind::Either(&[Kind::Bool, Kind::Block(&INNER)]), "Or both"),
-            Field::optional("inner", Kind::List(&Kind::Block(&INNER)), "More of it"),
-            Field::optional("children", Kind::List(&Kind::Block(&TABLE)), "Others below it"),
-            Field::optional("limits", Kind::Block(&STRICT), "How far it goes"),
-            Field::optional("extra", Kind::Any, "Whatever else"),
+            Field::optional("words", FieldKind::Strings, "What it says").or(&["word"]),
+            Field::optional("env", FieldKind::Map(&FieldKind::Str), "What it is told"),
+            Field::optional(
+                "either",
+                FieldKind::Either(&[FieldKind::Bool, FieldKind::Block(&INNER)]),
+                "Or both",
+            ),
+            Field::optional("inner", FieldKind::List(&FieldKind::Block(&INNER)), "More of it"),
+            Field::optional(
+                "children",
+                FieldKind::List(&FieldKind::Block(&TABLE)),
+                "Others below it",
+            ),
+            Field::optional("limits", FieldKind::Block(&STRICT), "How far it goes"),
+            Field::optional("extra", FieldKind::Any, "Whatever else"),
             Field::excluded("secret", "keep it elsewhere"),
         ],
     );

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::credentials;
 
-/// One file of a compilation. Has no path of its own: [`Sources`] maps it to one.
+/// One file of a compilation. Has no path of its own: [`SourceFiles`] maps it to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
@@ -102,7 +102,7 @@ impl<T> std::ops::Deref for Spanned<T> {
 
 /// The text of one file, and the number by which spans name it. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceFile {
     /// The number that spans carry.
     pub id: FileId,
     /// As a person would name it, with `/` between its parts.
@@ -114,12 +114,12 @@ pub struct Source {
     /// Whether this is all that the file holds; else it only stands for one that was not read.
     pub is_whole: bool,
     /// Made when a position is first asked for; most files never are.
-    index: Arc<OnceLock<Index>>,
+    index: Arc<OnceLock<LineIndex>>,
     digest: Arc<OnceLock<String>>,
     credentials: Arc<OnceLock<Vec<Range<usize>>>>,
 }
 
-impl Source {
+impl SourceFile {
     /// A file with its text.
     pub fn new(id: FileId, path: &str, text: &str) -> Self {
         let (path, text) = (path.into(), text.into());
@@ -166,14 +166,14 @@ impl Source {
     }
 
     /// The position of byte `at`; of the end of the text, when there is no such byte.
-    pub fn position(&self, at: usize) -> Position {
-        self.index.get_or_init(|| Index::new(&self.text)).position(&self.text, at)
+    pub fn position(&self, at: usize) -> TextPosition {
+        self.index.get_or_init(|| LineIndex::new(&self.text)).position(&self.text, at)
     }
 }
 
 /// Line and column of a byte, both counted from 1; columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct TextPosition {
     /// The line, from 1.
     pub line: usize,
     /// The character in the line, from 1.
@@ -182,16 +182,16 @@ pub struct Position {
 
 /// The files of one compilation, by their [`FileId`].
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub struct SourceFiles {
     /// The number of the first file.
     first: u32,
-    files: Vec<Source>,
+    files: Vec<SourceFile>,
     /// The files of other compilations that this one builds on, with numbers of their own.
     others: Vec<Arc<Self>>,
     hidden: Vec<Span>,
 }
 
-impl Sources {
+impl SourceFiles {
     /// No files yet, and the number that the first will have: so that others can share them, who have
     /// files of their own with smaller numbers.
     pub fn starting_at(first: u32) -> Self {
@@ -204,16 +204,16 @@ impl Sources {
     }
 
     /// Takes a file in and gives it its number.
-    pub fn add(&mut self, path: &str, text: &str) -> Source {
+    pub fn add(&mut self, path: &str, text: &str) -> SourceFile {
         let count = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
         let id = FileId(self.first.saturating_add(count));
-        let source = Source::new(id, path, text);
+        let source = SourceFile::new(id, path, text);
         self.files.push(source.clone());
         source
     }
 
     /// Takes in a file that was read from its first byte to its last.
-    pub fn add_whole(&mut self, path: &str, text: &str, had_mark: bool) -> Source {
+    pub fn add_whole(&mut self, path: &str, text: &str, had_mark: bool) -> SourceFile {
         let mut source = self.add(path, text);
         (source.had_mark, source.is_whole) = (had_mark, true);
         if let Some(last) = self.files.last_mut() {
@@ -223,7 +223,7 @@ impl Sources {
     }
 
     /// The file with that number.
-    pub fn get(&self, id: FileId) -> Option<&Source> {
+    pub fn get(&self, id: FileId) -> Option<&SourceFile> {
         let own = id.0.checked_sub(self.first).and_then(|at| self.files.get(at as usize));
         own.or_else(|| self.others.iter().find_map(|other| other.get(id)))
     }
@@ -240,7 +240,7 @@ impl Sources {
     }
 
     /// The text of a file with its secrets starred out, byte for byte.
-    pub fn shown<'s>(&self, source: &'s Source) -> Cow<'s, str> {
+    pub fn shown<'s>(&self, source: &'s SourceFile) -> Cow<'s, str> {
         let mut text = Cow::Borrowed(&*source.text);
         for span in self.hidden().filter(|span| span.file == source.id) {
             if source.text.get(span.range()).is_some() {
@@ -252,11 +252,11 @@ impl Sources {
     }
 
     /// Every file, in the order of being added; those of others after its own.
-    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+    pub fn iter(&self) -> impl Iterator<Item = &SourceFile> {
         self.all()
     }
 
-    fn all(&self) -> Box<dyn Iterator<Item = &Source> + '_> {
+    fn all(&self) -> Box<dyn Iterator<Item = &SourceFile> + '_> {
         Box::new(self.files.iter().chain(self.others.iter().flat_map(|other| other.all())))
     }
 
@@ -271,38 +271,38 @@ impl Sources {
     }
 
     /// Where `span` starts.
-    pub fn start(&self, span: Span) -> Position {
+    pub fn start(&self, span: Span) -> TextPosition {
         self.position(span.file, span.start as usize)
     }
 
     /// Where `span` ends (the position after its last character).
-    pub fn end(&self, span: Span) -> Position {
+    pub fn end(&self, span: Span) -> TextPosition {
         self.position(span.file, span.end as usize)
     }
 
-    fn position(&self, file: FileId, at: usize) -> Position {
-        let start = Position { line: 1, column: 1 };
+    fn position(&self, file: FileId, at: usize) -> TextPosition {
+        let start = TextPosition { line: 1, column: 1 };
         self.get(file).map_or(start, |source| source.position(at))
     }
 }
 
 /// The position of byte `at` of `text`. A lone CR ends a line, as LF and CRLF do.
-pub fn position(text: &str, at: usize) -> Position {
-    Mark::START.walk(text, at).position
+pub fn position(text: &str, at: usize) -> TextPosition {
+    IndexMark::START.walk(text, at).position
 }
 
 /// Known positions of a text, so that any other is found by counting only a few characters.
 #[derive(Debug)]
-struct Index {
-    /// One every [`Index::STRIDE`] bytes, at the start of the character there.
-    marks: Vec<Mark>,
+struct LineIndex {
+    /// One every [`LineIndex::STRIDE`] bytes, at the start of the character there.
+    marks: Vec<IndexMark>,
 }
 
-impl Index {
+impl LineIndex {
     const STRIDE: usize = 1024;
 
     fn new(text: &str) -> Self {
-        let mut mark = Mark::START;
+        let mut mark = IndexMark::START;
         let mut marks = vec![mark];
         for stride in 1..=text.len() / Self::STRIDE {
             mark = mark.walk(text, stride * Self::STRIDE);
@@ -311,27 +311,27 @@ impl Index {
         Self { marks }
     }
 
-    fn position(&self, text: &str, at: usize) -> Position {
+    fn position(&self, text: &str, at: usize) -> TextPosition {
         let at = at.min(text.len());
-        let mark = self.marks.get(at / Self::STRIDE).unwrap_or(&Mark::START);
+        let mark = self.marks.get(at / Self::STRIDE).unwrap_or(&IndexMark::START);
         mark.walk(text, at).position
     }
 }
 
 /// The position of one byte.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct IndexMark {
     byte: usize,
-    position: Position,
+    position: TextPosition,
 }
 
-impl Mark {
-    const START: Self = Self { byte: 0, position: Position { line: 1, column: 1 } };
+impl IndexMark {
+    const START: Self = Self { byte: 0, position: TextPosition { line: 1, column: 1 } };
 
     /// The mark of byte `at` or of the character around it, which must not be before this one.
     fn walk(self, text: &str, at: usize) -> Self {
         let at = text.floor_char_boundary(at);
-        let Position { mut line, mut column } = self.position;
+        let TextPosition { mut line, mut column } = self.position;
         let after = text.get(self.byte..).unwrap_or("");
         for (offset, char) in after.char_indices().take_while(|(offset, _)| self.byte + offset < at)
         {
@@ -341,7 +341,7 @@ impl Mark {
                 (line, column) = (line + 1, 1);
             }
         }
-        Self { byte: at, position: Position { line, column } }
+        Self { byte: at, position: TextPosition { line, column } }
     }
 }
 
@@ -363,7 +363,7 @@ mod tests {
             ("é", 1, (1, 1)),
         ];
         for (text, at, (line, column)) in cases {
-            assert_eq!(position(text, at), Position { line, column }, "{text:?} at {at}");
+            assert_eq!(position(text, at), TextPosition { line, column }, "{text:?} at {at}");
         }
     }
 
@@ -377,7 +377,7 @@ mod tests {
             "x".repeat(1023) + "\r\n" + &"y".repeat(2048),
         ];
         for text in texts {
-            let source = Source::new(FileId(0), "a", &text);
+            let source = SourceFile::new(FileId(0), "a", &text);
             for at in (0..=text.len() + 1).chain([usize::MAX]) {
                 assert_eq!(source.position(at), position(&text, at), "{at} of {}", text.len());
             }

@@ -1,5 +1,5 @@
 //! The one tree that YAML, TOML, JSON and ACL are read into: scalars, lists and maps, each with the
-//! bytes it came from. The raw text of a scalar is what [`crate::Source::slice`] gives for its span.
+//! bytes it came from. The raw text of a scalar is what [`crate::SourceFile::slice`] gives for its span.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ use crate::source::{Span, Spanned};
 
 /// A value in its place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub struct TreeNode {
     /// The bytes it was read from; for a scalar, its raw text with quotes.
     pub span: Span,
     /// What it is.
-    pub value: Value,
+    pub value: TreeValue,
     /// Whether it is a scalar without quotes, which its language may read in more than one way.
     pub plain: bool,
 }
 
-/// What a [`Node`] holds.
+/// What a [`TreeNode`] holds.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum TreeValue {
     /// Nothing: `null`, `~`, an empty value.
     Null,
     /// `true` or `false`.
@@ -37,14 +37,14 @@ pub enum Value {
     /// A date or time that the language has a literal for, in ISO form as the language prints it.
     Date(String),
     /// A function call of ACL: its name and its arguments.
-    Call(String, Vec<Node>),
+    Call(String, Vec<TreeNode>),
     /// Values in order.
-    List(Vec<Node>),
+    List(Vec<TreeNode>),
     /// Values by key.
-    Map(Map),
+    Map(TreeMap),
 }
 
-impl Value {
+impl TreeValue {
     /// What a person calls it: `a string`.
     pub fn describe(&self) -> &'static str {
         match self {
@@ -84,25 +84,25 @@ impl Value {
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for TreeValue {
     fn from(value: bool) -> Self {
         Self::Bool(value)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for TreeValue {
     fn from(value: i64) -> Self {
         Self::Int(value)
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for TreeValue {
     fn from(value: f64) -> Self {
         Self::Float(value)
     }
 }
 
-impl From<String> for Value {
+impl From<String> for TreeValue {
     fn from(text: String) -> Self {
         Self::Str(text)
     }
@@ -113,54 +113,54 @@ const MOST_DIGITS: usize = 1000;
 
 /// Keys and values in source order. A key that was written twice is here twice; the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Map {
+pub struct TreeMap {
     /// The entries, in source order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TreeEntry>,
     /// Whether the keys are labels of ACL blocks: `providers "openai" { … }`.
     pub labelled: bool,
 }
 
 /// One key with its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// The key.
-    pub key: Key,
+    pub key: TreeKey,
     /// The value.
-    pub value: Node,
+    pub value: TreeNode,
 }
 
 /// A key: its text, and what it is when it is no string.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Key {
+pub struct TreeKey {
     /// The key as text: the string itself, or the raw text of another scalar.
     pub text: String,
     /// Where it was written.
     pub span: Span,
     /// The value of a key that is no string (`1:`, `true:`, `[a]:`).
-    pub other: Option<Box<Value>>,
+    pub other: Option<Box<TreeValue>>,
 }
 
-impl Key {
+impl TreeKey {
     /// A key that is a string.
     pub fn string(text: impl Into<String>, span: Span) -> Self {
         Self { text: text.into(), span, other: None }
     }
 }
 
-impl From<Vec<Entry>> for Map {
-    fn from(entries: Vec<Entry>) -> Self {
+impl From<Vec<TreeEntry>> for TreeMap {
+    fn from(entries: Vec<TreeEntry>) -> Self {
         Self { entries, labelled: false }
     }
 }
 
-impl Map {
+impl TreeMap {
     /// The value of `key`; of a key that was written twice, the last.
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&TreeNode> {
         self.entry(key).map(|entry| &entry.value)
     }
 
     /// The entry of `key`; of a key that was written twice, the last.
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&TreeEntry> {
         self.entries.iter().rev().find(|entry| entry.key.text == key)
     }
 
@@ -170,34 +170,34 @@ impl Map {
     }
 }
 
-impl Node {
+impl TreeNode {
     /// A value in its place, not plain.
-    pub fn new(value: Value, span: Span) -> Self {
+    pub fn new(value: TreeValue, span: Span) -> Self {
         Self { span, value, plain: false }
     }
 
     /// Plain data, all of it in one place.
     pub fn from_data(data: &Data, span: Span) -> Self {
         let value = match data {
-            Data::Null => Value::Null,
-            Data::Bool(value) => Value::Bool(*value),
-            Data::Int(value) => Value::Int(*value),
-            Data::Big(value) => Value::Big(value.clone()),
-            Data::Float(value) => Value::Float(*value),
-            Data::Str(text) => Value::Str(text.clone()),
+            Data::Null => TreeValue::Null,
+            Data::Bool(value) => TreeValue::Bool(*value),
+            Data::Int(value) => TreeValue::Int(*value),
+            Data::Big(value) => TreeValue::Big(value.clone()),
+            Data::Float(value) => TreeValue::Float(*value),
+            Data::Str(text) => TreeValue::Str(text.clone()),
             Data::Call(name, arguments) => {
                 let arguments = arguments.iter().map(|data| Self::from_data(data, span));
-                Value::Call(name.clone(), arguments.collect())
+                TreeValue::Call(name.clone(), arguments.collect())
             }
             Data::List(items) => {
-                Value::List(items.iter().map(|data| Self::from_data(data, span)).collect())
+                TreeValue::List(items.iter().map(|data| Self::from_data(data, span)).collect())
             }
             Data::Map(entries) => {
-                let entry = |(key, data): &(String, Data)| Entry {
-                    key: Key::string(key, span),
+                let entry = |(key, data): &(String, Data)| TreeEntry {
+                    key: TreeKey::string(key, span),
                     value: Self::from_data(data, span),
                 };
-                Value::Map(Map::from(entries.iter().map(entry).collect::<Vec<_>>()))
+                TreeValue::Map(TreeMap::from(entries.iter().map(entry).collect::<Vec<_>>()))
             }
         };
         Self::new(value, span)
@@ -205,22 +205,22 @@ impl Node {
 
     /// An empty map, for a document that holds nothing.
     pub fn empty_map(span: Span) -> Self {
-        Self::new(Value::Map(Map::default()), span)
+        Self::new(TreeValue::Map(TreeMap::default()), span)
     }
 
     /// The map, if it is one.
-    pub fn as_map(&self) -> Option<&Map> {
-        if let Value::Map(map) = &self.value { Some(map) } else { None }
+    pub fn as_map(&self) -> Option<&TreeMap> {
+        if let TreeValue::Map(map) = &self.value { Some(map) } else { None }
     }
 
     /// The list, if it is one.
-    pub fn as_list(&self) -> Option<&[Node]> {
-        if let Value::List(list) = &self.value { Some(list) } else { None }
+    pub fn as_list(&self) -> Option<&[TreeNode]> {
+        if let TreeValue::List(list) = &self.value { Some(list) } else { None }
     }
 
     /// The text, if it is a string.
     pub fn as_str(&self) -> Option<&str> {
-        if let Value::Str(text) = &self.value { Some(text) } else { None }
+        if let TreeValue::Str(text) = &self.value { Some(text) } else { None }
     }
 
     /// The text in its place, if it is a string.
@@ -231,27 +231,27 @@ impl Node {
     /// The value without its places. A call becomes its text, `env("X")`.
     pub fn to_data(&self) -> Data {
         match &self.value {
-            Value::Null => Data::Null,
-            Value::Bool(value) => Data::Bool(*value),
-            Value::Int(value) => Data::Int(*value),
-            Value::Big(value) => Data::Big(value.clone()),
-            Value::Float(value) => Data::Float(*value),
-            Value::Str(text) | Value::Date(text) => Data::Str(text.clone()),
-            Value::Call(name, arguments) => {
+            TreeValue::Null => Data::Null,
+            TreeValue::Bool(value) => Data::Bool(*value),
+            TreeValue::Int(value) => Data::Int(*value),
+            TreeValue::Big(value) => Data::Big(value.clone()),
+            TreeValue::Float(value) => Data::Float(*value),
+            TreeValue::Str(text) | TreeValue::Date(text) => Data::Str(text.clone()),
+            TreeValue::Call(name, arguments) => {
                 Data::Call(name.clone(), arguments.iter().map(Self::to_data).collect())
             }
-            Value::List(items) => Data::List(items.iter().map(Self::to_data).collect()),
-            Value::Map(map) => map.to_data(),
+            TreeValue::List(items) => Data::List(items.iter().map(Self::to_data).collect()),
+            TreeValue::Map(map) => map.to_data(),
         }
     }
 }
 
-impl Map {
+impl TreeMap {
     /// The map without its places; of a key that was written twice, the last value in the first place.
     pub fn to_data(&self) -> Data {
         let mut entries: Vec<(String, Data)> = Vec::with_capacity(self.entries.len());
         let mut places: HashMap<&str, usize> = HashMap::with_capacity(self.entries.len());
-        for Entry { key, value } in &self.entries {
+        for TreeEntry { key, value } in &self.entries {
             let place = *places.entry(&key.text).or_insert(entries.len());
             match entries.get_mut(place) {
                 Some((_, slot)) => *slot = value.to_data(),

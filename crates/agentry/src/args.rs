@@ -6,18 +6,32 @@ mod runs;
 mod sandbox;
 mod store;
 
-pub(crate) use policy::{Policy, PolicyCommand, PolicyDiff, PolicyShow, PolicyTest, PolicyWhy};
-pub(crate) use run::{Consent, ConsentCommand, OnAsk, Resume, Run, RunFormat, Spending, Test};
-pub(crate) use runs::{Runs, RunsCommand, RunsPrune, RunsShow, RunsTail, RunsUndo};
-pub(crate) use sandbox::{Doctor, Sandbox, SandboxCommand, SandboxExplain};
-pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
+pub(crate) use policy::{
+    PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
+    PolicyWhyArguments,
+};
+pub(crate) use run::{
+    AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
+    SpendingArguments, TestArguments,
+};
+pub(crate) use runs::{
+    RunsArguments, RunsCommand, RunsPruneArguments, RunsShowArguments, RunsTailArguments,
+    RunsUndoArguments,
+};
+pub(crate) use sandbox::{
+    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExplainArguments,
+};
+pub(crate) use store::{
+    GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
+    SignArguments, VerifyArguments,
+};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
-use agentry_compile::targets::{IMPORT_ONLY, Scope, TARGETS, Target};
+use agentry_compile::targets::{IMPORT_ONLY, RenderScope, TARGETS, Target};
 
 /// Agent definitions are source code. Agentry is their compiler and their runtime.
 #[derive(Debug, Parser)]
@@ -28,75 +42,75 @@ use agentry_compile::targets::{IMPORT_ONLY, Scope, TARGETS, Target};
     propagate_version = false,
     disable_help_subcommand = true
 )]
-pub(crate) struct Args {
+pub(crate) struct CliArguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Find agents and say what is wrong with them
-    Check(Check),
+    Check(CheckArguments),
     /// Show an agent: every value and where it comes from
-    Show(Show),
+    Show(ShowArguments),
     /// Print the digest of an agent
-    Hash(Hash),
+    Hash(HashArguments),
     /// Write an agent in another format and list what is lost
-    Convert(Convert),
+    Convert(ConvertArguments),
     /// Write agents for the harnesses that run them
     ///
     /// What is written permits an agent never more than its source, apart from the gaps it lists.
-    Render(Render),
+    Render(RenderArguments),
     /// Read the agents of a harness into a definition format
-    Import(Import),
+    Import(ImportArguments),
     /// Answer the hook of a harness: may the agent make this call?
-    Guard(Guard),
+    Guard(GuardArguments),
     /// Ask what an agent may do: all its rules, which one decides, what a change allows
-    Policy(Policy),
+    Policy(PolicyArguments),
     /// Put an agent into the store and print its digest
-    Push(Push),
+    Push(PushArguments),
     /// Write an agent of the store to files
-    Pull(Pull),
+    Pull(PullArguments),
     /// List the agents of the store whose name or description has all the words
-    Search(Search),
+    Search(SearchArguments),
     /// List the agents of the store
-    List(List),
+    List(ListArguments),
     /// Remove from the store what nobody needs
-    Gc(Gc),
+    Gc(GcArguments),
     /// Make a key to sign with
-    Keygen(Keygen),
+    Keygen(KeygenArguments),
     /// Sign an agent of the store
-    Sign(Sign),
+    Sign(SignArguments),
     /// Verify an agent of the store and its signatures
-    Verify(Verify),
+    Verify(VerifyArguments),
     /// Pin what the agents of a workspace are, or say what changed since
-    Lock(Lock),
+    Lock(LockArguments),
     /// Find out which model, tools and skills an agent comes down to, and why
-    Resolve(Resolve),
+    Resolve(ResolveArguments),
     /// Run an agent
-    Run(Run),
+    Run(RunArguments),
     /// Go on with a run that was stopped
-    Resume(Resume),
+    Resume(ResumeArguments),
     /// Show and take back what you agreed to when agents first ran
-    Consent(Consent),
+    Consent(ConsentArguments),
     /// Replay the cassettes of agents and run the examples of their policies
-    Test(Test),
+    Test(TestArguments),
     /// List the runs of agents; show one, follow it, take its changes back
-    Runs(Runs),
+    Runs(RunsArguments),
     /// Ask what confines the commands of an agent
-    Sandbox(Sandbox),
+    Sandbox(SandboxArguments),
     /// Find out what this machine supports, and what to do about the rest
-    Doctor(Doctor),
+    Doctor(DoctorArguments),
     /// Start a new agent
-    New(New),
+    New(NewArguments),
     /// Print the JSON Schema of a format, for editors
-    Schema(Schema),
+    Schema(SchemaArguments),
     /// List every rule, or explain one
-    Rules(Rules),
+    Rules(RulesArguments),
     /// Print a completion script for a shell
-    Completions(Completions),
+    Completions(CompletionsArguments),
     /// Write the manual pages
-    Man(Man),
+    Man(ManArguments),
 }
 
 /// How a report is written.
@@ -123,7 +137,7 @@ pub(crate) enum ResultFormat {
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Check {
+pub(crate) struct CheckArguments {
     /// Files and directories to look at
     #[arg(default_value = ".")]
     pub(crate) paths: Vec<String>,
@@ -151,7 +165,7 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Show {
+pub(crate) struct ShowArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// Show the system prompt, part by part
@@ -169,7 +183,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Hash {
+pub(crate) struct HashArguments {
     /// The agents: files or directories
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
@@ -186,7 +200,7 @@ pub(crate) struct Hash {
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(crate) struct Convert {
+pub(crate) struct ConvertArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// The format to write
@@ -217,7 +231,7 @@ pub(crate) struct Convert {
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(crate) struct Render {
+pub(crate) struct RenderArguments {
     /// The agents, or directories with agents; all of the workspace unless said
     pub(crate) agents: Vec<String>,
     /// The harnesses, with commas between them; those of `agentry.toml` unless said
@@ -228,7 +242,7 @@ pub(crate) struct Render {
     pub(crate) output: Option<String>,
     /// Where the files go: `project`, or `user` for below the home directory
     #[arg(long, value_name = "SCOPE", value_parser = scope())]
-    pub(crate) scope: Option<Scope>,
+    pub(crate) scope: Option<RenderScope>,
     /// Say what differs from what would be rendered, and write nothing
     #[arg(long, conflicts_with_all = ["dry_run", "watch", "force"])]
     pub(crate) check: bool,
@@ -268,7 +282,7 @@ pub(crate) struct Render {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Import {
+pub(crate) struct ImportArguments {
     /// Agents of a harness: their files, or projects that hold them
     #[arg(required = true)]
     pub(crate) paths: Vec<String>,
@@ -296,7 +310,7 @@ pub(crate) struct Import {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Guard {
+pub(crate) struct GuardArguments {
     /// The harness that asks
     #[arg(value_parser = asking())]
     pub(crate) harness: String,
@@ -313,7 +327,7 @@ pub(crate) struct Guard {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Resolve {
+pub(crate) struct ResolveArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// Ask hosted providers which models they have, too, not only servers on this machine
@@ -328,7 +342,7 @@ pub(crate) struct Resolve {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Lock {
+pub(crate) struct LockArguments {
     /// Files and directories whose agents are locked; all of the workspace if none is named
     pub(crate) agents: Vec<String>,
     /// Write nothing; say what is not as it was locked, and end with 1 if anything is
@@ -343,7 +357,7 @@ pub(crate) struct Lock {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct New {
+pub(crate) struct NewArguments {
     /// The format
     #[arg(value_parser = format())]
     pub(crate) format: Format,
@@ -355,7 +369,7 @@ pub(crate) struct New {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Schema {
+pub(crate) struct SchemaArguments {
     /// The format
     #[arg(value_parser = format())]
     pub(crate) format: Format,
@@ -364,7 +378,7 @@ pub(crate) struct Schema {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Rules {
+pub(crate) struct RulesArguments {
     /// The name or code of a rule to explain
     pub(crate) rule: Option<String>,
     /// How to print it
@@ -373,13 +387,13 @@ pub(crate) struct Rules {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArguments {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Man {
+pub(crate) struct ManArguments {
     /// The directory to write the pages to
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: String,
@@ -390,7 +404,8 @@ fn section(text: &str) -> Result<Section, String> {
     if let Some(section) = Section::of_tool(text) {
         return Ok(section);
     }
-    let near = agentry_compile::text::near::did_you_mean(text, Section::WORDS.iter().copied());
+    let near =
+        agentry_compile::text::suggestion::did_you_mean(text, Section::WORDS.iter().copied());
     Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
 }
 
@@ -417,8 +432,8 @@ fn named(names: Vec<PossibleValue>) -> impl TypedValueParser<Value = &'static Ta
 }
 
 /// Where rendered files go.
-fn scope() -> impl TypedValueParser<Value = Scope> {
-    PossibleValuesParser::new(Scope::WORDS)
+fn scope() -> impl TypedValueParser<Value = RenderScope> {
+    PossibleValuesParser::new(RenderScope::WORDS)
         .try_map(|word| word.parse().map_err(|()| "there is no such scope"))
 }
 

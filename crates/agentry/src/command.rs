@@ -13,7 +13,6 @@ pub(crate) mod keygen;
 pub(crate) mod list;
 pub(crate) mod lock;
 mod lock_report;
-mod meant;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod pull;
@@ -32,6 +31,7 @@ pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod sign;
 mod store;
+mod suggestion;
 pub(crate) mod test;
 pub(crate) mod verify;
 
@@ -39,24 +39,30 @@ use std::io::{self, Write as _};
 
 use agentry_compile::model::Format;
 use agentry_compile::text::report::{human, json};
-use agentry_compile::text::{Diagnostic, Severity, Sources};
-use agentry_compile::{Compiled, Discovery, Found, World, discover, read as read_agent};
+use agentry_compile::text::{Diagnostic, Severity, SourceFiles};
+use agentry_compile::{
+    AgentDiscovery, CompiledAgent, FoundAgent, World, discover, read as read_agent,
+};
 
 use crate::args::ResultFormat;
-use crate::disk::Disk;
-use crate::output::{Failure, print_json, style};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, print_json, style};
 
 /// What a search takes for an agent, for those who wonder why it found none.
 const LOOKED_FOR: &str = "looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, \
     `agent.yaml`, `agent.json` or `instructions.md`";
 
 /// Finds the agents at `paths`, and says what is wrong with the paths that are none.
-fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> (Vec<Found>, Vec<Failure>) {
+fn find(
+    disk: &DiskWorld,
+    paths: &[String],
+    format: Option<Format>,
+) -> (Vec<FoundAgent>, Vec<CliFailure>) {
     let found = discover(disk, paths, format, &|_| false);
     let mut wrong = failures(disk, &found);
     wrong.extend(found.diagnostics.iter().map(|diagnostic| {
         let path = found.sources.path(diagnostic.span);
-        let failure = Failure::new(format!("`{path}`: {}", diagnostic.message));
+        let failure = CliFailure::new(format!("`{path}`: {}", diagnostic.message));
         failure.hint_opt(diagnostic.hint.clone()).finding()
     }));
     wrong.extend(found.empty.iter().map(|path| none_in(disk, path)));
@@ -64,7 +70,11 @@ fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> (Vec<Found>, V
 }
 
 /// Finds the one agent at `path`.
-fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Failure> {
+fn find_one(
+    disk: &DiskWorld,
+    path: &str,
+    format: Option<Format>,
+) -> Result<FoundAgent, CliFailure> {
     let (mut agents, wrong) = find(disk, &[path.to_owned()], format);
     if let Some(failure) = wrong.into_iter().next() {
         return Err(failure);
@@ -74,23 +84,23 @@ fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Fa
         count => {
             let names: Vec<_> =
                 agents.iter().take(5).map(|found| format!("`{}`", found.path)).collect();
-            Err(Failure::new(format!("`{path}` holds {count} agents"))
+            Err(CliFailure::new(format!("`{path}` holds {count} agents"))
                 .hint(format!("name one: {}", names.join(", "))))
         }
     }
 }
 
 /// Says that a directory holds no agent, and what was looked for.
-fn none_in(disk: &Disk, path: &str) -> Failure {
+fn none_in(disk: &DiskWorld, path: &str) -> CliFailure {
     let hint = import::hint(disk, path).unwrap_or_else(|| LOOKED_FOR.to_owned());
-    Failure::new(format!("no agent found in `{path}`")).hint(hint)
+    CliFailure::new(format!("no agent found in `{path}`")).hint(hint)
 }
 
 /// What was wrong with the paths themselves.
-fn failures(disk: &dyn World, found: &Discovery) -> Vec<Failure> {
+fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     let missing = found.missing.iter().map(|path| {
-        let failure = Failure::new(format!("`{path}` does not exist")).about(path);
-        failure.hint_opt(meant::agent(disk, path))
+        let failure = CliFailure::new(format!("`{path}` does not exist")).about(path);
+        failure.hint_opt(suggestion::agent(disk, path))
     });
     let others = found.no_agents.iter().map(|path| {
         let format = format!("say which format it is with `--as {}`", Format::WORDS.join("|"));
@@ -99,30 +109,30 @@ fn failures(disk: &dyn World, found: &Discovery) -> Vec<Failure> {
             None => format,
         };
         let message = format!("`{path}` is no agent definition that agentry knows");
-        Failure::new(message).hint(hint).about(path)
+        CliFailure::new(message).hint(hint).about(path)
     });
     missing.chain(others).collect()
 }
 
 /// Checks one agent; its errors are shown and end the command.
-fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
+fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
     // What a reader could not understand stays an error here, whatever a suppression says of it.
     let compiled = read_agent(disk, found);
     if !compiled.has_errors() {
         return Ok(compiled);
     }
     show_errors(&compiled);
-    Err(Failure::new(format!("`{}` has errors", found.path))
+    Err(CliFailure::new(format!("`{}` has errors", found.path))
         .hint("`agentry check` shows all findings")
         .finding())
 }
 
 /// An agent with errors, by its path.
-type Broken<'a> = (&'a str, &'a [Diagnostic], &'a Sources);
+type BrokenAgent<'a> = (&'a str, &'a [Diagnostic], &'a SourceFiles);
 
 /// Says which agents have errors, where 1 means that something was found by comparing. A program gets
 /// `{"errors": […]}`.
-fn incomparable(broken: &[Broken<'_>], so: &str, format: ResultFormat) -> Failure {
+fn incomparable(broken: &[BrokenAgent<'_>], so: &str, format: ResultFormat) -> CliFailure {
     let mut errors = Vec::new();
     for (_, findings, sources) in broken {
         show(findings, sources);
@@ -134,22 +144,22 @@ fn incomparable(broken: &[Broken<'_>], so: &str, format: ResultFormat) -> Failur
     }
     let names: Vec<_> = broken.iter().take(5).map(|(path, ..)| format!("`{path}`")).collect();
     let verb = if broken.len() == 1 { "has" } else { "have" };
-    Failure::new(format!("{} {verb} errors{so}", names.join(", ")))
+    CliFailure::new(format!("{} {verb} errors{so}", names.join(", ")))
         .hint("`agentry check` shows all findings")
 }
 
 /// Prints the errors of an agent to standard error.
-fn show_errors(compiled: &Compiled) {
+fn show_errors(compiled: &CompiledAgent) {
     show(&compiled.diagnostics, &compiled.sources);
 }
 
 /// Prints the errors among `findings`; what failed because of them is the command.
-fn reported(findings: &[Diagnostic], sources: &Sources, failure: &str) -> Failure {
+fn reported(findings: &[Diagnostic], sources: &SourceFiles, failure: &str) -> CliFailure {
     show(findings, sources);
-    Failure::new(failure)
+    CliFailure::new(failure)
 }
 
-fn show(findings: &[Diagnostic], sources: &Sources) {
+fn show(findings: &[Diagnostic], sources: &SourceFiles) {
     let mut stderr = io::stderr();
     for diagnostic in findings.iter().filter(|found| found.severity == Severity::Error) {
         let text = human::render(diagnostic, sources, style(&stderr));

@@ -10,33 +10,33 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use agentry_compile::text::path::is_plain;
 use agentry_compile::{
-    BaseMemo, Endpoint, Entry, EntryKind, FetchError, FileTree, MachineFacts, ReadError, StoreRef,
-    Stored, Walked, World, WorldServices, signing,
+    BaseMemo, DirectoryEntry, EntryKind, FetchError, FileTree, MachineFacts, ModelsEndpoint,
+    ReadError, StoreRef, StoredAgent, WalkedPath, World, WorldServices, signing,
 };
-use agentry_registry::{Store, StoreError, Trust};
+use agentry_registry::{AgentStore, SignatureTrust, StoreError};
 use agentry_runtime::tool::real;
 use agentry_sandbox::{PLACEHOLDER, is_placeholder};
 use ignore::WalkState;
 
-use crate::ask;
 use crate::home::agentry_home;
+use crate::model_query;
 use crate::output::said;
-use crate::workspaces::Workspaces;
+use crate::workspace_cache::WorkspaceCache;
 
 /// The files of this machine, seen from the current directory.
 #[derive(Debug, Default)]
-pub(crate) struct Disk {
-    workspaces: Workspaces,
+pub(crate) struct DiskWorld {
+    workspaces: WorkspaceCache,
     /// The current directory, once it was asked for.
     current: OnceLock<PathBuf>,
-    peeked: Mutex<Peeked>,
+    peeked: Mutex<PeekedFiles>,
     /// Asked of the environment once.
     machine: OnceLock<MachineFacts>,
     bases: BaseMemo,
     memo: Arc<SessionMemo>,
 }
 
-impl Disk {
+impl DiskWorld {
     /// The same files, read anew, with what was found out before.
     pub(crate) fn again(&self) -> Self {
         Self { memo: Arc::clone(&self.memo), ..Self::default() }
@@ -45,7 +45,7 @@ impl Disk {
 
 /// Files that the search looked into, until their readers ask for them.
 #[derive(Debug, Default)]
-struct Peeked {
+struct PeekedFiles {
     files: HashMap<String, Vec<u8>>,
     bytes: usize,
 }
@@ -53,7 +53,7 @@ struct Peeked {
 /// The most bytes of files that are kept for their readers.
 const MOST_PEEKED: usize = 16 * 1024 * 1024;
 
-impl Peeked {
+impl PeekedFiles {
     fn keep(&mut self, path: &str, bytes: &[u8]) {
         if self.bytes + bytes.len() <= MOST_PEEKED {
             self.bytes += bytes.len();
@@ -75,7 +75,7 @@ const FEW: usize = 1_000;
 /// Directories that no search looks into, beside what `.gitignore` says.
 const NEVER: &[&str] = &[".git", "node_modules"];
 
-impl FileTree for Disk {
+impl FileTree for DiskWorld {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let peeked = self.peeked.lock().unwrap_or_else(PoisonError::into_inner).take(path);
         if let Some(bytes) = peeked.filter(|bytes| bytes.len() as u64 <= limit) {
@@ -103,7 +103,7 @@ impl FileTree for Disk {
         Ok(bytes)
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+    fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError> {
         confined(root, path)?;
         let entries = fs::read_dir(here(path)).map_err(|error| refusal(&error))?;
         let mut out = Vec::new();
@@ -119,7 +119,7 @@ impl FileTree for Disk {
                 }
                 _ => kind_of(&entry.path()),
             };
-            out.push(Entry { name, kind });
+            out.push(DirectoryEntry { name, kind });
         }
         out.sort();
         Ok(out)
@@ -129,7 +129,7 @@ impl FileTree for Disk {
         kind_of(here(path))
     }
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         let mut walk = ignore::WalkBuilder::new(here(path));
         walk.hidden(false).require_git(false).filter_entry(|entry| {
             !entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name))
@@ -180,7 +180,7 @@ impl FileTree for Disk {
     }
 }
 
-impl World for Disk {
+impl World for DiskWorld {
     fn machine(&self) -> &MachineFacts {
         self.machine.get_or_init(machine_facts)
     }
@@ -198,17 +198,18 @@ impl World for Disk {
     }
 }
 
-impl WorldServices for Disk {
+impl WorldServices for DiskWorld {
     fn has_env(&self, name: &str) -> bool {
         std::env::var_os(name).is_some_and(|value| !value.is_empty())
     }
 
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+    fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
         let home = agentry_home().ok_or(FetchError::NoStore)?;
         let unusable = || FetchError::Damaged("your configuration has errors".to_owned());
         let trust = signing(self).map_err(|_| unusable())?;
-        let trust = Trust::new(&trust).map_err(|error| FetchError::Damaged(error.to_string()))?;
-        match Store::open(&home) {
+        let trust =
+            SignatureTrust::new(&trust).map_err(|error| FetchError::Damaged(error.to_string()))?;
+        match AgentStore::open(&home) {
             Ok(store) => store.fetch(reference, &trust),
             Err(StoreError::NoStore(_)) => Err(FetchError::NoStore),
             Err(error) => Err(FetchError::Damaged(error.to_string())),
@@ -216,11 +217,11 @@ impl WorldServices for Disk {
     }
 
     fn local_models(&self, url: &str) -> Option<Vec<String>> {
-        ask::local(url)
+        model_query::local(url)
     }
 
-    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
-        ask::hosted(endpoint)
+    fn hosted_models(&self, endpoint: &ModelsEndpoint) -> Result<Vec<String>, String> {
+        model_query::hosted(endpoint)
     }
 }
 
@@ -362,17 +363,17 @@ fn linked(dir: &str, link: &Path) -> EntryKind {
 fn met(
     root: &str,
     entry: Result<ignore::DirEntry, ignore::Error>,
-    visit: &mut dyn FnMut(Walked<'_>),
+    visit: &mut dyn FnMut(WalkedPath<'_>),
 ) {
     match entry {
         Err(error) => failed(root, &error, visit),
         Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
         Ok(entry) if is_held(&entry) => {}
         Ok(entry) => match entry.path().to_str() {
-            Some(text) => visit(Walked::File(text.strip_prefix("./").unwrap_or(text))),
+            Some(text) => visit(WalkedPath::File(text.strip_prefix("./").unwrap_or(text))),
             None => {
                 let shown = entry.path().to_string_lossy();
-                visit(Walked::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
+                visit(WalkedPath::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
             }
         },
     }
@@ -384,7 +385,7 @@ fn is_held(entry: &ignore::DirEntry) -> bool {
         && is_placeholder(entry.path())
 }
 
-fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) {
+fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(WalkedPath<'_>)) {
     let (path, why) = match error {
         ignore::Error::WithPath { path, err } => {
             let why = err.io_error().map_or_else(|| err.to_string(), said);
@@ -396,7 +397,7 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) 
         }
         other => (root.to_owned(), other.to_string()),
     };
-    visit(Walked::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
+    visit(WalkedPath::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
 }
 
 /// The real path of an absolute one, beside others whose directories are `known`.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentry_compile::text::report::{human::Style, json, visible};
+use agentry_compile::text::report::{human::ReportStyle, json, visible};
 pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) fn without_tabs(text: &str) -> String {
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
+pub(crate) enum ExitKind {
     /// Done.
     Done,
     /// Findings, or losses that were not allowed.
@@ -32,21 +32,21 @@ pub(crate) enum Exit {
 /// The exit code of a program that the user ended.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<ExitKind> for ExitCode {
+    fn from(exit: ExitKind) -> Self {
         Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Findings => 1,
-            Exit::Usage => 2,
-            Exit::Refused => 3,
-            Exit::Interrupted => INTERRUPTED,
+            ExitKind::Done => 0,
+            ExitKind::Findings => 1,
+            ExitKind::Usage => 2,
+            ExitKind::Refused => 3,
+            ExitKind::Interrupted => INTERRUPTED,
         })
     }
 }
 
 /// Why a command could not do its work: what was found, and what to do.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CliFailure {
     /// Lower case, no full stop.
     pub(crate) message: String,
     /// What to do.
@@ -54,15 +54,15 @@ pub(crate) struct Failure {
     /// The path that it is about, if it is about one.
     pub(crate) path: Option<String>,
     /// How the program ends.
-    pub(crate) exit: Exit,
+    pub(crate) exit: ExitKind,
 }
 
 /// What a command gives back.
-pub(crate) type Outcome = Result<Exit, Failure>;
+pub(crate) type CliOutcome = Result<ExitKind, CliFailure>;
 
-impl Failure {
+impl CliFailure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, path: None, exit: Exit::Usage }
+        Self { message: message.into(), hint: None, path: None, exit: ExitKind::Usage }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -77,12 +77,12 @@ impl Failure {
 
     /// The failure is what was found in an agent, not how the program was called.
     pub(crate) fn finding(self) -> Self {
-        Self { exit: Exit::Findings, ..self }
+        Self { exit: ExitKind::Findings, ..self }
     }
 
     /// The failure is a refusal: what was asked for is there, and must not be used.
     pub(crate) fn refused(self) -> Self {
-        Self { exit: Exit::Refused, ..self }
+        Self { exit: ExitKind::Refused, ..self }
     }
 
     pub(crate) fn hint_opt(self, hint: Option<String>) -> Self {
@@ -145,7 +145,7 @@ pub(crate) fn remark(line: &str) {
 }
 
 /// Prints why the program failed.
-pub(crate) fn complain(failure: &Failure) {
+pub(crate) fn complain(failure: &CliFailure) {
     remark(&format!("error: {}", failure.message));
     if let Some(hint) = &failure.hint {
         remark(&format!("  = help: {hint}"));
@@ -153,10 +153,10 @@ pub(crate) fn complain(failure: &Failure) {
 }
 
 /// How findings look on `stream`: coloured only on a terminal, and not where `NO_COLOR` is set.
-pub(crate) fn style(stream: &impl IsTerminal) -> Style {
+pub(crate) fn style(stream: &impl IsTerminal) -> ReportStyle {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    Style { color: stream.is_terminal() && !plain, ..Style::default() }
+    ReportStyle { color: stream.is_terminal() && !plain, ..ReportStyle::default() }
 }
 
 /// Rows as aligned columns, the last one not padded.

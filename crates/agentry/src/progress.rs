@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Counts what is done.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressCounter {
     total: usize,
     done: usize,
     /// When the next line is due; `None` when nobody watches.
@@ -17,7 +17,7 @@ pub(crate) struct Progress {
 const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(100);
 
-impl Progress {
+impl ProgressCounter {
     pub(crate) fn new(total: usize) -> Self {
         let next = io::stderr().is_terminal().then(|| Instant::now() + PATIENCE);
         Self { total, done: 0, next, shown: false }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{NamedTempFile, TempPath};
 
-use crate::output::{Failure, said};
+use crate::output::{CliFailure, said};
 
 /// How the names of files start that are not yet, or no longer, in their place.
 pub(crate) const PREFIX: &str = ".agentry-";
@@ -26,7 +26,7 @@ pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// Whether files that are there already are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replace {
+pub(crate) enum ReplaceMode {
     /// Never.
     Never,
     /// Not yet, but `--force` would.
@@ -37,7 +37,7 @@ pub(crate) enum Replace {
 
 /// Files that are written together, or not at all.
 #[derive(Debug)]
-pub(crate) struct Saving<'a, T> {
+pub(crate) struct FileSaving<'a, T> {
     /// The directory that they lie in, and that no link leads out of; empty where a path is whole.
     pub(crate) dir: &'a str,
     /// Their paths below it, and their texts or bytes.
@@ -47,14 +47,14 @@ pub(crate) struct Saving<'a, T> {
     /// Files below it that are taken away.
     pub(crate) stale: &'a [String],
     /// What becomes of files that are there already.
-    pub(crate) mode: Replace,
+    pub(crate) mode: ReplaceMode,
     /// Whether to wait until the disk has them; not worth it for what can be made again.
     pub(crate) durable: bool,
 }
 
-impl<T: AsRef<[u8]>> Saving<'_, T> {
+impl<T: AsRef<[u8]>> FileSaving<'_, T> {
     /// Writes every file and takes the stale ones away. Where that fails, all is as it was.
-    pub(crate) fn save(&self) -> Result<(), Failure> {
+    pub(crate) fn save(&self) -> Result<(), CliFailure> {
         let paths = self.files.iter().map(|(path, _)| path);
         for path in paths.chain(self.stale) {
             stays_below(self.dir, path)?;
@@ -63,7 +63,7 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
             stays_below("", path)?;
         }
         self.free()?;
-        let mut change = Change::default();
+        let mut change = SaveTransaction::default();
         match self.carry_out(&mut change) {
             Ok(()) => {
                 change.settle();
@@ -73,7 +73,7 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
             Err((path, error)) => {
                 let shown = path.strip_prefix(".").unwrap_or(&path).display();
                 let message = format!("`{shown}` cannot be written: {}", said(&error));
-                Err(Failure::new(message).hint_opt(change.undo().or_else(|| way_out(&error))))
+                Err(CliFailure::new(message).hint_opt(change.undo().or_else(|| way_out(&error))))
             }
         }
     }
@@ -90,26 +90,26 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
     }
 
     /// Refuses to replace what must stay, before anything is written.
-    fn free(&self) -> Result<(), Failure> {
+    fn free(&self) -> Result<(), CliFailure> {
         for (full, _) in self.all() {
             let Ok(metadata) = fs::symlink_metadata(&full) else { continue };
             let shown = full.display();
             let hint = match self.mode {
-                Replace::Never => "choose another name, or another directory with `--output`",
-                Replace::Refuse => "choose another path, or pass `--force`",
-                Replace::Force if metadata.is_file() => continue,
-                Replace::Force => {
+                ReplaceMode::Never => "choose another name, or another directory with `--output`",
+                ReplaceMode::Refuse => "choose another path, or pass `--force`",
+                ReplaceMode::Force if metadata.is_file() => continue,
+                ReplaceMode::Force => {
                     let why = if metadata.is_dir() { "is a directory" } else { "no ordinary file" };
-                    return Err(Failure::new(format!("`{shown}` cannot be written: {why}")));
+                    return Err(CliFailure::new(format!("`{shown}` cannot be written: {why}")));
                 }
             };
-            return Err(Failure::new(format!("`{shown}` is there already")).hint(hint));
+            return Err(CliFailure::new(format!("`{shown}` is there already")).hint(hint));
         }
         Ok(())
     }
 
     /// First every text is on disk under another name; only then do the names change.
-    fn carry_out(&self, change: &mut Change) -> Result<(), (PathBuf, io::Error)> {
+    fn carry_out(&self, change: &mut SaveTransaction) -> Result<(), (PathBuf, io::Error)> {
         let mut ready = Vec::new();
         for (full, text) in self.all() {
             let staged = change.parents(&full).and_then(|()| staged(&full, text, self.durable));
@@ -194,12 +194,12 @@ fn is_left(metadata: &fs::Metadata, least: Duration) -> bool {
 
 /// What was changed so far, so that it can be taken back.
 #[derive(Debug, Default)]
-struct Change {
-    steps: Vec<Step>,
+struct SaveTransaction {
+    steps: Vec<SaveStep>,
 }
 
 #[derive(Debug)]
-enum Step {
+enum SaveStep {
     /// A directory was made.
     Made(PathBuf),
     /// A file was written where there was none.
@@ -208,14 +208,14 @@ enum Step {
     Kept(TempPath, PathBuf),
 }
 
-impl Change {
+impl SaveTransaction {
     /// Makes the directories above `path` that are missing.
     fn parents(&mut self, path: &Path) -> io::Result<()> {
         let above = parent(path).ancestors().filter(|dir| !dir.as_os_str().is_empty());
         let missing: Vec<_> = above.take_while(|dir| !dir.exists()).collect();
         for dir in missing.into_iter().rev() {
             fs::create_dir(dir)?;
-            self.steps.push(Step::Made(dir.to_path_buf()));
+            self.steps.push(SaveStep::Made(dir.to_path_buf()));
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ impl Change {
             file.persist(path).map_err(|error| error.error)?;
         } else {
             file.persist_noclobber(path).map_err(|error| error.error)?;
-            self.steps.push(Step::Wrote(path.to_path_buf()));
+            self.steps.push(SaveStep::Wrote(path.to_path_buf()));
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl Change {
                 copy
             }
         };
-        self.steps.push(Step::Kept(kept, path.to_path_buf()));
+        self.steps.push(SaveStep::Kept(kept, path.to_path_buf()));
         Ok(())
     }
 
@@ -265,9 +265,9 @@ impl Change {
         let mut left = Vec::new();
         for step in self.steps.into_iter().rev() {
             match step {
-                Step::Made(dir) => drop(fs::remove_dir(dir)),
-                Step::Wrote(path) => drop(fs::remove_file(path)),
-                Step::Kept(old, path) => {
+                SaveStep::Made(dir) => drop(fs::remove_dir(dir)),
+                SaveStep::Wrote(path) => drop(fs::remove_file(path)),
+                SaveStep::Kept(old, path) => {
                     if let Err(failed) = old.persist(&path)
                         && let Ok(kept) = failed.path.keep()
                     {
@@ -299,11 +299,11 @@ fn lasting(path: PathBuf) -> PathBuf {
 
 /// Refuses a path that would leave `dir`, by its parts or through a link that stands there. A path
 /// that is whole must not be a link itself.
-fn stays_below(dir: &str, path: &str) -> Result<(), Failure> {
+fn stays_below(dir: &str, path: &str) -> Result<(), CliFailure> {
     let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|at| at.is_symlink());
     let refuse = |path: &Path| {
         let message = format!("`{}` is a link; nothing is written through it", path.display());
-        Err(Failure::new(message).hint("remove it, or choose another path"))
+        Err(CliFailure::new(message).hint("remove it, or choose another path"))
     };
     if dir.is_empty() {
         return if is_link(Path::new(path)) { refuse(Path::new(path)) } else { Ok(()) };
@@ -311,7 +311,7 @@ fn stays_below(dir: &str, path: &str) -> Result<(), Failure> {
     let mut at = Path::new(dir).to_path_buf();
     for part in Path::new(path).components() {
         let Component::Normal(name) = part else {
-            return Err(Failure::new(format!("`{path}` would be written outside `{dir}`")));
+            return Err(CliFailure::new(format!("`{path}` would be written outside `{dir}`")));
         };
         at.push(name);
         if is_link(&at) {
@@ -350,11 +350,16 @@ mod tests {
         folder
     }
 
-    fn save(folder: &Path, files: &[&str], stale: &[&str], mode: Replace) -> Result<(), Failure> {
+    fn save(
+        folder: &Path,
+        files: &[&str],
+        stale: &[&str],
+        mode: ReplaceMode,
+    ) -> Result<(), CliFailure> {
         let files: Vec<_> = files.iter().map(|path| ((*path).to_owned(), "new")).collect();
         let stale: Vec<_> = stale.iter().map(|path| (*path).to_owned()).collect();
         let dir = folder.to_str().unwrap();
-        Saving { dir, files: &files, beside: &[], stale: &stale, mode, durable: true }.save()
+        FileSaving { dir, files: &files, beside: &[], stale: &stale, mode, durable: true }.save()
     }
 
     #[test]
@@ -374,7 +379,7 @@ mod tests {
         for (case, files, stale) in cases {
             let folder = old();
             let before = listing(folder.path());
-            assert!(save(folder.path(), files, stale, Replace::Force).is_err(), "{case}");
+            assert!(save(folder.path(), files, stale, ReplaceMode::Force).is_err(), "{case}");
             assert_eq!(listing(folder.path()), before, "{case}");
         }
     }
@@ -396,14 +401,14 @@ mod tests {
 
     #[test]
     fn what_is_there_is_replaced_only_by_force() {
-        for mode in [Replace::Never, Replace::Refuse] {
+        for mode in [ReplaceMode::Never, ReplaceMode::Refuse] {
             let folder = old();
             let before = listing(folder.path());
             assert!(save(folder.path(), &["b", "a"], &[], mode).is_err());
             assert_eq!(listing(folder.path()), before, "{mode:?}");
         }
         let folder = old();
-        assert!(save(folder.path(), &["b/c", "a"], &["skills/old/x"], Replace::Force).is_ok());
+        assert!(save(folder.path(), &["b/c", "a"], &["skills/old/x"], ReplaceMode::Force).is_ok());
         assert_eq!(listing(folder.path()), ["a=new", "b/", "b/c=new"]);
     }
 
@@ -417,7 +422,7 @@ mod tests {
         };
         fs::set_permissions(folder.path().join("a"), fs::Permissions::from_mode(0o640)).unwrap();
         fs::write(folder.path().join("plain"), "").unwrap();
-        assert!(save(folder.path(), &["a", "b"], &[], Replace::Force).is_ok());
+        assert!(save(folder.path(), &["a", "b"], &[], ReplaceMode::Force).is_ok());
         assert_eq!((mode("a"), mode("b")), (0o640, mode("plain")));
     }
 
@@ -431,29 +436,29 @@ mod tests {
         symlink("/dev/null", folder.path().join("device")).unwrap();
         let before = listing_names(folder.path());
         for path in ["up/x", "dangling", "device"] {
-            assert!(save(folder.path(), &["b", path], &[], Replace::Force).is_err(), "{path}");
+            assert!(save(folder.path(), &["b", path], &[], ReplaceMode::Force).is_err(), "{path}");
             assert_eq!(listing_names(folder.path()), before, "{path}");
             let whole = folder.path().join(path).to_str().unwrap().to_owned();
             let files = [(whole, "new".to_owned())];
             if path != "up/x" {
-                let saving = Saving {
+                let saving = FileSaving {
                     dir: "",
                     files: &files,
                     beside: &[],
                     stale: &[],
-                    mode: Replace::Force,
+                    mode: ReplaceMode::Force,
                     durable: true,
                 };
                 assert!(saving.save().is_err(), "{path}");
             }
         }
         let device = [("/dev/full".to_owned(), "new".to_owned())];
-        let saving = Saving {
+        let saving = FileSaving {
             dir: "",
             files: &device,
             beside: &[],
             stale: &[],
-            mode: Replace::Force,
+            mode: ReplaceMode::Force,
             durable: true,
         };
         assert!(saving.save().is_err());

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use agentry_runtime::Ending;
-use agentry_runtime::driver::output::Output;
-use agentry_runtime::driver::parts::Sink;
+use agentry_runtime::RunEnding;
+use agentry_runtime::driver::interfaces::OutputSink;
+use agentry_runtime::driver::output::RunOutput;
 use opentelemetry::trace::{
     Span as _, SpanBuilder, SpanKind, Status, TraceContextExt as _, TracerProvider as _,
 };
@@ -28,7 +28,7 @@ const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORT
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The spans of one run.
-pub(crate) struct Telemetry {
+pub(crate) struct RunTelemetry {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
     /// The span of the run; those of answers and calls are below it.
@@ -42,12 +42,12 @@ pub(crate) struct Telemetry {
 /// Sends from the exporter's own thread, which has no asynchronous runtime. The blocking client of
 /// `reqwest` would do the same, but its feature compiles the client and all that needs it anew.
 #[derive(Debug)]
-struct Collector {
+struct TelemetryCollector {
     client: reqwest::Client,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Collector {
+impl TelemetryCollector {
     fn new() -> Result<Self, String> {
         let client = reqwest::Client::builder().timeout(PATIENCE).build();
         let client = client.map_err(|error| error.to_string())?;
@@ -57,7 +57,7 @@ impl Collector {
 }
 
 #[async_trait::async_trait]
-impl HttpClient for Collector {
+impl HttpClient for TelemetryCollector {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         self.runtime.block_on(self.client.send_bytes(request))
     }
@@ -71,8 +71,8 @@ struct OpenCall {
 }
 
 /// Passes output on to `shown`, and exports it if a collector is named.
-pub(crate) fn export(shown: Sink) -> Sink {
-    let telemetry = match Telemetry::from_environment() {
+pub(crate) fn export(shown: OutputSink) -> OutputSink {
+    let telemetry = match RunTelemetry::from_environment() {
         Ok(Some(telemetry)) => Mutex::new(telemetry),
         Ok(None) => return shown,
         Err(why) => {
@@ -80,13 +80,13 @@ pub(crate) fn export(shown: Sink) -> Sink {
             return shown;
         }
     };
-    Arc::new(move |output: Output| {
+    Arc::new(move |output: RunOutput| {
         telemetry.lock().unwrap_or_else(PoisonError::into_inner).record(&output);
         shown(output);
     })
 }
 
-impl Telemetry {
+impl RunTelemetry {
     /// Nothing if no collector is named; an error if the exporter cannot be set up.
     pub(crate) fn from_environment() -> Result<Option<Self>, String> {
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -94,7 +94,8 @@ impl Telemetry {
             return Ok(None);
         }
         agentry_runtime::provider::http::choose_cryptography();
-        let exporter = SpanExporter::builder().with_http().with_http_client(Collector::new()?);
+        let exporter =
+            SpanExporter::builder().with_http().with_http_client(TelemetryCollector::new()?);
         let exporter = exporter.build();
         let exporter = exporter.map_err(|error| error.to_string())?;
         let resource = Resource::builder().with_service_name("agentry").build();
@@ -108,10 +109,12 @@ impl Telemetry {
     }
 
     /// Opens and closes spans as the run goes on.
-    pub(crate) fn record(&mut self, output: &Output) {
+    pub(crate) fn record(&mut self, output: &RunOutput) {
         match output {
-            Output::Run { id, agent, digest, .. } => self.start_run(id.as_deref(), agent, digest),
-            Output::Turn { model, usage, .. } => {
+            RunOutput::Run { id, agent, digest, .. } => {
+                self.start_run(id.as_deref(), agent, digest)
+            }
+            RunOutput::Turn { model, usage, .. } => {
                 let attributes = vec![
                     KeyValue::new("gen_ai.operation.name", "chat"),
                     KeyValue::new("gen_ai.request.model", model.clone()),
@@ -121,22 +124,22 @@ impl Telemetry {
                 self.span(format!("chat {model}"), SpanKind::Client, attributes, self.request_sent)
                     .end();
             }
-            Output::ModelFailed { model, message, .. } => {
+            RunOutput::ModelFailed { model, message, .. } => {
                 let attributes = vec![KeyValue::new("gen_ai.request.model", model.clone())];
                 let name = format!("chat {model}");
                 let mut span = self.span(name, SpanKind::Client, attributes, self.request_sent);
                 span.set_status(Status::error(message.clone()));
                 span.end();
             }
-            Output::Call { id, tool, verdict, .. } => {
+            RunOutput::Call { id, tool, verdict, .. } => {
                 let verdict = serde_json::to_value(verdict).unwrap_or_default();
                 let verdict = verdict.as_str().unwrap_or_default().to_owned();
                 let called = OpenCall { tool: tool.clone(), verdict, span: None };
                 self.calls.insert(id.clone(), called);
             }
-            Output::Started { id } => self.start_call(id),
-            Output::Result { id, failed, .. } => self.end_call(id, *failed),
-            Output::Ended { ending, .. } => self.end_run(ending),
+            RunOutput::Started { id } => self.start_call(id),
+            RunOutput::Result { id, failed, .. } => self.end_call(id, *failed),
+            RunOutput::Ended { ending, .. } => self.end_run(ending),
             _ => {}
         }
     }
@@ -185,13 +188,13 @@ impl Telemetry {
         self.request_sent = SystemTime::now();
     }
 
-    fn end_run(&mut self, ending: &Ending) {
+    fn end_run(&mut self, ending: &RunEnding) {
         self.calls.clear();
         if let Some(run) = self.run.take() {
             let state = serde_json::to_value(ending).unwrap_or_default();
             let state = state.get("state").and_then(|state| state.as_str()).unwrap_or_default();
             run.span().set_attribute(KeyValue::new("agentry.run.state", state.to_owned()));
-            if matches!(ending, Ending::Failed { .. } | Ending::OverBudget { .. }) {
+            if matches!(ending, RunEnding::Failed { .. } | RunEnding::OverBudget { .. }) {
                 run.span().set_status(Status::error(state.to_owned()));
             }
             run.span().end();

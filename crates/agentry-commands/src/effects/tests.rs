@@ -4,7 +4,7 @@ use super::*;
 use crate::data::{blocks_of_programs, names};
 
 /// The words of a line: split at spaces; quotes hold spaces, `¶` is the end of a line.
-fn words(line: &str) -> Vec<Arg> {
+fn words(line: &str) -> Vec<ShellArg> {
     let mut found: Vec<String> = Vec::new();
     let mut quote = None;
     let mut is_inside = false;
@@ -25,7 +25,7 @@ fn words(line: &str) -> Vec<Arg> {
             }
         }
     }
-    found.into_iter().map(Arg::text).collect()
+    found.into_iter().map(ShellArg::text).collect()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 use crate::data::names;
 use crate::regex::ArgumentRegex;
 
-fn all() -> impl Iterator<Item = &'static Hazard> {
+fn all() -> impl Iterator<Item = &'static CommandHazard> {
     names().flat_map(hazards)
 }
 
@@ -14,7 +14,7 @@ fn all() -> impl Iterator<Item = &'static Hazard> {
 fn entries_are_unique_and_spelled_well() {
     let mut seen = HashSet::new();
     for hazard in all() {
-        let Hazard { command, subcommands, sign, does, .. } = hazard;
+        let CommandHazard { command, subcommands, sign, does, .. } = hazard;
         assert!(seen.insert(format!("{command} {subcommands:?} {sign:?}")), "{hazard:?}");
         assert!(!command.is_empty() && !command.contains('/') && !does.is_empty(), "{hazard:?}");
         let well = match sign {

@@ -1,13 +1,13 @@
 //! The files of `tar`, whose letters stand first with or without a dash.
 
 use super::{FileUse, UsedFile, behind, first, word_of};
-use crate::argv::{Arg, Piece, Word};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// Files are looked for in so many directories.
 const MAX_DIRECTORIES: usize = 4;
 
 /// The archive, and what goes into it.
-pub(super) fn files(words: &[Arg]) -> Vec<UsedFile> {
+pub(super) fn files(words: &[ShellArg]) -> Vec<UsedFile> {
     let creates = has_mode(words, &['c', 'r', 'u'], &["--create", "--append", "--update"]);
     let extracts = has_mode(words, &['x'], &["--extract", "--get"]);
     let mut tar = TarFiles { creates, extracts, ..TarFiles::default() };
@@ -16,7 +16,7 @@ pub(super) fn files(words: &[Arg]) -> Vec<UsedFile> {
         let takes_value = before.ends_with(['f', 'C']) || is_long_value(&before);
         if let Some(letters) = letters(at, arg).filter(|_| !takes_value) {
             if let Some(directory) = letters.strip_prefix('C').filter(|it| !it.is_empty()) {
-                tar.directory(&Word::text(directory));
+                tar.directory(&ShellWord::text(directory));
             }
             before = letters;
             continue;
@@ -40,12 +40,12 @@ struct TarFiles {
     creates: bool,
     extracts: bool,
     found: Vec<UsedFile>,
-    members: Vec<Word>,
+    members: Vec<ShellWord>,
     directories: Vec<String>,
 }
 
 impl TarFiles {
-    fn word(&mut self, arg: &Arg, before: &str) {
+    fn word(&mut self, arg: &ShellArg, before: &str) {
         let word = word_of(arg);
         if before.ends_with('C') || before == "--directory" {
             self.directory(word);
@@ -56,7 +56,7 @@ impl TarFiles {
         }
     }
 
-    fn joined(&mut self, arg: &Arg) {
+    fn joined(&mut self, arg: &ShellArg) {
         if let Some(word) = behind(arg, "--file=") {
             self.archive(word);
         }
@@ -66,14 +66,14 @@ impl TarFiles {
     }
 
     /// Where files are taken from, or where an archive is unpacked to.
-    fn directory(&mut self, word: &Word) {
+    fn directory(&mut self, word: &ShellWord) {
         self.directories.extend(word.literal().map(str::to_owned));
         if self.extracts {
             self.found.push((FileUse::Write, word.clone()));
         }
     }
 
-    fn archive(&mut self, word: Word) {
+    fn archive(&mut self, word: ShellWord) {
         if word.literal() != Some("-") {
             self.found.push((if self.creates { FileUse::Write } else { FileUse::Read }, word));
         }
@@ -85,7 +85,7 @@ impl TarFiles {
         self.directories.sort();
         self.directories.dedup();
         if self.directories.len() > MAX_DIRECTORIES {
-            self.found.push((FileUse::Read, Word::any()));
+            self.found.push((FileUse::Read, ShellWord::any()));
             return self.found;
         }
         for directory in self.directories {
@@ -98,16 +98,16 @@ impl TarFiles {
 }
 
 /// A word seen from a directory.
-pub(super) fn below(directory: &str, word: &Word) -> Word {
+pub(super) fn below(directory: &str, word: &ShellWord) -> ShellWord {
     if let Some(name) = word.literal() {
-        return Word::text(format!("{directory}/{name}"));
+        return ShellWord::text(format!("{directory}/{name}"));
     }
-    let start = Piece::Text(format!("{directory}/"));
-    Word { pieces: std::iter::once(start).chain(word.pieces.iter().cloned()).collect() }
+    let start = WordPiece::Text(format!("{directory}/"));
+    ShellWord { pieces: std::iter::once(start).chain(word.pieces.iter().cloned()).collect() }
 }
 
 /// Whether one of these letters or words says what `tar` does.
-fn has_mode(words: &[Arg], short: &[char], long: &[&str]) -> bool {
+fn has_mode(words: &[ShellArg], short: &[char], long: &[&str]) -> bool {
     words.iter().enumerate().any(|(at, arg)| {
         let has_letter = letters(at, arg).is_some_and(|letters| letters.contains(short));
         has_letter || arg.literal().is_some_and(|word| long.contains(&word))
@@ -115,7 +115,7 @@ fn has_mode(words: &[Arg], short: &[char], long: &[&str]) -> bool {
 }
 
 /// The letters of a word of short options; the first word needs no dash.
-fn letters(at: usize, arg: &Arg) -> Option<String> {
+fn letters(at: usize, arg: &ShellArg) -> Option<String> {
     let word = arg.literal()?;
     match word.strip_prefix('-') {
         Some(rest) if rest.is_empty() || rest.starts_with('-') => None,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chain::Link;
+use super::chain::BaseLink;
 use crate::world::World;
 
 /// The number of the first file of a base; those of agents themselves are smaller.
@@ -16,7 +16,7 @@ pub(super) const BLOCK: u32 = 1 << 15;
 /// are kept: why another cannot is reported each time, with the chain that leads to it.
 #[derive(Debug)]
 pub struct BaseMemo {
-    links: Mutex<HashMap<String, Arc<Link>>>,
+    links: Mutex<HashMap<String, Arc<BaseLink>>>,
     next: AtomicU32,
 }
 
@@ -29,7 +29,7 @@ impl Default for BaseMemo {
 }
 
 impl BaseMemo {
-    pub(super) fn get(&self, key: &str) -> Option<Arc<Link>> {
+    pub(super) fn get(&self, key: &str) -> Option<Arc<BaseLink>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
@@ -41,7 +41,7 @@ impl BaseMemo {
 }
 
 /// Keeps a base for those that are built on it as well.
-pub(super) fn remember(world: &dyn World, key: &str, link: &Arc<Link>) {
+pub(super) fn remember(world: &dyn World, key: &str, link: &Arc<BaseLink>) {
     if let Some(bases) = world.bases() {
         let mut links = bases.links.lock().unwrap_or_else(PoisonError::into_inner);
         links.entry(key.to_owned()).or_insert_with(|| Arc::clone(link));

@@ -5,50 +5,50 @@ use std::sync::{Arc, OnceLock};
 
 use agentry_formats::manifest::reference::problem;
 use agentry_model::Agent;
-use agentry_text::{Findings, Rule, Severity, Sources, Span, limits};
+use agentry_text::{Findings, LintRule, Severity, SourceFiles, Span, limits};
 
 use super::base_memo::{BLOCK, BaseMemo, FIRST, remember};
-use super::reference::Reference;
+use super::base_view::{offered, texts};
+use super::reference::BaseReference;
 use super::rules::{BROKEN_BASE, ENDLESS_BASES, NO_BASE, OTHER_DIGEST};
-use super::seen::{offered, texts};
 use super::stored_world::StoredWorld;
-use super::{Base, Declared, declared, join};
+use super::{BaseAgent, DeclaredBase, declared, join};
 use crate::digest::{digest, short};
-use crate::discover::{Found, at};
-use crate::pipeline::{Carried, Compiled, read_raw};
+use crate::discover::{FoundAgent, at};
+use crate::pipeline::{CarriedFile, CompiledAgent, read_raw};
 use crate::prompt::climbed;
-use crate::stored::{FetchError, StoreRef, Stored};
+use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::World;
 use agentry_text::path::{join as path, split};
 
 /// A base that was read and merged with its own bases.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct BaseLink {
     /// The base; the texts are with the agent that is built on it.
-    pub(super) compiled: Compiled,
+    pub(super) compiled: CompiledAgent,
     /// What it is to those that are built on it.
     pub(super) agent: Agent,
     /// Whether it comes from the store, where it has no place of its own.
     pub(super) stored: bool,
     /// The files that it names in the store, since nobody can reach them later.
-    pub(super) carried: Vec<Carried>,
+    pub(super) carried: Vec<CarriedFile>,
     /// Its texts, and those of its own bases.
-    sources: Arc<Sources>,
+    sources: Arc<SourceFiles>,
     /// How it is told, and what it is built on itself.
-    bases: Vec<Base>,
+    bases: Vec<BaseAgent>,
     digest: OnceLock<String>,
 }
 
 /// Why an agent has no base that can be used.
 #[derive(Debug)]
-pub(super) struct Failure {
-    rule: &'static Rule,
+pub(super) struct BaseFailure {
+    rule: &'static LintRule,
     message: String,
     hint: Option<String>,
     related: Vec<(Span, String)>,
 }
 
-impl Failure {
+impl BaseFailure {
     /// Reports it at the place where the agent itself names its base.
     pub(super) fn report(self, place: Span, findings: &mut Findings) {
         let found = findings.add(self.rule, place, self.message);
@@ -62,51 +62,57 @@ impl Failure {
 /// Reads the bases of an agent; the texts are added to its own.
 pub(super) fn load(
     world: &dyn World,
-    compiled: &mut Compiled,
-    declared: &Declared,
-) -> (Result<Arc<Link>, Failure>, Vec<Base>) {
-    let first = Step { id: identity(world, &compiled.found), path: compiled.found.path.clone() };
+    compiled: &mut CompiledAgent,
+    declared: &DeclaredBase,
+) -> (Result<Arc<BaseLink>, BaseFailure>, Vec<BaseAgent>) {
+    let first =
+        ChainStep { id: identity(world, &compiled.found), path: compiled.found.path.clone() };
     let sources = std::mem::take(&mut compiled.sources);
     let places = Vec::new();
-    let mut chain = Chain { sources, steps: vec![first], places, bases: Vec::new(), next: FIRST };
+    let mut chain =
+        BaseChain { sources, steps: vec![first], places, bases: Vec::new(), next: FIRST };
     let outcome = chain.above(world, declared);
     compiled.sources = chain.sources;
     (outcome, chain.bases)
 }
 
 /// What tells a file from every other.
-fn identity(world: &dyn World, found: &Found) -> String {
+fn identity(world: &dyn World, found: &FoundAgent) -> String {
     let full = world.absolute(&path(&found.dir, &found.main));
     world.real(&full).unwrap_or(full)
 }
 
 /// One definition of the chain.
-struct Step {
+struct ChainStep {
     id: String,
     path: String,
 }
 
-struct Chain {
-    sources: Sources,
+struct BaseChain {
+    sources: SourceFiles,
     /// What was met so far, the agent itself first.
-    steps: Vec<Step>,
+    steps: Vec<ChainStep>,
     /// Where each of them names its base.
     places: Vec<Span>,
-    bases: Vec<Base>,
+    bases: Vec<BaseAgent>,
     /// The number of the next file of a base, where nobody else gives numbers.
     next: u32,
 }
 
-impl Chain {
+impl BaseChain {
     /// The base that `from` names, merged with its own bases.
-    fn above(&mut self, world: &dyn World, from: &Declared) -> Result<Arc<Link>, Failure> {
+    fn above(
+        &mut self,
+        world: &dyn World,
+        from: &DeclaredBase,
+    ) -> Result<Arc<BaseLink>, BaseFailure> {
         let text = from.base.value.as_str();
         self.places.push(from.base.span);
         if let Some((what, hint)) = problem(text) {
             return Err(self.fail(&NO_BASE, text, &format!("the base {what}"), hint));
         }
-        match Reference::parse(text) {
-            Reference::Path(place, pin) => {
+        match BaseReference::parse(text) {
+            BaseReference::Path(place, pin) => {
                 let full = if place.starts_with('/') { place } else { climbed(&from.dir, &place) };
                 let key = world.absolute(&full);
                 if let Some(link) = self.known(world, from, &key) {
@@ -122,20 +128,20 @@ impl Chain {
                 remember(world, &key, &link);
                 Ok(link)
             }
-            Reference::Stored(reference) => self.fetched(world, from, &reference),
-            Reference::Oci(Some(digest)) => {
+            BaseReference::Stored(reference) => self.fetched(world, from, &reference),
+            BaseReference::Oci(Some(digest)) => {
                 let reference = StoreRef::Full(digest);
                 match world.services().fetch(&reference) {
                     Err(FetchError::Missing | FetchError::NoStore) => Err(self.no_transport(text)),
                     _ => self.fetched(world, from, &reference),
                 }
             }
-            Reference::Oci(None) => {
+            BaseReference::Oci(None) => {
                 let what = format!("the base `{text}` is an OCI reference without a digest");
                 let hint = "pin what is expected there: `…@sha256:` and 64 digits";
                 Err(self.fail(&NO_BASE, text, &what, hint))
             }
-            Reference::Url => {
+            BaseReference::Url => {
                 let what = format!("the base `{text}` is a URL, which is not fetched yet");
                 let hint =
                     "save the file beside this one, and keep its digest: `./x.agent#sha256:…`";
@@ -148,9 +154,9 @@ impl Chain {
     fn fetched(
         &mut self,
         world: &dyn World,
-        from: &Declared,
+        from: &DeclaredBase,
         reference: &StoreRef,
-    ) -> Result<Arc<Link>, Failure> {
+    ) -> Result<Arc<BaseLink>, BaseFailure> {
         let text = from.base.value.as_str();
         let key = format!("{reference} of the store");
         if let Some(link) = self.known(world, from, &key) {
@@ -162,7 +168,7 @@ impl Chain {
         Ok(link)
     }
 
-    fn no_transport(&self, text: &str) -> Failure {
+    fn no_transport(&self, text: &str) -> BaseFailure {
         let what = format!(
             "the base `{text}` is not in the store, and there is no transport for OCI references yet"
         );
@@ -170,7 +176,7 @@ impl Chain {
         self.fail(&NO_BASE, text, &what, hint)
     }
 
-    fn unfetched(&self, text: &str, why: &FetchError) -> Failure {
+    fn unfetched(&self, text: &str, why: &FetchError) -> BaseFailure {
         let (what, hint) = match why {
             FetchError::Untrusted(why) => {
                 let hint = "your `config.toml` asks for signatures: let somebody sign it whose key is in \
@@ -189,15 +195,15 @@ impl Chain {
     fn stored(
         &mut self,
         world: &dyn World,
-        from: &Declared,
-        (reference, stored): (&StoreRef, &Stored),
-    ) -> Result<Arc<Link>, Failure> {
+        from: &DeclaredBase,
+        (reference, stored): (&StoreRef, &StoredAgent),
+    ) -> Result<Arc<BaseLink>, BaseFailure> {
         let root = reference.to_string().replace('/', "_");
         let inner = StoredWorld::new(world, &root, stored);
         // Files around the agent's directory may take part.
         let (dir, main) = split(&stored.main);
         let (dir, main, format) = (path(&root, dir), main.to_owned(), stored.format);
-        let found = Found { path: root.clone(), dir, main, format };
+        let found = FoundAgent { path: root.clone(), dir, main, format };
         let link = self.link(&inner, (from, found), Some(&stored.digest))?;
         self.pinned(&inner, (&link, &root), Some(&stored.digest))?;
         let named = match reference {
@@ -216,9 +222,9 @@ impl Chain {
     fn pinned(
         &self,
         world: &dyn World,
-        (link, text): (&Link, &str),
+        (link, text): (&BaseLink, &str),
         pin: Option<&str>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BaseFailure> {
         let Some(pin) = pin else { return Ok(()) };
         let digest = link.digest.get_or_init(|| digest(world, &link.compiled));
         if digest == pin {
@@ -233,9 +239,9 @@ impl Chain {
     fn link(
         &mut self,
         world: &dyn World,
-        (from, found): (&Declared, Found),
+        (from, found): (&DeclaredBase, FoundAgent),
         stored: Option<&str>,
-    ) -> Result<Arc<Link>, Failure> {
+    ) -> Result<Arc<BaseLink>, BaseFailure> {
         let id = identity(world, &found);
         let id = if stored.is_some() { format!("{id} of the store") } else { id };
         if self.steps.iter().any(|step| step.id == id) {
@@ -247,14 +253,14 @@ impl Chain {
             let hint = "merge some of them into one";
             return Err(self.fail(&ENDLESS_BASES, &found.path, &what, hint));
         }
-        self.steps.push(Step { id, path: found.path.clone() });
+        self.steps.push(ChainStep { id, path: found.path.clone() });
         let (reference, path) = (from.base.clone(), found.path.clone());
         let is_stored = stored.is_some();
         let stored = stored.map(str::to_owned);
         let at = self.bases.len();
-        self.bases.push(Base { reference, path, format: found.format, stored });
+        self.bases.push(BaseAgent { reference, path, format: found.format, stored });
         // The texts of a base are its own, so that all that are built on it can share them.
-        let own = Sources::starting_at(self.number(world));
+        let own = SourceFiles::starting_at(self.number(world));
         let below = std::mem::replace(&mut self.sources, own);
         let outcome = self.compiled(world, &found);
         let carried = match &outcome {
@@ -267,11 +273,23 @@ impl Chain {
         let agent = offered(&compiled);
         let bases = self.bases.get(at..).unwrap_or_default().to_vec();
         let digest = OnceLock::new();
-        Ok(Arc::new(Link { compiled, agent, stored: is_stored, carried, sources, bases, digest }))
+        Ok(Arc::new(BaseLink {
+            compiled,
+            agent,
+            stored: is_stored,
+            carried,
+            sources,
+            bases,
+            digest,
+        }))
     }
 
     /// The base at `found`, merged with its own bases.
-    fn compiled(&mut self, world: &dyn World, found: &Found) -> Result<Compiled, Failure> {
+    fn compiled(
+        &mut self,
+        world: &dyn World,
+        found: &FoundAgent,
+    ) -> Result<CompiledAgent, BaseFailure> {
         let (mut compiled, mut findings) =
             read_raw(world, found, std::mem::take(&mut self.sources));
         let above = declared(world, &mut compiled, &mut findings);
@@ -297,7 +315,12 @@ impl Chain {
     }
 
     /// A base that another agent was built on already.
-    fn known(&mut self, world: &dyn World, from: &Declared, key: &str) -> Option<Arc<Link>> {
+    fn known(
+        &mut self,
+        world: &dyn World,
+        from: &DeclaredBase,
+        key: &str,
+    ) -> Option<Arc<BaseLink>> {
         let link = world.bases()?.get(key)?;
         // Too many of them are told with the whole chain, which takes reading them.
         if self.bases.len() + link.bases.len() > limits::BASES {
@@ -313,7 +336,7 @@ impl Chain {
     }
 
     /// Fails on the first error among what was found in the last base.
-    fn sound(&self, findings: &Findings) -> Result<(), Failure> {
+    fn sound(&self, findings: &Findings) -> Result<(), BaseFailure> {
         let Some(error) = findings.iter().find(|found| found.severity == Severity::Error) else {
             return Ok(());
         };
@@ -326,11 +349,12 @@ impl Chain {
     }
 
     /// A failure with the chain up to `end`.
-    fn fail(&self, rule: &'static Rule, end: &str, what: &str, hint: &str) -> Failure {
-        let named = |(span, step): (&Span, &Step)| (*span, format!("the base of `{}`", step.path));
+    fn fail(&self, rule: &'static LintRule, end: &str, what: &str, hint: &str) -> BaseFailure {
+        let named =
+            |(span, step): (&Span, &ChainStep)| (*span, format!("the base of `{}`", step.path));
         let related = self.places.iter().zip(&self.steps).map(named).collect();
         let message = format!("{what}: {}", self.text(end));
-        Failure { rule, message, hint: Some(hint.to_owned()), related }
+        BaseFailure { rule, message, hint: Some(hint.to_owned()), related }
     }
 
     /// Everything that was met, and what it ends in.

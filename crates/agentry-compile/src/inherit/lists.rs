@@ -1,12 +1,12 @@
 //! How two lists are made one: append, override, restrict.
 
-use agentry_model::{ListField, MergeLists};
+use agentry_model::{DeclaredList, ListMerge};
 use agentry_text::{Data, Spanned};
 
 /// Two lists of things that have names. A list that the child omits is inherited; a thing that both
 /// have is the child's, in the base's place.
 pub(super) fn named<T: Clone>(
-    strategy: MergeLists,
+    strategy: ListMerge,
     base: Option<&[T]>,
     child: Option<&[T]>,
     name: impl Fn(&T) -> &str,
@@ -16,9 +16,9 @@ pub(super) fn named<T: Clone>(
     };
     let has = |list: &[T], item: &T| list.iter().any(|other| name(other) == name(item));
     Some(match strategy {
-        MergeLists::Override => child.to_vec(),
-        MergeLists::Restrict => child.iter().filter(|item| has(base, item)).cloned().collect(),
-        MergeLists::Append => {
+        ListMerge::Override => child.to_vec(),
+        ListMerge::Restrict => child.iter().filter(|item| has(base, item)).cloned().collect(),
+        ListMerge::Append => {
             let same = |item: &T| child.iter().find(|other| name(other) == name(item));
             let kept = base.iter().map(|item| same(item).unwrap_or(item));
             kept.chain(child.iter().filter(|item| !has(base, item))).cloned().collect()
@@ -28,23 +28,23 @@ pub(super) fn named<T: Clone>(
 
 /// Two lists of words.
 pub(super) fn words(
-    strategy: MergeLists,
-    base: &ListField<String>,
-    child: &ListField<String>,
-) -> ListField<String> {
+    strategy: ListMerge,
+    base: &DeclaredList<String>,
+    child: &DeclaredList<String>,
+) -> DeclaredList<String> {
     // What is in both keeps the place where the base says it.
     let (base, child) = (base.as_deref(), child.as_deref());
     let list = named(strategy, base, child, |word| &word.value)?;
     let said = |word: Spanned<String>| {
         let known = base.unwrap_or_default().iter().find(|other| other.value == word.value);
-        known.filter(|_| strategy == MergeLists::Append).cloned().unwrap_or(word)
+        known.filter(|_| strategy == ListMerge::Append).cloned().unwrap_or(word)
     };
     Some(list.into_iter().map(said).collect())
 }
 
 /// Two lists of files or other things that are absent when empty.
 pub(super) fn files<T: Clone>(
-    strategy: MergeLists,
+    strategy: ListMerge,
     base: &[T],
     child: &[T],
     name: impl Fn(&T) -> &str,

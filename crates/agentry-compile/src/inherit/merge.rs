@@ -3,8 +3,9 @@
 
 use agentry_formats::info;
 use agentry_model::{
-    Agent, Behaviour, Budget, Field, Format, Identity, Inheritance, Instructions, McpServer, Merge,
-    MergeLists, MergeText, ModelChoice, OnExceed, Requirements, Status, Tools,
+    Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentRequirements, AgentStatus,
+    AgentTools, Declared, Format, Inheritance, LimitReaction, ListMerge, McpServer, MergeModes,
+    ModelChoice, RunBudget, TextMerge,
 };
 use agentry_text::{Findings, Spanned};
 
@@ -13,7 +14,7 @@ use super::rules::{BASE_STAYS, SERVER_REPLACED};
 
 /// The formats of the two.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Formats {
+pub(super) struct FormatPair {
     pub(super) base: Format,
     pub(super) child: Format,
 }
@@ -22,7 +23,7 @@ pub(super) struct Formats {
 pub(super) fn merge(
     base: &Agent,
     child: &Agent,
-    formats: Formats,
+    formats: FormatPair,
     findings: &mut Findings,
 ) -> Agent {
     // No `..`: a new field of the model must be merged here or it does not compile.
@@ -50,8 +51,8 @@ pub(super) fn merge(
         extensions,
         unknown,
     } = child;
-    let strategy = Strategy::of(inheritance, child, formats.child);
-    let by_name = MergeLists::Append;
+    let strategy = MergeStrategy::of(inheritance, child, formats.child);
+    let by_name = ListMerge::Append;
     Agent {
         identity: self::identity(&base.identity, identity, strategy, findings),
         inheritance: inheritance.clone(),
@@ -85,21 +86,21 @@ pub(super) fn merge(
 
 /// How the blocks of a child are combined with those of its base.
 #[derive(Debug, Clone, Copy)]
-struct Strategy {
-    skills: MergeLists,
-    tools: MergeLists,
+struct MergeStrategy {
+    skills: ListMerge,
+    tools: ListMerge,
     /// Whether the behaviour of the base is left behind as a whole.
     replaces_behaviour: bool,
 }
 
-impl Strategy {
+impl MergeStrategy {
     fn of(inheritance: &Inheritance, child: &Agent, format: Format) -> Self {
-        let Merge { skills, tools, behavior, trust: _ } = &inheritance.merge;
+        let MergeModes { skills, tools, behavior, trust: _ } = &inheritance.merge;
         let usual = info(format).behaviour_merge;
-        let replaces = behavior.map_or(usual, |word| word.value) == MergeText::Override;
+        let replaces = behavior.map_or(usual, |word| word.value) == TextMerge::Override;
         Self {
-            skills: skills.map_or(MergeLists::Append, |word| word.value),
-            tools: tools.map_or(MergeLists::Append, |word| word.value),
+            skills: skills.map_or(ListMerge::Append, |word| word.value),
+            tools: tools.map_or(ListMerge::Append, |word| word.value),
             replaces_behaviour: replaces && writes_behaviour(child),
         }
     }
@@ -107,8 +108,8 @@ impl Strategy {
 
 /// Whether a definition has a behaviour block of its own.
 fn writes_behaviour(agent: &Agent) -> bool {
-    let Behaviour { temperature, max_turns, on_error } = &agent.behaviour;
-    let Instructions { system_override, traits, .. } = &agent.instructions;
+    let AgentBehaviour { temperature, max_turns, on_error } = &agent.behaviour;
+    let AgentInstructions { system_override, traits, .. } = &agent.instructions;
     temperature.is_some()
         || max_turns.is_some()
         || on_error.is_some()
@@ -128,12 +129,12 @@ fn block<T: Clone + Default + PartialEq>(child: &T, base: &T) -> T {
 }
 
 fn identity(
-    base: &Identity,
-    child: &Identity,
-    strategy: Strategy,
+    base: &AgentIdentity,
+    child: &AgentIdentity,
+    strategy: MergeStrategy,
     findings: &mut Findings,
-) -> Identity {
-    let Identity {
+) -> AgentIdentity {
+    let AgentIdentity {
         name,
         display_name,
         description,
@@ -150,7 +151,7 @@ fn identity(
         greeting,
         risk_level,
     } = child;
-    Identity {
+    AgentIdentity {
         name: name.clone(),
         display_name: display_name.clone(),
         description: written(description, &base.description),
@@ -170,27 +171,35 @@ fn identity(
 }
 
 /// An agent that does not start is not started by building on it.
-fn status(base: Field<Status>, child: Field<Status>, findings: &mut Findings) -> Field<Status> {
+fn status(
+    base: Declared<AgentStatus>,
+    child: Declared<AgentStatus>,
+    findings: &mut Findings,
+) -> Declared<AgentStatus> {
     strictest(
         "status",
         base,
         child,
         |status| match status {
-            Status::Active => 0,
-            Status::Deprecated => 1,
-            Status::Disabled => 2,
+            AgentStatus::Active => 0,
+            AgentStatus::Deprecated => 1,
+            AgentStatus::Disabled => 2,
         },
         findings,
     )
 }
 
 /// A field of the behaviour block.
-fn behaves<T: Clone>(child: &Option<T>, base: &Option<T>, strategy: Strategy) -> Option<T> {
+fn behaves<T: Clone>(child: &Option<T>, base: &Option<T>, strategy: MergeStrategy) -> Option<T> {
     if strategy.replaces_behaviour { child.clone() } else { written(child, base) }
 }
 
-fn instructions(base: &Instructions, child: &Instructions, strategy: Strategy) -> Instructions {
-    let Instructions {
+fn instructions(
+    base: &AgentInstructions,
+    child: &AgentInstructions,
+    strategy: MergeStrategy,
+) -> AgentInstructions {
+    let AgentInstructions {
         system,
         rules,
         base_rules: _,
@@ -203,9 +212,9 @@ fn instructions(base: &Instructions, child: &Instructions, strategy: Strategy) -
     let traits = if strategy.replaces_behaviour {
         traits.clone()
     } else {
-        words(MergeLists::Append, &base.traits, traits)
+        words(ListMerge::Append, &base.traits, traits)
     };
-    Instructions {
+    AgentInstructions {
         system: written(system, &base.system),
         rules: rules.clone(),
         base_rules: base.base_rules.iter().chain(&base.rules).cloned().collect(),
@@ -213,7 +222,7 @@ fn instructions(base: &Instructions, child: &Instructions, strategy: Strategy) -
         traits,
         notes: notes.clone(),
         context: written(context, &base.context),
-        rule_files: words(MergeLists::Append, &base.rule_files, rule_files),
+        rule_files: words(ListMerge::Append, &base.rule_files, rule_files),
     }
 }
 
@@ -229,15 +238,15 @@ fn model(base: &ModelChoice, child: &ModelChoice) -> ModelChoice {
 }
 
 fn behaviour(
-    (base, child): (&Behaviour, &Behaviour),
-    strategy: Strategy,
-    formats: Formats,
+    (base, child): (&AgentBehaviour, &AgentBehaviour),
+    strategy: MergeStrategy,
+    formats: FormatPair,
     findings: &mut Findings,
-) -> Behaviour {
-    let Behaviour { temperature, max_turns, on_error } = child;
+) -> AgentBehaviour {
+    let AgentBehaviour { temperature, max_turns, on_error } = child;
     // Without another limit of steps, this is the only one, and it must not grow.
     let is_limit = ![formats.base, formats.child].iter().all(|it| info(*it).has_step_limit);
-    Behaviour {
+    AgentBehaviour {
         temperature: behaves(temperature, &base.temperature, strategy),
         max_turns: if is_limit {
             smaller("max_turns", base.max_turns, *max_turns, i64::cmp, findings)
@@ -249,13 +258,13 @@ fn behaviour(
 }
 
 /// Limits only shrink, and what is recorded stays recorded.
-fn budget(base: &Budget, child: &Budget, findings: &mut Findings) -> Budget {
-    let Budget { trace, cost_limit, step_limit, on_exceed } = child;
-    let exceeds = |word: OnExceed| match word {
-        OnExceed::Ask => 0,
-        OnExceed::Abort => 1,
+fn budget(base: &RunBudget, child: &RunBudget, findings: &mut Findings) -> RunBudget {
+    let RunBudget { trace, cost_limit, step_limit, on_exceed } = child;
+    let exceeds = |word: LimitReaction| match word {
+        LimitReaction::Ask => 0,
+        LimitReaction::Abort => 1,
     };
-    Budget {
+    RunBudget {
         trace: strictest("trace", base.trace, *trace, u8::from, findings),
         cost_limit: smaller("cost_limit", base.cost_limit, *cost_limit, f64::total_cmp, findings),
         step_limit: smaller("step_limit", base.step_limit, *step_limit, i64::cmp, findings),
@@ -264,27 +273,33 @@ fn budget(base: &Budget, child: &Budget, findings: &mut Findings) -> Budget {
 }
 
 fn requirements(
-    base: &Requirements,
-    child: &Requirements,
+    base: &AgentRequirements,
+    child: &AgentRequirements,
     findings: &mut Findings,
-) -> Requirements {
-    let Requirements { env, startup } = child;
+) -> AgentRequirements {
+    let AgentRequirements { env, startup } = child;
     if let (Some(base), Some(own)) = (&base.startup, startup)
         && base.value != own.value
     {
         stays("startup", base, own, findings);
     }
-    Requirements {
-        env: words(MergeLists::Append, &base.env, env),
+    AgentRequirements {
+        env: words(ListMerge::Append, &base.env, env),
         startup: written(&base.startup, startup),
     }
 }
 
-fn tools(base: &Tools, child: &Tools, strategy: MergeLists, findings: &mut Findings) -> Tools {
-    let Tools { native, mcp, scripts, functions, source } = child;
+fn tools(
+    base: &AgentTools,
+    child: &AgentTools,
+    strategy: ListMerge,
+    findings: &mut Findings,
+) -> AgentTools {
+    let AgentTools { native, mcp, scripts, functions, source } = child;
     replaced(base, mcp.as_deref().unwrap_or_default(), findings);
-    let name =
-        |name: &'_ Field<String>| name.as_ref().map_or("", |name| name.value.as_str()).to_owned();
+    let name = |name: &'_ Declared<String>| {
+        name.as_ref().map_or("", |name| name.value.as_str()).to_owned()
+    };
     let scripts = {
         let key = |list: &[Spanned<agentry_model::ScriptTool>]| -> Vec<_> {
             list.iter().map(|script| (name(&script.name), script.clone())).collect()
@@ -292,9 +307,9 @@ fn tools(base: &Tools, child: &Tools, strategy: MergeLists, findings: &mut Findi
         files(strategy, &key(&base.scripts), &key(scripts), |(name, _)| name)
     };
     // The code of the base holds its functions, which the child may use unless it brings its own.
-    let both = strategy == MergeLists::Append || source.is_empty();
+    let both = strategy == ListMerge::Append || source.is_empty();
     let code = base.source.iter().filter(|_| both);
-    Tools {
+    AgentTools {
         native: words(strategy, &base.native, native),
         mcp: named(strategy, base.mcp.as_deref(), mcp.as_deref(), |server| &server.name),
         scripts: scripts.into_iter().map(|(_, script)| script).collect(),
@@ -304,7 +319,7 @@ fn tools(base: &Tools, child: &Tools, strategy: MergeLists, findings: &mut Findi
 }
 
 /// Says which servers of the base the child's own take the place of.
-fn replaced(base: &Tools, child: &[Spanned<McpServer>], findings: &mut Findings) {
+fn replaced(base: &AgentTools, child: &[Spanned<McpServer>], findings: &mut Findings) {
     for server in child {
         let same = |other: &&Spanned<McpServer>| other.name == server.name;
         if let Some(other) = base.mcp.iter().flatten().find(same) {
@@ -320,11 +335,11 @@ fn replaced(base: &Tools, child: &[Spanned<McpServer>], findings: &mut Findings)
 /// The smaller of two limits.
 fn smaller<T: Copy + std::fmt::Display>(
     name: &str,
-    base: Field<T>,
-    child: Field<T>,
+    base: Declared<T>,
+    child: Declared<T>,
     order: fn(&T, &T) -> std::cmp::Ordering,
     findings: &mut Findings,
-) -> Field<T> {
+) -> Declared<T> {
     let (Some(limit), Some(own)) = (base, child) else { return child.or(base) };
     if order(&own.value, &limit.value).is_gt() {
         stays(name, &limit, &own, findings);
@@ -336,11 +351,11 @@ fn smaller<T: Copy + std::fmt::Display>(
 /// The word that ranks higher.
 fn strictest<T: Copy + std::fmt::Display>(
     name: &str,
-    base: Field<T>,
-    child: Field<T>,
+    base: Declared<T>,
+    child: Declared<T>,
     rank: impl Fn(T) -> u8,
     findings: &mut Findings,
-) -> Field<T> {
+) -> Declared<T> {
     let (Some(limit), Some(own)) = (base, child) else { return child.or(base) };
     if rank(own.value) < rank(limit.value) {
         stays(name, &limit, &own, findings);

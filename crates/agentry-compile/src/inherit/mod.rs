@@ -7,30 +7,30 @@
 //! ```
 
 mod base_memo;
+mod base_view;
 mod chain;
-mod configured;
+mod config_bases;
 mod lists;
 mod merge;
 mod origins;
 mod prove;
 mod reference;
 pub(crate) mod rules;
-mod seen;
 mod stored_world;
 mod trust;
 
 use agentry_model::{Agent, Format};
 use agentry_text::{Diagnostic, Findings, Severity, Span, Spanned};
 
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::world::World;
 
 pub use base_memo::BaseMemo;
-pub(crate) use configured::{ENTRY, entries};
+pub(crate) use config_bases::{ENTRY, entries};
 
 /// One agent that another is built on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base {
+pub struct BaseAgent {
     /// As the definition that is built on it names it.
     pub reference: Spanned<String>,
     /// What a person would call it: the file, the directory, `name@version`.
@@ -43,7 +43,7 @@ pub struct Base {
 
 /// A base as a definition names it, and the directory that a relative path starts from.
 #[derive(Debug, Clone)]
-struct Declared {
+struct DeclaredBase {
     base: Spanned<String>,
     dir: String,
 }
@@ -51,7 +51,7 @@ struct Declared {
 /// Merges an agent with its bases. Gives back its nearest base, as seen from the agent.
 pub(crate) fn inherit(
     world: &dyn World,
-    compiled: &mut Compiled,
+    compiled: &mut CompiledAgent,
     findings: &mut Findings,
 ) -> Option<Agent> {
     let declared = declared(world, compiled, findings)?;
@@ -74,10 +74,10 @@ pub(crate) fn inherit(
 /// The base that a definition names, itself or in `agentry.toml`.
 fn declared(
     world: &dyn World,
-    compiled: &mut Compiled,
+    compiled: &mut CompiledAgent,
     findings: &mut Findings,
-) -> Option<Declared> {
-    let entry = configured::base(world, compiled);
+) -> Option<DeclaredBase> {
+    let entry = config_bases::base(world, compiled);
     let own = compiled.agent.inheritance.base.clone();
     if let (Some(own), Some((entry, _))) = (&own, &entry) {
         let message = format!("`{}` names a base itself", compiled.found.path);
@@ -99,11 +99,11 @@ fn declared(
     };
     compiled.agent.inheritance.base = Some(base.clone());
     compiled.base_dir.clone_from(&dir);
-    Some(Declared { base, dir })
+    Some(DeclaredBase { base, dir })
 }
 
 /// The place of the reference itself, where only that of the block around it is known.
-fn narrowed(base: &Spanned<String>, compiled: &Compiled) -> Span {
+fn narrowed(base: &Spanned<String>, compiled: &CompiledAgent) -> Span {
     let text = compiled.sources.slice(base.span);
     match text.find(&base.value) {
         Some(at) if text.len() > base.value.len() + 2 => {
@@ -117,14 +117,15 @@ fn narrowed(base: &Spanned<String>, compiled: &Compiled) -> Span {
 /// Merges an agent with its nearest base, which is whole already.
 fn join(
     world: &dyn World,
-    compiled: &mut Compiled,
-    (link, place): (&chain::Link, Span),
+    compiled: &mut CompiledAgent,
+    (link, place): (&chain::BaseLink, Span),
     findings: &mut Findings,
 ) -> Agent {
-    let base = seen::seen(world, compiled, link);
-    let limits = trust::Limits { world, dir: &compiled.found.dir, base: &base };
+    let base = base_view::seen(world, compiled, link);
+    let limits = trust::TrustLimits { world, dir: &compiled.found.dir, base: &base };
     let trust = limits.merge(compiled.agent.policy.trust.as_ref(), findings);
-    let formats = merge::Formats { base: link.compiled.found.format, child: compiled.found.format };
+    let formats =
+        merge::FormatPair { base: link.compiled.found.format, child: compiled.found.format };
     let mut whole = merge::merge(&base, &compiled.agent, formats, findings);
     whole.policy = agentry_policy::under(&base.policy, &compiled.agent.policy, trust);
     compiled.origins = origins::of(&base, &compiled.agent, &link.compiled.origins);

@@ -2,13 +2,15 @@
 //! that there is.
 
 use agentry_model::Agent;
-use agentry_policy::compare::{Answer, Decision, Witness, refines};
-use agentry_policy::{Judge, Place, Places, Protections, Rules, Section, layers};
+use agentry_policy::compare::{DecidingRule, RefinementAnswer, Witness, refines};
+use agentry_policy::{
+    HazardProtection, Judge, PathAnchors, PolicyContext, RuleList, Section, layers,
+};
 use agentry_text::{Findings, Span};
 
 use super::rules::POLICY_WIDENED;
 use crate::judge::{place, places};
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::show::{asks_before_writing, with_defaults};
 use crate::world::World;
 
@@ -16,7 +18,7 @@ use crate::world::World;
 /// cannot be compared counts as milder.
 pub(super) fn prove(
     world: &dyn World,
-    compiled: &Compiled,
+    compiled: &CompiledAgent,
     (base, whole, at): (&Agent, &Agent, Span),
     findings: &mut Findings,
 ) {
@@ -24,16 +26,16 @@ pub(super) fn prove(
     let whole = with_defaults(whole.clone(), compiled.found.format);
     let here = place(&whole, &compiled.dir);
     // What a server is, a program or an address, does not change what the base lets pass.
-    let there = Place { asks_before_writing: asks_before_writing(base), ..here.clone() };
+    let there = PolicyContext { asks_before_writing: asks_before_writing(base), ..here.clone() };
     let (base, whole) = (judge(base, &there, &places), judge(&whole, &here, &places));
     for section in Section::ALL {
         let base: Vec<_> = base.rules(*section).map(|(_, rules)| rules).collect();
         let whole: Vec<_> = whole.rules(*section).map(|(_, rules)| rules).collect();
         let (message, witness) =
-            match refines(&world.memo().render.policy, &whole, &base, Protections::On) {
-                Answer::Yes => continue,
-                Answer::No(witness) => (milder(*section, &witness), Some(witness)),
-                Answer::Unknown(why) => {
+            match refines(&world.memo().render.policy, &whole, &base, HazardProtection::On) {
+                RefinementAnswer::Yes => continue,
+                RefinementAnswer::No(witness) => (milder(*section, &witness), Some(witness)),
+                RefinementAnswer::Unknown(why) => {
                     (format!("it cannot be proved that {section} is within the base: {why}"), None)
                 }
             };
@@ -46,15 +48,15 @@ pub(super) fn prove(
     }
 }
 
-fn judge(agent: &Agent, place: &Place, places: &Places) -> Judge {
+fn judge(agent: &Agent, place: &PolicyContext, places: &PathAnchors) -> Judge {
     Judge::new(layers(&agent.policy, place, places), places.clone())
 }
 
 fn milder(section: Section, Witness { subject, first, second }: &Witness) -> String {
-    let word = |decision: &Option<Decision>| decision.map_or("allow", |it| it.action.as_str());
+    let word = |decision: &Option<DecidingRule>| decision.map_or("allow", |it| it.action.as_str());
     format!("{section} `{subject}` is {} here and {} in the base", word(first), word(second))
 }
 
-fn rule_of(layers: &[&Rules], decision: Decision) -> Option<Span> {
+fn rule_of(layers: &[&RuleList], decision: DecidingRule) -> Option<Span> {
     layers.get(decision.layer)?.at(decision.rule).span
 }

@@ -1,10 +1,10 @@
 //! How a definition names its base.
 
-use crate::stored::StoreRef;
+use crate::store_reference::StoreRef;
 
 /// What a reference leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Reference {
+pub(super) enum BaseReference {
     /// A file or a directory, and the digest that it must have.
     Path(String, Option<String>),
     /// An agent of the store.
@@ -15,7 +15,7 @@ pub(super) enum Reference {
     Url,
 }
 
-impl Reference {
+impl BaseReference {
     /// Takes a reference apart that has no problem of its own.
     pub(super) fn parse(text: &str) -> Self {
         if text.starts_with("ag1:") {
@@ -65,10 +65,10 @@ mod tests {
 
     #[test]
     fn references_are_told_apart() {
-        let path = |text: &str| Reference::Path(text.to_owned(), None);
+        let path = |text: &str| BaseReference::Path(text.to_owned(), None);
         let named = |name: &str, version: &str| {
             let (name, version) = (name.to_owned(), version.to_owned());
-            Reference::Stored(StoreRef::Named { name, version })
+            BaseReference::Stored(StoreRef::Named { name, version })
         };
         let cases = [
             ("./base.agent", path("./base.agent")),
@@ -76,22 +76,25 @@ mod tests {
             ("shared/base", path("shared/base")),
             ("/srv/base", path("/srv/base")),
             ("./b@1.0.0", path("./b@1.0.0")),
-            ("./x#sha256:12", Reference::Path("./x".to_owned(), Some("sha256:12".to_owned()))),
-            ("ag1:0123", Reference::Stored(StoreRef::Short("ag1:0123".to_owned()))),
-            ("sha256:0123", Reference::Stored(StoreRef::Full("sha256:0123".to_owned()))),
+            ("./x#sha256:12", BaseReference::Path("./x".to_owned(), Some("sha256:12".to_owned()))),
+            ("ag1:0123", BaseReference::Stored(StoreRef::Short("ag1:0123".to_owned()))),
+            ("sha256:0123", BaseReference::Stored(StoreRef::Full("sha256:0123".to_owned()))),
             ("helper@1.2.0", named("helper", "1.2.0")),
-            ("ghcr.io/example/helper:1.2", Reference::Oci(None)),
-            ("ghcr.io/example/helper@sha256:12", Reference::Oci(Some("sha256:12".to_owned()))),
-            ("ghcr.io/example/helper:1@sha256:12", Reference::Oci(Some("sha256:12".to_owned()))),
-            ("oci://ghcr.io/example/helper:1.2", Reference::Oci(None)),
+            ("ghcr.io/example/helper:1.2", BaseReference::Oci(None)),
+            ("ghcr.io/example/helper@sha256:12", BaseReference::Oci(Some("sha256:12".to_owned()))),
+            (
+                "ghcr.io/example/helper:1@sha256:12",
+                BaseReference::Oci(Some("sha256:12".to_owned())),
+            ),
+            ("oci://ghcr.io/example/helper:1.2", BaseReference::Oci(None)),
             (
                 "oci://ghcr.io/example/helper@sha256:12",
-                Reference::Oci(Some("sha256:12".to_owned())),
+                BaseReference::Oci(Some("sha256:12".to_owned())),
             ),
-            ("https://example.org/x.agent#sha256:12", Reference::Url),
+            ("https://example.org/x.agent#sha256:12", BaseReference::Url),
         ];
         for (text, expected) in cases {
-            assert_eq!(Reference::parse(text), expected, "{text}");
+            assert_eq!(BaseReference::parse(text), expected, "{text}");
         }
     }
 }

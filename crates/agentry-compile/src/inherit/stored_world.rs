@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::inherit::BaseMemo;
 use crate::memory_world::MemoryWorld;
-use crate::stored::Stored;
+use crate::store_reference::StoredAgent;
 use crate::world::{
-    Entry, EntryKind, FileTree, MachineFacts, ReadError, Walked, World, WorldServices,
+    DirectoryEntry, EntryKind, FileTree, MachineFacts, ReadError, WalkedPath, World, WorldServices,
 };
 use agentry_text::path::join;
 use agentry_text::path::normal;
@@ -23,7 +23,7 @@ pub(super) struct StoredWorld<'w> {
 
 impl<'w> StoredWorld<'w> {
     /// The files of `stored`, shown below `root`. A path that leaves it is passed over.
-    pub(super) fn new(below: &'w dyn World, root: &str, stored: &Stored) -> Self {
+    pub(super) fn new(below: &'w dyn World, root: &str, stored: &StoredAgent) -> Self {
         let path = |path: &str| Some(join(root, &normal(path)?));
         let files: BTreeMap<_, _> = stored
             .files
@@ -49,7 +49,7 @@ impl FileTree for StoredWorld<'_> {
         if self.holds(path) { self.files.read(root, path, limit) } else { Err(ReadError::Escapes) }
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+    fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError> {
         if self.holds(path) { self.files.list(root, path) } else { Err(ReadError::Escapes) }
     }
 
@@ -57,7 +57,7 @@ impl FileTree for StoredWorld<'_> {
         if self.holds(path) { self.files.kind(path) } else { EntryKind::Missing }
     }
 
-    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         self.files.walk(path, visit);
     }
 

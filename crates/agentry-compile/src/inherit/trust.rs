@@ -4,11 +4,11 @@
 use agentry_policy::memo::PolicyMemo;
 use std::fmt::Display;
 
-use agentry_model::{Agent, Field, ListField};
-use agentry_policy::compare::{Answer, refines};
+use agentry_model::{Agent, Declared, DeclaredList};
+use agentry_policy::compare::{RefinementAnswer, refines};
 use agentry_policy::{
-    Action, Exec, Filesystem, Network, PatternRule, Places, Protections, Rules, Section,
-    SectionRules, Trust,
+    Action, ExecTrust, FilesystemTrust, HazardProtection, NetworkTrust, PathAnchors, PatternRule,
+    RuleList, Section, SectionRules, Trust,
 };
 use agentry_text::{Findings, Span, Spanned};
 
@@ -19,7 +19,7 @@ use agentry_text::path::absolute as normal;
 use agentry_text::path::join;
 
 /// What a base trusts the agents with that are built on it.
-pub(super) struct Limits<'a> {
+pub(super) struct TrustLimits<'a> {
     pub(super) world: &'a dyn World,
     /// The directory that relative paths start from.
     pub(super) dir: &'a str,
@@ -27,15 +27,15 @@ pub(super) struct Limits<'a> {
     pub(super) base: &'a Agent,
 }
 
-impl Limits<'_> {
+impl TrustLimits<'_> {
     /// The trust of a child that declares `child`. What would be wider is reported and not granted.
     pub(super) fn merge(&self, child: Option<&Trust>, findings: &mut Findings) -> Option<Trust> {
         let base = self.base.policy.trust.as_ref();
         let (Some(base), Some(child)) = (base, child) else { return child.or(base).cloned() };
         let Trust { filesystem, network, exec, scope, hosts } = child;
-        let open = base.filesystem.unwrap_or(Spanned::new(Filesystem::None, nowhere()));
-        let web = base.network.unwrap_or(Spanned::new(Network::None, nowhere()));
-        let run = base.exec.unwrap_or(Spanned::new(Exec::None, nowhere()));
+        let open = base.filesystem.unwrap_or(Spanned::new(FilesystemTrust::None, nowhere()));
+        let web = base.network.unwrap_or(Spanned::new(NetworkTrust::None, nowhere()));
+        let run = base.exec.unwrap_or(Spanned::new(ExecTrust::None, nowhere()));
         let scope = self.scope(base, scope, open.value, findings);
         let hosts =
             hosts_inside(&self.world.memo().render.policy, base, (hosts, web.value), findings);
@@ -51,12 +51,12 @@ impl Limits<'_> {
     fn scope(
         &self,
         base: &Trust,
-        child: &ListField<String>,
-        open: Filesystem,
+        child: &DeclaredList<String>,
+        open: FilesystemTrust,
         findings: &mut Findings,
-    ) -> ListField<String> {
+    ) -> DeclaredList<String> {
         let Some(paths) = child else { return base.scope.clone() };
-        if open != Filesystem::Scoped {
+        if open != FilesystemTrust::Scoped {
             return child.clone();
         }
         let limits: Vec<_> = base.scope.iter().flatten().collect();
@@ -106,11 +106,11 @@ impl Limits<'_> {
 fn hosts_inside(
     memo: &PolicyMemo,
     base: &Trust,
-    (child, open): (&ListField<String>, Network),
+    (child, open): (&DeclaredList<String>, NetworkTrust),
     findings: &mut Findings,
-) -> ListField<String> {
+) -> DeclaredList<String> {
     let Some(hosts) = child else { return base.hosts.clone() };
-    if open != Network::Scoped {
+    if open != NetworkTrust::Scoped {
         return child.clone();
     }
     let limits = base.hosts.as_deref().unwrap_or_default();
@@ -118,7 +118,7 @@ fn hosts_inside(
     let mut kept = Vec::new();
     for host in hosts {
         let one = rules_of(std::slice::from_ref(host));
-        if refines(memo, &[&one], &[&bound], Protections::On) == Answer::Yes {
+        if refines(memo, &[&one], &[&bound], HazardProtection::On) == RefinementAnswer::Yes {
             kept.push(host.clone());
             continue;
         }
@@ -135,7 +135,7 @@ fn hosts_inside(
 /// One axis: the child's word, at most the base's.
 fn axis<T: Copy + Ord + Display>(
     name: &str,
-    child: Field<T>,
+    child: Declared<T>,
     base: Spanned<T>,
     findings: &mut Findings,
 ) -> Spanned<T> {
@@ -159,7 +159,7 @@ fn lies_in(limit: &str, path: &str) -> bool {
 }
 
 /// Hosts as rules: these and no other.
-fn rules_of(hosts: &[Spanned<String>]) -> Rules {
+fn rules_of(hosts: &[Spanned<String>]) -> RuleList {
     let rule = |host: &Spanned<String>| {
         host.clone().map(|pattern| PatternRule { pattern, action: Action::Allow })
     };
@@ -168,7 +168,7 @@ fn rules_of(hosts: &[Spanned<String>]) -> Rules {
         intent: Some(Spanned::new(Action::Deny, nowhere())),
         rules: hosts.iter().map(rule).collect(),
     };
-    Rules::new(&written, &Places::default())
+    RuleList::new(&written, &PathAnchors::default())
 }
 
 fn nowhere() -> Span {

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_policy::Section;
-use agentry_policy::compare::Change as Answer;
+use agentry_policy::compare::DecisionChange;
 use agentry_text::report::visible;
 
 use super::policy;
-use super::{LockError, Locked, LockedServer, LockedTool};
+use super::{LockError, LockedAgent, LockedServer, LockedTool};
 use crate::judge::SectionDiff;
 use crate::resolve::PlannedFile;
 
@@ -17,9 +17,9 @@ const TOLD: usize = 3;
 
 /// Something that is not as it was locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct LockChange {
     /// What it is about.
-    pub kind: ChangeKind,
+    pub kind: LockChangeKind,
     /// Which one: the path, the server, the section.
     pub subject: String,
     /// One line, lower case, no full stop.
@@ -28,7 +28,7 @@ pub struct Change {
 
 /// What a change is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChangeKind {
+pub enum LockChangeKind {
     /// The agent as a whole.
     Agent,
     /// What it is built on.
@@ -47,7 +47,7 @@ pub enum ChangeKind {
     Tool,
 }
 
-impl ChangeKind {
+impl LockChangeKind {
     /// The word that stands for it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -63,27 +63,27 @@ impl ChangeKind {
     }
 }
 
-impl Change {
-    fn new(kind: ChangeKind, subject: impl Into<String>, message: impl Into<String>) -> Self {
+impl LockChange {
+    fn new(kind: LockChangeKind, subject: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, subject: subject.into(), message: message.into() }
     }
 
     pub(super) fn not_locked() -> Self {
-        Self::new(ChangeKind::Agent, "", "it is not locked")
+        Self::new(LockChangeKind::Agent, "", "it is not locked")
     }
 
     pub(super) fn unreadable(error: &LockError) -> Self {
-        Self::new(ChangeKind::Agent, "", error.message.clone())
+        Self::new(LockChangeKind::Agent, "", error.message.clone())
     }
 
     /// That a locked agent is no longer there.
     pub fn gone() -> Self {
-        Self::new(ChangeKind::Agent, "", "it is gone")
+        Self::new(LockChangeKind::Agent, "", "it is gone")
     }
 }
 
 /// Everything that is different between `old` and `new`, what weighs most last.
-pub(super) fn changes(old: &Locked, new: &Locked) -> Vec<Change> {
+pub(super) fn changes(old: &LockedAgent, new: &LockedAgent) -> Vec<LockChange> {
     let mut found = Vec::new();
     let named = [
         ("name", old.name.as_str(), new.name.as_str()),
@@ -91,19 +91,19 @@ pub(super) fn changes(old: &Locked, new: &Locked) -> Vec<Change> {
     ];
     for (what, old, new) in named.into_iter().filter(|(_, old, new)| old != new) {
         let message = format!("its {what} was `{old}` and is `{new}`");
-        found.push(Change::new(ChangeKind::Agent, what, message));
+        found.push(LockChange::new(LockChangeKind::Agent, what, message));
     }
     // A lock of version 0 says nothing of some things.
     if let Some(servers) = &old.servers {
         bases(old, new, &mut found);
-        files(ChangeKind::File, &old.files, &new.files, &mut found);
-        files(ChangeKind::Base, &old.base_files, &new.base_files, &mut found);
+        files(LockChangeKind::File, &old.files, &new.files, &mut found);
+        files(LockChangeKind::Base, &old.base_files, &new.base_files, &mut found);
         skills(old, new, &mut found);
         self::servers(servers, new.servers.as_deref().unwrap_or_default(), &mut found);
     } else {
         let mut all = [new.files.as_slice(), &new.base_files].concat();
         all.sort();
-        files(ChangeKind::File, &old.files, &all, &mut found);
+        files(LockChangeKind::File, &old.files, &all, &mut found);
     }
     if old.servers.is_some() || !old.models.is_empty() {
         models(&old.models, &new.models, &mut found);
@@ -111,12 +111,12 @@ pub(super) fn changes(old: &Locked, new: &Locked) -> Vec<Change> {
     self::policy(old, new, &mut found);
     if found.is_empty() && old.digest != new.digest {
         let message = "this agentry reads the same files otherwise than the one that locked them";
-        found.push(Change::new(ChangeKind::Agent, "digest", message));
+        found.push(LockChange::new(LockChangeKind::Agent, "digest", message));
     }
     found
 }
 
-fn bases(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
+fn bases(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
     if old.bases == new.bases {
         return;
     }
@@ -128,10 +128,15 @@ fn bases(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
         }
     };
     let message = format!("it was built on {} and is on {}", shown(&old.bases), shown(&new.bases));
-    found.push(Change::new(ChangeKind::Base, "", message));
+    found.push(LockChange::new(LockChangeKind::Base, "", message));
 }
 
-fn files(kind: ChangeKind, old: &[PlannedFile], new: &[PlannedFile], found: &mut Vec<Change>) {
+fn files(
+    kind: LockChangeKind,
+    old: &[PlannedFile],
+    new: &[PlannedFile],
+    found: &mut Vec<LockChange>,
+) {
     let digests = |files: &[PlannedFile]| -> BTreeMap<String, String> {
         files.iter().map(|file| (file.path.clone(), file.digest.clone())).collect()
     };
@@ -144,18 +149,18 @@ fn files(kind: ChangeKind, old: &[PlannedFile], new: &[PlannedFile], found: &mut
             (Some(_), None) => "is gone",
             (None, _) => "is new",
         };
-        let whose = if kind == ChangeKind::Base { "its base's " } else { "" };
+        let whose = if kind == LockChangeKind::Base { "its base's " } else { "" };
         let message = format!("{whose}file `{}` {what}", visible(path));
-        found.push(Change::new(kind, path.clone(), message));
+        found.push(LockChange::new(kind, path.clone(), message));
     }
 }
 
-fn skills(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
+fn skills(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
     let find = |list: &[(String, String)], name: &str| {
         list.iter().find(|(other, _)| other == name).map(|(_, what)| what.clone())
     };
     let mut add = |name: &str, message: String| {
-        found.push(Change::new(ChangeKind::Skill, name, message));
+        found.push(LockChange::new(LockChangeKind::Skill, name, message));
     };
     for (name, was) in &old.skills {
         let shown = visible(name);
@@ -173,7 +178,7 @@ fn skills(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
     }
 }
 
-fn models(old: &[String], new: &[String], found: &mut Vec<Change>) {
+fn models(old: &[String], new: &[String], found: &mut Vec<LockChange>) {
     if old == new {
         return;
     }
@@ -191,11 +196,11 @@ fn models(old: &[String], new: &[String], found: &mut Vec<Change>) {
         (false, true) => format!("it no longer runs on {}", shown(gone)),
         (false, false) => format!("it no longer runs on {}, but on {}", shown(gone), shown(added)),
     };
-    found.push(Change::new(ChangeKind::Models, "", message));
+    found.push(LockChange::new(LockChangeKind::Models, "", message));
 }
 
 /// What the agent may do more or less, told of its base where only that changed.
-fn policy(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
+fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
     if old.policy_digest == new.policy_digest {
         return;
     }
@@ -204,7 +209,7 @@ fn policy(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
     let before = found.len();
     for SectionDiff { section, gained, lost, unknown } in diffs.iter().flatten() {
         let mut add = |message: String| {
-            found.push(Change::new(ChangeKind::Policy, section.as_str(), message));
+            found.push(LockChange::new(LockChangeKind::Policy, section.as_str(), message));
         };
         for (word, answers) in [("gained", gained), ("lost", lost)] {
             if let Some(told) = told(*section, answers) {
@@ -223,13 +228,13 @@ fn policy(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
         // Another way to say the same is no news beside what else changed.
         Some(_) => return,
     };
-    found.push(Change::new(ChangeKind::Policy, "", message));
+    found.push(LockChange::new(LockChangeKind::Policy, "", message));
 }
 
 /// Whether files changed, and only those of bases.
-fn is_the_bases(found: &[Change]) -> bool {
-    let has = |kind: ChangeKind| found.iter().any(|change| change.kind == kind);
-    has(ChangeKind::Base) && !has(ChangeKind::File)
+fn is_the_bases(found: &[LockChange]) -> bool {
+    let has = |kind: LockChangeKind| found.iter().any(|change| change.kind == kind);
+    has(LockChangeKind::Base) && !has(LockChangeKind::File)
 }
 
 /// What a section is about, in the words of somebody who reviews it.
@@ -250,9 +255,9 @@ fn object(section: Section) -> &'static str {
     }
 }
 
-fn told(section: Section, answers: &[Answer]) -> Option<String> {
-    let one = |answer: &Answer| {
-        let Answer { pattern, from, to, example, .. } = answer;
+fn told(section: Section, answers: &[DecisionChange]) -> Option<String> {
+    let one = |answer: &DecisionChange| {
+        let DecisionChange { pattern, from, to, example, .. } = answer;
         let (pattern, example) = (visible(pattern), visible(example));
         format!("{section} `{pattern}` was {from} and is {to}, as in `{example}`")
     };
@@ -262,12 +267,12 @@ fn told(section: Section, answers: &[Answer]) -> Option<String> {
     (!first.is_empty()).then(|| format!("{}{rest}", first.join("; ")))
 }
 
-fn servers(old: &[LockedServer], new: &[LockedServer], found: &mut Vec<Change>) {
+fn servers(old: &[LockedServer], new: &[LockedServer], found: &mut Vec<LockChange>) {
     let find =
         |list: &[LockedServer], name: &str| list.iter().find(|server| server.name == name).cloned();
     let mut add = |name: &str, what: &str| {
         let message = format!("the MCP server `{}` {what}", visible(name));
-        found.push(Change::new(ChangeKind::Server, name, message));
+        found.push(LockChange::new(LockChangeKind::Server, name, message));
     };
     for was in old {
         match find(new, &was.name) {
@@ -308,7 +313,7 @@ fn reached(server: &LockedServer) -> String {
 }
 
 /// What is different about the tools of `server`. Where none was seen before, nothing is.
-pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Vec<Change> {
+pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Vec<LockChange> {
     let of = |list: &[LockedTool]| -> BTreeMap<String, LockedTool> {
         let own = list.iter().filter(|tool| tool.server == server);
         own.map(|tool| (tool.name.clone(), tool.clone())).collect()
@@ -320,7 +325,7 @@ pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Ve
     }
     let mut add = |name: &str, what: &str| {
         let message = format!("tool `{}`{what}", visible(name));
-        found.push(Change::new(ChangeKind::Tool, format!("{server}/{name}"), message));
+        found.push(LockChange::new(LockChangeKind::Tool, format!("{server}/{name}"), message));
     };
     for (name, was) in &old {
         match seen.get(name) {

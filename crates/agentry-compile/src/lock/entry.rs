@@ -5,14 +5,14 @@ use agentry_text::path::{absolute, join};
 use agentry_text::{Diagnostic, Severity};
 
 use super::policy;
-use super::{Locked, LockedServer};
+use super::{LockedAgent, LockedServer};
 use crate::digest::digest_of;
-use crate::discover::Found;
-use crate::inherit::Base;
-use crate::masked::Mask;
-use crate::pipeline::{Compiled, read_openly};
+use crate::discover::FoundAgent;
+use crate::inherit::BaseAgent;
+use crate::pipeline::{CompiledAgent, read_openly};
 use crate::relocate::relative;
-use crate::resolve::{self, Settings, SkillFound};
+use crate::resolve::{self, ResolveSettings, SkillResolution};
+use crate::secret_mask::SecretMask;
 use crate::show::resolved;
 use crate::world::World;
 
@@ -21,23 +21,23 @@ const NOTHING: &str = "nothing in the workspace";
 
 /// By what an agent is found in the lock: its main file, from the root of the workspace. A name would
 /// not do, because two agents may have the same.
-pub fn key(world: &dyn World, compiled: &Compiled) -> String {
+pub fn key(world: &dyn World, compiled: &CompiledAgent) -> String {
     named(world, compiled, &join(&compiled.found.dir, &compiled.found.main))
 }
 
 /// A path, from the root of the workspace.
-fn named(world: &dyn World, compiled: &Compiled, path: &str) -> String {
+fn named(world: &dyn World, compiled: &CompiledAgent, path: &str) -> String {
     let full = |path: &str| absolute(&world.absolute(path));
     relative(&full(&compiled.workspace), &full(path))
 }
 
 /// What is pinned of an agent. Its MCP servers are not asked for their tools.
-pub fn locked(world: &dyn World, compiled: &Compiled) -> Locked {
+pub fn locked(world: &dyn World, compiled: &CompiledAgent) -> LockedAgent {
     let agent = resolved(compiled);
     let offline = resolve::offline(world, compiled, &agent);
     let policy = policy::lines(&agent, &compiled.dir);
     let skill = |skill: resolve::PlannedSkill| (skill.name, found(world, compiled, &skill.found));
-    Locked {
+    LockedAgent {
         name: agent.name().to_owned(),
         format: compiled.found.format,
         digest: digest_of(world, compiled, agent.clone()),
@@ -53,7 +53,7 @@ pub fn locked(world: &dyn World, compiled: &Compiled) -> Locked {
     }
 }
 
-fn base(world: &dyn World, compiled: &Compiled, base: &Base) -> String {
+fn base(world: &dyn World, compiled: &CompiledAgent, base: &BaseAgent) -> String {
     match &base.stored {
         Some(digest) if *digest == base.path => digest.clone(),
         Some(digest) => format!("{} {digest}", base.path),
@@ -62,22 +62,22 @@ fn base(world: &dyn World, compiled: &Compiled, base: &Base) -> String {
 }
 
 /// What a skill comes down to, as far as files decide.
-fn found(world: &dyn World, compiled: &Compiled, found: &SkillFound) -> String {
+fn found(world: &dyn World, compiled: &CompiledAgent, found: &SkillResolution) -> String {
     match found {
-        SkillFound::Pack(path) if path.starts_with("~/") => path.clone(),
-        SkillFound::Pack(path) => named(world, compiled, path),
-        SkillFound::Native(tool) => format!("the tool {tool}"),
-        SkillFound::Mcp(server) => format!("the server {server}"),
-        SkillFound::Model => "the model".to_owned(),
-        SkillFound::Missing(_) => NOTHING.to_owned(),
+        SkillResolution::Pack(path) if path.starts_with("~/") => path.clone(),
+        SkillResolution::Pack(path) => named(world, compiled, path),
+        SkillResolution::Native(tool) => format!("the tool {tool}"),
+        SkillResolution::Mcp(server) => format!("the server {server}"),
+        SkillResolution::Model => "the model".to_owned(),
+        SkillResolution::Missing(_) => NOTHING.to_owned(),
     }
 }
 
-fn servers(compiled: &Compiled, agent: &Agent) -> Vec<LockedServer> {
+fn servers(compiled: &CompiledAgent, agent: &Agent) -> Vec<LockedServer> {
     let Some(all) = agent.tools.mcp.as_ref().filter(|all| !all.is_empty()) else {
         return Vec::new();
     };
-    let mask = Mask::new(&compiled.sources);
+    let mask = SecretMask::new(&compiled.sources);
     let text = |text: &str| mask.text(text.to_owned());
     let server = |server: &McpServer| {
         let mut env: Vec<_> = server.env.iter().map(|(name, _)| name.clone()).collect();
@@ -100,7 +100,10 @@ fn servers(compiled: &Compiled, agent: &Agent) -> Vec<LockedServer> {
 
 /// Reads an agent and says what is pinned of it, and what stops it from being locked: its errors, and
 /// skills without which it does not work and which nothing provides.
-pub fn look(world: &dyn World, found: &Found) -> (Compiled, Locked, Vec<Diagnostic>) {
+pub fn look(
+    world: &dyn World,
+    found: &FoundAgent,
+) -> (CompiledAgent, LockedAgent, Vec<Diagnostic>) {
     let mut compiled = read_openly(world, found);
     let has_servers = compiled.whole().tools.mcp.as_ref().is_some_and(|all| !all.is_empty());
     if has_servers {
@@ -120,10 +123,14 @@ pub fn look(world: &dyn World, found: &Found) -> (Compiled, Locked, Vec<Diagnost
 
 /// Skills that neither the workspace nor a server of the user provides. Only where the workspace does not
 /// are the user's settings asked for.
-fn unprovided(world: &dyn World, compiled: &Compiled, locked: &Locked) -> Vec<Diagnostic> {
+fn unprovided(
+    world: &dyn World,
+    compiled: &CompiledAgent,
+    locked: &LockedAgent,
+) -> Vec<Diagnostic> {
     if locked.skills.iter().all(|(_, found)| found != NOTHING) {
         return Vec::new();
     }
-    let servers = Settings::read(world).map(|settings| settings.servers).unwrap_or_default();
+    let servers = ResolveSettings::read(world).map(|settings| settings.servers).unwrap_or_default();
     resolve::unprovided(world, compiled, &servers)
 }

@@ -26,11 +26,11 @@ use std::fmt;
 
 use agentry_model::Format;
 
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::resolve::PlannedFile;
 use crate::world::World;
 
-pub use compare::{Change, ChangeKind};
+pub use compare::{LockChange, LockChangeKind};
 pub use entry::{key, locked, look};
 pub use read::read;
 pub use tool::LockedTool;
@@ -42,13 +42,13 @@ pub const VERSION: i64 = 1;
 
 /// The lock of one workspace. Entries are kept as they are written until somebody looks at them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lock {
-    sections: BTreeMap<String, Section>,
+pub struct Lockfile {
+    sections: BTreeMap<String, LockSection>,
 }
 
 /// One table of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Section {
+struct LockSection {
     /// Its text, from its header on, without blank lines around it.
     text: String,
     /// The line of its header, from 1.
@@ -57,7 +57,7 @@ struct Section {
 
 /// What is pinned of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Locked {
+pub struct LockedAgent {
     /// Its name.
     pub name: String,
     /// Its format.
@@ -122,7 +122,7 @@ impl fmt::Display for LockError {
     }
 }
 
-impl Lock {
+impl Lockfile {
     /// The main files of the agents that are locked, from the root of the workspace.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.sections.keys().map(String::as_str)
@@ -139,14 +139,14 @@ impl Lock {
     }
 
     /// What is pinned of an agent; nothing if it is not locked.
-    pub fn get(&self, key: &str) -> Result<Option<Locked>, LockError> {
+    pub fn get(&self, key: &str) -> Result<Option<LockedAgent>, LockError> {
         self.sections.get(key).map(|section| read::entry(key, section)).transpose()
     }
 
     /// Pins an agent.
-    pub fn set(&mut self, key: &str, locked: &Locked) {
+    pub fn set(&mut self, key: &str, locked: &LockedAgent) {
         let text = write::section(key, locked);
-        self.sections.insert(key.to_owned(), Section { text, line: 0 });
+        self.sections.insert(key.to_owned(), LockSection { text, line: 0 });
     }
 
     /// Forgets an agent.
@@ -155,9 +155,9 @@ impl Lock {
     }
 
     /// What is different about an agent now. An agent that is not locked is itself a change.
-    pub fn changes(&self, key: &str, now: &Locked) -> Result<Vec<Change>, LockError> {
+    pub fn changes(&self, key: &str, now: &LockedAgent) -> Result<Vec<LockChange>, LockError> {
         let Some(section) = self.sections.get(key) else {
-            return Ok(vec![Change::not_locked()]);
+            return Ok(vec![LockChange::not_locked()]);
         };
         // Most of the time nothing changed, and nothing needs to be read.
         if section.text == write::section(key, now) {
@@ -170,7 +170,7 @@ impl Lock {
     }
 }
 
-impl Locked {
+impl LockedAgent {
     /// Takes over the tools that were seen before, of servers that are still the same.
     pub fn keep_tools(&mut self, before: &Self) {
         let server = |locked: &Self, name: &str| -> Option<LockedServer> {
@@ -185,7 +185,7 @@ impl Locked {
 
     /// What is different about the tools of a server, as far as they were seen before. What is `seen`
     /// for the first time is no change.
-    pub fn tool_changes(&self, server: &str, seen: &[LockedTool]) -> Vec<Change> {
+    pub fn tool_changes(&self, server: &str, seen: &[LockedTool]) -> Vec<LockChange> {
         compare::tools(server, &self.tools, seen)
     }
 
@@ -199,11 +199,15 @@ impl Locked {
 
 /// Whether an agent is what the lock of its workspace says; else what changed, in words. Whoever runs an
 /// agent of a locked workspace asks this first, and refuses with exit code 3.
-pub fn verify(world: &dyn World, compiled: &Compiled, lock: &Lock) -> Result<(), Vec<Change>> {
+pub fn verify(
+    world: &dyn World,
+    compiled: &CompiledAgent,
+    lock: &Lockfile,
+) -> Result<(), Vec<LockChange>> {
     let key = key(world, compiled);
     match lock.changes(&key, &locked(world, compiled)) {
         Ok(changes) if changes.is_empty() => Ok(()),
         Ok(changes) => Err(changes),
-        Err(error) => Err(vec![Change::unreadable(&error)]),
+        Err(error) => Err(vec![LockChange::unreadable(&error)]),
     }
 }

@@ -9,8 +9,8 @@
 
 use agentry_model::{Agent, digest};
 use agentry_policy::{
-    Action, Judge, Layer, PatternRule, Permissions, Places, Section, SectionRules, Source, layer,
-    written,
+    Action, Judge, LayerSource, PathAnchors, PatternRule, Permissions, PolicyLayer, Section,
+    SectionRules, layer, written,
 };
 use agentry_text::{FileId, Span, Spanned};
 
@@ -21,7 +21,7 @@ pub(super) fn lines(agent: &Agent, dir: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut bases = 0;
     for (source, permissions) in written(&agent.policy, &place(agent, dir)) {
-        let label = if source == Source::Base {
+        let label = if source == LayerSource::Base {
             bases += 1;
             format!("{source} {bases}")
         } else {
@@ -50,13 +50,13 @@ pub(super) fn diff(old: &[String], new: &[String]) -> Option<Vec<SectionDiff>> {
 }
 
 fn judge(lines: &[String]) -> Option<Judge> {
-    let places = Places::default();
+    let places = PathAnchors::default();
     let layers = layers(lines, &places)?;
     Some(Judge::new(layers, places))
 }
 
 /// The layers that lines tell of.
-fn layers(lines: &[String], places: &Places) -> Option<Vec<Layer>> {
+fn layers(lines: &[String], places: &PathAnchors) -> Option<Vec<PolicyLayer>> {
     let mut found: Vec<(&str, Permissions)> = Vec::new();
     for line in lines {
         let (label, rest) = line.split_once(": ")?;

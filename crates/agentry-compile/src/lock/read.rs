@@ -3,13 +3,17 @@
 
 use agentry_model::Format;
 use agentry_text::path::join;
-use agentry_text::table::{Coerce, validate};
+use agentry_text::table::{Coercion, validate};
 use agentry_text::{
-    Entry, Field, FileId, Findings, Kind, Map, Node, Record, Severity, Source, Table, toml,
+    Field, FieldKind, FieldTable, FileId, Findings, Severity, SourceFile, TableRecord, TreeEntry,
+    TreeMap, TreeNode, toml,
 };
 
 use super::write::quoted;
-use super::{FILE, Lock, LockError, Locked, LockedServer, LockedTool, Section, VERSION, version_0};
+use super::{
+    FILE, LockError, LockSection, LockedAgent, LockedServer, LockedTool, Lockfile, VERSION,
+    version_0,
+};
 use crate::resolve::PlannedFile;
 use crate::world::{ReadError, World};
 
@@ -20,56 +24,76 @@ const HEADER: &str = "[agents.";
 /// What version control leaves where two sides changed the same lines.
 const MARKERS: &[&str] = &["<<<<<<< ", "||||||| ", "=======", ">>>>>>> "];
 
-static AGENT: Table = Table::new(
+static AGENT: FieldTable = FieldTable::new(
     "the locked agent",
     &[
-        Field::optional("version", Kind::Int(0, 0), "The version that pinned it, if an older one."),
-        Field::required("name", Kind::Str, "Its name."),
-        Field::required("format", Kind::Choice(Format::WORDS), "Its format."),
-        Field::required("digest", Kind::Str, "The digest of `hash --full`."),
-        Field::optional("bases", Kind::List(&Kind::Str), "What it is built on."),
-        Field::optional("files", Kind::List(&Kind::Str), "The files that take part."),
-        Field::optional("base_files", Kind::List(&Kind::Str), "The files of its bases."),
-        Field::optional("models", Kind::List(&Kind::Str), "The models that it may run on."),
-        Field::optional("skills", Kind::List(&Kind::Str), "What its skills come down to."),
-        Field::required("policy_digest", Kind::Str, "The digest of its policy."),
-        Field::optional("policy", Kind::List(&Kind::Str), "What it may do, a line a rule."),
-        Field::optional("servers", Kind::List(&Kind::Block(&SERVER)), "Its MCP servers."),
-        Field::optional("tools", Kind::List(&Kind::Block(&TOOL)), "The tools that they had."),
+        Field::optional(
+            "version",
+            FieldKind::Int(0, 0),
+            "The version that pinned it, if an older one.",
+        ),
+        Field::required("name", FieldKind::Str, "Its name."),
+        Field::required("format", FieldKind::Choice(Format::WORDS), "Its format."),
+        Field::required("digest", FieldKind::Str, "The digest of `hash --full`."),
+        Field::optional("bases", FieldKind::List(&FieldKind::Str), "What it is built on."),
+        Field::optional("files", FieldKind::List(&FieldKind::Str), "The files that take part."),
+        Field::optional("base_files", FieldKind::List(&FieldKind::Str), "The files of its bases."),
+        Field::optional(
+            "models",
+            FieldKind::List(&FieldKind::Str),
+            "The models that it may run on.",
+        ),
+        Field::optional(
+            "skills",
+            FieldKind::List(&FieldKind::Str),
+            "What its skills come down to.",
+        ),
+        Field::required("policy_digest", FieldKind::Str, "The digest of its policy."),
+        Field::optional(
+            "policy",
+            FieldKind::List(&FieldKind::Str),
+            "What it may do, a line a rule.",
+        ),
+        Field::optional("servers", FieldKind::List(&FieldKind::Block(&SERVER)), "Its MCP servers."),
+        Field::optional(
+            "tools",
+            FieldKind::List(&FieldKind::Block(&TOOL)),
+            "The tools that they had.",
+        ),
     ],
 );
 
-static SERVER: Table = Table::new(
+static SERVER: FieldTable = FieldTable::new(
     "the locked server",
     &[
-        Field::required("name", Kind::Str, "Its name."),
-        Field::optional("command", Kind::Str, "The program that is it."),
-        Field::optional("args", Kind::List(&Kind::Str), "The program's arguments."),
-        Field::optional("url", Kind::Str, "Its address."),
-        Field::optional("env", Kind::List(&Kind::Str), "The names of its variables."),
-        Field::optional("headers", Kind::List(&Kind::Str), "The names of its headers."),
+        Field::required("name", FieldKind::Str, "Its name."),
+        Field::optional("command", FieldKind::Str, "The program that is it."),
+        Field::optional("args", FieldKind::List(&FieldKind::Str), "The program's arguments."),
+        Field::optional("url", FieldKind::Str, "Its address."),
+        Field::optional("env", FieldKind::List(&FieldKind::Str), "The names of its variables."),
+        Field::optional("headers", FieldKind::List(&FieldKind::Str), "The names of its headers."),
     ],
 );
 
-static TOOL: Table = Table::new(
+static TOOL: FieldTable = FieldTable::new(
     "the locked tool",
     &[
-        Field::required("server", Kind::Str, "The server that has it."),
-        Field::required("name", Kind::Str, "Its name."),
-        Field::required("description", Kind::Str, "The digest of its description."),
-        Field::required("schema", Kind::Str, "The digest of its schema."),
+        Field::required("server", FieldKind::Str, "The server that has it."),
+        Field::required("name", FieldKind::Str, "Its name."),
+        Field::required("description", FieldKind::Str, "The digest of its description."),
+        Field::required("schema", FieldKind::Str, "The digest of its schema."),
     ],
 );
 
 /// The lock of a workspace; nothing if it has none.
-pub fn read(world: &dyn World, workspace: &str) -> Result<Option<Lock>, LockError> {
+pub fn read(world: &dyn World, workspace: &str) -> Result<Option<Lockfile>, LockError> {
     let path = join(workspace, FILE);
     let refuse = |why: &str| LockError::new(format!("`{path}` cannot be read: {why}"), REWRITE);
     match world.read(workspace, &path, MOST_BYTES) {
         Err(ReadError::Missing) => Ok(None),
         Err(error) => Err(refuse(&error.to_string())),
         Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Lock::parse(&text).map(Some),
+            Ok(text) => Lockfile::parse(&text).map(Some),
             Err(_) => Err(refuse("it is not UTF-8")),
         },
     }
@@ -78,8 +102,8 @@ pub fn read(world: &dyn World, workspace: &str) -> Result<Option<Lock>, LockErro
 const REWRITE: &str =
     "restore it from version control, or remove it and write it anew with `agentry lock`";
 
-impl Lock {
-    /// Reads the text of a lock. The tables of its agents are only told apart; [`Lock::get`] looks into
+impl Lockfile {
+    /// Reads the text of a lock. The tables of its agents are only told apart; [`Lockfile::get`] looks into
     /// them.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
@@ -101,7 +125,7 @@ impl Lock {
         for ((start, line), end) in starts.iter().zip(ends) {
             let part = text.get(*start..end).unwrap_or_default().trim_end();
             let key = header(part, *line)?;
-            let section = Section { text: format!("{part}\n"), line: *line };
+            let section = LockSection { text: format!("{part}\n"), line: *line };
             if lock.sections.insert(key.clone(), section).is_some() {
                 let message = format!("{FILE}:{line}: `{key}` is locked twice");
                 return Err(LockError::new(message, format!("`agentry lock --update {key}`")));
@@ -141,7 +165,7 @@ fn version(preamble: &str) -> Result<i64, LockError> {
     let entry =
         node.as_map().and_then(|map| map.entries.iter().find(|it| it.key.text == "version"));
     let version =
-        entry.and_then(|entry| agentry_text::record::as_int(&entry.value, Coerce::Strict));
+        entry.and_then(|entry| agentry_text::record::as_int(&entry.value, Coercion::Strict));
     version.filter(|version| *version >= 0).ok_or_else(|| {
         LockError::new(format!("`{FILE}` does not say which version it has"), REWRITE)
     })
@@ -161,21 +185,21 @@ fn header(part: &str, line: usize) -> Result<String, LockError> {
     key.ok_or_else(|| LockError::new(format!("{FILE}:{line}: no agent is named here"), REWRITE))
 }
 
-fn agents(node: &Node) -> Option<&Map> {
-    let named = |entry: &&Entry| entry.key.text == "agents";
+fn agents(node: &TreeNode) -> Option<&TreeMap> {
+    let named = |entry: &&TreeEntry| entry.key.text == "agents";
     node.as_map()?.entries.iter().find(named)?.value.as_map()
 }
 
 /// A part of the file that starts at `line`, as a tree.
-pub(super) fn parsed(part: &str, line: usize) -> Result<Node, LockError> {
-    let source = Source::new(FileId(0), FILE, part);
+pub(super) fn parsed(part: &str, line: usize) -> Result<TreeNode, LockError> {
+    let source = SourceFile::new(FileId(0), FILE, part);
     let mut findings = Findings::default();
     let node = toml::parse(&source, &mut findings);
     sound(&source, &findings, line)?;
     Ok(node)
 }
 
-fn sound(source: &Source, findings: &Findings, line: usize) -> Result<(), LockError> {
+fn sound(source: &SourceFile, findings: &Findings, line: usize) -> Result<(), LockError> {
     let error = findings.iter().find(|found| found.severity == Severity::Error);
     let Some(error) = error else { return Ok(()) };
     let at = line + source.position(error.span.start as usize).line - 1;
@@ -183,29 +207,29 @@ fn sound(source: &Source, findings: &Findings, line: usize) -> Result<(), LockEr
 }
 
 /// What a table pins.
-pub(super) fn entry(key: &str, section: &Section) -> Result<Locked, LockError> {
-    let source = Source::new(FileId(0), FILE, &section.text);
+pub(super) fn entry(key: &str, section: &LockSection) -> Result<LockedAgent, LockError> {
+    let source = SourceFile::new(FileId(0), FILE, &section.text);
     let mut findings = Findings::default();
     let node = toml::parse(&source, &mut findings);
     let node = agents(&node).and_then(|map| map.entries.first()).map(|entry| &entry.value);
     if let Some(node) = node {
-        validate(&AGENT, node, Coerce::Strict, &mut findings);
+        validate(&AGENT, node, Coercion::Strict, &mut findings);
     }
     sound(&source, &findings, section.line.max(1))?;
     let wrong =
         || LockError::new(format!("`{FILE}` says nothing sound of {}", quoted(key)), REWRITE);
-    let record = node.map(|node| Record::new(&AGENT, node, Coerce::Strict));
+    let record = node.map(|node| TableRecord::new(&AGENT, node, Coercion::Strict));
     record.and_then(|record| locked(&record)).ok_or_else(wrong)
 }
 
-fn locked(record: &Record<'_>) -> Option<Locked> {
+fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
     let text = |name: &str| record.str(name).map(|text| text.value);
     let lines = |name: &str| texts(record, name);
     let skill = |line: String| {
         line.split_once(": ").map(|(name, found)| (name.to_owned(), found.to_owned()))
     };
     let blocks = |name: &str| record.list(name).unwrap_or_default();
-    Some(Locked {
+    Some(LockedAgent {
         name: text("name")?,
         format: record.word("format")?.value,
         digest: text("digest")?,
@@ -222,7 +246,7 @@ fn locked(record: &Record<'_>) -> Option<Locked> {
     })
 }
 
-fn texts(record: &Record<'_>, name: &str) -> Vec<String> {
+fn texts(record: &TableRecord<'_>, name: &str) -> Vec<String> {
     record.strings(name).unwrap_or_default().into_iter().map(|text| text.value).collect()
 }
 
@@ -232,8 +256,8 @@ fn file(line: &str) -> Option<PlannedFile> {
     Some(PlannedFile { path: path.to_owned(), digest: digest.to_owned() })
 }
 
-fn server(node: &Node) -> Option<LockedServer> {
-    let record = Record::new(&SERVER, node, Coerce::Strict);
+fn server(node: &TreeNode) -> Option<LockedServer> {
+    let record = TableRecord::new(&SERVER, node, Coercion::Strict);
     let text = |name: &str| record.str(name).map(|text| text.value);
     Some(LockedServer {
         name: text("name")?,
@@ -245,8 +269,8 @@ fn server(node: &Node) -> Option<LockedServer> {
     })
 }
 
-fn tool(node: &Node) -> Option<LockedTool> {
-    let record = Record::new(&TOOL, node, Coerce::Strict);
+fn tool(node: &TreeNode) -> Option<LockedTool> {
+    let record = TableRecord::new(&TOOL, node, Coercion::Strict);
     let text = |name: &str| record.str(name).map(|text| text.value);
     Some(LockedTool {
         server: text("server")?,

@@ -2,7 +2,7 @@ use agentry_model::Format;
 use agentry_text::Data;
 
 use super::*;
-use crate::{Found, MemoryWorld, check, read as read_agent};
+use crate::{FoundAgent, MemoryWorld, check, read as read_agent};
 
 const BASE: &str = "name: base\ndescription: Answers questions\nsoul: You answer.\n\
     trust: {filesystem: read-only, network: none}\n";
@@ -13,9 +13,9 @@ fn world(files: &[(&str, &str)]) -> MemoryWorld {
     MemoryWorld::new(files.iter().map(|(path, text)| ((*path).to_owned(), *text)))
 }
 
-fn agent(world: &MemoryWorld, path: &str) -> Compiled {
+fn agent(world: &MemoryWorld, path: &str) -> CompiledAgent {
     let (dir, main) = agentry_text::path::split(path);
-    let found = Found {
+    let found = FoundAgent {
         path: path.to_owned(),
         dir: dir.to_owned(),
         main: main.to_owned(),
@@ -26,16 +26,16 @@ fn agent(world: &MemoryWorld, path: &str) -> Compiled {
     compiled
 }
 
-fn lock_of(world: &MemoryWorld, path: &str) -> Lock {
+fn lock_of(world: &MemoryWorld, path: &str) -> Lockfile {
     let compiled = agent(world, path);
-    let mut lock = Lock::default();
+    let mut lock = Lockfile::default();
     lock.set(&key(world, &compiled), &locked(world, &compiled));
     lock
 }
 
 /// What a lock made of `old` says of `new`.
 fn told(path: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {
-    let lock = Lock::parse(&lock_of(&world(old), path).to_text()).expect("a lock");
+    let lock = Lockfile::parse(&lock_of(&world(old), path).to_text()).expect("a lock");
     let now = world(new);
     match verify(&now, &agent(&now, path), &lock) {
         Ok(()) => Vec::new(),
@@ -53,9 +53,9 @@ fn what_was_written_is_read_again() {
         let compiled = agent(&world, path);
         let mut entry = locked(&world, &compiled);
         entry.see_tools("web", vec![LockedTool::new("web", "find", "Finds", &Data::Null)]);
-        let mut lock = Lock::default();
+        let mut lock = Lockfile::default();
         lock.set(path, &entry);
-        let again = Lock::parse(&lock.to_text()).expect("a lock");
+        let again = Lockfile::parse(&lock.to_text()).expect("a lock");
         assert_eq!(again.get(path), Ok(Some(entry)), "{path}");
         assert_eq!(again.to_text(), lock.to_text(), "{path}");
     }
@@ -177,7 +177,7 @@ fn tools_of_servers_are_compared_once_they_were_seen() {
         tool("open", "Opens", "string"),
         tool("send", "Sends", "object"),
     ];
-    let messages = |changes: Vec<Change>| -> Vec<String> {
+    let messages = |changes: Vec<LockChange>| -> Vec<String> {
         changes.into_iter().map(|change| change.message).collect()
     };
     assert_eq!(
@@ -197,7 +197,7 @@ fn tools_of_servers_are_compared_once_they_were_seen() {
     let mut moved = locked(&other, &agent(&other, "a.agent"));
     moved.keep_tools(&entry);
     assert_eq!(moved.tools, []);
-    let mut lock = Lock::default();
+    let mut lock = Lockfile::default();
     lock.set("a.agent", &entry);
     assert_eq!(verify(&files, &agent(&files, "a.agent"), &lock), Ok(()));
 }
@@ -269,7 +269,7 @@ fn what_is_no_lock_is_refused() {
         ("version\n".to_owned(), "agentry.lock:1: "),
     ];
     for (text, expected) in cases {
-        let error = Lock::parse(&text).expect_err(&text);
+        let error = Lockfile::parse(&text).expect_err(&text);
         assert!(error.message.starts_with(expected), "{text}\n{error}");
         assert!(!error.hint.is_empty(), "{text}");
     }
@@ -283,14 +283,14 @@ fn what_is_no_lock_is_refused() {
     for (from, to, expected) in entries {
         let text = sound.replace(from, to);
         assert_ne!(text, sound, "{from}");
-        let lock = Lock::parse(&text).expect("tables are told apart");
+        let lock = Lockfile::parse(&text).expect("tables are told apart");
         let error = lock.get("base.agent").expect_err(&text);
         assert!(error.message.starts_with(expected), "{to}: {error}");
     }
     // Half a file, cut anywhere, is never taken for a sound one of the same agent.
     for end in 0..sound.len() - 1 {
-        let half = Lock::parse(&sound[..end]).and_then(|lock| lock.get("base.agent"));
-        let whole = Lock::parse(&sound).and_then(|lock| lock.get("base.agent"));
+        let half = Lockfile::parse(&sound[..end]).and_then(|lock| lock.get("base.agent"));
+        let whole = Lockfile::parse(&sound).and_then(|lock| lock.get("base.agent"));
         assert_ne!(half, whole, "{end}");
     }
 }
@@ -302,7 +302,7 @@ fn line_ends_and_reformatting_change_nothing() {
     let marked = format!("\u{feff}{}", text.replace('\n', "\r\n"));
     let indented = text.replace("  \"", "\t\t\"").replace(" = [", "=[");
     for text in [marked, indented] {
-        let lock = Lock::parse(&text).expect("a lock");
+        let lock = Lockfile::parse(&text).expect("a lock");
         assert_eq!(verify(&files, &agent(&files, "base.agent"), &lock), Ok(()), "{text}");
     }
 }
@@ -326,7 +326,7 @@ fn a_lock_of_version_0_is_migrated() {
         digest(&now.files, "child.agent"),
         digest(&now.base_files, "base.agent"),
     );
-    let lock = Lock::parse(&old).expect("a lock of version 0");
+    let lock = Lockfile::parse(&old).expect("a lock of version 0");
     assert_eq!(verify(&files, &compiled, &lock), Ok(()));
     let migrated = lock.to_text();
     assert!(
@@ -334,8 +334,8 @@ fn a_lock_of_version_0_is_migrated() {
         "{migrated}"
     );
     assert_eq!(
-        Lock::parse(&migrated).expect("a lock"),
-        Lock::parse(&lock.to_text()).expect("a lock")
+        Lockfile::parse(&migrated).expect("a lock"),
+        Lockfile::parse(&lock.to_text()).expect("a lock")
     );
     let wider = world(&[
         ("base.agent", &BASE.replace("network: none", "network: allowed")),
@@ -347,7 +347,7 @@ fn a_lock_of_version_0_is_migrated() {
     for (wrong, why) in [("path = 1", "path"), ("digets = \"\"", "digest"), ("x", "")] {
         let text = old
             .replace(if why == "digest" { "digest = " } else { "path = \"child.agent\"" }, wrong);
-        assert!(Lock::parse(&text).is_err(), "{wrong}");
+        assert!(Lockfile::parse(&text).is_err(), "{wrong}");
     }
 }
 
@@ -384,7 +384,7 @@ fn policies_are_read_back_from_their_lines() {
 #[test]
 fn two_agents_of_one_name_are_told_by_their_files() {
     let files = world(&[("a/x.agent", BASE), ("b/x.agent", BASE)]);
-    let mut lock = Lock::default();
+    let mut lock = Lockfile::default();
     for path in ["a/x.agent", "b/x.agent"] {
         let compiled = agent(&files, path);
         lock.set(&key(&files, &compiled), &locked(&files, &compiled));
@@ -400,6 +400,6 @@ fn two_agents_of_one_name_are_told_by_their_files() {
 fn a_checked_agent_is_locked_as_one_that_was_read() {
     let files = world(&[("base.agent", BASE), ("child.agent", CHILD)]);
     let compiled = agent(&files, "child.agent");
-    let checked = check(&files, &compiled.found, &crate::Config::default());
+    let checked = check(&files, &compiled.found, &crate::WorkspaceConfig::default());
     assert_eq!(locked(&files, &checked), locked(&files, &compiled));
 }

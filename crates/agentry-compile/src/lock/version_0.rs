@@ -13,48 +13,53 @@
 //! ```
 
 use agentry_model::Format;
-use agentry_text::table::{Coerce, validate};
-use agentry_text::{Field, Findings, Kind, Node, Record, Severity, Table};
+use agentry_text::table::{Coercion, validate};
+use agentry_text::{Field, FieldKind, FieldTable, Findings, Severity, TableRecord, TreeNode};
 
 use super::read::parsed;
-use super::{FILE, Lock, LockError, Locked};
+use super::{FILE, LockError, LockedAgent, Lockfile};
 use crate::resolve::PlannedFile;
 
-static DOCUMENT: Table = Table::new(
+static DOCUMENT: FieldTable = FieldTable::new(
     "the lock",
     &[
-        Field::required("version", Kind::Int(0, 0), "Always 0."),
-        Field::optional("agent", Kind::List(&Kind::Block(&AGENT)), "The agents."),
+        Field::required("version", FieldKind::Int(0, 0), "Always 0."),
+        Field::optional("agent", FieldKind::List(&FieldKind::Block(&AGENT)), "The agents."),
     ],
 );
 
-static AGENT: Table = Table::new(
+static AGENT: FieldTable = FieldTable::new(
     "the locked agent",
     &[
-        Field::required("path", Kind::Str, "Its main file."),
-        Field::required("name", Kind::Str, "Its name."),
-        Field::required("format", Kind::Choice(Format::WORDS), "Its format."),
-        Field::required("digest", Kind::Str, "The digest of `hash --full`."),
-        Field::required("policy", Kind::Str, "The digest of its policy."),
-        Field::optional("files", Kind::Map(&Kind::Str), "The files that take part."),
-        Field::optional("models", Kind::List(&Kind::Str), "The models that it may run on."),
+        Field::required("path", FieldKind::Str, "Its main file."),
+        Field::required("name", FieldKind::Str, "Its name."),
+        Field::required("format", FieldKind::Choice(Format::WORDS), "Its format."),
+        Field::required("digest", FieldKind::Str, "The digest of `hash --full`."),
+        Field::required("policy", FieldKind::Str, "The digest of its policy."),
+        Field::optional("files", FieldKind::Map(&FieldKind::Str), "The files that take part."),
+        Field::optional(
+            "models",
+            FieldKind::List(&FieldKind::Str),
+            "The models that it may run on.",
+        ),
     ],
 );
 
 /// A lock of version 0 as one of today.
-pub(super) fn migrate(text: &str) -> Result<Lock, LockError> {
+pub(super) fn migrate(text: &str) -> Result<Lockfile, LockError> {
     let wrong = |why: &str| {
         let hint = "remove it and write it anew with `agentry lock`";
         LockError::new(format!("`{FILE}` of version 0 cannot be read: {why}"), hint)
     };
     let node = parsed(text, 1)?;
     let mut findings = Findings::default();
-    validate(&DOCUMENT, &node, Coerce::Strict, &mut findings);
+    validate(&DOCUMENT, &node, Coercion::Strict, &mut findings);
     if let Some(error) = findings.iter().find(|found| found.severity == Severity::Error) {
         return Err(wrong(&error.message));
     }
-    let mut lock = Lock::default();
-    let agents = Record::new(&DOCUMENT, &node, Coerce::Strict).list("agent").unwrap_or_default();
+    let mut lock = Lockfile::default();
+    let agents =
+        TableRecord::new(&DOCUMENT, &node, Coercion::Strict).list("agent").unwrap_or_default();
     for agent in agents {
         let (key, locked) = entry(agent).ok_or_else(|| wrong("an agent is not whole"))?;
         lock.set(&key, &locked);
@@ -62,16 +67,16 @@ pub(super) fn migrate(text: &str) -> Result<Lock, LockError> {
     Ok(lock)
 }
 
-fn entry(node: &Node) -> Option<(String, Locked)> {
-    let record = Record::new(&AGENT, node, Coerce::Strict);
+fn entry(node: &TreeNode) -> Option<(String, LockedAgent)> {
+    let record = TableRecord::new(&AGENT, node, Coercion::Strict);
     let text = |name: &str| record.str(name).map(|text| text.value);
     let files = record.map("files").map(|map| &*map.entries).unwrap_or_default();
-    let file = |entry: &agentry_text::Entry| {
+    let file = |entry: &agentry_text::TreeEntry| {
         let digest = entry.value.to_spanned()?.value;
         Some(PlannedFile { path: entry.key.text.clone(), digest })
     };
     let models = record.strings("models").unwrap_or_default();
-    let locked = Locked {
+    let locked = LockedAgent {
         name: text("name")?,
         format: record.word("format")?.value,
         digest: text("digest")?,

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use super::{FILE, Lock, Locked, LockedServer, LockedTool, VERSION};
+use super::{FILE, LockedAgent, LockedServer, LockedTool, Lockfile, VERSION};
 use crate::resolve::PlannedFile;
 
-impl Lock {
+impl Lockfile {
     /// The text of the file.
     pub fn to_text(&self) -> String {
         let mut out = format!(
@@ -22,9 +22,9 @@ impl Lock {
 }
 
 /// The table of one agent.
-pub(super) fn section(key: &str, locked: &Locked) -> String {
+pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
     // No `..`: what is pinned is written, or it does not compile.
-    let Locked {
+    let LockedAgent {
         name,
         format,
         digest,

@@ -2,8 +2,8 @@
 //!
 //! It chooses among what the targets offer. Nothing here lets an agent do more.
 
-use agentry_targets::{Scope, TARGETS, Target, target};
-use agentry_text::{Field, Kind, Map, Record, Table, table::Unknown};
+use agentry_targets::{RenderScope, TARGETS, Target, target};
+use agentry_text::{Field, FieldKind, FieldTable, TableRecord, TreeMap, table::UnknownKeys};
 
 /// The names of all targets.
 pub(crate) const NAMES: [&str; TARGETS.len()] = {
@@ -16,29 +16,30 @@ pub(crate) const NAMES: [&str; TARGETS.len()] = {
     names
 };
 
-pub(crate) static RENDER: Table = Table::new("`[render]`", &FIELDS).unknown(Unknown::Error);
+pub(crate) static RENDER: FieldTable =
+    FieldTable::new("`[render]`", &FIELDS).unknown(UnknownKeys::Error);
 
 const OWN: [Field; 5] = [
     Field::optional(
         "targets",
-        Kind::List(&Kind::Choice(&NAMES)),
+        FieldKind::List(&FieldKind::Choice(&NAMES)),
         "The harnesses that `agentry render` writes for when no `--target` is given.",
     ),
     Field::default(
         "scope",
-        Kind::Choice(Scope::WORDS),
+        FieldKind::Choice(RenderScope::WORDS),
         "\"project\"",
         "Where the files go: below the workspace, or below the home directory.",
     ),
     Field::default(
         "guard",
-        Kind::Bool,
+        FieldKind::Bool,
         "false",
         "Whether each call is put to `agentry guard` as well, where the harness has hooks.",
     ),
     Field::default(
         "close_gaps",
-        Kind::Bool,
+        FieldKind::Bool,
         "false",
         "Whether what a harness does not look at is closed by stricter rules.",
     ),
@@ -47,7 +48,7 @@ const OWN: [Field; 5] = [
 
 /// The fields of `[render]`, then one block a target.
 static FIELDS: [Field; OWN.len() + TARGETS.len()] = {
-    let mut fields = [const { Field::optional("", Kind::Any, "") }; OWN.len() + TARGETS.len()];
+    let mut fields = [const { Field::optional("", FieldKind::Any, "") }; OWN.len() + TARGETS.len()];
     let [targets, scope, guard, close_gaps, aliases] = OWN;
     fields[0] = targets;
     fields[1] = scope;
@@ -56,39 +57,39 @@ static FIELDS: [Field; OWN.len() + TARGETS.len()] = {
     fields[4] = aliases;
     let mut at = 0;
     while at < TARGETS.len() {
-        let block = Kind::Block(options(TARGETS[at]));
+        let block = FieldKind::Block(options(TARGETS[at]));
         fields[OWN.len() + at] = Field::optional(TARGETS[at].name, block, "Only for this target.");
         at += 1;
     }
     fields
 };
 
-const ALIASES: Kind = Kind::Map(&Kind::Line);
+const ALIASES: FieldKind = FieldKind::Map(&FieldKind::Line);
 
 const OWN_ALIASES: Field =
     Field::optional("aliases", ALIASES, "Other names for agents in this target only.");
 
-static OPTIONS: Table =
-    Table::new("the options of a target", &[OWN_ALIASES]).unknown(Unknown::Error);
+static OPTIONS: FieldTable =
+    FieldTable::new("the options of a target", &[OWN_ALIASES]).unknown(UnknownKeys::Error);
 
 /// The same where a harness has one main session.
-static WITH_PRIMARY: Table = Table::new(
+static WITH_PRIMARY: FieldTable = FieldTable::new(
     "the options of a target",
     &[
         OWN_ALIASES,
         Field::optional(
             PRIMARY,
-            Kind::Line,
+            FieldKind::Line,
             "The agent whose prompt is that of the main session, of which the harness has only one.",
         ),
     ],
 )
-.unknown(Unknown::Error);
+.unknown(UnknownKeys::Error);
 
 const PRIMARY: &str = "primary";
 
 /// What may be said of one target.
-const fn options(target: &Target) -> &'static Table {
+const fn options(target: &Target) -> &'static FieldTable {
     if target.one_primary { &WITH_PRIMARY } else { &OPTIONS }
 }
 
@@ -98,7 +99,7 @@ pub struct RenderConfig {
     /// The targets, in order; nothing if none are listed.
     pub targets: Option<Vec<String>>,
     /// Where the files go.
-    pub scope: Option<Scope>,
+    pub scope: Option<RenderScope>,
     /// Whether the guard is rendered.
     pub guard: bool,
     /// Whether gaps are closed.
@@ -106,19 +107,19 @@ pub struct RenderConfig {
     /// Names of agents for every target.
     aliases: Vec<(String, String)>,
     /// What is said of one target.
-    blocks: Vec<(String, Block)>,
+    blocks: Vec<(String, TargetConfig)>,
 }
 
 /// What is said of one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Block {
+struct TargetConfig {
     aliases: Vec<(String, String)>,
     options: Vec<(String, String)>,
 }
 
 impl RenderConfig {
     /// Reads the block, which was validated against its table.
-    pub(crate) fn read(render: &Record<'_>) -> Self {
+    pub(crate) fn read(render: &TableRecord<'_>) -> Self {
         let targets = render.strings("targets").map(|names| {
             let known = names.into_iter().filter(|name| target(name).is_some());
             known.map(|name| name.value).collect()
@@ -152,22 +153,22 @@ impl RenderConfig {
         options.find(|(key, _)| key == PRIMARY).map(|(_, name)| name.as_str())
     }
 
-    fn block(&self, target: &Target) -> Option<&Block> {
+    fn block(&self, target: &Target) -> Option<&TargetConfig> {
         self.blocks.iter().find(|(name, _)| name == target.name).map(|(_, block)| block)
     }
 }
 
-fn block(render: &Record<'_>, target: &Target) -> Option<(String, Block)> {
+fn block(render: &TableRecord<'_>, target: &Target) -> Option<(String, TargetConfig)> {
     let record = render.record(target.name, options(target))?;
     let primary = target.one_primary.then(|| record.str(PRIMARY)).flatten();
     let options = primary.map(|name| (PRIMARY.to_owned(), name.value)).into_iter().collect();
-    let block = Block { aliases: pairs(record.map("aliases")), options };
+    let block = TargetConfig { aliases: pairs(record.map("aliases")), options };
     Some((target.name.to_owned(), block))
 }
 
-fn pairs(map: Option<&Map>) -> Vec<(String, String)> {
+fn pairs(map: Option<&TreeMap>) -> Vec<(String, String)> {
     let entries = map.map(|map| map.entries.as_slice()).unwrap_or_default();
-    let pair = |entry: &agentry_text::Entry| {
+    let pair = |entry: &agentry_text::TreeEntry| {
         Some((entry.key.text.clone(), entry.value.as_str()?.to_owned()))
     };
     entries.iter().filter_map(pair).collect()

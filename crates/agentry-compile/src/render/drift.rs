@@ -2,12 +2,12 @@
 
 use similar::TextDiff;
 
-use super::plan::{Change, ChangeKind};
+use super::plan::{PlannedChange, PlannedChangeKind};
 
 /// The difference in unified form, from what is there to what would be; empty where there is none.
 /// `shown` is what the user calls the path.
-pub fn drift(change: &Change, shown: &str) -> String {
-    if change.kind == ChangeKind::Keep {
+pub fn drift(change: &PlannedChange, shown: &str) -> String {
+    if change.kind == PlannedChangeKind::Keep {
         return String::new();
     }
     let (before, after) = (change.before.as_deref(), change.after.as_deref());
@@ -46,11 +46,11 @@ mod tests {
             (Some(b"\xff"), Some(b"a\n"), "Binary files x and x differ\n"),
         ];
         for (before, after, expected) in cases {
-            let change = Change {
+            let change = PlannedChange {
                 path: "x".to_owned(),
                 target: String::new(),
                 agent: String::new(),
-                kind: ChangeKind::Update,
+                kind: PlannedChangeKind::Update,
                 before: before.map(Vec::from),
                 after: after.map(Vec::from),
                 forced: false,

@@ -1,21 +1,21 @@
 //! The answer to a harness that puts a call of its agent to us.
 
-use agentry_policy::{Action, Call, Judge, Reason, Verdict};
-use agentry_targets::guard::{Answer, Asked};
-use agentry_targets::{Guard, Target};
+use agentry_policy::{Action, Judge, SectionCall, Verdict, VerdictReason};
+use agentry_targets::guard::{GuardAnswer, GuardQuestion};
+use agentry_targets::{GuardProtocol, Target};
 
-use super::protected::ProtectedPaths;
-use super::searched::searched;
+use super::file_search::searched;
+use super::protection::ProtectedPaths;
 use crate::digest::digest;
-use crate::judge::{Links, judge};
-use crate::pipeline::Compiled;
+use crate::judge::{WorldLinks, judge};
+use crate::pipeline::CompiledAgent;
 use crate::world::World;
 
 /// The agent that a harness asks about.
 #[derive(Debug)]
-pub struct Guarded<'a> {
+pub struct GuardedAgent<'a> {
     /// The agent.
-    pub compiled: Compiled,
+    pub compiled: CompiledAgent,
     /// The digest that it had when it was rendered, if the hook knows it.
     pub digest: Option<&'a str>,
     /// Paths that no call may write to.
@@ -26,9 +26,9 @@ pub struct Guarded<'a> {
 pub fn guard(
     world: &dyn World,
     target: &Target,
-    agent: Result<Guarded<'_>, String>,
+    agent: Result<GuardedAgent<'_>, String>,
     question: &str,
-) -> Answer {
+) -> GuardAnswer {
     let Some(protocol) = &target.guard else {
         return silent(&format!("{} has no guard", target.title));
     };
@@ -40,17 +40,17 @@ pub fn guard(
 }
 
 /// The answer where a harness has no words for one.
-fn silent(why: &str) -> Answer {
-    Answer { output: String::new(), errors: format!("agentry guard: {why}\n"), code: 2 }
+fn silent(why: &str) -> GuardAnswer {
+    GuardAnswer { output: String::new(), errors: format!("agentry guard: {why}\n"), code: 2 }
 }
 
 fn decide(
     world: &dyn World,
-    protocol: &Guard,
-    mut agent: Guarded<'_>,
+    protocol: &GuardProtocol,
+    mut agent: GuardedAgent<'_>,
     question: &str,
 ) -> Result<Verdict, String> {
-    let Asked { directory, calls, searches } = (protocol.question)(question)?;
+    let GuardQuestion { directory, calls, searches } = (protocol.question)(question)?;
     if agent.compiled.has_errors() {
         return Err("the definition has errors: run `agentry check`".to_owned());
     }
@@ -62,7 +62,7 @@ fn decide(
         .map_err(|_| "the user's policy has errors: run `agentry policy why`".to_owned())?;
     let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
     for (section, subject) in &calls {
-        let call = Call { section: *section, subject, directory: &directory };
+        let call = SectionCall { section: *section, subject, directory: &directory };
         add(&mut out, judged(world, &judge, &agent.protected, call));
     }
     if let Some(reason) = searched(world, &judge, &directory, &searches) {
@@ -72,11 +72,16 @@ fn decide(
 }
 
 /// The answer of a policy to a call that must not write to `protected`: what decides comes first.
-pub fn judged(world: &dyn World, judge: &Judge, protected: &[String], call: Call<'_>) -> Verdict {
+pub fn judged(
+    world: &dyn World,
+    judge: &Judge,
+    protected: &[String],
+    call: SectionCall<'_>,
+) -> Verdict {
     let protected = ProtectedPaths { paths: protected, places: judge.places(), world };
     let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
-    add(&mut out, judge.judge(call, &Links(world)));
-    if let Some(reason) = protected.reason(call, &Links(world)) {
+    add(&mut out, judge.judge(call, &WorldLinks(world)));
+    if let Some(reason) = protected.reason(call, &WorldLinks(world)) {
         add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
     }
     out
@@ -85,7 +90,7 @@ pub fn judged(world: &dyn World, judge: &Judge, protected: &[String], call: Call
 fn add(all: &mut Verdict, one: Verdict) {
     all.action = all.action.strictest(one.action);
     // What decides comes first.
-    let decides = |reason: &Reason| reason.action == one.action;
+    let decides = |reason: &VerdictReason| reason.action == one.action;
     let (first, rest): (Vec<_>, Vec<_>) = one.reasons.into_iter().partition(decides);
     all.reasons.extend(first.into_iter().chain(rest));
 }

@@ -9,16 +9,16 @@ use agentry_targets::is_written_by;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::merged::{Hunk, Merge};
+use super::merge_record::{MergeHunk, MergeRecord};
 
 /// The number of the form that is written.
 const VERSION: u64 = 1;
 
 /// Every file that was rendered below one root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ledger {
+pub struct RenderLedger {
     /// Sorted by path.
-    entries: Vec<Entry>,
+    entries: Vec<LedgerEntry>,
     /// The harnesses whose files put each call to `agentry guard`.
     guarded: BTreeSet<String>,
     /// The harnesses whose gaps were closed by stricter rules.
@@ -27,7 +27,7 @@ pub struct Ledger {
 
 /// One file that was rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Below the root.
     pub path: String,
     /// The harness that it is for.
@@ -37,7 +37,7 @@ pub struct Entry {
     /// The digest of what was written.
     pub sha256: String,
     /// How it came into a file that all agents share, and that may hold settings of the user.
-    pub merge: Option<Merge>,
+    pub merge: Option<MergeRecord>,
 }
 
 /// The digest of a text.
@@ -45,9 +45,9 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-impl Ledger {
+impl RenderLedger {
     /// The ledger of these files; of two with one path, the last.
-    pub fn new(mut entries: Vec<Entry>) -> Self {
+    pub fn new(mut entries: Vec<LedgerEntry>) -> Self {
         entries.reverse();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);
@@ -85,12 +85,12 @@ impl Ledger {
     }
 
     /// Every file, sorted by path.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[LedgerEntry] {
         &self.entries
     }
 
     /// The file at `path`.
-    pub fn get(&self, path: &str) -> Option<&Entry> {
+    pub fn get(&self, path: &str) -> Option<&LedgerEntry> {
         let at = self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
         self.entries.get(at)
     }
@@ -111,12 +111,12 @@ impl Ledger {
             None => return Err("it has no `version`".to_owned()),
         }
         let files = value.get("files").and_then(Value::as_array).ok_or("it has no `files`")?;
-        let entries: Option<Vec<Entry>> = files.iter().map(entry).collect();
+        let entries: Option<Vec<LedgerEntry>> = files.iter().map(entry).collect();
         let entries = entries.ok_or("one of its files lacks something")?;
         // Whoever writes this list must not make us change or remove any other file.
         let foreign = entries.iter().find(|it| !is_written_by(&it.target, &it.path));
         match foreign {
-            Some(Entry { path, target, .. }) => {
+            Some(LedgerEntry { path, target, .. }) => {
                 Err(format!("`{path}` is no file that is rendered for {target}"))
             }
             None => {
@@ -151,17 +151,17 @@ fn targets(value: &Value, key: &str) -> Result<Vec<String>, String> {
     names.ok_or_else(|| format!("its `{key}` is no list of targets"))
 }
 
-fn entry(value: &Value) -> Option<Entry> {
+fn entry(value: &Value) -> Option<LedgerEntry> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let merge = match value.get("merge") {
         None => None,
-        Some(Value::String(word)) if word == "created" => Some(Merge::Created),
+        Some(Value::String(word)) if word == "created" => Some(MergeRecord::Created),
         Some(Value::Array(hunks)) => {
-            Some(Merge::Hunks(hunks.iter().map(hunk).collect::<Option<_>>()?))
+            Some(MergeRecord::Hunks(hunks.iter().map(hunk).collect::<Option<_>>()?))
         }
         Some(_) => return None,
     };
-    let entry = Entry {
+    let entry = LedgerEntry {
         path: text("path")?,
         target: text("target")?,
         agent: text("agent")?,
@@ -171,23 +171,27 @@ fn entry(value: &Value) -> Option<Entry> {
     agentry_text::path::is_plain(&entry.path).then_some(entry)
 }
 
-fn hunk(value: &Value) -> Option<Hunk> {
+fn hunk(value: &Value) -> Option<MergeHunk> {
     let lines = |key: &str| {
         let lines = value.get(key)?.as_array()?;
         lines.iter().map(|line| line.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
     };
     let at = value.get("at").and_then(Value::as_u64)?;
-    Some(Hunk { at: usize::try_from(at).ok()?, removed: lines("removed")?, added: lines("added")? })
+    Some(MergeHunk {
+        at: usize::try_from(at).ok()?,
+        removed: lines("removed")?,
+        added: lines("added")?,
+    })
 }
 
-fn line(entry: &Entry) -> Value {
-    let Entry { path, target, agent, sha256, merge } = entry;
+fn line(entry: &LedgerEntry) -> Value {
+    let LedgerEntry { path, target, agent, sha256, merge } = entry;
     let mut value = json!({"path": path, "target": target, "agent": agent, "sha256": sha256});
     let merge = match merge {
         None => return value,
-        Some(Merge::Created) => json!("created"),
-        Some(Merge::Hunks(hunks)) => {
-            let hunk = |Hunk { at, removed, added }: &Hunk| json!({"at": at, "removed": removed, "added": added});
+        Some(MergeRecord::Created) => json!("created"),
+        Some(MergeRecord::Hunks(hunks)) => {
+            let hunk = |MergeHunk { at, removed, added }: &MergeHunk| json!({"at": at, "removed": removed, "added": added});
             hunks.iter().map(hunk).collect()
         }
     };
@@ -201,8 +205,8 @@ fn line(entry: &Entry) -> Value {
 mod tests {
     use super::*;
 
-    fn entry(path: &str, merge: Option<Merge>) -> Entry {
-        Entry {
+    fn entry(path: &str, merge: Option<MergeRecord>) -> LedgerEntry {
+        LedgerEntry {
             path: path.to_owned(),
             target: "opencode".to_owned(),
             agent: "a.agent".to_owned(),
@@ -213,27 +217,30 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let hunk = Hunk { at: 3, removed: vec!["a\n".into()], added: vec!["a,\n".into()] };
-        let ledger = Ledger::new(vec![
+        let hunk = MergeHunk { at: 3, removed: vec!["a\n".into()], added: vec!["a,\n".into()] };
+        let ledger = RenderLedger::new(vec![
             entry(".opencode/z", None),
-            entry(".opencode/b", Some(Merge::Created)),
-            entry(".opencode/a", Some(Merge::Hunks(vec![hunk]))),
+            entry(".opencode/b", Some(MergeRecord::Created)),
+            entry(".opencode/a", Some(MergeRecord::Hunks(vec![hunk]))),
         ]);
-        assert_eq!(Ledger::parse(&ledger.to_text()), Ok(ledger.clone()));
+        assert_eq!(RenderLedger::parse(&ledger.to_text()), Ok(ledger.clone()));
         assert_eq!(ledger.to_text().lines().count(), 8);
         assert!(ledger.get(".opencode/b").is_some() && ledger.get(".opencode/c").is_none());
-        assert_eq!(Ledger::parse(&Ledger::default().to_text()), Ok(Ledger::default()));
+        assert_eq!(
+            RenderLedger::parse(&RenderLedger::default().to_text()),
+            Ok(RenderLedger::default())
+        );
     }
 
     #[test]
     fn the_guard_is_remembered_while_there_are_files() {
-        let ledger = Ledger::new(vec![entry(".opencode/a", None)]);
+        let ledger = RenderLedger::new(vec![entry(".opencode/a", None)]);
         let guarded = ledger.with_guard(["opencode".to_owned(), "pi".to_owned()]);
         assert_eq!(guarded.guarded().iter().collect::<Vec<_>>(), ["opencode"]);
-        assert_eq!(Ledger::parse(&guarded.to_text()), Ok(guarded.clone()));
+        assert_eq!(RenderLedger::parse(&guarded.to_text()), Ok(guarded.clone()));
         let closed = guarded.with_closed_gaps(["pi".to_owned(), "opencode".to_owned()]);
         assert_eq!(closed.closed_gaps().iter().collect::<Vec<_>>(), ["opencode"]);
-        assert_eq!(Ledger::parse(&closed.to_text()), Ok(closed));
+        assert_eq!(RenderLedger::parse(&closed.to_text()), Ok(closed));
     }
 
     #[test]
@@ -253,7 +260,7 @@ mod tests {
             r#"{"version": 1, "files": [{"path":"/x","target":"t","agent":"","sha256":""}]}"#,
         ];
         for text in cases {
-            assert!(Ledger::parse(text).is_err(), "{text}");
+            assert!(RenderLedger::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -10,27 +10,28 @@
 pub(crate) mod config;
 mod drift;
 mod explain;
+mod file_search;
+mod gitignore;
 mod guard;
-mod ignored;
 mod ledger;
-mod merged;
+mod merge_record;
 mod plan;
-mod protected;
+mod protection;
 mod run;
-mod searched;
 mod skills;
 mod subject;
 
 pub use config::RenderConfig;
 pub use drift::drift;
-pub use explain::{Explained, Side};
-pub use guard::{Guarded, guard, judged};
-pub use ledger::{Entry, Ledger, sha256};
-pub use merged::{Hunk, Merge};
+pub use explain::{ExplainedRules, ExplainedSection};
+pub use file_search::searched;
+pub use guard::{GuardedAgent, guard, judged};
+pub use ledger::{LedgerEntry, RenderLedger, sha256};
+pub use merge_record::{MergeHunk, MergeRecord};
 pub use plan::{
-    Change, ChangeKind, Plan, Present, Refused, Replaced, Situation, Wanted, existing, plan,
+    FilePlan, PlanSituation, PlannedChange, PlannedChangeKind, PresentFile, RefusedFile,
+    ReplacedFile, WantedFile, existing, plan,
 };
-pub use protected::{DefinitionPart, definition, protect};
-pub use run::{Job, Ran, run};
-pub use searched::searched;
+pub use protection::{DefinitionPart, definition, protect};
+pub use run::{RenderJob, TargetRun, run};
 pub use subject::subject;

@@ -2,19 +2,19 @@
 //! there, of what was written before, and of what is there now.
 
 mod clashes;
-mod stale;
-mod staying;
+mod retention;
+mod stale_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::ledger::{Entry, Ledger, sha256};
-use super::merged::{Unmerged, merge, unmerge};
+use super::ledger::{LedgerEntry, RenderLedger, sha256};
+use super::merge_record::{UnmergedFile, merge, unmerge};
 
 /// A file that should be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedFile {
     /// Below the root.
     pub path: String,
     /// All that is in it.
@@ -29,7 +29,7 @@ pub struct Wanted {
 
 /// A file of somebody else that goes when an agent takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
+pub struct ReplacedFile {
     /// Below the root.
     pub path: String,
     /// The harness that it is for.
@@ -40,7 +40,7 @@ pub struct Replaced {
 
 /// What is at a path now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Present {
+pub enum PresentFile {
     /// Nothing.
     Nothing,
     /// A file with these bytes.
@@ -51,18 +51,18 @@ pub enum Present {
 
 /// What happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct FilePlan {
     /// Every file that is written, kept or removed, in the order of the targets.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PlannedChange>,
     /// What must not happen.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedFile>,
     /// What will have been written then.
-    pub ledger: Ledger,
+    pub ledger: RenderLedger,
 }
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct PlannedChange {
     /// Below the root.
     pub path: String,
     /// The harness that it is for.
@@ -70,7 +70,7 @@ pub struct Change {
     /// The definition that it is made from; empty for a file of all agents.
     pub agent: String,
     /// What happens.
-    pub kind: ChangeKind,
+    pub kind: PlannedChangeKind,
     /// What is in it before, if there is a file.
     pub before: Option<Vec<u8>>,
     /// What is in it after, if there will be a file.
@@ -81,7 +81,7 @@ pub struct Change {
 
 /// What happens to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
+pub enum PlannedChangeKind {
     /// It is new.
     Create,
     /// Its text changes.
@@ -94,7 +94,7 @@ pub enum ChangeKind {
 
 /// A file that must stay as it is, and with it all files of its agent for this harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedFile {
     /// Below the root.
     pub path: String,
     /// The harness that it is for.
@@ -106,24 +106,24 @@ pub struct Refused {
     /// What to do.
     pub hint: &'static str,
     /// What would happen by force.
-    pub instead: Option<Box<Change>>,
+    pub instead: Option<Box<PlannedChange>>,
 }
 
 /// What a plan is made of, beside the files that should be there.
-pub struct Situation<'a> {
+pub struct PlanSituation<'a> {
     /// What was written before.
-    pub ledger: &'a Ledger,
+    pub ledger: &'a RenderLedger,
     /// What is there now.
-    pub present: &'a (dyn Fn(&str) -> Present + Sync),
+    pub present: &'a (dyn Fn(&str) -> PresentFile + Sync),
     /// Whether a file that was written before is not wanted any more when nobody asks for it.
-    pub covers: &'a (dyn Fn(&Entry) -> bool + Sync),
+    pub covers: &'a (dyn Fn(&LedgerEntry) -> bool + Sync),
     /// Definitions that cannot be rendered now. What was made of them stays, and so must what they
     /// share with others.
     pub held: &'a BTreeSet<String>,
     /// Whether files are replaced and removed that somebody else wrote or edited.
     pub force: bool,
     /// Files of somebody else that go then.
-    pub replaced: &'a [Replaced],
+    pub replaced: &'a [ReplacedFile],
 }
 
 /// What to do about something that nothing may be written to.
@@ -137,18 +137,19 @@ const STAYS: &str =
     "remove that file, or pass `--force`; until then nothing is written for this target";
 const EDITED: &str = "take the change over into the definition, or pass `--force` to undo it";
 
-impl Situation<'_> {
+impl PlanSituation<'_> {
     /// A definition that cannot be rendered now and has files for a target.
     pub fn held_for(&self, target: &str) -> Option<&str> {
         let mut entries = self.ledger.entries().iter();
-        let held = |entry: &&Entry| entry.target == target && self.held.contains(&entry.agent);
+        let held =
+            |entry: &&LedgerEntry| entry.target == target && self.held.contains(&entry.agent);
         entries.find(held).map(|entry| entry.agent.as_str())
     }
 }
 
 /// The plan that brings about what is wanted.
-pub fn plan(wanted: &[Wanted], situation: &Situation<'_>) -> Plan {
-    let mut planner = Planner {
+pub fn plan(wanted: &[WantedFile], situation: &PlanSituation<'_>) -> FilePlan {
+    let mut planner = FilePlanner {
         situation,
         changes: Vec::new(),
         refused: Vec::new(),
@@ -166,38 +167,38 @@ pub fn plan(wanted: &[Wanted], situation: &Situation<'_>) -> Plan {
     }
     let replaced = situation.replaced.iter().filter(|it| !paths.contains(it.path.as_str()));
     replaced.for_each(|it| planner.replaced(it));
-    let Planner { changes, refused, kept, .. } = planner;
-    Plan { changes, refused, ledger: Ledger::new(kept) }
+    let FilePlanner { changes, refused, kept, .. } = planner;
+    FilePlan { changes, refused, ledger: RenderLedger::new(kept) }
 }
 
 /// The text of a file without what was rendered: what a target starts from. `ledger` has only what
 /// this run writes anew or takes away; all else counts as the user's, whoever wrote it.
-pub fn existing(ledger: &Ledger, present: &Present, path: &str) -> Option<String> {
-    let Present::File(bytes) = present else { return None };
+pub fn existing(ledger: &RenderLedger, present: &PresentFile, path: &str) -> Option<String> {
+    let PresentFile::File(bytes) = present else { return None };
     let text = || Some(String::from_utf8_lossy(bytes).into_owned());
     let Some(entry) = ledger.get(path) else { return text() };
     let untouched = sha256(bytes) == entry.sha256;
     let Some(merge) = &entry.merge else { return if untouched { None } else { text() } };
     match unmerge(merge, &String::from_utf8_lossy(bytes), untouched) {
-        Unmerged::Nothing => None,
-        Unmerged::Text(text) => Some(text),
-        Unmerged::Unknown => text(),
+        UnmergedFile::Nothing => None,
+        UnmergedFile::Text(text) => Some(text),
+        UnmergedFile::Unknown => text(),
     }
 }
 
-struct Planner<'a> {
-    situation: &'a Situation<'a>,
-    changes: Vec<Change>,
-    refused: Vec<Refused>,
+struct FilePlanner<'a> {
+    situation: &'a PlanSituation<'a>,
+    changes: Vec<PlannedChange>,
+    refused: Vec<RefusedFile>,
     /// The targets and definitions for which nothing is written.
     blocked: BTreeSet<(String, String)>,
     /// For each target, a file of an agent that stays though it is not what would be rendered now.
     staying: BTreeMap<String, String>,
-    kept: Vec<Entry>,
+    kept: Vec<LedgerEntry>,
 }
 
-impl Planner<'_> {
-    fn wanted(&mut self, wanted: &[&Wanted]) {
+impl FilePlanner<'_> {
+    fn wanted(&mut self, wanted: &[&WantedFile]) {
         // What stays of single agents decides whether that may change which they share.
         let mut steps = self.steps(wanted, false);
         self.staying = self.those_that_stay(wanted);
@@ -217,13 +218,17 @@ impl Planner<'_> {
     }
 
     /// What happens to the files of single agents, or to those of all, by their place in the list.
-    fn steps(&mut self, wanted: &[&Wanted], shared: bool) -> BTreeMap<usize, (Entry, Change)> {
-        let step = |file: &Wanted| {
+    fn steps(
+        &mut self,
+        wanted: &[&WantedFile],
+        shared: bool,
+    ) -> BTreeMap<usize, (LedgerEntry, PlannedChange)> {
+        let step = |file: &WantedFile| {
             let change = self.step(file)?;
             Ok((self.entry(file, &change), change))
         };
         let files = wanted.par_iter().enumerate().filter(|(_, file)| file.shared == shared);
-        let steps: Vec<(usize, Result<_, Refused>)> =
+        let steps: Vec<(usize, Result<_, RefusedFile>)> =
             files.map(|(at, file)| (at, step(file))).collect();
         let refused = steps.iter().filter_map(|(_, step)| step.as_ref().err());
         self.refused.extend(refused.cloned());
@@ -233,23 +238,23 @@ impl Planner<'_> {
     }
 
     /// What happens to a file that should be there.
-    fn step(&self, file: &Wanted) -> Result<Change, Refused> {
-        let Wanted { path, bytes, target, agent, shared } = file;
+    fn step(&self, file: &WantedFile) -> Result<PlannedChange, RefusedFile> {
+        let WantedFile { path, bytes, target, agent, shared } = file;
         let refuse = |message: String, hint| {
             let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
-            Err(Refused { path, target, agent, message, hint, instead: None })
+            Err(RefusedFile { path, target, agent, message, hint, instead: None })
         };
         let change = |kind, before, forced| {
             let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
-            Change { path, target, agent, kind, before, after: Some(bytes.clone()), forced }
+            PlannedChange { path, target, agent, kind, before, after: Some(bytes.clone()), forced }
         };
         let mut forced = false;
         let (kind, before) = match (self.situation.present)(path) {
-            Present::Blocked(why) => {
+            PresentFile::Blocked(why) => {
                 return refuse(format!("`{path}` {why}"), IN_THE_WAY);
             }
-            Present::File(found) if found == *bytes => (ChangeKind::Keep, Some(found)),
-            Present::File(found) if *shared && std::str::from_utf8(&found).is_err() => {
+            PresentFile::File(found) if found == *bytes => (PlannedChangeKind::Keep, Some(found)),
+            PresentFile::File(found) if *shared && std::str::from_utf8(&found).is_err() => {
                 return refuse(format!("`{path}` is not UTF-8"), MOVE);
             }
             present => {
@@ -257,19 +262,19 @@ impl Planner<'_> {
                     return refuse(message, hint);
                 }
                 match present {
-                    Present::File(found) => {
+                    PresentFile::File(found) => {
                         match self.whose(file, &found) {
                             Some((message, hint)) if !self.situation.force => {
-                                let instead = change(ChangeKind::Update, Some(found), true);
+                                let instead = change(PlannedChangeKind::Update, Some(found), true);
                                 let instead = Some(Box::new(instead));
                                 return refuse(message, hint)
-                                    .map_err(|refused| Refused { instead, ..refused });
+                                    .map_err(|refused| RefusedFile { instead, ..refused });
                             }
                             whose => forced = whose.is_some(),
                         }
-                        (ChangeKind::Update, Some(found))
+                        (PlannedChangeKind::Update, Some(found))
                     }
-                    _ => (ChangeKind::Create, None),
+                    _ => (PlannedChangeKind::Create, None),
                 }
             }
         };
@@ -277,7 +282,7 @@ impl Planner<'_> {
     }
 
     /// Why a file that is there is replaced by force only: somebody else wrote or edited it.
-    fn whose(&self, file: &Wanted, found: &[u8]) -> Option<(String, &'static str)> {
+    fn whose(&self, file: &WantedFile, found: &[u8]) -> Option<(String, &'static str)> {
         let path = &file.path;
         let entry = self.situation.ledger.get(path);
         let ours = entry.is_some_and(|entry| sha256(found) == entry.sha256);
@@ -291,13 +296,13 @@ impl Planner<'_> {
     }
 
     /// What is remembered of a file.
-    fn entry(&self, file: &Wanted, change: &Change) -> Entry {
+    fn entry(&self, file: &WantedFile, change: &PlannedChange) -> LedgerEntry {
         let before = || {
             let present = change.before.clone();
-            let present = present.map_or(Present::Nothing, Present::File);
+            let present = present.map_or(PresentFile::Nothing, PresentFile::File);
             existing(self.situation.ledger, &present, &file.path)
         };
-        Entry {
+        LedgerEntry {
             path: file.path.clone(),
             target: file.target.clone(),
             agent: file.agent.clone(),
@@ -308,9 +313,9 @@ impl Planner<'_> {
         }
     }
 
-    fn refuse(&mut self, file: &Wanted, message: String, hint: &'static str) {
-        let Wanted { path, target, agent, .. } = file.clone();
-        self.refused.push(Refused { path, target, agent, message, hint, instead: None });
+    fn refuse(&mut self, file: &WantedFile, message: String, hint: &'static str) {
+        let WantedFile { path, target, agent, .. } = file.clone();
+        self.refused.push(RefusedFile { path, target, agent, message, hint, instead: None });
     }
 
     /// Whether a file of the agent, or one of all agents, must stay as it is.

@@ -6,21 +6,21 @@ use std::sync::{PoisonError, RwLock};
 
 use agentry_targets::example::plain;
 use agentry_targets::{
-    HarnessFiles, HarnessPath, Loss, Rendered, Rendering, Scope, Settings, Subject, Target,
-    Unreadable, read_back, render,
+    HarnessFiles, HarnessPath, ProjectRendering, RenderLoss, RenderScope, RenderSettings,
+    RenderSubject, RenderedAgent, Target, Unreadable, read_back, render,
 };
 use rayon::prelude::*;
 
 use super::config::RenderConfig;
-use super::explain::{Explained, explain};
-use super::plan::{Replaced, Wanted};
+use super::explain::{ExplainedSection, explain};
+use super::plan::{ReplacedFile, WantedFile};
 
 /// How agents are rendered.
-pub struct Job<'a> {
+pub struct RenderJob<'a> {
     /// For which harnesses.
     pub targets: &'a [&'static Target],
     /// Where the files go.
-    pub scope: Scope,
+    pub scope: RenderScope,
     /// For which harnesses each call is put to `agentry guard` as well.
     pub guard: &'a (dyn Fn(&Target) -> bool + Sync),
     /// For which harnesses gaps are closed by stricter rules.
@@ -37,31 +37,32 @@ pub struct Job<'a> {
 
 /// What became of the agents in one harness.
 #[derive(Debug)]
-pub struct Ran {
+pub struct TargetRun {
     /// The harness.
     pub target: &'static Target,
     /// Files, losses and refusals.
-    pub rendering: Rendering,
+    pub rendering: ProjectRendering,
     /// Both sides of every section, by agent, if that was asked for.
-    pub explained: Vec<Vec<Explained>>,
+    pub explained: Vec<Vec<ExplainedSection>>,
 }
 
 /// How agents are rendered for one harness.
-struct One<'a> {
+struct TargetJob<'a> {
     target: &'static Target,
-    job: &'a Job<'a>,
+    job: &'a RenderJob<'a>,
     guard: bool,
     close_gaps: bool,
-    subjects: Cow<'a, [Subject]>,
+    subjects: Cow<'a, [RenderSubject]>,
 }
 
 /// Renders the agents for each target, side by side. A file that two of them share holds what both say: a
 /// target that looked at a file which one before it writes is rendered again, after that one.
-pub fn run(job: &Job<'_>, subjects: &[Subject]) -> Vec<Ran> {
-    let all: Vec<One<'_>> =
-        job.targets.iter().map(|target| One::new(target, job, subjects)).collect();
+pub fn run(job: &RenderJob<'_>, subjects: &[RenderSubject]) -> Vec<TargetRun> {
+    let all: Vec<TargetJob<'_>> =
+        job.targets.iter().map(|target| TargetJob::new(target, job, subjects)).collect();
     let files = || FilesOnce::new(job.existing, HashMap::new());
-    let tried: Vec<(Ran, FilesOnce<'_>)> = all.par_iter().map(|one| one.render(files())).collect();
+    let tried: Vec<(TargetRun, FilesOnce<'_>)> =
+        all.par_iter().map(|one| one.render(files())).collect();
     let mut shared = HashMap::new();
     let mut out = Vec::new();
     for (one, (ran, files)) in all.iter().zip(tried) {
@@ -77,23 +78,24 @@ pub fn run(job: &Job<'_>, subjects: &[Subject]) -> Vec<Ran> {
     out
 }
 
-impl<'a> One<'a> {
-    fn new(target: &'static Target, job: &'a Job<'a>, subjects: &'a [Subject]) -> Self {
+impl<'a> TargetJob<'a> {
+    fn new(target: &'static Target, job: &'a RenderJob<'a>, subjects: &'a [RenderSubject]) -> Self {
         let (guard, close_gaps) = ((job.guard)(target), (job.close_gaps)(target));
-        let name = |subject: &Subject| job.config.name(target, &subject.name).to_owned();
+        let name = |subject: &RenderSubject| job.config.name(target, &subject.name).to_owned();
         let subjects = if subjects.iter().all(|subject| name(subject) == subject.name) {
             Cow::Borrowed(subjects)
         } else {
-            let renamed = |subject: &Subject| Subject { name: name(subject), ..subject.clone() };
+            let renamed =
+                |subject: &RenderSubject| RenderSubject { name: name(subject), ..subject.clone() };
             subjects.iter().map(renamed).collect()
         };
         Self { target, job, guard, close_gaps, subjects }
     }
 
     /// Renders them with these files around them, of which those are known afterwards that were looked at.
-    fn render<'f>(&self, files: FilesOnce<'f>) -> (Ran, FilesOnce<'f>) {
+    fn render<'f>(&self, files: FilesOnce<'f>) -> (TargetRun, FilesOnce<'f>) {
         let Self { target, job, guard, close_gaps, subjects } = self;
-        let settings = Settings {
+        let settings = RenderSettings {
             scope: job.scope,
             guard: *guard,
             close_gaps: *close_gaps,
@@ -105,7 +107,7 @@ impl<'a> One<'a> {
         rendering.agents.iter_mut().for_each(in_words_of_the_user);
         let explained = if job.explain {
             let rendered = subjects.iter().zip(&rendering.agents);
-            let one = |(subject, rendered): (&Subject, &Rendered)| {
+            let one = |(subject, rendered): (&RenderSubject, &RenderedAgent)| {
                 let model = read_back(target, subject, &rendering, &settings);
                 explain(subject, rendered, &model.unwrap_or_default())
             };
@@ -113,7 +115,7 @@ impl<'a> One<'a> {
         } else {
             Vec::new()
         };
-        (Ran { target, rendering, explained }, files)
+        (TargetRun { target, rendering, explained }, files)
     }
 }
 
@@ -165,21 +167,21 @@ fn once<T: Clone>(
 }
 
 /// Writes examples as seen from the workspace.
-fn in_words_of_the_user(rendered: &mut Rendered) {
+fn in_words_of_the_user(rendered: &mut RenderedAgent) {
     let losses = std::mem::take(&mut rendered.losses);
     rendered.losses =
-        losses.into_iter().map(|loss| Loss { detail: plain(&loss.detail), ..loss }).collect();
+        losses.into_iter().map(|loss| RenderLoss { detail: plain(&loss.detail), ..loss }).collect();
     if let Some(refused) = &mut rendered.refused {
         refused.message = plain(&refused.message);
     }
 }
 
-impl Ran {
+impl TargetRun {
     /// The files of others that go, with the definitions that take their place.
-    pub fn replaced(&self, agents: &[String]) -> Vec<Replaced> {
+    pub fn replaced(&self, agents: &[String]) -> Vec<ReplacedFile> {
         let agents = self.rendering.agents.iter().zip(agents);
         let replaced = agents.flat_map(|(rendered, agent)| {
-            rendered.replaced.iter().map(move |path| Replaced {
+            rendered.replaced.iter().map(move |path| ReplacedFile {
                 path: path.clone(),
                 target: self.target.name.to_owned(),
                 agent: agent.clone(),
@@ -189,9 +191,9 @@ impl Ran {
     }
 
     /// The files that should be there, with the definitions that they are made from.
-    pub fn wanted(&self, agents: &[String]) -> Vec<Wanted> {
+    pub fn wanted(&self, agents: &[String]) -> Vec<WantedFile> {
         let target = self.target.name;
-        let file = |file: &agentry_targets::File, agent: &str, shared| Wanted {
+        let file = |file: &agentry_targets::RenderedFile, agent: &str, shared| WantedFile {
             path: file.path.clone(),
             bytes: file.bytes.clone(),
             target: target.to_owned(),

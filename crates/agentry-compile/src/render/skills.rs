@@ -1,17 +1,21 @@
 //! The skills of an agent, as files to hand to a harness.
 
 use agentry_model::Agent;
-use agentry_targets::Skill;
+use agentry_targets::BundledSkill;
 use agentry_text::limits;
 use agentry_text::path::split;
 
-use crate::pipeline::Compiled;
-use crate::resolve::packs::{self, Pack};
+use crate::pipeline::CompiledAgent;
+use crate::resolve::packs::{self, InstalledSkill};
 use crate::world::World;
 
 /// The skills that the agent asks for by name, and those that come with it.
-pub(super) fn skills(world: &dyn World, compiled: &Compiled, agent: &Agent) -> Vec<Skill> {
-    let mut out: Vec<Skill> = Vec::new();
+pub(super) fn skills(
+    world: &dyn World,
+    compiled: &CompiledAgent,
+    agent: &Agent,
+) -> Vec<BundledSkill> {
+    let mut out: Vec<BundledSkill> = Vec::new();
     for (name, pack) in packs::own(compiled, agent) {
         if !name.is_empty() && out.iter().all(|known| known.name != name) {
             out.push(skill(world, compiled, name, Some(&pack)));
@@ -27,9 +31,14 @@ pub(super) fn skills(world: &dyn World, compiled: &Compiled, agent: &Agent) -> V
     out
 }
 
-fn skill(world: &dyn World, compiled: &Compiled, name: &str, pack: Option<&Pack>) -> Skill {
+fn skill(
+    world: &dyn World,
+    compiled: &CompiledAgent,
+    name: &str,
+    pack: Option<&InstalledSkill>,
+) -> BundledSkill {
     let name = name.to_owned();
-    let Some(pack) = pack else { return Skill { name, files: None, dir: None } };
+    let Some(pack) = pack else { return BundledSkill { name, files: None, dir: None } };
     let folder = split(&pack.file()).0.to_owned();
     let files = packs::files(world, pack);
     let read = files.iter().filter_map(|file| {
@@ -48,5 +57,5 @@ fn skill(world: &dyn World, compiled: &Compiled, name: &str, pack: Option<&Pack>
     let below = world.absolute(&folder);
     let below = below.strip_prefix(root.trim_end_matches('/')).and_then(|it| it.strip_prefix('/'));
     let dir = below.filter(|_| pack.is_folder()).map(str::to_owned);
-    Skill { name, files: Some(files), dir }
+    BundledSkill { name, files: Some(files), dir }
 }

@@ -2,13 +2,13 @@
 
 use agentry_formats::FORMATS;
 use agentry_model::Format;
-use agentry_targets::{Part, PartKind, Subject};
+use agentry_targets::{PromptText, PromptTextKind, RenderSubject};
 use agentry_text::Span;
 
 use super::skills::skills;
 use crate::digest::digest;
 use crate::judge::place;
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::prompt::prompt;
 use crate::show::{convertible, with_defaults};
 use crate::world::World;
@@ -17,18 +17,18 @@ use crate::world::World;
 /// nobody else does: it is only made if `guarded`.
 pub fn subject(
     world: &dyn World,
-    compiled: &Compiled,
+    compiled: &CompiledAgent,
     name: Option<&str>,
     guarded: bool,
-) -> Subject {
+) -> RenderSubject {
     let mut agent =
         with_defaults(convertible(compiled, other(compiled), false), compiled.found.format);
     if let Some(system) = &mut agent.instructions.system {
         system.value.push_str(blanks_behind(compiled, system.span));
     }
     let place = place(&agent, &compiled.dir);
-    let own = Subject::of(agent, &place, &world.memo().render);
-    Subject {
+    let own = RenderSubject::of(agent, &place, &world.memo().render);
+    RenderSubject {
         name: name.unwrap_or(&own.name).to_owned(),
         path: from_workspace(compiled),
         digest: if guarded { digest(world, compiled) } else { String::new() },
@@ -39,7 +39,7 @@ pub fn subject(
 }
 
 /// The blanks behind a prompt that ends its file: a reader takes them off, and whoever renders it tells.
-fn blanks_behind(compiled: &Compiled, prompt: Span) -> &str {
+fn blanks_behind(compiled: &CompiledAgent, prompt: Span) -> &str {
     let source = compiled.sources.get(prompt.file);
     let source = source.filter(|source| source.path.ends_with(".md"));
     let rest = source.and_then(|source| source.text.get(prompt.range().end..)).unwrap_or_default();
@@ -47,23 +47,23 @@ fn blanks_behind(compiled: &Compiled, prompt: Span) -> &str {
 }
 
 /// Some other format, so that what an omission means is written out.
-fn other(compiled: &Compiled) -> Format {
+fn other(compiled: &CompiledAgent) -> Format {
     let mut others = FORMATS.iter().map(|row| row.format);
     others.find(|it| *it != compiled.found.format).unwrap_or(compiled.found.format)
 }
 
 /// The path of the definition, as seen from the workspace.
-fn from_workspace(compiled: &Compiled) -> String {
+fn from_workspace(compiled: &CompiledAgent) -> String {
     let main = compiled.found.main.as_str();
     agentry_text::path::join(&compiled.dir, agentry_text::path::name(main))
 }
 
-fn parts(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
-    let part = |part: crate::prompt::Part| Part {
+fn parts(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptText> {
+    let part = |part: crate::prompt::PromptPart| PromptText {
         kind: match part.name {
-            "context" => PartKind::Context,
-            "rule file" => PartKind::Rules,
-            _ => PartKind::Prompt,
+            "context" => PromptTextKind::Context,
+            "rule file" => PromptTextKind::Rules,
+            _ => PromptTextKind::Prompt,
         },
         origin: part.origin,
         text: part.text,

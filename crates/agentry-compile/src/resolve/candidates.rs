@@ -6,22 +6,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_formats::info;
-use agentry_model::{Agent, Auth, AuthStrategy, Capability, Format};
+use agentry_model::{Agent, AuthStrategy, Format, ModelTier, ProviderAuth};
 use agentry_text::Spanned;
-use agentry_text::near::nearest;
+use agentry_text::suggestion::nearest;
 
-use super::catalogue::{Model, Price};
-use super::keys::{Key, key};
+use super::catalogue::{CatalogueModel, TokenPrice};
+use super::keys::{ProviderKey, key};
 use super::provider::canonical;
-use super::settings::Settings;
+use super::settings::ResolveSettings;
 use crate::memo::SessionMemo;
 
 /// The tier of an agent that asks for none.
-const DEFAULT_TIER: Capability = Capability::Mid;
+const DEFAULT_TIER: ModelTier = ModelTier::Mid;
 
 /// A model that an agent may run on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct ModelCandidate {
     /// `provider/model`, with the provider's own name.
     pub id: String,
     /// Whose model it is.
@@ -29,26 +29,26 @@ pub struct Candidate {
     /// What the provider calls it.
     pub model: String,
     /// Why it is tried.
-    pub wish: Wish,
+    pub wish: CandidateOrigin,
     /// What the agent calls it, where it names it.
     pub written: Option<String>,
     /// How able it is, if the catalogue knows.
-    pub tier: Option<Capability>,
+    pub tier: Option<ModelTier>,
     /// The most tokens that it takes in, if the catalogue knows.
     pub context: Option<u64>,
     /// What it costs, if the catalogue knows.
-    pub price: Option<Price>,
+    pub price: Option<TokenPrice>,
     /// Whether it can call tools, if the catalogue knows.
     pub tools: Option<bool>,
     /// The variables that may hold the key; none when it needs none.
     pub keys: Vec<String>,
     /// What becomes of it.
-    pub outcome: Outcome,
+    pub outcome: CandidateOutcome,
 }
 
 /// Why a model is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wish {
+pub enum CandidateOrigin {
     /// The agent prefers it.
     Preferred,
     /// The agent's configuration lists it beside its default.
@@ -59,7 +59,7 @@ pub enum Wish {
     Capability,
 }
 
-impl Wish {
+impl CandidateOrigin {
     /// The word that stands for it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Wish {
 
 /// What becomes of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CandidateOutcome {
     /// The agent runs on it.
     Chosen,
     /// The agent could run on it.
@@ -84,7 +84,7 @@ pub enum Outcome {
 
 /// What an agent needs of any model.
 #[derive(Debug, Clone, Copy, Default)]
-struct Needs<'a> {
+struct ModelNeeds<'a> {
     /// The least context: as a number, and as it was written.
     context: Option<(u64, &'a str)>,
     tools: bool,
@@ -92,40 +92,45 @@ struct Needs<'a> {
 
 /// Every model that `agent` may run on, in order, each once. Those that do not fit the agent are
 /// skipped with their reason.
-pub(crate) fn candidates(agent: &Agent, format: Format, settings: &Settings) -> Vec<Candidate> {
-    let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+pub(crate) fn candidates(
+    agent: &Agent,
+    format: Format,
+    settings: &ResolveSettings,
+) -> Vec<ModelCandidate> {
+    let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
     for name in agent.model.preferred.iter().flatten() {
-        walk.named(name, Wish::Preferred);
+        walk.named(name, CandidateOrigin::Preferred);
     }
     for name in info(format).models.map_or(Vec::new(), |models| models(agent)) {
-        walk.named(&name, Wish::Listed);
+        walk.named(&name, CandidateOrigin::Listed);
     }
     let fallback = agent.model.fallback.as_ref().and_then(|tier| tier.value.trim().parse().ok());
-    fallback.into_iter().for_each(|tier| walk.tier(tier, Wish::Fallback));
-    walk.tier(asked_for(agent), Wish::Capability);
+    fallback.into_iter().for_each(|tier| walk.tier(tier, CandidateOrigin::Fallback));
+    walk.tier(asked_for(agent), CandidateOrigin::Capability);
     walk.found
 }
 
 /// The model that somebody names for `agent`.
-pub(super) fn named(agent: &Agent, settings: &Settings, name: &str) -> Candidate {
-    let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
-    walk.named(name, Wish::Preferred);
-    let unknown = || skipped(name, Wish::Preferred, "it is no model".to_owned());
+pub(super) fn named(agent: &Agent, settings: &ResolveSettings, name: &str) -> ModelCandidate {
+    let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+    walk.named(name, CandidateOrigin::Preferred);
+    let unknown = || skipped(name, CandidateOrigin::Preferred, "it is no model".to_owned());
     walk.found.pop().unwrap_or_else(unknown)
 }
 
 /// The ids of the models that `agent` may run on, in order, as far as the built-in catalogue decides: the
 /// same as those of [`candidates`]. Many agents ask for the same tiers, whose lists are made once.
 pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> Vec<String> {
-    let settings = Settings::built_in();
-    let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+    let settings = ResolveSettings::built_in();
+    let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
     for name in agent.model.preferred.iter().flatten() {
-        walk.named(name, Wish::Preferred);
+        walk.named(name, CandidateOrigin::Preferred);
     }
     for name in info(format).models.map_or(Vec::new(), |models| models(agent)) {
-        walk.named(&name, Wish::Listed);
+        walk.named(&name, CandidateOrigin::Listed);
     }
-    let usable = walk.found.iter().filter(|candidate| candidate.outcome == Outcome::Usable);
+    let usable =
+        walk.found.iter().filter(|candidate| candidate.outcome == CandidateOutcome::Usable);
     let mut ids: Vec<String> = usable.map(|candidate| candidate.id.clone()).collect();
     let fallback = agent.model.fallback.as_ref().and_then(|tier| tier.value.trim().parse().ok());
     for tier in fallback.into_iter().chain([asked_for(agent)]) {
@@ -141,7 +146,7 @@ pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> V
 /// All that decides which models of a tier fit an agent.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TierKey {
-    tier: Capability,
+    tier: ModelTier,
     context: Option<u64>,
     tools: bool,
     strategy: Option<AuthStrategy>,
@@ -149,9 +154,9 @@ pub(crate) struct TierKey {
 }
 
 impl TierKey {
-    fn of(agent: &Agent, tier: Capability) -> Self {
-        let Needs { context, tools } = needs(agent);
-        let Auth { strategy, providers } = &agent.auth;
+    fn of(agent: &Agent, tier: ModelTier) -> Self {
+        let ModelNeeds { context, tools } = needs(agent);
+        let ProviderAuth { strategy, providers } = &agent.auth;
         let source =
             |(name, source): &(String, Spanned<String>)| (name.clone(), source.value.clone());
         Self {
@@ -165,18 +170,18 @@ impl TierKey {
 }
 
 /// The ids of the models of a tier that fit an agent.
-fn tier_ids(memo: &SessionMemo, agent: &Agent, tier: Capability) -> Arc<Vec<String>> {
+fn tier_ids(memo: &SessionMemo, agent: &Agent, tier: ModelTier) -> Arc<Vec<String>> {
     memo.tiers.get(TierKey::of(agent, tier), || {
-        let settings = Settings::built_in();
-        let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
-        walk.tier(tier, Wish::Capability);
-        let usable = walk.found.into_iter().filter(|it| it.outcome == Outcome::Usable);
+        let settings = ResolveSettings::built_in();
+        let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+        walk.tier(tier, CandidateOrigin::Capability);
+        let usable = walk.found.into_iter().filter(|it| it.outcome == CandidateOutcome::Usable);
         Arc::new(usable.map(|candidate| candidate.id).collect())
     })
 }
 
 /// The tier that an agent asks for: its own word, or that of `llm.smart`.
-fn asked_for(agent: &Agent) -> Capability {
+fn asked_for(agent: &Agent) -> ModelTier {
     let smart = || {
         let (_, llm) = agent.settings.iter().find(|(name, _)| name == "llm")?;
         let smart = llm.value.get("smart")?;
@@ -187,16 +192,16 @@ fn asked_for(agent: &Agent) -> Capability {
     own.or_else(smart).unwrap_or(DEFAULT_TIER)
 }
 
-struct Walk<'a> {
+struct CandidateWalk<'a> {
     agent: &'a Agent,
-    settings: &'a Settings,
+    settings: &'a ResolveSettings,
     seen: BTreeSet<String>,
-    found: Vec<Candidate>,
+    found: Vec<ModelCandidate>,
 }
 
-impl Walk<'_> {
+impl CandidateWalk<'_> {
     /// A model by the name that the agent gives it.
-    fn named(&mut self, written: &str, wish: Wish) {
+    fn named(&mut self, written: &str, wish: CandidateOrigin) {
         let (provider, model) = match split(written) {
             Some((provider, model)) => (canonical(provider), model.to_owned()),
             None => match self.settings.catalogue.named(written).as_slice() {
@@ -208,7 +213,7 @@ impl Walk<'_> {
             },
         };
         let known = self.settings.catalogue.find(&provider, &model).cloned();
-        let model = known.unwrap_or(Model {
+        let model = known.unwrap_or(CatalogueModel {
             provider,
             id: model,
             tier: None,
@@ -217,10 +222,10 @@ impl Walk<'_> {
             tools: None,
         });
         let candidate = self.candidate(&model, wish);
-        self.add(Candidate { written: Some(written.to_owned()), ..candidate });
+        self.add(ModelCandidate { written: Some(written.to_owned()), ..candidate });
     }
 
-    fn tier(&mut self, tier: Capability, wish: Wish) {
+    fn tier(&mut self, tier: ModelTier, wish: CandidateOrigin) {
         let settings = self.settings;
         for model in settings.catalogue.tier(tier) {
             let candidate = self.candidate(model, wish);
@@ -228,18 +233,18 @@ impl Walk<'_> {
         }
     }
 
-    fn candidate(&self, model: &Model, wish: Wish) -> Candidate {
-        let Model { provider, id, tier, context, price, tools } = model;
+    fn candidate(&self, model: &CatalogueModel, wish: CandidateOrigin) -> ModelCandidate {
+        let CatalogueModel { provider, id, tier, context, price, tools } = model;
         let (keys, refused) = match self.settings.provider(provider) {
             Some(known) => match key(known, &self.agent.auth) {
-                Key::Needless => (Vec::new(), self.settings.unusable(known)),
-                Key::In(keys) => (keys, self.settings.unusable(known)),
-                Key::Refused(why) => (Vec::new(), Some(why)),
+                ProviderKey::Needless => (Vec::new(), self.settings.unusable(known)),
+                ProviderKey::In(keys) => (keys, self.settings.unusable(known)),
+                ProviderKey::Refused(why) => (Vec::new(), Some(why)),
             },
             None => (Vec::new(), Some(unknown_provider(provider, self.settings))),
         };
         let outcome = refused.or_else(|| needs(self.agent).unmet(*context, *tools));
-        Candidate {
+        ModelCandidate {
             id: format!("{provider}/{id}"),
             provider: provider.clone(),
             model: id.clone(),
@@ -250,11 +255,11 @@ impl Walk<'_> {
             price: *price,
             tools: *tools,
             keys,
-            outcome: outcome.map_or(Outcome::Usable, Outcome::Skipped),
+            outcome: outcome.map_or(CandidateOutcome::Usable, CandidateOutcome::Skipped),
         }
     }
 
-    fn add(&mut self, candidate: Candidate) {
+    fn add(&mut self, candidate: ModelCandidate) {
         if self.seen.insert(candidate.id.clone()) {
             self.found.push(candidate);
         }
@@ -267,8 +272,8 @@ fn split(written: &str) -> Option<(&str, &str)> {
     (!provider.is_empty() && !model.is_empty()).then_some((provider, model))
 }
 
-fn skipped(written: &str, wish: Wish, why: String) -> Candidate {
-    Candidate {
+fn skipped(written: &str, wish: CandidateOrigin, why: String) -> ModelCandidate {
+    ModelCandidate {
         id: written.to_owned(),
         provider: String::new(),
         model: written.to_owned(),
@@ -279,11 +284,11 @@ fn skipped(written: &str, wish: Wish, why: String) -> Candidate {
         price: None,
         tools: None,
         keys: Vec::new(),
-        outcome: Outcome::Skipped(why),
+        outcome: CandidateOutcome::Skipped(why),
     }
 }
 
-fn without_provider(several: &[&Model]) -> String {
+fn without_provider(several: &[&CatalogueModel]) -> String {
     if several.is_empty() {
         return "it names no provider, and the catalogue has no model of this name".to_owned();
     }
@@ -291,19 +296,19 @@ fn without_provider(several: &[&Model]) -> String {
     format!("it names no provider, and several have it: {}", names.join(", "))
 }
 
-fn unknown_provider(provider: &str, settings: &Settings) -> String {
+fn unknown_provider(provider: &str, settings: &ResolveSettings) -> String {
     let known = settings.providers.iter().map(|provider| provider.name.as_str());
     let near = nearest(provider, known).map(|name| format!("; did you mean `{name}`?"));
     format!("no provider `{provider}` is known{}", near.unwrap_or_default())
 }
 
 /// What an agent needs of any model.
-fn needs(agent: &Agent) -> Needs<'_> {
+fn needs(agent: &Agent) -> ModelNeeds<'_> {
     let context = agent.model.context.as_ref();
     let context = context.and_then(|size| Some((tokens(&size.value)?, size.value.as_str())));
     let tools = &agent.tools;
     let some = |list: &Option<Vec<Spanned<String>>>| list.iter().flatten().next().is_some();
-    Needs {
+    ModelNeeds {
         context,
         tools: some(&tools.native)
             || tools.mcp.iter().flatten().next().is_some()
@@ -313,7 +318,7 @@ fn needs(agent: &Agent) -> Needs<'_> {
     }
 }
 
-impl Needs<'_> {
+impl ModelNeeds<'_> {
     /// Why a model of which this is known does not do.
     fn unmet(self, context: Option<u64>, tools: Option<bool>) -> Option<String> {
         match (self.context, context) {

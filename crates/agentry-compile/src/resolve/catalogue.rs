@@ -4,83 +4,89 @@
 
 use std::sync::OnceLock;
 
-use agentry_model::Capability;
-use agentry_text::table::Coerce;
-use agentry_text::{Field, FileId, Findings, Kind, Node, Record, Source, Table, toml};
+use agentry_model::ModelTier;
+use agentry_text::table::Coercion;
+use agentry_text::{
+    Field, FieldKind, FieldTable, FileId, Findings, SourceFile, TableRecord, TreeNode, toml,
+};
 
 /// One entry of `models`, here and in the user's own file.
-pub(crate) static MODEL: Table = Table::new(
+pub(crate) static MODEL: FieldTable = FieldTable::new(
     "the model",
     &[
-        Field::required("provider", Kind::Line, "Whose model it is."),
-        Field::required("id", Kind::Line, "What the provider calls it."),
+        Field::required("provider", FieldKind::Line, "Whose model it is."),
+        Field::required("id", FieldKind::Line, "What the provider calls it."),
         Field::optional(
             "tier",
-            Kind::Choice(Capability::WORDS),
+            FieldKind::Choice(ModelTier::WORDS),
             "How able it is; without one it is used only where an agent names it.",
         ),
-        Field::optional("context", Kind::Int(1, i64::MAX), "The most tokens that it takes in."),
+        Field::optional(
+            "context",
+            FieldKind::Int(1, i64::MAX),
+            "The most tokens that it takes in.",
+        ),
         Field::optional("input", PRICE, "US dollars for a million tokens in."),
         Field::optional("output", PRICE, "US dollars for a million tokens out."),
-        Field::optional("tools", Kind::Bool, "Whether it can call tools."),
+        Field::optional("tools", FieldKind::Bool, "Whether it can call tools."),
     ],
 );
 
-const PRICE: Kind = Kind::Float(0.0, f64::INFINITY);
+const PRICE: FieldKind = FieldKind::Float(0.0, f64::INFINITY);
 
-static DOCUMENT: Table = Table::new(
+static DOCUMENT: FieldTable = FieldTable::new(
     "the catalogue",
     &[
-        Field::required("version", Kind::Int(1, i64::MAX), "Goes up with every change."),
-        Field::required("date", Kind::Line, "When the facts were taken."),
-        Field::required("models", Kind::List(&Kind::Block(&MODEL)), "The models."),
+        Field::required("version", FieldKind::Int(1, i64::MAX), "Goes up with every change."),
+        Field::required("date", FieldKind::Line, "When the facts were taken."),
+        Field::required("models", FieldKind::List(&FieldKind::Block(&MODEL)), "The models."),
     ],
 );
 
 /// The models that are known.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Catalogue {
+pub struct ModelCatalogue {
     /// Goes up with every change of the built-in table.
     pub version: i64,
     /// When the facts of the built-in table were taken.
     pub date: String,
     /// The models, in the order in which those of a tier are tried.
-    pub models: Vec<Model>,
+    pub models: Vec<CatalogueModel>,
 }
 
 /// A model of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Model {
+pub struct CatalogueModel {
     /// Whose it is.
     pub provider: String,
     /// What the provider calls it.
     pub id: String,
     /// How able it is.
-    pub tier: Option<Capability>,
+    pub tier: Option<ModelTier>,
     /// The most tokens that it takes in.
     pub context: Option<u64>,
     /// What it costs.
-    pub price: Option<Price>,
+    pub price: Option<TokenPrice>,
     /// Whether it can call tools.
     pub tools: Option<bool>,
 }
 
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
+pub struct TokenPrice {
     /// Tokens that go in.
     pub input: f64,
     /// Tokens that come out.
     pub output: f64,
 }
 
-impl Catalogue {
+impl ModelCatalogue {
     /// The table that comes with the program.
     pub fn built_in() -> &'static Self {
-        static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+        static CATALOGUE: OnceLock<ModelCatalogue> = OnceLock::new();
         CATALOGUE.get_or_init(|| {
             let (node, _) = parsed();
-            let record = Record::new(&DOCUMENT, &node, Coerce::Strict);
+            let record = TableRecord::new(&DOCUMENT, &node, Coercion::Strict);
             Self {
                 version: record.int("version").map_or(0, |version| version.value),
                 date: record.str("date").map(|date| date.value).unwrap_or_default(),
@@ -91,8 +97,8 @@ impl Catalogue {
 
     /// The same catalogue with further models: they come first, and replace those of their name.
     #[must_use]
-    pub fn with(&self, mut added: Vec<Model>) -> Self {
-        let is_new = |model: &&Model| {
+    pub fn with(&self, mut added: Vec<CatalogueModel>) -> Self {
+        let is_new = |model: &&CatalogueModel| {
             !added.iter().any(|own| own.provider == model.provider && own.id == model.id)
         };
         let kept: Vec<_> = self.models.iter().filter(is_new).cloned().collect();
@@ -101,17 +107,17 @@ impl Catalogue {
     }
 
     /// What is known of a model.
-    pub fn find(&self, provider: &str, id: &str) -> Option<&Model> {
+    pub fn find(&self, provider: &str, id: &str) -> Option<&CatalogueModel> {
         self.models.iter().find(|model| model.provider == provider && model.id == id)
     }
 
     /// The models of a tier, in the order in which they are tried.
-    pub fn tier(&self, tier: Capability) -> impl Iterator<Item = &Model> {
+    pub fn tier(&self, tier: ModelTier) -> impl Iterator<Item = &CatalogueModel> {
         self.models.iter().filter(move |model| model.tier == Some(tier))
     }
 
     /// The models that a name without a provider may mean; people write `GPT-5.2`.
-    pub fn named(&self, name: &str) -> Vec<&Model> {
+    pub fn named(&self, name: &str) -> Vec<&CatalogueModel> {
         let name = plain(name);
         self.models.iter().filter(|model| plain(&model.id) == name).collect()
     }
@@ -123,26 +129,28 @@ fn plain(name: &str) -> String {
 }
 
 /// The models of a list that was validated; what has no name was reported and is left out.
-pub(crate) fn models(list: &[Node]) -> Vec<Model> {
-    list.iter().filter_map(|node| model(Record::new(&MODEL, node, Coerce::Strict))).collect()
+pub(crate) fn models(list: &[TreeNode]) -> Vec<CatalogueModel> {
+    list.iter().filter_map(|node| model(TableRecord::new(&MODEL, node, Coercion::Strict))).collect()
 }
 
-fn model(record: Record<'_>) -> Option<Model> {
+fn model(record: TableRecord<'_>) -> Option<CatalogueModel> {
     let price = |name| record.float(name).map(|price| price.value).filter(|price| *price >= 0.0);
-    Some(Model {
+    Some(CatalogueModel {
         provider: record.str("provider")?.value,
         id: record.str("id")?.value,
         tier: record.word("tier").map(|tier| tier.value),
         context: record.int("context").and_then(|size| u64::try_from(size.value).ok()),
-        price: price("input").zip(price("output")).map(|(input, output)| Price { input, output }),
+        price: price("input")
+            .zip(price("output"))
+            .map(|(input, output)| TokenPrice { input, output }),
         tools: record.bool("tools").map(|tools| tools.value),
     })
 }
 
-fn parsed() -> (Node, Findings) {
+fn parsed() -> (TreeNode, Findings) {
     let mut findings = Findings::default();
     let text = include_str!("catalogue.toml");
-    let source = Source::new(FileId::BUILT_IN, "catalogue.toml", text);
+    let source = SourceFile::new(FileId::BUILT_IN, "catalogue.toml", text);
     (toml::parse(&source, &mut findings), findings)
 }
 
@@ -151,46 +159,47 @@ mod tests {
     use agentry_text::table::validate;
 
     use super::*;
-    use crate::resolve::provider::Provider;
+    use crate::resolve::provider::ModelProvider;
 
     #[test]
     fn the_table_that_comes_with_the_program_is_whole() {
         let (node, mut findings) = parsed();
-        validate(&DOCUMENT, &node, Coerce::Strict, &mut findings);
+        validate(&DOCUMENT, &node, Coercion::Strict, &mut findings);
         assert_eq!(findings.into_sorted(), []);
-        let Catalogue { version, date, models } = Catalogue::built_in();
+        let ModelCatalogue { version, date, models } = ModelCatalogue::built_in();
         assert!(*version >= 1 && date.len() == 10, "{version} {date}");
         assert!((50..300).contains(&models.len()), "{}", models.len());
         for (at, model) in models.iter().enumerate() {
-            let same = |other: &&Model| other.provider == model.provider && other.id == model.id;
+            let same =
+                |other: &&CatalogueModel| other.provider == model.provider && other.id == model.id;
             assert_eq!(models.iter().filter(same).count(), 1, "{at} {model:?}");
-            assert!(Provider::built_in(&model.provider).is_some(), "{model:?}");
+            assert!(ModelProvider::built_in(&model.provider).is_some(), "{model:?}");
             assert!(
                 model.tier.is_some() && model.context.is_some_and(|size| size > 0),
                 "{model:?}"
             );
             assert!(model.price.is_some() && model.tools.is_some(), "{model:?}");
         }
-        for tier in Capability::ALL {
-            assert!(Catalogue::built_in().tier(*tier).count() > 5, "{tier}");
+        for tier in ModelTier::ALL {
+            assert!(ModelCatalogue::built_in().tier(*tier).count() > 5, "{tier}");
         }
     }
 
     #[test]
     fn own_models_come_first_and_replace() {
-        let own = |provider: &str, id: &str| Model {
+        let own = |provider: &str, id: &str| CatalogueModel {
             provider: provider.to_owned(),
             id: id.to_owned(),
-            tier: Some(Capability::High),
+            tier: Some(ModelTier::High),
             context: None,
             price: None,
             tools: None,
         };
-        let built_in = Catalogue::built_in();
+        let built_in = ModelCatalogue::built_in();
         let more = built_in.with(vec![own("openai", "gpt-4o"), own("lab", "x")]);
         assert_eq!(more.models.len(), built_in.models.len() + 1);
-        assert_eq!(more.find("openai", "gpt-4o").unwrap().tier, Some(Capability::High));
-        let high: Vec<_> = more.tier(Capability::High).take(2).map(|model| &*model.id).collect();
+        assert_eq!(more.find("openai", "gpt-4o").unwrap().tier, Some(ModelTier::High));
+        let high: Vec<_> = more.tier(ModelTier::High).take(2).map(|model| &*model.id).collect();
         assert_eq!(high, ["gpt-4o", "x"]);
     }
 
@@ -203,7 +212,7 @@ mod tests {
             ("Grok", vec![]),
         ];
         for (name, expected) in cases {
-            let found = Catalogue::built_in().named(name);
+            let found = ModelCatalogue::built_in().named(name);
             let found: Vec<_> =
                 found.iter().map(|model| format!("{}/{}", model.provider, model.id)).collect();
             assert_eq!(found, expected, "{name}");

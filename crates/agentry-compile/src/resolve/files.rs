@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use agentry_model::digest;
 use agentry_text::path::{absolute, join};
-use agentry_text::{Findings, Source, Spanned, limits};
+use agentry_text::{Findings, SourceFile, Spanned, limits};
 
-use super::packs::PackFile;
+use super::packs::SkillFile;
 use super::rules::CONTEXT_TOO_LARGE;
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::prompt::named_files;
 use crate::relocate::relative;
 use crate::world::{EntryKind, ReadError, World};
@@ -25,11 +25,11 @@ pub struct PlannedFile {
 /// Every file that takes part in `compiled`, sorted by path: its own, and those of its bases.
 pub(super) fn files(
     world: &dyn World,
-    compiled: &Compiled,
-    packs: &[PackFile],
+    compiled: &CompiledAgent,
+    packs: &[SkillFile],
 ) -> (Vec<PlannedFile>, Vec<PlannedFile>) {
     let full = |path: &str| absolute(&world.absolute(path));
-    let gathering = Gathering { world, compiled, root: full(&compiled.workspace) };
+    let gathering = FileGathering { world, compiled, root: full(&compiled.workspace) };
     let (own, bases): (Vec<_>, Vec<_>) = compiled
         .sources
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn files(
     for path in scripts(world, compiled) {
         gathering.read(&mut found, &compiled.workspace, &path);
     }
-    for PackFile { root, path, shown } in packs {
+    for SkillFile { root, path, shown } in packs {
         if let Some(rest) = shown.strip_prefix("~/") {
             let bytes = world.read(root, path, limits::FILE_BYTES);
             found.extend(bytes.map(|bytes| (format!("~/{rest}"), digest::bytes(&bytes))));
@@ -58,21 +58,21 @@ pub(super) fn files(
     (list(found), list(bases))
 }
 
-struct Gathering<'a> {
+struct FileGathering<'a> {
     world: &'a dyn World,
-    compiled: &'a Compiled,
+    compiled: &'a CompiledAgent,
     /// The root of the workspace, from the root of the file system.
     root: String,
 }
 
-impl Gathering<'_> {
+impl FileGathering<'_> {
     /// The name of a file: its path from the root of the workspace.
     fn name(&self, path: &str) -> String {
         relative(&self.root, &absolute(&self.world.absolute(path)))
     }
 
     /// A file that was read with the definition: it need not be read again.
-    fn source(&self, source: &Source) -> Option<(String, String)> {
+    fn source(&self, source: &SourceFile) -> Option<(String, String)> {
         let digest = source.digest(digest::bytes)?.to_owned();
         let is_stored = self.compiled.bases.iter().any(|base| {
             let rest = source.path.strip_prefix(base.path.as_str());
@@ -96,7 +96,7 @@ impl Gathering<'_> {
 }
 
 /// The scripts of the agent: below its directory, else below the workspace.
-fn scripts(world: &dyn World, compiled: &Compiled) -> Vec<String> {
+fn scripts(world: &dyn World, compiled: &CompiledAgent) -> Vec<String> {
     let scripts = compiled.whole().tools.scripts.iter();
     let path = |path: &Spanned<String>| {
         let places = [join(&compiled.found.dir, path), join(&compiled.workspace, path)];
@@ -106,7 +106,7 @@ fn scripts(world: &dyn World, compiled: &Compiled) -> Vec<String> {
 }
 
 /// Reports context and rule files that are too large to be put into a prompt.
-pub(crate) fn too_large(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
+pub(crate) fn too_large(world: &dyn World, compiled: &CompiledAgent, findings: &mut Findings) {
     let limit = limits::INSTRUCTION_BYTES;
     for (name, span, path) in named_files(world, compiled) {
         let read = world.read(&compiled.workspace, &path, limit as u64);

@@ -1,12 +1,12 @@
 //! Where the key of a provider comes from: what the agent says of it, and what the provider is known by.
 
-use agentry_model::{Auth, AuthStrategy};
+use agentry_model::{AuthStrategy, ProviderAuth};
 
-use super::provider::{Provider, canonical};
+use super::provider::{ModelProvider, canonical};
 
 /// How a provider's key is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum ProviderKey {
     /// It needs none.
     Needless,
     /// In the first of these variables that is set.
@@ -16,9 +16,9 @@ pub(super) enum Key {
 }
 
 /// How the key of `provider` is found for an agent that says `auth`.
-pub(super) fn key(provider: &Provider, auth: &Auth) -> Key {
+pub(super) fn key(provider: &ModelProvider, auth: &ProviderAuth) -> ProviderKey {
     if provider.keys.is_empty() {
-        return Key::Needless;
+        return ProviderKey::Needless;
     }
     let strategy = auth.strategy.as_ref().map_or(AuthStrategy::Auto, |strategy| strategy.value);
     let listed = auth.providers.iter().flatten();
@@ -27,16 +27,16 @@ pub(super) fn key(provider: &Provider, auth: &Auth) -> Key {
     let named: Vec<String> = sources.iter().filter_map(|source| variable(source)).collect();
     match strategy {
         AuthStrategy::None => {
-            Key::Refused("it needs a key, and `auth.strategy` is `none`".to_owned())
+            ProviderKey::Refused("it needs a key, and `auth.strategy` is `none`".to_owned())
         }
-        AuthStrategy::Explicit if named.is_empty() => Key::Refused(format!(
+        AuthStrategy::Explicit if named.is_empty() => ProviderKey::Refused(format!(
             "`auth.strategy` is `explicit`, and `auth.providers` names no variable for `{}`",
             provider.name
         )),
-        AuthStrategy::Explicit => Key::In(named),
+        AuthStrategy::Explicit => ProviderKey::In(named),
         AuthStrategy::Auto => {
             let own = provider.keys.iter().filter(|key| !named.contains(key)).cloned();
-            Key::In(named.iter().cloned().chain(own).collect())
+            ProviderKey::In(named.iter().cloned().chain(own).collect())
         }
     }
 }
@@ -56,12 +56,13 @@ mod tests {
     use AuthStrategy::{Auto, Explicit, None as Never};
 
     /// Strategy, listed providers with their sources, the provider, and where its key is.
-    type Case<'a> = (Option<AuthStrategy>, &'a [(&'a str, &'a str)], &'a str, Key);
+    type Case<'a> = (Option<AuthStrategy>, &'a [(&'a str, &'a str)], &'a str, ProviderKey);
 
     #[test]
     fn keys_come_from_where_the_agent_says() {
         let at = |text: &str| Spanned::new(text.to_owned(), Span::start_of(FileId(0)));
-        let named = |names: &[&str]| Key::In(names.iter().map(|&name| name.to_owned()).collect());
+        let named =
+            |names: &[&str]| ProviderKey::In(names.iter().map(|&name| name.to_owned()).collect());
         let explicit = "`auth.strategy` is `explicit`, and `auth.providers` names no variable for \
                         `google`";
         let none = "it needs a key, and `auth.strategy` is `none`";
@@ -90,19 +91,29 @@ mod tests {
                 Some(Explicit),
                 &[("openai", "env.MINE")],
                 "google",
-                Key::Refused(explicit.to_owned()),
+                ProviderKey::Refused(explicit.to_owned()),
             ),
-            (Some(Explicit), &[("google", "sk-live")], "google", Key::Refused(explicit.to_owned())),
-            (Some(Never), &[("google", "env.MINE")], "google", Key::Refused(none.to_owned())),
-            (Some(Never), &[], "ollama", Key::Needless),
-            (Some(Explicit), &[], "local", Key::Needless),
+            (
+                Some(Explicit),
+                &[("google", "sk-live")],
+                "google",
+                ProviderKey::Refused(explicit.to_owned()),
+            ),
+            (
+                Some(Never),
+                &[("google", "env.MINE")],
+                "google",
+                ProviderKey::Refused(none.to_owned()),
+            ),
+            (Some(Never), &[], "ollama", ProviderKey::Needless),
+            (Some(Explicit), &[], "local", ProviderKey::Needless),
         ];
         for (strategy, providers, name, expected) in cases {
-            let auth = Auth {
+            let auth = ProviderAuth {
                 strategy: strategy.map(|it| Spanned::new(it, Span::start_of(FileId(0)))),
                 providers: Some(providers.iter().map(|(a, b)| ((*a).to_owned(), at(b))).collect()),
             };
-            let provider = Provider::built_in(name).unwrap();
+            let provider = ModelProvider::built_in(name).unwrap();
             assert_eq!(key(&provider, &auth), *expected, "{strategy:?} {providers:?} {name}");
         }
     }

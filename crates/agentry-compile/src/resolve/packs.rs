@@ -1,11 +1,11 @@
 //! Skills as files: where they are looked for, whether they keep to the Agent Skills standard, and
 //! which files belong to them.
 
-use agentry_formats::skill::{self, Dialect};
+use agentry_formats::skill::{self, SkillDialect};
 use agentry_model::Agent;
-use agentry_text::{Findings, Severity, Sources, limits};
+use agentry_text::{Findings, Severity, SourceFiles, limits};
 
-use crate::pipeline::Compiled;
+use crate::pipeline::CompiledAgent;
 use crate::world::{EntryKind, World};
 use agentry_text::path::join;
 
@@ -18,7 +18,7 @@ const OWN: &str = "~/.agentry";
 
 /// A folder of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SkillFolder {
     /// Links must not leave this directory.
     root: String,
     /// The folder.
@@ -31,15 +31,15 @@ pub(crate) struct Place {
 
 /// A skill that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pack {
-    place: Place,
+pub(crate) struct InstalledSkill {
+    place: SkillFolder,
     /// The path of its file below the place: `review/SKILL.md`.
     path: String,
     /// What a person calls the file.
     pub(crate) shown: String,
 }
 
-impl Pack {
+impl InstalledSkill {
     /// The path of its file.
     pub(crate) fn file(&self) -> String {
         join(&self.place.dir, &self.path)
@@ -52,9 +52,9 @@ impl Pack {
 }
 
 /// The folders of the agent and of its workspace, the nearest first.
-pub(crate) fn near(world: &dyn World, compiled: &Compiled) -> Vec<Place> {
+pub(crate) fn near(world: &dyn World, compiled: &CompiledAgent) -> Vec<SkillFolder> {
     let own = &compiled.found.dir;
-    let place = |root: &str, dir: &str, own: bool| Place {
+    let place = |root: &str, dir: &str, own: bool| SkillFolder {
         root: root.to_owned(),
         dir: join(root, dir),
         shown: None,
@@ -71,22 +71,22 @@ pub(crate) fn near(world: &dyn World, compiled: &Compiled) -> Vec<Place> {
 
 /// The packs that come with the agent, by the names that they give themselves.
 pub(crate) fn own<'a>(
-    compiled: &'a Compiled,
+    compiled: &'a CompiledAgent,
     agent: &'a Agent,
-) -> impl Iterator<Item = (&'a str, Pack)> {
+) -> impl Iterator<Item = (&'a str, InstalledSkill)> {
     agent.skill_packs.iter().map(|pack| {
         let root = compiled.found.dir.clone();
         let dir = join(&root, "skills");
         let name = pack.name.as_ref().map_or("", |name| name.value.as_str());
         let shown = join(&dir, &pack.path);
-        let place = Place { root, dir, shown: None, own: true };
-        (name, Pack { place, path: pack.path.clone(), shown })
+        let place = SkillFolder { root, dir, shown: None, own: true };
+        (name, InstalledSkill { place, path: pack.path.clone(), shown })
     })
 }
 
 /// The folders of the user.
-pub(crate) fn home(world: &dyn World) -> Vec<Place> {
-    let place = |root: &str, dir: &str, shown| Place {
+pub(crate) fn home(world: &dyn World) -> Vec<SkillFolder> {
+    let place = |root: &str, dir: &str, shown| SkillFolder {
         root: root.to_owned(),
         dir: join(root, dir),
         shown: Some(shown),
@@ -99,7 +99,7 @@ pub(crate) fn home(world: &dyn World) -> Vec<Place> {
 }
 
 /// The skill `name` at a place: a folder with `SKILL.md`, or one file.
-pub(crate) fn at(world: &dyn World, place: Place, name: &str) -> Option<Pack> {
+pub(crate) fn at(world: &dyn World, place: SkillFolder, name: &str) -> Option<InstalledSkill> {
     let plain = !name.trim().is_empty() && !name.contains(['/', '\\', '\0']);
     if !plain || matches!(name, "." | "..") {
         return None;
@@ -112,15 +112,15 @@ pub(crate) fn at(world: &dyn World, place: Place, name: &str) -> Option<Pack> {
         Some(root) => full.replacen(&place.root, root, 1),
         None => full,
     };
-    Some(Pack { place, path, shown })
+    Some(InstalledSkill { place, path, shown })
 }
 
 /// Why a pack is not used: it cannot be read, or breaks the standard. Packs of the agent itself were
 /// looked at when it was read, by the rules of its format.
 pub(crate) fn wrong(
     world: &dyn World,
-    pack: &Pack,
-    sources: &mut Sources,
+    pack: &InstalledSkill,
+    sources: &mut SourceFiles,
     findings: &mut Findings,
 ) -> Option<String> {
     if pack.place.own {
@@ -135,7 +135,7 @@ pub(crate) fn wrong(
     let mut own = Findings::default();
     let source = sources.add(&pack.shown, text.trim_start_matches('\u{feff}'));
     agentry_text::hygiene::check(&source, &mut own);
-    skill::read(source, &pack.path, Dialect::Standard, &mut own);
+    skill::read(source, &pack.path, SkillDialect::Standard, &mut own);
     let error = own.iter().find(|found| found.severity == Severity::Error);
     let why = error.map(|found| found.message.clone());
     findings.extend(own);
@@ -143,9 +143,9 @@ pub(crate) fn wrong(
 }
 
 /// Every file of a pack: what can be read of it, and what people call it.
-pub(crate) fn files(world: &dyn World, pack: &Pack) -> Vec<PackFile> {
-    let Place { root, dir, .. } = &pack.place;
-    let file = |path: &str| PackFile {
+pub(crate) fn files(world: &dyn World, pack: &InstalledSkill) -> Vec<SkillFile> {
+    let SkillFolder { root, dir, .. } = &pack.place;
+    let file = |path: &str| SkillFile {
         root: root.clone(),
         path: path.to_owned(),
         shown: match pack.place.shown {
@@ -176,7 +176,7 @@ pub(crate) fn files(world: &dyn World, pack: &Pack) -> Vec<PackFile> {
 
 /// A file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PackFile {
+pub(crate) struct SkillFile {
     /// Links must not leave this directory.
     pub(crate) root: String,
     /// The file.

@@ -8,7 +8,7 @@ use agentry_policy::{web, words};
 
 words! {
     /// The language that a provider speaks.
-    pub enum Api {
+    pub enum ProviderApi {
         /// `OpenAI`, and the many that speak as it does.
         OpenAi = "openai",
         /// The newer language of `OpenAI`; at its own address it is spoken anyway.
@@ -24,11 +24,11 @@ words! {
 
 /// Somebody who serves models.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provider {
+pub struct ModelProvider {
     /// What it is called here.
     pub name: String,
     /// The language that it speaks.
-    pub api: Api,
+    pub api: ProviderApi,
     /// Where it is reached, without a `/` at the end; empty when nobody said.
     pub base_url: String,
     /// The variables that may hold its key, the first that is set counts; none when it needs none.
@@ -37,19 +37,19 @@ pub struct Provider {
 
 /// Where to ask a provider which models it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct ModelsEndpoint {
     /// The address of the list.
     pub url: String,
     /// How the key is sent, and what the answer looks like.
-    pub api: Api,
+    pub api: ProviderApi,
     /// The variable that holds the key, if one is needed.
     pub key: Option<String>,
 }
 
-struct Row {
+struct ProviderRow {
     name: &'static str,
     aliases: &'static [&'static str],
-    api: Api,
+    api: ProviderApi,
     base_url: &'static str,
     keys: &'static [&'static str],
 }
@@ -57,64 +57,76 @@ struct Row {
 const fn row(
     name: &'static str,
     aliases: &'static [&'static str],
-    api: Api,
+    api: ProviderApi,
     base_url: &'static str,
     keys: &'static [&'static str],
-) -> Row {
-    Row { name, aliases, api, base_url, keys }
+) -> ProviderRow {
+    ProviderRow { name, aliases, api, base_url, keys }
 }
 
 /// The providers that come with the program.
-const PROVIDERS: &[Row] = &[
+const PROVIDERS: &[ProviderRow] = &[
     row(
         "anthropic",
         &["claude"],
-        Api::Anthropic,
+        ProviderApi::Anthropic,
         "https://api.anthropic.com/v1",
         &["ANTHROPIC_API_KEY"],
     ),
-    row("openai", &["gpt"], Api::OpenAi, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
+    row("openai", &["gpt"], ProviderApi::OpenAi, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
     row(
         "google",
         &["gemini"],
-        Api::Google,
+        ProviderApi::Google,
         "https://generativelanguage.googleapis.com/v1beta",
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     ),
-    row("ollama", &["local"], Api::Ollama, "http://127.0.0.1:11434", &[]),
-    row("openrouter", &[], Api::OpenAi, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"]),
-    row("groq", &[], Api::OpenAi, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
-    row("mistral", &["mistralai"], Api::OpenAi, "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"]),
-    row("deepseek", &[], Api::OpenAi, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"]),
-    row("xai", &["grok", "x-ai"], Api::OpenAi, "https://api.x.ai/v1", &["XAI_API_KEY"]),
+    row("ollama", &["local"], ProviderApi::Ollama, "http://127.0.0.1:11434", &[]),
+    row(
+        "openrouter",
+        &[],
+        ProviderApi::OpenAi,
+        "https://openrouter.ai/api/v1",
+        &["OPENROUTER_API_KEY"],
+    ),
+    row("groq", &[], ProviderApi::OpenAi, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
+    row(
+        "mistral",
+        &["mistralai"],
+        ProviderApi::OpenAi,
+        "https://api.mistral.ai/v1",
+        &["MISTRAL_API_KEY"],
+    ),
+    row("deepseek", &[], ProviderApi::OpenAi, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"]),
+    row("xai", &["grok", "x-ai"], ProviderApi::OpenAi, "https://api.x.ai/v1", &["XAI_API_KEY"]),
     row(
         "together",
         &["together_ai", "togetherai"],
-        Api::OpenAi,
+        ProviderApi::OpenAi,
         "https://api.together.xyz/v1",
         &["TOGETHER_API_KEY"],
     ),
-    row("cerebras", &[], Api::OpenAi, "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"]),
+    row("cerebras", &[], ProviderApi::OpenAi, "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"]),
     row(
         "moonshot",
         &["moonshotai", "kimi"],
-        Api::OpenAi,
+        ProviderApi::OpenAi,
         "https://api.moonshot.ai/v1",
         &["MOONSHOT_API_KEY"],
     ),
     row(
         "zai",
         &["z-ai", "zhipu", "glm"],
-        Api::OpenAi,
+        ProviderApi::OpenAi,
         "https://api.z.ai/api/paas/v4",
         &["ZAI_API_KEY"],
     ),
 ];
 
-impl Provider {
+impl ModelProvider {
     /// The provider of this name, as it comes with the program.
     pub fn built_in(name: &str) -> Option<Self> {
-        let Row { name, api, base_url, keys, .. } =
+        let ProviderRow { name, api, base_url, keys, .. } =
             PROVIDERS.iter().find(|row| row.name == canonical(name))?;
         Some(Self {
             name: (*name).to_owned(),
@@ -153,14 +165,14 @@ impl Provider {
     }
 
     /// Where to ask which models it has.
-    pub fn list(&self, key: Option<String>) -> Endpoint {
+    pub fn list(&self, key: Option<String>) -> ModelsEndpoint {
         let path = match self.api {
-            Api::OpenAi | Api::Responses => "models",
-            Api::Anthropic => "models?limit=1000",
-            Api::Google => "models?pageSize=1000",
-            Api::Ollama => "api/tags",
+            ProviderApi::OpenAi | ProviderApi::Responses => "models",
+            ProviderApi::Anthropic => "models?limit=1000",
+            ProviderApi::Google => "models?pageSize=1000",
+            ProviderApi::Ollama => "api/tags",
         };
-        Endpoint { url: format!("{}/{path}", self.base_url), api: self.api, key }
+        ModelsEndpoint { url: format!("{}/{path}", self.base_url), api: self.api, key }
     }
 }
 
@@ -225,25 +237,25 @@ mod tests {
             ("", None),
         ];
         for (name, expected) in cases {
-            let found = Provider::built_in(name).map(|provider| provider.name);
+            let found = ModelProvider::built_in(name).map(|provider| provider.name);
             assert_eq!(found.as_deref(), expected, "{name}");
         }
     }
 
     #[test]
     fn every_provider_can_be_asked() {
-        for provider in Provider::all() {
+        for provider in ModelProvider::all() {
             assert_eq!(provider.unusable(), None, "{provider:?}");
-            assert_eq!(provider.is_local(), provider.api == Api::Ollama, "{provider:?}");
+            assert_eq!(provider.is_local(), provider.api == ProviderApi::Ollama, "{provider:?}");
             assert_eq!(provider.keys.is_empty(), provider.is_local(), "{provider:?}");
         }
     }
 
     #[test]
     fn addresses_are_looked_at() {
-        let provider = |base_url: &str| Provider {
+        let provider = |base_url: &str| ModelProvider {
             name: "lab".to_owned(),
-            api: Api::OpenAi,
+            api: ProviderApi::OpenAi,
             base_url: base_url.to_owned(),
             keys: vec!["LAB_KEY".to_owned()],
         };

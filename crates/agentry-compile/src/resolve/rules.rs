@@ -1,36 +1,36 @@
 //! What can be wrong with what an agent names: skills that nothing provides, files that are too large.
 
-use agentry_text::{Example, Rule, Severity};
+use agentry_text::{LintRule, RuleExample, Severity};
 
 /// Every rule about resolving, in code order.
-pub(crate) const RULES: &[&Rule] = &[&UNRESOLVED_SKILL, &CONTEXT_TOO_LARGE];
+pub(crate) const RULES: &[&LintRule] = &[&UNRESOLVED_SKILL, &CONTEXT_TOO_LARGE];
 
 /// A skill that nothing provides.
-pub(crate) static UNRESOLVED_SKILL: Rule = Rule {
+pub(crate) static UNRESOLVED_SKILL: LintRule = LintRule {
     code: "AG0040",
     name: "unresolved-skill",
     severity: Severity::Warning,
     why: "A skill is a pack (`SKILL.md`) of the agent, the workspace or the home, or stands for a \
           built-in tool or an MCP server. One that is none of these is an error when the agent is \
           resolved, locked or run, unless it is marked `optional`.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nskills: [web-search]\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nskills: [{name: web-search, optional: true}]\n",
     ),
 };
 
 /// A file for the prompt that is too large for it.
-pub(crate) static CONTEXT_TOO_LARGE: Rule = Rule {
+pub(crate) static CONTEXT_TOO_LARGE: LintRule = LintRule {
     code: "AG0041",
     name: "context-too-large",
     severity: Severity::Error,
     why: "A context or rule file goes into the prompt whole. One of more than 256 KiB is not read, \
           and the agent would work without it.",
-    bad: Example::Made("a context file of more than 256 KiB", || {
+    bad: RuleExample::Made("a context file of more than 256 KiB", || {
         let definition = "name = \"helper\"\ndescription = \"Answers questions\"\n\
                           context = [\"notes.md\"]\n";
         vec![
@@ -39,7 +39,7 @@ pub(crate) static CONTEXT_TOO_LARGE: Rule = Rule {
             ("helper/notes.md".to_owned(), vec![b'x'; 256 * 1024 + 1]),
         ]
     }),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         (
             "helper/agent.toml",
             "name = \"helper\"\ndescription = \"Answers questions\"\ncontext = [\"notes.md\"]\n",

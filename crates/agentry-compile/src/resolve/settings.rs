@@ -5,24 +5,26 @@ use std::sync::OnceLock;
 
 use agentry_formats::mcp;
 use agentry_model::McpServer;
-use agentry_text::table::Coerce;
-use agentry_text::{Diagnostic, Field, Findings, Kind, Map, Record, Sources, Spanned, Table};
+use agentry_text::table::Coercion;
+use agentry_text::{
+    Diagnostic, Field, FieldKind, FieldTable, Findings, SourceFiles, Spanned, TableRecord, TreeMap,
+};
 
-use super::catalogue::{Catalogue, models};
-use super::provider::{Api, Provider, canonical, ollama_address};
-use crate::caps::{Caps, RUN};
+use super::catalogue::{ModelCatalogue, models};
+use super::provider::{ModelProvider, ProviderApi, canonical, ollama_address};
+use crate::caps::{RUN, SpendingCaps};
 use crate::judge::{USER, user_file};
 use crate::world::World;
 
 /// `[providers.NAME]`.
-pub(crate) static PROVIDER: Table = Table::new(
+pub(crate) static PROVIDER: FieldTable = FieldTable::new(
     "the provider",
     &[
-        Field::optional("base_url", Kind::Line, "Where it is reached: `https://host/v1`."),
-        Field::optional("key_env", Kind::Strings, "The variables that may hold its key."),
+        Field::optional("base_url", FieldKind::Line, "Where it is reached: `https://host/v1`."),
+        Field::optional("key_env", FieldKind::Strings, "The variables that may hold its key."),
         Field::optional(
             "api",
-            Kind::Choice(Api::WORDS),
+            FieldKind::Choice(ProviderApi::WORDS),
             "The language that it speaks; `openai` for a provider that is not built in.",
         ),
     ],
@@ -30,43 +32,43 @@ pub(crate) static PROVIDER: Table = Table::new(
 
 /// What agents are resolved against.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct ResolveSettings {
     /// The models that are known.
-    pub catalogue: Catalogue,
+    pub catalogue: ModelCatalogue,
     /// The providers that can be spoken to.
-    pub providers: Vec<Provider>,
+    pub providers: Vec<ModelProvider>,
     /// MCP servers that the user describes for agents that only name them.
     pub servers: Vec<McpServer>,
     /// What a run may spend at most.
-    pub caps: Caps,
+    pub caps: SpendingCaps,
     /// Why providers cannot be spoken to, by name; those that can be have no entry.
     unusable: BTreeMap<String, String>,
 }
 
-impl Settings {
+impl ResolveSettings {
     /// What comes with the program: the same for everybody.
     pub fn built_in() -> &'static Self {
-        static SETTINGS: OnceLock<Settings> = OnceLock::new();
+        static SETTINGS: OnceLock<ResolveSettings> = OnceLock::new();
         SETTINGS.get_or_init(|| Self {
-            catalogue: Catalogue::built_in().clone(),
-            providers: Provider::all(),
+            catalogue: ModelCatalogue::built_in().clone(),
+            providers: ModelProvider::all(),
             servers: Vec::new(),
-            caps: Caps::default(),
+            caps: SpendingCaps::default(),
             unusable: BTreeMap::new(),
         })
     }
 
     /// What comes with the program, and what the user's own file adds. What is wrong with that file is
     /// given back instead.
-    pub fn read(world: &dyn World) -> Result<Self, (Vec<Diagnostic>, Sources)> {
-        let (mut sources, mut findings) = (Sources::default(), Findings::default());
+    pub fn read(world: &dyn World) -> Result<Self, (Vec<Diagnostic>, SourceFiles)> {
+        let (mut sources, mut findings) = (SourceFiles::default(), Findings::default());
         let mut settings = Self::built_in().clone();
-        let ollama = settings.providers.iter_mut().find(|it| it.api == Api::Ollama);
+        let ollama = settings.providers.iter_mut().find(|it| it.api == ProviderApi::Ollama);
         if let (Some(provider), Some(host)) = (ollama, world.machine().ollama_host.clone()) {
             provider.base_url = ollama_address(&host);
         }
         if let Some(node) = user_file(world, &mut sources, &mut findings) {
-            settings.add(Record::new(&USER, &node, Coerce::Strict), &mut findings);
+            settings.add(TableRecord::new(&USER, &node, Coercion::Strict), &mut findings);
         }
         settings.look_at_providers();
         if findings.has_errors() { Err((findings.into_sorted(), sources)) } else { Ok(settings) }
@@ -91,12 +93,14 @@ impl Settings {
     }
 
     fn look_at_providers(&mut self) {
-        let why = |it: &Provider| Some((it.name.clone(), it.unusable()?));
+        let why = |it: &ModelProvider| Some((it.name.clone(), it.unusable()?));
         self.unusable = self.providers.iter().filter_map(why).collect();
     }
 
-    fn add(&mut self, record: Record<'_>, findings: &mut Findings) {
-        self.caps = record.record("run", &RUN).map_or_else(Caps::default, |run| Caps::read(&run));
+    fn add(&mut self, record: TableRecord<'_>, findings: &mut Findings) {
+        self.caps = record
+            .record("run", &RUN)
+            .map_or_else(SpendingCaps::default, |run| SpendingCaps::read(&run));
         record.map("providers").into_iter().for_each(|map| self.add_providers(map));
         let mut added = models(record.list("models").unwrap_or_default());
         for model in &mut added {
@@ -104,21 +108,21 @@ impl Settings {
         }
         self.catalogue = self.catalogue.with(added);
         for entry in record.map("mcp_servers").map(|map| &*map.entries).unwrap_or_default() {
-            let record = Record::new(&mcp::SERVER, &entry.value, Coerce::Strict);
+            let record = TableRecord::new(&mcp::SERVER, &entry.value, Coercion::Strict);
             let name = Spanned::new(entry.key.text.clone(), entry.key.span);
             self.servers.push(mcp::read(record, &name, findings));
         }
     }
 
-    fn add_providers(&mut self, map: &Map) {
+    fn add_providers(&mut self, map: &TreeMap) {
         for entry in &map.entries {
-            let record = Record::new(&PROVIDER, &entry.value, Coerce::Strict);
+            let record = TableRecord::new(&PROVIDER, &entry.value, Coercion::Strict);
             let name = canonical(&entry.key.text);
             let known = self.providers.iter().position(|provider| provider.name == name);
             let known = known.map(|at| self.providers.remove(at));
-            let mut provider = known.unwrap_or(Provider {
+            let mut provider = known.unwrap_or(ModelProvider {
                 name,
-                api: Api::OpenAi,
+                api: ProviderApi::OpenAi,
                 base_url: String::new(),
                 keys: Vec::new(),
             });
@@ -136,12 +140,12 @@ impl Settings {
     }
 
     /// Why a provider cannot be spoken to; it is looked up, because every model of it asks.
-    pub(super) fn unusable(&self, provider: &Provider) -> Option<String> {
+    pub(super) fn unusable(&self, provider: &ModelProvider) -> Option<String> {
         self.unusable.get(&provider.name).cloned()
     }
 
     /// The provider of this name.
-    pub fn provider(&self, name: &str) -> Option<&Provider> {
+    pub fn provider(&self, name: &str) -> Option<&ModelProvider> {
         let named = |name: &str| self.providers.iter().find(|provider| provider.name == name);
         named(name).or_else(|| named(&canonical(name)))
     }
@@ -178,22 +182,22 @@ mod tests {
         ];
         for (provider, variable, value, expected) in cases {
             let set = |name: &str| (name == variable).then(|| value.to_owned());
-            let settings = Settings::built_in().clone().with_environment(&set);
+            let settings = ResolveSettings::built_in().clone().with_environment(&set);
             let found = settings.provider(provider).unwrap();
             assert_eq!(found.base_url, expected, "{variable}={value}");
             assert_eq!(found.keys.is_empty(), found.is_local(), "{variable}={value}");
         }
         let open = |name: &str| (name == "OPENAI_BASE_URL").then(|| "http://x.example".to_owned());
-        let settings = Settings::built_in().clone().with_environment(&open);
+        let settings = ResolveSettings::built_in().clone().with_environment(&open);
         let provider = settings.provider("openai").unwrap();
         let why = "its key would go to `http://x.example` unencrypted";
         assert_eq!(settings.unusable(provider).as_deref(), Some(why));
     }
 
-    fn read(text: &str) -> Result<Settings, Vec<String>> {
+    fn read(text: &str) -> Result<ResolveSettings, Vec<String>> {
         let path = "home/user/.config/agentry/config.toml".to_owned();
         let said = |found: Vec<Diagnostic>| found.into_iter().map(|found| found.message).collect();
-        Settings::read(&MemoryWorld::new([(path, text)])).map_err(|(found, _)| said(found))
+        ResolveSettings::read(&MemoryWorld::new([(path, text)])).map_err(|(found, _)| said(found))
     }
 
     #[test]
@@ -211,11 +215,14 @@ mod tests {
             ("https://lab.example/v1", &["LAB_KEY".to_owned()][..])
         );
         let proxy = settings.provider("anthropic").unwrap();
-        assert_eq!((&*proxy.base_url, proxy.api), ("https://proxy.example", Api::Anthropic));
+        assert_eq!(
+            (&*proxy.base_url, proxy.api),
+            ("https://proxy.example", ProviderApi::Anthropic)
+        );
         assert_eq!(proxy.keys, ["ANTHROPIC_API_KEY"]);
         assert!(settings.catalogue.find("lab", "big").is_some());
         assert_eq!(settings.servers[0].name, "brave");
-        assert_eq!(settings.providers.len(), Provider::all().len() + 1);
+        assert_eq!(settings.providers.len(), ModelProvider::all().len() + 1);
     }
 
     #[test]
@@ -241,6 +248,6 @@ mod tests {
     fn a_workspace_adds_nothing() {
         let text = "[providers.openai]\nbase_url = \"https://evil.example\"\n";
         let world = MemoryWorld::new([("agentry.toml".to_owned(), text)]);
-        assert_eq!(&Settings::read(&world).unwrap(), Settings::built_in());
+        assert_eq!(&ResolveSettings::read(&world).unwrap(), ResolveSettings::built_in());
     }
 }

@@ -5,36 +5,40 @@
 //! What lies nearest wins: the agent's and the workspace's packs, then tools, then the home's packs.
 
 use agentry_model::{Agent, McpServer, SkillRef};
-use agentry_text::{Diagnostic, Findings, Severity, Sources, Span, Spanned};
+use agentry_text::{Diagnostic, Findings, Severity, SourceFiles, Span, Spanned};
 
-use super::packs::{self, Pack};
+use super::packs::{self, InstalledSkill};
 use super::rules::UNRESOLVED_SKILL;
-use super::tools::{Allowed, ToolKind};
-use crate::pipeline::Compiled;
+use super::tools::{AllowedTools, ToolKind};
+use crate::pipeline::CompiledAgent;
 use crate::world::World;
 
 /// Abstract skills: the built-in tool that does it, and words that name an MCP server which does.
-const ABSTRACT: &[(&str, Stands, &[&str])] = &[
-    ("web-search", Stands::Server, &["brave", "serper", "tavily", "exa", "duckduckgo", "searxng"]),
-    ("code-execution", Stands::Tool("bash"), &["python", "repl"]),
-    ("file-read", Stands::Tool("read"), &["filesystem"]),
-    ("file-write", Stands::Tool("write"), &["filesystem"]),
-    ("cite-sources", Stands::Server, &["zotero", "arxiv", "scholar"]),
-    ("data-analysis", Stands::Tool("bash"), &["python", "repl", "jupyter"]),
-    ("browser", Stands::Server, &["playwright", "puppeteer", "browser"]),
-    ("git", Stands::Tool("bash"), &["git"]),
-    ("github", Stands::Server, &["github"]),
-    ("image-gen", Stands::Server, &["dalle", "stability"]),
-    ("summarize", Stands::Model, &[]),
-    ("noether-compose", Stands::Server, &["noether"]),
-    ("noether-run", Stands::Server, &["noether"]),
-    ("noether-search", Stands::Server, &["noether"]),
-    ("noether-serve", Stands::Server, &["noether"]),
+const ABSTRACT: &[(&str, SkillSubstitute, &[&str])] = &[
+    (
+        "web-search",
+        SkillSubstitute::Server,
+        &["brave", "serper", "tavily", "exa", "duckduckgo", "searxng"],
+    ),
+    ("code-execution", SkillSubstitute::Tool("bash"), &["python", "repl"]),
+    ("file-read", SkillSubstitute::Tool("read"), &["filesystem"]),
+    ("file-write", SkillSubstitute::Tool("write"), &["filesystem"]),
+    ("cite-sources", SkillSubstitute::Server, &["zotero", "arxiv", "scholar"]),
+    ("data-analysis", SkillSubstitute::Tool("bash"), &["python", "repl", "jupyter"]),
+    ("browser", SkillSubstitute::Server, &["playwright", "puppeteer", "browser"]),
+    ("git", SkillSubstitute::Tool("bash"), &["git"]),
+    ("github", SkillSubstitute::Server, &["github"]),
+    ("image-gen", SkillSubstitute::Server, &["dalle", "stability"]),
+    ("summarize", SkillSubstitute::Model, &[]),
+    ("noether-compose", SkillSubstitute::Server, &["noether"]),
+    ("noether-run", SkillSubstitute::Server, &["noether"]),
+    ("noether-search", SkillSubstitute::Server, &["noether"]),
+    ("noether-serve", SkillSubstitute::Server, &["noether"]),
 ];
 
 /// What does an abstract skill first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum SkillSubstitute {
     /// A built-in tool.
     Tool(&'static str),
     /// The model itself.
@@ -53,14 +57,14 @@ pub struct PlannedSkill {
     /// Where the agent asks for it.
     pub span: Span,
     /// What it comes down to.
-    pub found: SkillFound,
+    pub found: SkillResolution,
     /// What denies every call of the tool that it comes down to, where the agent's own policy does.
     pub denied: Option<String>,
 }
 
 /// What a skill comes down to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SkillFound {
+pub enum SkillResolution {
     /// A pack, by the path of its file.
     Pack(String),
     /// A built-in tool.
@@ -76,7 +80,7 @@ pub enum SkillFound {
 impl PlannedSkill {
     /// The error that the agent does not work without it.
     pub(super) fn problem(&self) -> Option<Diagnostic> {
-        let SkillFound::Missing(why) = &self.found else { return None };
+        let SkillResolution::Missing(why) = &self.found else { return None };
         if self.optional {
             return None;
         }
@@ -89,28 +93,28 @@ impl PlannedSkill {
 }
 
 /// What is looked through for skills.
-pub(super) struct Search<'a> {
+pub(super) struct SkillSearch<'a> {
     pub(super) world: &'a dyn World,
-    pub(super) compiled: &'a Compiled,
+    pub(super) compiled: &'a CompiledAgent,
     pub(super) agent: &'a Agent,
     /// The servers of the user.
     pub(super) servers: &'a [McpServer],
     /// The files of the packs that were read.
-    pub(super) sources: Sources,
+    pub(super) sources: SourceFiles,
     /// What is wrong with them.
     pub(super) findings: Findings,
     /// The packs that were found outside the agent's own list.
-    pub(super) packs: Vec<Pack>,
+    pub(super) packs: Vec<InstalledSkill>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> SkillSearch<'a> {
     pub(super) fn new(
         world: &'a dyn World,
-        compiled: &'a Compiled,
+        compiled: &'a CompiledAgent,
         agent: &'a Agent,
         servers: &'a [McpServer],
     ) -> Self {
-        let (sources, findings) = (Sources::default(), Findings::default());
+        let (sources, findings) = (SourceFiles::default(), Findings::default());
         Self { world, compiled, agent, servers, sources, findings, packs: Vec::new() }
     }
 
@@ -125,14 +129,15 @@ impl<'a> Search<'a> {
             denied: None,
         };
         let mut skills: Vec<_> = agent.skills.iter().flatten().map(skill).collect();
-        let is_tool =
-            |found: &SkillFound| matches!(found, SkillFound::Native(_) | SkillFound::Mcp(_));
+        let is_tool = |found: &SkillResolution| {
+            matches!(found, SkillResolution::Native(_) | SkillResolution::Mcp(_))
+        };
         if skills.iter().any(|skill| is_tool(&skill.found)) {
-            let allowed = Allowed::new(agent, &self.compiled.dir);
+            let allowed = AllowedTools::new(agent, &self.compiled.dir);
             for skill in &mut skills {
                 skill.denied = match &skill.found {
-                    SkillFound::Native(tool) => allowed.denied(ToolKind::Native, tool),
-                    SkillFound::Mcp(server) => allowed.denied(ToolKind::Mcp, server),
+                    SkillResolution::Native(tool) => allowed.denied(ToolKind::Native, tool),
+                    SkillResolution::Mcp(server) => allowed.denied(ToolKind::Mcp, server),
                     _ => None,
                 };
             }
@@ -140,10 +145,10 @@ impl<'a> Search<'a> {
         skills
     }
 
-    fn find(&mut self, name: &str) -> SkillFound {
+    fn find(&mut self, name: &str) -> SkillResolution {
         let mut own = packs::own(self.compiled, self.agent);
         if let Some((_, pack)) = own.find(|(own, _)| *own == name) {
-            return SkillFound::Pack(pack.shown);
+            return SkillResolution::Pack(pack.shown);
         }
         if let Some(found) = self.pack(name, packs::near(self.world, self.compiled)) {
             return found;
@@ -153,7 +158,7 @@ impl<'a> Search<'a> {
         if let Some(found) = tool.or_else(|| self.pack(name, packs::home(self.world))) {
             return found;
         }
-        SkillFound::Missing(match known {
+        SkillResolution::Missing(match known {
             Some((_, _, words)) => {
                 format!("no built-in tool does it; an MCP server would ({})", words.join(", "))
             }
@@ -163,28 +168,31 @@ impl<'a> Search<'a> {
 
     /// The pack of this name in the first of `places` that has one. One that breaks the standard is
     /// not used, and no other is taken in its stead.
-    fn pack(&mut self, name: &str, places: Vec<packs::Place>) -> Option<SkillFound> {
+    fn pack(&mut self, name: &str, places: Vec<packs::SkillFolder>) -> Option<SkillResolution> {
         let pack = places.into_iter().find_map(|place| packs::at(self.world, place, name))?;
         let wrong = packs::wrong(self.world, &pack, &mut self.sources, &mut self.findings);
         if let Some(why) = wrong {
-            return Some(SkillFound::Missing(format!("`{}` cannot be used: {why}", pack.shown)));
+            return Some(SkillResolution::Missing(format!(
+                "`{}` cannot be used: {why}",
+                pack.shown
+            )));
         }
         let shown = pack.shown.clone();
         self.packs.push(pack);
-        Some(SkillFound::Pack(shown))
+        Some(SkillResolution::Pack(shown))
     }
 
-    fn tool(&self, stands: Stands, words: &[&str]) -> Option<SkillFound> {
+    fn tool(&self, stands: SkillSubstitute, words: &[&str]) -> Option<SkillResolution> {
         match stands {
-            Stands::Tool(tool) => return Some(SkillFound::Native(tool)),
-            Stands::Model => return Some(SkillFound::Model),
-            Stands::Server => {}
+            SkillSubstitute::Tool(tool) => return Some(SkillResolution::Native(tool)),
+            SkillSubstitute::Model => return Some(SkillResolution::Model),
+            SkillSubstitute::Server => {}
         }
         let own = self.agent.tools.mcp.iter().flatten().map(|server| &server.value);
         let on = |server: &&McpServer| server.enabled.is_none_or(|on| on.value);
         let mut servers = own.chain(self.servers).filter(on);
         let server = servers.find(|server| is_named(&server.name, words))?;
-        Some(SkillFound::Mcp(server.name.clone()))
+        Some(SkillResolution::Mcp(server.name.clone()))
     }
 }
 
@@ -215,10 +223,10 @@ mod tests {
     #[test]
     fn tools_that_stand_for_skills_exist() {
         for (skill, stands, words) in ABSTRACT {
-            if let Stands::Tool(tool) = stands {
+            if let SkillSubstitute::Tool(tool) = stands {
                 assert_eq!(super::super::tools::native(tool), Some(*tool), "{skill}");
             }
-            assert_eq!(words.is_empty(), *stands == Stands::Model, "{skill}");
+            assert_eq!(words.is_empty(), *stands == SkillSubstitute::Model, "{skill}");
         }
     }
 }

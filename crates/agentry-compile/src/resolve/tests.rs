@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::inherit::BaseMemo;
-use crate::stored::{FetchError, StoreRef, Stored};
+use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::{FileLayer, FileTree, MachineFacts, WorldServices};
 use crate::{MemoryWorld, discover, read};
 
@@ -33,29 +33,29 @@ impl Here {
     }
 
     /// The plan of the one agent at `path`.
-    fn plan(&self, path: &str, ask: Ask) -> Plan {
+    fn plan(&self, path: &str, ask: ModelLookup) -> ResolvedPlan {
         let found = discover(self, &[path.to_owned()], None, &|_| false);
         let compiled = read(self, &found.agents[0]);
-        let settings = Settings::read(self).expect("settings");
+        let settings = ResolveSettings::read(self).expect("settings");
         resolve(self, &compiled, &settings, ask)
     }
 }
 
 impl Here {
     /// What a lock pins of the one agent at `path`.
-    fn locked(&self, path: &str) -> crate::lock::Locked {
+    fn locked(&self, path: &str) -> crate::lock::LockedAgent {
         let found = discover(self, &[path.to_owned()], None, &|_| false);
         crate::lock::locked(self, &read(self, &found.agents[0]))
     }
 }
 
 /// What became of each candidate, up to the one that was chosen: `id: reason`.
-fn outcomes(plan: &Plan) -> Vec<String> {
-    let chosen = plan.models.iter().position(|it| it.outcome == Outcome::Chosen);
+fn outcomes(plan: &ResolvedPlan) -> Vec<String> {
+    let chosen = plan.models.iter().position(|it| it.outcome == CandidateOutcome::Chosen);
     let models = plan.models.iter().take(chosen.map_or(usize::MAX, |at| at + 1));
-    let line = |candidate: &Candidate| match &candidate.outcome {
-        Outcome::Skipped(why) => format!("{}: {why}", candidate.id),
-        Outcome::Chosen | Outcome::Usable => candidate.id.clone(),
+    let line = |candidate: &ModelCandidate| match &candidate.outcome {
+        CandidateOutcome::Skipped(why) => format!("{}: {why}", candidate.id),
+        CandidateOutcome::Chosen | CandidateOutcome::Usable => candidate.id.clone(),
     };
     models.map(line).collect()
 }
@@ -89,7 +89,7 @@ impl WorldServices for Here {
         self.set.iter().any(|set| set == name)
     }
 
-    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+    fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
         self.files.fetch(reference)
     }
 
@@ -99,8 +99,8 @@ impl WorldServices for Here {
         Some(models.iter().map(|&name| name.to_owned()).collect())
     }
 
-    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
-        let Endpoint { url, key, .. } = endpoint;
+    fn hosted_models(&self, endpoint: &ModelsEndpoint) -> Result<Vec<String>, String> {
+        let ModelsEndpoint { url, key, .. } = endpoint;
         let line = format!("{url} {}", key.as_deref().unwrap_or("-"));
         self.asked.lock().expect("one thread").push(line);
         let known = self.hosted.iter().find(|(host, _)| url.contains(*host));

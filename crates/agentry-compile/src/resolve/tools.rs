@@ -1,7 +1,7 @@
 //! The tools that an agent names, and where each comes from.
 
 use agentry_model::{Agent, McpServer};
-use agentry_policy::{Action, Layer, Places, Rules, Section, layers};
+use agentry_policy::{Action, PathAnchors, PolicyLayer, RuleList, Section, layers};
 
 use crate::judge::place;
 
@@ -69,12 +69,12 @@ pub fn native(name: &str) -> Option<&'static str> {
 }
 
 /// What an agent's policy says of whole tools.
-pub(super) struct Allowed(Vec<Layer>);
+pub(super) struct AllowedTools(Vec<PolicyLayer>);
 
-impl Allowed {
+impl AllowedTools {
     /// By the policy of `agent`, whose directory in the workspace is `dir`.
     pub(super) fn new(agent: &Agent, dir: &str) -> Self {
-        Self(layers(&agent.policy, &place(agent, dir), &Places::default()))
+        Self(layers(&agent.policy, &place(agent, dir), &PathAnchors::default()))
     }
 
     /// What denies every call of a tool, in the words of the policy.
@@ -89,14 +89,18 @@ impl Allowed {
             (ToolKind::Native, "question") => Section::Question,
             _ => Section::Tool,
         };
-        let denies = |rules: &&Rules| rules.all().all(|rule| rule.action == Action::Deny);
+        let denies = |rules: &&RuleList| rules.all().all(|rule| rule.action == Action::Deny);
         let rules = self.0.iter().filter_map(|layer| layer.rules(section)).find(denies)?;
         Some(rules.intent.text.clone())
     }
 }
 
 /// The tools that `agent` names, in the order of the model. `servers` are those of the user.
-pub(super) fn tools(agent: &Agent, allowed: &Allowed, servers: &[McpServer]) -> Vec<PlannedTool> {
+pub(super) fn tools(
+    agent: &Agent,
+    allowed: &AllowedTools,
+    servers: &[McpServer],
+) -> Vec<PlannedTool> {
     let tools = &agent.tools;
     let built_in = tools.native.iter().flatten().map(|name| native_tool(name));
     let mcp = tools.mcp.iter().flatten().map(|server| mcp_tool(server, servers));

@@ -1,9 +1,9 @@
 //! `policy why` and the guard say the same: whatever a harness asks in its own words is answered as the call
 //! that it stands for.
 
-use agentry_compile::policy::{Action, Call, Judge, Section};
-use agentry_compile::render::{Guarded, Ledger, guard, judged, protect, searched};
-use agentry_compile::targets::guard::Search;
+use agentry_compile::policy::{Action, Judge, Section, SectionCall};
+use agentry_compile::render::{GuardedAgent, RenderLedger, guard, judged, protect, searched};
+use agentry_compile::targets::guard::FileSearch;
 use agentry_compile::targets::{TARGETS, target};
 use agentry_compile::{MemoryWorld, at, judge, read};
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ impl House {
         let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned()));
         let world = MemoryWorld::new(agent("helper", rules).into_iter().chain(files));
         let mut compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));
-        let protected = protect(&world, &compiled, &Ledger::default(), &[]);
+        let protected = protect(&world, &compiled, &RenderLedger::default(), &[]);
         let judge = judge(&world, &mut compiled).expect("a policy");
         let root = "/".to_owned();
         Self { world, judge, protected, root }
@@ -100,13 +100,13 @@ impl House {
 
     /// The answer of `policy why` to a call that starts in a directory.
     fn why(&self, section: Section, subject: &str, directory: &str) -> Action {
-        let call = Call { section, subject, directory };
+        let call = SectionCall { section, subject, directory };
         judged(&self.world, &self.judge, &self.protected, call).action
     }
 
     /// The answer of `policy why --search`.
     fn search(&self, subject: &str, pattern: Option<&str>) -> Action {
-        let searches = Search::each(subject, &self.root, pattern);
+        let searches = FileSearch::each(subject, &self.root, pattern);
         let found = searched(&self.world, &self.judge, &self.root, &searches);
         let own = self.why(Section::Read, subject, &self.root);
         found.map_or(own, |reason| reason.action.strictest(own))
@@ -120,7 +120,7 @@ impl House {
             _ => json!({"tool": tool, "input": input, "directory": directory}),
         };
         let compiled = read(&self.world, &at(&self.world, "agents/helper").expect("an agent"));
-        let guarded = Guarded { compiled, digest: None, protected: self.protected.clone() };
+        let guarded = GuardedAgent { compiled, digest: None, protected: self.protected.clone() };
         let target = target(harness).expect("a target");
         let said = guard(&self.world, target, Ok(guarded), &question.to_string());
         assert_eq!(said.code, 0, "{harness} {tool} {input}: {}", said.errors);

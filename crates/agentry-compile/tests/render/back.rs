@@ -1,10 +1,10 @@
 //! From a harness back to a definition, and to the harness again.
 
-use agentry_compile::formats::{Target as Written, convert};
+use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;
-use agentry_compile::targets::{Imported, Rendered, target};
+use agentry_compile::targets::{ImportedAgent, RenderedAgent, target};
 
 use crate::{Wish, rendering};
 
@@ -13,22 +13,22 @@ pub(crate) fn imported(
     harness: &str,
     files: &[(&str, &str)],
     path: &str,
-) -> Result<Imported, String> {
+) -> Result<ImportedAgent, String> {
     import(target(harness).expect("a target"), &ListedFiles(files), path)
         .map_err(|wrong| format!("{}:{}: {}", wrong.at.line, wrong.at.column, wrong.message))
 }
 
 /// The files of an agent in agent-toml, as it was imported.
-pub(crate) fn definition(imported: &Imported) -> Vec<(String, String)> {
+pub(crate) fn definition(imported: &ImportedAgent) -> Vec<(String, String)> {
     let name = imported.agent.name().to_owned();
-    let written = convert(&imported.agent, Format::AgentToml, &Written::default());
+    let written = convert(&imported.agent, Format::AgentToml, &WriteTarget::default());
     assert_eq!(written.widened, None);
     let place = |(path, text)| (format!("agents/{name}/{path}"), text);
     written.files.into_iter().map(place).collect()
 }
 
 /// What comes of a rendered agent when it is imported and rendered again.
-pub(crate) fn again(harness: &str, rendered: &Rendered, wish: Wish<'_>) -> Rendered {
+pub(crate) fn again(harness: &str, rendered: &RenderedAgent, wish: Wish<'_>) -> RenderedAgent {
     let files: Vec<_> =
         rendered.files.iter().map(|file| (file.path.as_str(), file.text())).collect();
     let path = files.first().expect("a file").0;
@@ -37,7 +37,7 @@ pub(crate) fn again(harness: &str, rendered: &Rendered, wish: Wish<'_>) -> Rende
 }
 
 /// Checks that a rendered agent stays the same when it is imported and rendered again.
-pub(crate) fn assert_stable(harness: &str, rendered: &Rendered, wish: Wish<'_>) {
+pub(crate) fn assert_stable(harness: &str, rendered: &RenderedAgent, wish: Wish<'_>) {
     let again = again(harness, rendered, wish);
     assert_eq!(again.refused, None);
     assert_eq!(again.files, rendered.files);

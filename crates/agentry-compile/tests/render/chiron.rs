@@ -1,6 +1,6 @@
 //! The sample of the document, with all that is around it.
 
-use agentry_compile::targets::Rendering;
+use agentry_compile::targets::ProjectRendering;
 
 use crate::told;
 
@@ -63,7 +63,7 @@ fn there_is_one_sample() {
 }
 
 /// All that came of it, programs by their names only.
-pub(crate) fn shown(rendering: &Rendering) -> String {
+pub(crate) fn shown(rendering: &ProjectRendering) -> String {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     let files = own.chain(&rendering.shared);
     let is_program = |path: &str| path.rsplit_once('.').is_some_and(|(_, end)| end != "md");

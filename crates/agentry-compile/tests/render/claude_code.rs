@@ -1,24 +1,24 @@
 //! Claude Code: rules for all agents at once, of which the strictest wins.
 
-use agentry_compile::targets::{LossKind, Rendered, Rendering, Scope};
+use agentry_compile::targets::{LossKind, ProjectRendering, RenderScope, RenderedAgent};
 
 use crate::{Wish, agent, chiron, file, rendering, told};
 
 const HARNESS: &str = "claude-code";
 
 /// One agent with these lines, rendered, and the settings around it.
-pub(crate) fn one(lines: &str, wish: Wish<'_>) -> (Rendered, String) {
+pub(crate) fn one(lines: &str, wish: Wish<'_>) -> (RenderedAgent, String) {
     let mut rendering = several(&[("helper", lines)], wish);
     let settings = settings(&rendering);
     (rendering.agents.remove(0), settings)
 }
 
-pub(crate) fn several(agents: &[(&str, &str)], wish: Wish<'_>) -> Rendering {
+pub(crate) fn several(agents: &[(&str, &str)], wish: Wish<'_>) -> ProjectRendering {
     let files: Vec<_> = agents.iter().flat_map(|(name, lines)| agent(name, lines)).collect();
     rendering(HARNESS, &files, wish)
 }
 
-pub(crate) fn settings(rendering: &Rendering) -> String {
+pub(crate) fn settings(rendering: &ProjectRendering) -> String {
     let found = rendering.shared.iter().find(|file| file.path == ".claude/settings.json");
     found.map(|file| file.text().to_owned()).unwrap_or_default()
 }
@@ -46,17 +46,17 @@ fn rules(settings: &str, tool: &str) -> Vec<String> {
 }
 
 /// The value of a line of the metadata.
-fn field<'a>(rendered: &'a Rendered, key: &str) -> &'a str {
+fn field<'a>(rendered: &'a RenderedAgent, key: &str) -> &'a str {
     let text = file(rendered, ".md");
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
     line.unwrap_or_default()
 }
 
-fn has(rendered: &Rendered, tool: &str) -> bool {
+fn has(rendered: &RenderedAgent, tool: &str) -> bool {
     field(rendered, "tools").split(", ").any(|it| it == tool)
 }
 
-fn lost(rendered: &Rendered, kind: LossKind, field: &str) -> bool {
+fn lost(rendered: &RenderedAgent, kind: LossKind, field: &str) -> bool {
     rendered.losses.iter().any(|loss| loss.kind == kind && loss.field == field)
 }
 
@@ -231,7 +231,7 @@ fn t19_an_allow_waits_for_trust() {
     let lines = section("bash", "allow", &[]);
     let (rendered, _) = one(&lines, Wish::default());
     assert!(told(&rendered).contains("until its workspace is trusted"), "{}", told(&rendered));
-    let (rendered, _) = one(&lines, Wish { scope: Some(Scope::User), ..Wish::default() });
+    let (rendered, _) = one(&lines, Wish { scope: Some(RenderScope::User), ..Wish::default() });
     assert!(!told(&rendered).contains("trusted"), "{}", told(&rendered));
 }
 
@@ -296,7 +296,8 @@ fn t28_t29_t30_paths_are_anchored_by_the_scope() {
         "deny Edit(~/x/**)",
     ];
     assert_eq!(rules(&settings, "Edit"), expected);
-    let (rendered, settings) = one(&lines, Wish { scope: Some(Scope::User), ..Wish::default() });
+    let (rendered, settings) =
+        one(&lines, Wish { scope: Some(RenderScope::User), ..Wish::default() });
     assert_eq!(rendered.refused, None);
     assert_eq!(rules(&settings, "Edit")[1], "deny Edit(secrets/**)", "no allow for every project");
 }
@@ -458,7 +459,7 @@ fn t53_names_that_are_built_in() {
 #[test]
 fn each_tool_that_the_guard_mode_takes_away_is_told() {
     let guard = || Wish { guard: true, ..Wish::default() };
-    let narrowed = |rendered: &Rendered| -> Vec<String> {
+    let narrowed = |rendered: &RenderedAgent| -> Vec<String> {
         let of_read = rendered.losses.iter().filter(|loss| loss.field == "permissions.read");
         let narrowed = of_read.filter(|loss| loss.kind == LossKind::Narrowed);
         narrowed.filter_map(|loss| loss.detail.split('`').nth(1).map(str::to_owned)).collect()

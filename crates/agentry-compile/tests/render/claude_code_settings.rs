@@ -1,7 +1,7 @@
 //! Claude Code: settings that are there already, the guard, and agents that are read.
 
 use agentry_compile::policy::{Action, Section};
-use agentry_compile::targets::{Scope, target};
+use agentry_compile::targets::{RenderScope, target};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -125,7 +125,7 @@ fn a_guard_that_is_switched_off_guards_nothing() {
 
 #[test]
 fn the_guard_needs_the_definition_in_the_project() {
-    let wish = Wish { guard: true, scope: Some(Scope::User), ..Wish::default() };
+    let wish = Wish { guard: true, scope: Some(RenderScope::User), ..Wish::default() };
     let (rendered, _) = one("", wish);
     assert!(rendered.refused.is_some() && rendered.files.is_empty());
 }

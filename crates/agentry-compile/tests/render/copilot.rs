@@ -1,7 +1,7 @@
 //! GitHub Copilot: tools as a whole, no rules.
 
 use agentry_compile::policy::Section;
-use agentry_compile::targets::{Scope, target};
+use agentry_compile::targets::{RenderScope, target};
 
 use crate::back::{assert_stable, definition, imported};
 use crate::{Wish, agent, chiron, file, one, rendering, told};
@@ -183,7 +183,7 @@ fn t53_built_in_names() {
 
 #[test]
 fn users_have_a_place_of_their_own() {
-    let rendered = one("copilot", "", Wish { scope: Some(Scope::User), ..Wish::default() });
+    let rendered = one("copilot", "", Wish { scope: Some(RenderScope::User), ..Wish::default() });
     assert_eq!(rendered.refused, None);
     file(&rendered, ".copilot/agents/helper.agent.md");
 }

@@ -1,14 +1,14 @@
 //! Cursor: its agents are read, with the permissions around them.
 
 use agentry_compile::policy::Section;
-use agentry_compile::targets::Imported;
+use agentry_compile::targets::ImportedAgent;
 
 use crate::back::{definition, imported};
 use crate::{Wish, agent, rendering, told};
 
 const PATH: &str = ".cursor/agents/verifier.md";
 
-fn section(imported: &Imported, section: Section) -> String {
+fn section(imported: &ImportedAgent, section: Section) -> String {
     let permissions = imported.agent.policy.permissions.as_ref().expect("permissions");
     let rules = permissions.get(section).expect("a section");
     let list = rules.rules.iter().map(|rule| rule.value.to_string());

@@ -1,6 +1,6 @@
 //! Every definition format to every target.
 
-use agentry_compile::targets::{File, TARGETS};
+use agentry_compile::targets::{RenderedFile, TARGETS};
 use agentry_compile::{MemoryWorld, discover};
 
 use crate::{Wish, agent, rendering, told};
@@ -56,7 +56,7 @@ fn every_format_goes_to_every_target() {
             let [rendered] = rendering.agents.as_slice() else { panic!("{format}: one agent") };
             let name = target.name;
             assert_eq!(rendered.refused, None, "{format} {name}: {}", told(rendered));
-            let mut texts = rendered.files.iter().chain(&rendering.shared).map(File::text);
+            let mut texts = rendered.files.iter().chain(&rendering.shared).map(RenderedFile::text);
             assert!(texts.any(|text| text.contains("answer")), "{format} {name}");
         }
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ListedFiles;
-use agentry_compile::targets::{Loss, LossKind, Scope, Settings, render, target};
+use agentry_compile::targets::{LossKind, RenderLoss, RenderScope, RenderSettings, render, target};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -17,7 +17,7 @@ const READ: Wish<'_> = Wish {
     guard: false,
     close_gaps: false,
     force: false,
-    scope: Some(Scope::User),
+    scope: Some(RenderScope::User),
     options: &[],
     alias: None,
     existing: &[],
@@ -123,11 +123,11 @@ intent = "deny"
     let told = told(&rendered);
     assert!(told.contains("only with `--policy`"), "{told}");
     assert!(told.contains("dropped name: Gemini has a person confirm"), "{told}");
-    for wish in [READ, Wish { scope: Some(Scope::User), ..Wish::default() }] {
+    for wish in [READ, Wish { scope: Some(RenderScope::User), ..Wish::default() }] {
         let rendered = one("gemini", lines, wish);
         assert!(tools(file(&rendered, "helper.md")).contains("run_shell_command"));
     }
-    let user = one("gemini", lines, Wish { scope: Some(Scope::User), ..Wish::default() });
+    let user = one("gemini", lines, Wish { scope: Some(RenderScope::User), ..Wish::default() });
     file(&user, ".gemini/policies/agentry-helper.toml");
 }
 
@@ -392,8 +392,8 @@ fn whatever_the_rules_they_permit_no_more() {
     let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
     let property = |(files, close_gaps): (Vec<(String, String)>, bool)| {
         let Some(subject) = subject_of(&files) else { return Ok(()) };
-        let settings = Settings {
-            scope: Scope::User,
+        let settings = RenderSettings {
+            scope: RenderScope::User,
             guard: false,
             close_gaps,
             force: false,
@@ -403,11 +403,11 @@ fn whatever_the_rules_they_permit_no_more() {
         let target = target("gemini").expect("a target");
         let rendered = render(target, &[subject], &settings).agents.remove(0);
         all.set(all.get() + 1);
-        let field = |loss: &Loss| loss.field == "permissions.bash";
-        let strict = |loss: &Loss| field(loss) && loss.kind == LossKind::Narrowed;
+        let field = |loss: &RenderLoss| loss.field == "permissions.bash";
+        let strict = |loss: &RenderLoss| field(loss) && loss.kind == LossKind::Narrowed;
         narrowed.set(narrowed.get() + u32::from(rendered.losses.iter().any(strict)));
         prop_assert!(rendered.refused.is_none(), "{:?}", rendered.refused);
-        let gap = |loss: &Loss| field(loss) && loss.kind == LossKind::Gap;
+        let gap = |loss: &RenderLoss| field(loss) && loss.kind == LossKind::Gap;
         prop_assert!(!close_gaps || !rendered.losses.iter().any(gap), "{:?}", rendered.losses);
         Ok(())
     };

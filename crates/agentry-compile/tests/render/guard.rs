@@ -1,8 +1,8 @@
 //! What the guard answers, whatever the harness: a stand-in asks `SECTION SUBJECT`.
 
-use agentry_compile::render::{Guarded, Ledger, guard, protect};
-use agentry_compile::targets::guard::{Answer, Asked, Guard, Search};
-use agentry_compile::targets::{Rendering, Target};
+use agentry_compile::render::{GuardedAgent, RenderLedger, guard, protect};
+use agentry_compile::targets::guard::{FileSearch, GuardAnswer, GuardProtocol, GuardQuestion};
+use agentry_compile::targets::{ProjectRendering, Target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
 use crate::{GUARD, agent, one};
@@ -14,15 +14,16 @@ static STAND_IN: Target = Target {
     built_in: &[],
     fields: &[],
     one_primary: false,
-    render: |_, _| Rendering::default(),
+    render: |_, _| ProjectRendering::default(),
     model: |_, _| None,
     personal: None,
     blind: &[],
-    guard: Some(Guard {
+    guard: Some(GuardProtocol {
         question: |text| {
             let (text, searched) = text.split_once("search ").unwrap_or((text, ""));
             let mut words = searched.split_whitespace().map(str::to_owned);
-            let search = words.next().map(|directory| Search { directory, pattern: words.next() });
+            let search =
+                words.next().map(|directory| FileSearch { directory, pattern: words.next() });
             let calls = text.lines().map(|line| {
                 let (section, subject) = line.split_once(' ').ok_or("it is no question")?;
                 let section = section.parse().map_err(|()| "there is no such section")?;
@@ -30,7 +31,7 @@ static STAND_IN: Target = Target {
             });
             let calls = calls.collect::<Result<_, &str>>()?;
             let searches = search.into_iter().collect();
-            Ok(Asked { directory: "/".to_owned(), calls, searches })
+            Ok(GuardQuestion { directory: "/".to_owned(), calls, searches })
         },
         answer: |verdict| told(verdict.action.as_str(), 0),
         failure: |why| told(why, 2),
@@ -38,8 +39,8 @@ static STAND_IN: Target = Target {
     import: None,
 };
 
-fn told(output: &str, code: u8) -> Answer {
-    Answer { output: output.to_owned(), errors: String::new(), code }
+fn told(output: &str, code: u8) -> GuardAnswer {
+    GuardAnswer { output: output.to_owned(), errors: String::new(), code }
 }
 
 const RULES: &str = r#"
@@ -55,8 +56,9 @@ fn answer(question: &str, digest: Option<&str>, more: &[(String, String)]) -> St
     let world = MemoryWorld::new(files);
     let found = at(&world, "agents/helper").expect("an agent");
     let compiled = read(&world, &found);
-    let protected = protect(&world, &compiled, &Ledger::default(), &["/bin/agentry".to_owned()]);
-    let guarded = Guarded { compiled, digest, protected };
+    let protected =
+        protect(&world, &compiled, &RenderLedger::default(), &["/bin/agentry".to_owned()]);
+    let guarded = GuardedAgent { compiled, digest, protected };
     guard(&world, &STAND_IN, Ok(guarded), question).output
 }
 

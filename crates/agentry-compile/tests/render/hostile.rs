@@ -1,6 +1,6 @@
 //! Bad input, and what several harnesses have in common: Codex, Gemini CLI, Copilot.
 
-use agentry_compile::targets::{Scope, TARGETS};
+use agentry_compile::targets::{RenderScope, TARGETS};
 
 use crate::back::imported;
 use crate::{Wish, agent, rendering, told};
@@ -91,7 +91,7 @@ fn servers_go_where_a_harness_has_a_place() {
     let told_of = |harness: &str| told(&rendering(harness, &files, Wish::default()).agents[0]);
     assert!(told_of("copilot").contains("dropped tools.mcp"), "{}", told_of("copilot"));
     assert!(told_of("codex").contains("dropped tools.mcp"), "{}", told_of("codex"));
-    let user = Wish { scope: Some(Scope::User), ..Wish::default() };
+    let user = Wish { scope: Some(RenderScope::User), ..Wish::default() };
     let rendered = rendering("gemini", &files, user).agents.remove(0);
     let text = rendered.files[0].text();
     assert!(told(&rendered).contains("`${env:…}`"), "{}", told(&rendered));

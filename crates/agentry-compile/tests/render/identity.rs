@@ -2,13 +2,15 @@
 //! stays the same, what it may permit gets no more, and all that is said of the agent is said again.
 
 use agentry_compile::model::Agent;
-use agentry_compile::policy::{Permissions, Places, Rules, Section};
+use agentry_compile::policy::{PathAnchors, Permissions, RuleList, Section};
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;
 use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::model::outside;
-use agentry_compile::targets::proof::{Proof, within};
-use agentry_compile::targets::{Imported, Model, Scope, Settings, Subject, Target, render, target};
+use agentry_compile::targets::proof::{PolicyProof, within};
+use agentry_compile::targets::{
+    HarnessModel, ImportedAgent, RenderScope, RenderSettings, RenderSubject, Target, render, target,
+};
 use agentry_compile::text::Spanned;
 
 use crate::back::definition;
@@ -129,7 +131,7 @@ const CASES: &[Case] = &[
 ];
 
 /// What an agent says of itself, a line each.
-fn said(found: &Imported) -> Vec<String> {
+fn said(found: &ImportedAgent) -> Vec<String> {
     let Agent { identity, instructions, model, behaviour, .. } = &found.agent;
     let text = |it: &Option<Spanned<String>>| format!("{:?}", it.as_ref().map(|it| &it.value));
     let models = model.preferred.iter().flatten().map(|it| it.value.as_str());
@@ -146,7 +148,7 @@ fn said(found: &Imported) -> Vec<String> {
 }
 
 /// The agent as it was imported, with all that no format has a place for.
-fn subject(found: &Imported) -> Subject {
+fn subject(found: &ImportedAgent) -> RenderSubject {
     let mut subject = subjects(&definition(found), None).remove(0);
     subject.agent.model = found.agent.model.clone();
     subject.agent.behaviour = found.agent.behaviour.clone();
@@ -155,10 +157,10 @@ fn subject(found: &Imported) -> Subject {
 }
 
 /// What holds for a section.
-fn layers(permissions: &Permissions, section: Section) -> Vec<Rules> {
+fn layers(permissions: &Permissions, section: Section) -> Vec<RuleList> {
     let rules = |section| {
         let written = permissions.get(section).expect("a section");
-        Rules::new(written, &Places::default()).as_written()
+        RuleList::new(written, &PathAnchors::default()).as_written()
     };
     let files = matches!(section, Section::Edit | Section::Read);
     let beyond = files.then(|| permissions.get(Section::ExternalDirectory)).flatten();
@@ -167,21 +169,21 @@ fn layers(permissions: &Permissions, section: Section) -> Vec<Rules> {
 }
 
 /// The ways of `after` that are within no way of `before`.
-fn wider(after: &Model, before: &Model) -> Vec<String> {
-    let fits = |way: &&agentry_compile::targets::Way| {
+fn wider(after: &HarnessModel, before: &HarnessModel) -> Vec<String> {
+    let fits = |way: &&agentry_compile::targets::HarnessTool| {
         let same = before.ways.iter().filter(|it| it.section == way.section);
         !same
             .into_iter()
-            .any(|it| within(&RenderMemo::default(), &way.layers, &it.layers) == Proof::Holds)
+            .any(|it| within(&RenderMemo::default(), &way.layers, &it.layers) == PolicyProof::Holds)
     };
     after.ways.iter().filter(fits).map(|way| format!("{} {}", way.section, way.tool)).collect()
 }
 
 /// The files after an agent was imported from some and rendered again, and what was told on the way.
-fn again(case: &Case, first: &Imported) -> (Vec<(String, String)>, Vec<String>) {
+fn again(case: &Case, first: &ImportedAgent) -> (Vec<(String, String)>, Vec<String>) {
     let existing = ListedFiles(case.around);
-    let (scope, options) = (Scope::Project, &[][..]);
-    let settings = Settings {
+    let (scope, options) = (RenderScope::Project, &[][..]);
+    let settings = RenderSettings {
         scope,
         guard: false,
         close_gaps: false,
@@ -205,15 +207,19 @@ fn again(case: &Case, first: &Imported) -> (Vec<(String, String)>, Vec<String>) 
 }
 
 /// The sections in which the second agent may do less than the first; none in which it may do more.
-fn narrowed(first: &Imported, second: &Imported) -> Vec<Section> {
-    let permissions = |found: &Imported| found.agent.policy.permissions.clone().expect("some");
+fn narrowed(first: &ImportedAgent, second: &ImportedAgent) -> Vec<Section> {
+    let permissions = |found: &ImportedAgent| found.agent.policy.permissions.clone().expect("some");
     let (was, is) = (permissions(first), permissions(second));
     let free = [Section::Env, Section::ExternalDirectory];
     let sections = Section::ALL.iter().copied().filter(|section| !free.contains(section));
     let narrowed = sections.filter(|section| {
         let (was, is) = (layers(&was, *section), layers(&is, *section));
-        assert_eq!(within(&RenderMemo::default(), &is, &was), Proof::Holds, "{section} is wider");
-        within(&RenderMemo::default(), &was, &is) != Proof::Holds
+        assert_eq!(
+            within(&RenderMemo::default(), &is, &was),
+            PolicyProof::Holds,
+            "{section} is wider"
+        );
+        within(&RenderMemo::default(), &was, &is) != PolicyProof::Holds
     });
     narrowed.collect()
 }

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentry_compile::formats::{Target as Written, convert};
+use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
 use agentry_compile::targets::original::completed;
-use agentry_compile::text::yaml::{self, Version};
-use agentry_compile::text::{Data, FileId, Findings, Source, toml};
+use agentry_compile::text::yaml::{self, YamlVersion};
+use agentry_compile::text::{Data, FileId, Findings, SourceFile, toml};
 
 use crate::back::imported;
 use crate::{Wish, rendering};
@@ -215,10 +215,10 @@ fn fields(harness: &str, text: &str) -> BTreeMap<String, Data> {
         "codex" => (text, ""),
         _ => text.strip_prefix("---\n").and_then(|it| it.split_once("\n---\n")).expect("metadata"),
     };
-    let source = Source::new(FileId::BUILT_IN, "", metadata);
+    let source = SourceFile::new(FileId::BUILT_IN, "", metadata);
     let node = match harness {
         "codex" => toml::parse(&source, &mut findings),
-        _ => yaml::parse(&source, 0..metadata.len(), Version::V1_2, &mut findings),
+        _ => yaml::parse(&source, 0..metadata.len(), YamlVersion::V1_2, &mut findings),
     };
     let Data::Map(fields) = node.to_data() else { panic!("{text}") };
     let mut fields: BTreeMap<String, Data> = fields.into_iter().collect();
@@ -288,10 +288,10 @@ fn words(data: &Data) -> BTreeSet<String> {
 /// The file that an agent is after it was imported and rendered for the same harness.
 fn again(case: &Case, text: &str) -> String {
     let found = imported(case.harness, &[(case.path, text)], case.path).expect("an agent");
-    let first = convert(&found.agent, Format::AgentToml, &Written::default());
+    let first = convert(&found.agent, Format::AgentToml, &WriteTarget::default());
     let more = completed(&found.agent, &first.agent, case.harness);
     let agent = more.map_or(found.agent, |(agent, _)| agent);
-    let written = convert(&agent, Format::AgentToml, &Written::default());
+    let written = convert(&agent, Format::AgentToml, &WriteTarget::default());
     let place = |(path, text)| (format!("agents/x/{path}"), text);
     let mut files: Vec<(String, String)> = written.files.into_iter().map(place).collect();
     let skill = "---\nname: pdf\ndescription: Reads papers\n---\nRead them.\n";

@@ -1,11 +1,11 @@
 //! Whatever the files of a harness say: what is read from them permits no more than the harness does,
 //! in every definition format. The harness is asked over texts as they are typed, without any machine.
 
-use agentry_compile::formats::{Target as Written, convert};
+use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
 use agentry_compile::policy::path::NoLinks;
-use agentry_compile::policy::{Action, Call, Section};
-use agentry_compile::targets::{Imported, Subject};
+use agentry_compile::policy::{Action, Section, SectionCall};
+use agentry_compile::targets::{ImportedAgent, RenderSubject};
 use proptest::collection::vec;
 use proptest::sample::select;
 use proptest::strategy::Strategy;
@@ -19,7 +19,7 @@ const OPENCODE: &str = ".opencode/agents/helper.md";
 const CLAUDE: &str = ".claude/agents/helper.md";
 const SETTINGS: &str = ".claude/settings.json";
 
-fn opencode(section: &str, rules: &[(String, Action)]) -> Imported {
+fn opencode(section: &str, rules: &[(String, Action)]) -> ImportedAgent {
     let line = |(pattern, action): &(String, Action)| {
         format!("    {}: {action}\n", serde_json::Value::from(pattern.as_str()))
     };
@@ -28,7 +28,7 @@ fn opencode(section: &str, rules: &[(String, Action)]) -> Imported {
     imported("opencode", &[(OPENCODE, &text)], OPENCODE).expect("an agent")
 }
 
-fn claude_code(mode: &str, rules: &[(String, Action)]) -> Imported {
+fn claude_code(mode: &str, rules: &[(String, Action)]) -> ImportedAgent {
     let list = |action| {
         let of = rules.iter().filter(|rule| rule.1 == action);
         of.map(|rule| format!("Bash({})", rule.0)).collect::<Vec<_>>()
@@ -43,8 +43,8 @@ fn claude_code(mode: &str, rules: &[(String, Action)]) -> Imported {
         .expect("an agent")
 }
 
-fn judged(subject: &Subject, section: Section, text: &str) -> Action {
-    let call = Call { section, subject: text, directory: "/workspace" };
+fn judged(subject: &RenderSubject, section: Section, text: &str) -> Action {
+    let call = SectionCall { section, subject: text, directory: "/workspace" };
     subject.judge.judge(call, &NoLinks).action
 }
 
@@ -224,7 +224,7 @@ fn however_typed(line: &str, answer: impl Fn(&dyn Fn(&str, Action) -> bool) -> A
 
 /// Holds what was read against the harness, in every format.
 fn never_wider(
-    found: &Imported,
+    found: &ImportedAgent,
     section: Section,
     texts: &[String],
     there: impl Fn(&str) -> Action,
@@ -232,7 +232,7 @@ fn never_wider(
     for format in
         [Format::AgentToml, Format::AgentMd, Format::Manifest, Format::AgentFs, Format::AgentDir]
     {
-        let written = convert(&found.agent, format, &Written::default());
+        let written = convert(&found.agent, format, &WriteTarget::default());
         if written.widened.is_some() {
             return Err(TestCaseError::fail(format!("{format}: {:?}", written.widened)));
         }

@@ -1,7 +1,7 @@
 //! What the settings of Gemini take away is not granted by what is imported.
 
 use agentry_compile::policy::Section;
-use agentry_compile::targets::Imported;
+use agentry_compile::targets::ImportedAgent;
 
 use crate::back::imported;
 use crate::import_least::{said, told};
@@ -9,13 +9,13 @@ use crate::import_least::{said, told};
 const AGENT: &str = ".gemini/agents/a.md";
 const PROJECT: &str = ".gemini/settings.json";
 
-fn with(lines: &str, files: &[(&str, &str)]) -> Result<Imported, String> {
+fn with(lines: &str, files: &[(&str, &str)]) -> Result<ImportedAgent, String> {
     let text = format!("---\nname: a\ndescription: d\n{lines}---\nP\n");
     let files = [&[(AGENT, text.as_str())], files].concat();
     imported("gemini", &files, AGENT)
 }
 
-fn by(settings: &str) -> Imported {
+fn by(settings: &str) -> ImportedAgent {
     with("", &[(PROJECT, settings)]).expect("an agent")
 }
 

@@ -1,7 +1,7 @@
 //! What a hook or a plugin may deny is not allowed by what is imported.
 
 use agentry_compile::policy::Section;
-use agentry_compile::targets::Imported;
+use agentry_compile::targets::ImportedAgent;
 
 use crate::back::imported;
 use crate::import_least::{said, told};
@@ -10,11 +10,11 @@ const CLAUDE: &str = ".claude/agents/a.md";
 const OPENCODE: &str = ".opencode/agents/a.md";
 const ALLOWED: &str = r#""permissions": {"allow": ["Bash", "Edit(/**)"]}"#;
 
-fn claude_code(lines: &str, more: &[(&str, &str)]) -> Imported {
+fn claude_code(lines: &str, more: &[(&str, &str)]) -> ImportedAgent {
     by_claude_code(lines, more).expect("an agent")
 }
 
-fn by_claude_code(lines: &str, more: &[(&str, &str)]) -> Result<Imported, String> {
+fn by_claude_code(lines: &str, more: &[(&str, &str)]) -> Result<ImportedAgent, String> {
     let text = format!("---\nname: a\ndescription: d\ntools: Bash, Read, Edit\n{lines}---\nP\n");
     let shared = format!("{{{ALLOWED}}}");
     let mut files = vec![(CLAUDE, text.as_str())];

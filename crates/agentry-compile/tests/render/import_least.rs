@@ -1,12 +1,12 @@
 //! What is imported is bounded by what a harness permits for sure, not by what it may permit.
 
 use agentry_compile::policy::Section;
-use agentry_compile::targets::Imported;
+use agentry_compile::targets::ImportedAgent;
 
 use crate::back::imported;
 
 /// The rules of a section, and its answer to all else.
-pub(crate) fn said(found: &Imported, section: Section) -> String {
+pub(crate) fn said(found: &ImportedAgent, section: Section) -> String {
     let permissions = found.agent.policy.permissions.as_ref().expect("permissions");
     let rules = permissions.get(section).unwrap_or_else(|| panic!("{section}"));
     let list: Vec<String> = rules.rules.iter().map(|rule| rule.value.to_string()).collect();
@@ -14,15 +14,16 @@ pub(crate) fn said(found: &Imported, section: Section) -> String {
     [list, vec![intent.to_string()]].concat().join(" ")
 }
 
-pub(crate) fn told(found: &Imported) -> String {
-    let line =
-        |it: &agentry_compile::targets::Loss| format!("{} {}: {}", it.kind, it.field, it.detail);
+pub(crate) fn told(found: &ImportedAgent) -> String {
+    let line = |it: &agentry_compile::targets::RenderLoss| {
+        format!("{} {}: {}", it.kind, it.field, it.detail)
+    };
     found.losses.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 const CODEX: &str = ".codex/agents/helper.toml";
 
-fn codex(lines: &str, more: &[(&str, &str)]) -> Imported {
+fn codex(lines: &str, more: &[(&str, &str)]) -> ImportedAgent {
     let head = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
     let text = format!("{head}{lines}");
     let files = [&[(CODEX, text.as_str())], more].concat();
@@ -261,7 +262,7 @@ fn a_part_of_a_tool_of_claude_code_is_not_all_of_it() {
 }
 
 /// An agent of Claude Code with these lines, and settings of the project around it.
-fn claude(lines: &str, settings: &str) -> Imported {
+fn claude(lines: &str, settings: &str) -> ImportedAgent {
     let path = ".claude/agents/x.md";
     let text = format!("---\nname: x\ndescription: y\n{lines}---\nx\n");
     let files = [(path, text.as_str()), (".claude/settings.json", settings)];

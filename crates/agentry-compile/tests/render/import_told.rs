@@ -1,6 +1,6 @@
 //! What import leaves out or takes for something else is told, harness by harness.
 
-use agentry_compile::formats::{Target as Written, convert};
+use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
 
 use crate::back::{definition, imported};
@@ -82,7 +82,7 @@ fn a_model_of_any_name_comes_back() {
     ];
     for (harness, path, fields) in cases {
         let found = imported(harness, &[(path, &text(harness, fields))], path).expect("an agent");
-        let written = convert(&found.agent, Format::Manifest, &Written::default());
+        let written = convert(&found.agent, Format::Manifest, &WriteTarget::default());
         let line = fields.lines().last().expect("a line");
         let place = |(path, text)| (format!("agents/x/{path}"), text);
         let files: Vec<_> = written.files.into_iter().map(place).collect();

@@ -46,7 +46,9 @@ mod traps;
 mod traps_each;
 
 use agentry_compile::targets::ListedFiles;
-use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, Subject, render, target};
+use agentry_compile::targets::{
+    ProjectRendering, RenderScope, RenderSettings, RenderSubject, RenderedAgent, render, target,
+};
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
 /// An agent in agent-toml, with these lines after its name and description.
@@ -71,7 +73,7 @@ pub(crate) struct Wish<'a> {
     /// Whether files of others are replaced.
     pub(crate) force: bool,
     /// A project, unless said otherwise.
-    pub(crate) scope: Option<Scope>,
+    pub(crate) scope: Option<RenderScope>,
     /// Options of the target.
     pub(crate) options: &'a [(&'a str, &'a str)],
     /// What the agent is called there.
@@ -95,7 +97,7 @@ pub(crate) const GUARD: Wish<'_> = Wish {
 pub(crate) fn subjects<T: Clone + Into<Vec<u8>>>(
     files: &[(String, T)],
     alias: Option<&str>,
-) -> Vec<Subject> {
+) -> Vec<RenderSubject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
     let agents = found.agents.iter().map(|found| {
@@ -111,13 +113,13 @@ pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
     harness: &str,
     files: &[(String, T)],
     wish: Wish<'_>,
-) -> Rendering {
+) -> ProjectRendering {
     let subjects = subjects(files, wish.alias);
     let existing = ListedFiles(wish.existing);
     let options: Vec<_> =
         wish.options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let settings = Settings {
-        scope: wish.scope.unwrap_or(Scope::Project),
+    let settings = RenderSettings {
+        scope: wish.scope.unwrap_or(RenderScope::Project),
         guard: wish.guard,
         close_gaps: wish.close_gaps,
         force: wish.force,
@@ -128,18 +130,18 @@ pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
 }
 
 /// One agent with these lines, rendered for a harness.
-pub(crate) fn one(harness: &str, lines: &str, wish: Wish<'_>) -> Rendered {
+pub(crate) fn one(harness: &str, lines: &str, wish: Wish<'_>) -> RenderedAgent {
     rendering(harness, &agent("helper", lines), wish).agents.remove(0)
 }
 
 /// The text of the file that ends so.
-pub(crate) fn file<'a>(rendered: &'a Rendered, end: &str) -> &'a str {
+pub(crate) fn file<'a>(rendered: &'a RenderedAgent, end: &str) -> &'a str {
     let found = rendered.files.iter().find(|file| file.path.ends_with(end));
     found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text()
 }
 
 /// All that a person is told, one line each.
-pub(crate) fn told(rendered: &Rendered) -> String {
+pub(crate) fn told(rendered: &RenderedAgent) -> String {
     let refused = rendered.refused.iter().map(|it| format!("refused {}: {}", it.field, it.message));
     let losses =
         rendered.losses.iter().map(|it| format!("{} {}: {}", it.kind, it.field, it.detail));

@@ -1,6 +1,6 @@
 //! OpenCode: the last rule that matches wins.
 
-use agentry_compile::targets::Scope;
+use agentry_compile::targets::RenderScope;
 
 use crate::{Wish, agent, chiron, file, one, rendering, told};
 
@@ -442,7 +442,7 @@ fn two_agents_of_one_name_are_refused() {
 
 #[test]
 fn the_home_of_a_user() {
-    let wish = Wish { scope: Some(Scope::User), ..Wish::default() };
+    let wish = Wish { scope: Some(RenderScope::User), ..Wish::default() };
     let rendered = rendering("opencode", &chiron(), wish).agents.remove(0);
     assert_eq!(rendered.refused, None);
     assert_eq!(rendered.files[0].path, ".config/opencode/agents/chiron.md");
@@ -516,7 +516,7 @@ fn agents_that_are_nearly_alike_stay_apart() {
     let name = |at: usize| format!("helper-{at}");
     let files: Vec<(String, String)> =
         alike.iter().enumerate().flat_map(|(at, lines)| agent(&name(at), lines)).collect();
-    let rules = |rendered: &agentry_compile::targets::Rendered, at: usize| {
+    let rules = |rendered: &agentry_compile::targets::RenderedAgent, at: usize| {
         let text = file(rendered, &format!("/{}.md", name(at)));
         text.split_once("permission:").map(|(_, rules)| rules.replace(&name(at), ""))
     };

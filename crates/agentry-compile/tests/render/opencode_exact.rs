@@ -2,10 +2,10 @@
 //! since the guard cannot lift that, and allow nothing that it does not allow. Where they ask about what is
 //! denied, that is told.
 
-use agentry_compile::policy::{Action, Rules, Section};
+use agentry_compile::policy::{Action, RuleList, Section};
 use agentry_compile::targets::memo::RenderMemo;
-use agentry_compile::targets::proof::{Proof, within};
-use agentry_compile::targets::{LossKind, Rendered, Subject, Way, target};
+use agentry_compile::targets::proof::{PolicyProof, within};
+use agentry_compile::targets::{HarnessTool, LossKind, RenderSubject, RenderedAgent, target};
 
 use crate::property::read_back;
 use crate::{GUARD, Wish, agent, file, one, rendering, subjects, told};
@@ -19,7 +19,7 @@ fn section(section: &str, intent: &str, rules: &[&str]) -> String {
 const NAMES: [Section; 3] = [Section::Mcp, Section::Tool, Section::Skill];
 
 /// Holds what OpenCode makes of a rendered agent against its source.
-fn is_exact(lines: &str) -> Rendered {
+fn is_exact(lines: &str) -> RenderedAgent {
     let files = agent("helper", lines);
     let mut rendering = rendering("opencode", &files, GUARD);
     let model = read_back(target("opencode").expect("a target"), &rendering).expect("an agent");
@@ -30,12 +30,12 @@ fn is_exact(lines: &str) -> Rendered {
         denies_nothing_more(&subject, way, lines);
         let bounds = subject.bounds(way.section);
         let guarded = rendered.guarded.contains(&way.section);
-        let holds = within(&RenderMemo::default(), &way.layers, &bounds) == Proof::Holds;
+        let holds = within(&RenderMemo::default(), &way.layers, &bounds) == PolicyProof::Holds;
         assert!(holds || guarded, "{lines}{} relies on the guard", way.tool);
         let milder = changed(&bounds, Action::Deny, Action::Ask);
         assert_eq!(
             within(&RenderMemo::default(), &way.layers, &milder),
-            Proof::Holds,
+            PolicyProof::Holds,
             "{lines}{}",
             way.tool
         );
@@ -47,18 +47,18 @@ fn is_exact(lines: &str) -> Rendered {
 }
 
 /// What is asked, the guard may allow: then nothing is missing.
-fn denies_nothing_more(subject: &Subject, way: &Way, lines: &str) {
+fn denies_nothing_more(subject: &RenderSubject, way: &HarnessTool, lines: &str) {
     if NAMES.contains(&way.section) {
         return;
     }
     let lifted = changed(&way.layers, Action::Ask, Action::Allow);
     let proof = within(&RenderMemo::default(), &subject.bounds(way.section), &lifted);
-    assert_eq!(proof, Proof::Holds, "{lines}{}", way.tool);
+    assert_eq!(proof, PolicyProof::Holds, "{lines}{}", way.tool);
 }
 
-fn changed(layers: &[Rules], from: Action, to: Action) -> Vec<Rules> {
+fn changed(layers: &[RuleList], from: Action, to: Action) -> Vec<RuleList> {
     let mut layers = layers.to_vec();
-    for rule in layers.iter_mut().flat_map(Rules::all_mut).filter(|rule| rule.action == from) {
+    for rule in layers.iter_mut().flat_map(RuleList::all_mut).filter(|rule| rule.action == from) {
         rule.action = to;
     }
     layers

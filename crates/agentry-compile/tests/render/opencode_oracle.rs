@@ -2,10 +2,10 @@
 //! never milder than what the judge of the source says.
 
 use agentry_compile::policy::path::NoLinks;
-use agentry_compile::policy::{Action, Call, Place, Section};
+use agentry_compile::policy::{Action, PolicyContext, Section, SectionCall};
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::front_matter;
-use agentry_compile::targets::{Scope, Settings, Subject, render, target};
+use agentry_compile::targets::{RenderScope, RenderSettings, RenderSubject, render, target};
 use agentry_compile::text::Data;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::sync::Arc;
@@ -104,9 +104,9 @@ fn is_plain(section: Section, text: &str) -> bool {
     }
 }
 
-fn never_milder(subject: &Subject) -> Result<(), TestCaseError> {
-    let settings = Settings {
-        scope: Scope::Project,
+fn never_milder(subject: &RenderSubject) -> Result<(), TestCaseError> {
+    let settings = RenderSettings {
+        scope: RenderScope::Project,
         guard: false,
         close_gaps: false,
         force: false,
@@ -121,7 +121,7 @@ fn never_milder(subject: &Subject) -> Result<(), TestCaseError> {
     for section in Section::ALL {
         let texts = samples(subject, *section).into_iter().map(|sample| sample.to_string());
         for text in texts.filter(|text| is_plain(*section, text)) {
-            let call = Call { section: *section, subject: &text, directory: "/workspace" };
+            let call = SectionCall { section: *section, subject: &text, directory: "/workspace" };
             let here = subject.judge.judge(call, &NoLinks).action;
             let there = there(&rules, *section, &text);
             if there < here && *section != Section::Env && *section != Section::ExternalDirectory {
@@ -192,8 +192,8 @@ fn a_last_star_is_read_as_nothing_too() {
         let file = format!("---\ndescription: d\npermission:\n{rules}---\nHi.\n");
         let path = ".opencode/agents/x.md";
         let found = crate::back::imported("opencode", &[(path, &file)], path).expect("an agent");
-        let subject = Subject::of(found.agent, &Place::default(), &Arc::default());
-        let call = Call { section, subject: text, directory: "/workspace" };
+        let subject = RenderSubject::of(found.agent, &PolicyContext::default(), &Arc::default());
+        let call = SectionCall { section, subject: text, directory: "/workspace" };
         assert_eq!(subject.judge.judge(call, &NoLinks).action, Action::Deny, "{rules}");
     }
 }

@@ -2,10 +2,12 @@
 //! that: what the definition denies stays denied, and words that say something else than the definition
 //! count for nothing.
 
-use agentry_compile::policy::{Action, Rules, Section};
+use agentry_compile::policy::{Action, RuleList, Section};
 use agentry_compile::targets::memo::RenderMemo;
-use agentry_compile::targets::proof::{Proof, within};
-use agentry_compile::targets::{LossKind, Rendered, Rendering, Subject, Way, target};
+use agentry_compile::targets::proof::{PolicyProof, within};
+use agentry_compile::targets::{
+    HarnessTool, LossKind, ProjectRendering, RenderSubject, RenderedAgent, target,
+};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use proptest::test_runner::{Config, TestRunner};
@@ -473,29 +475,29 @@ fn a_denial_is_never_lifted() {
     assert!(given.get() > 20, "words were given back {} times", given.get());
 }
 
-fn is_told(rendered: &Rendered) -> bool {
-    let is_gap = |loss: &agentry_compile::targets::Loss| {
+fn is_told(rendered: &RenderedAgent) -> bool {
+    let is_gap = |loss: &agentry_compile::targets::RenderLoss| {
         loss.kind == LossKind::Gap && loss.detail.starts_with("as it was written: ")
     };
     rendered.losses.iter().any(is_gap)
 }
 
 /// A way to do what is denied, or what is asked about where nobody tells.
-fn wider(harness: &str, subject: &Subject, rendering: &Rendering) -> Option<String> {
+fn wider(harness: &str, subject: &RenderSubject, rendering: &ProjectRendering) -> Option<String> {
     let model = read_back(target(harness).expect("a target"), rendering)?;
     let unasked = &rendering.agents[0].unasked;
     let bounds = |section: Section| {
         let mut bounds = subject.bounds(section).to_vec();
         let told = unasked.contains(&section);
-        for rule in bounds.iter_mut().flat_map(Rules::all_mut).filter(|_| told) {
+        for rule in bounds.iter_mut().flat_map(RuleList::all_mut).filter(|_| told) {
             if rule.action == Action::Ask {
                 rule.action = Action::Allow;
             }
         }
         bounds
     };
-    let is_wider = |way: &&Way| {
-        within(&RenderMemo::default(), &way.layers, &bounds(way.section)) != Proof::Holds
+    let is_wider = |way: &&HarnessTool| {
+        within(&RenderMemo::default(), &way.layers, &bounds(way.section)) != PolicyProof::Holds
     };
     model.ways.iter().find(is_wider).map(|way| format!("{} {}", way.section, way.tool))
 }

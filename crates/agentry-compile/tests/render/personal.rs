@@ -1,6 +1,6 @@
 //! What the user's own settings allow is told, and changes nothing that is written.
 
-use agentry_compile::targets::Scope;
+use agentry_compile::targets::RenderScope;
 
 use crate::{Wish, agent, rendering, told};
 
@@ -19,7 +19,7 @@ fn what_the_user_allows_is_a_gap() {
                   decision = \"allow\"\npriority = 999\n";
     let fetches =
         policy.replace("run_shell_command", "web_fetch").replace("commandPrefix = \"make\"\n", "");
-    let (project, user) = (Scope::Project, Scope::User);
+    let (project, user) = (RenderScope::Project, RenderScope::User);
     let cases = [
         ("claude-code", ASKS, claude, allow, project, "by `Edit(//etc/**)`"),
         ("claude-code", ASKS, claude, more, project, "by `/srv`"),

@@ -2,7 +2,9 @@
 
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;
-use agentry_compile::targets::{Rendering, Scope, Settings, Subject, render, target};
+use agentry_compile::targets::{
+    ProjectRendering, RenderScope, RenderSettings, RenderSubject, render, target,
+};
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
 use crate::{Wish, agent, file, one, rendering, told};
@@ -42,15 +44,19 @@ fn tools(lines: &str) -> String {
     field(file(&rendered, ".pi/agents/helper.md"), "tools").expect("always written")
 }
 
-pub(crate) fn subjects(files: &[(String, String)]) -> Vec<Subject> {
+pub(crate) fn subjects(files: &[(String, String)]) -> Vec<RenderSubject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
     let each = |found| subject(&world, &read(&world, found), None, true);
     found.agents.iter().map(each).collect()
 }
 
-fn with(files: &[(String, String)], options: &[(String, String)], scope: Scope) -> Rendering {
-    let settings = Settings {
+fn with(
+    files: &[(String, String)],
+    options: &[(String, String)],
+    scope: RenderScope,
+) -> ProjectRendering {
+    let settings = RenderSettings {
         scope,
         guard: false,
         close_gaps: false,
@@ -185,20 +191,20 @@ fn t46_one_of_two_primaries_has_to_be_chosen() {
     let mut files = agent("first", &lines);
     files.extend(agent("second", &lines));
     files.extend(agent("third", "mode = \"subagent\"\n"));
-    let none = with(&files, &[], Scope::Project);
+    let none = with(&files, &[], RenderScope::Project);
     for rendered in &none.agents[..2] {
         assert!(told(rendered).contains("refused mode: Pi has one main session and 2 agents"));
         assert!(rendered.files.is_empty());
     }
     assert!(none.agents[2].refused.is_none());
-    let chosen = with(&files, &[("primary".to_owned(), "second".to_owned())], Scope::Project);
+    let chosen = with(&files, &[("primary".to_owned(), "second".to_owned())], RenderScope::Project);
     let paths = |at: usize| -> Vec<&str> {
         chosen.agents[at].files.iter().map(|file| file.path.as_str()).collect()
     };
     assert_eq!(paths(0), [".pi/agents/first.md"]);
     assert_eq!(paths(1), [".pi/agents/second.md", ".pi/SYSTEM.md"]);
     assert!(told(&chosen.agents[0]).contains("narrowed mode: Pi has one main session"));
-    let wrong = with(&files, &[("primary".to_owned(), "third".to_owned())], Scope::Project);
+    let wrong = with(&files, &[("primary".to_owned(), "third".to_owned())], RenderScope::Project);
     assert!(told(&wrong.agents[2]).contains("refused mode: `third` is no agent that people start"));
 }
 
@@ -378,7 +384,7 @@ fn secrets_are_a_gap_that_can_be_closed() {
 
 #[test]
 fn the_scope_of_the_user() {
-    let rendering = with(&agent("helper", ""), &[], Scope::User);
+    let rendering = with(&agent("helper", ""), &[], RenderScope::User);
     assert!(rendering.agents[0].refused.is_none());
     assert_eq!(rendering.agents[0].files[0].path, ".pi/agent/agents/helper.md");
     assert_eq!(rendering.shared[0].path, ".pi/agent/AGENTS.md");
@@ -413,13 +419,13 @@ fn what_pi_understands_comes_back() {
         let mut subject = subjects(&agent("helper", lines)).remove(0);
         let permissions = imported.agent.policy.permissions.clone().expect("always some");
         let places = subject.judge.places().clone();
-        let place = agentry_compile::policy::Place::default();
+        let place = agentry_compile::policy::PolicyContext::default();
         let layers = agentry_compile::policy::layers(&imported.agent.policy, &place, &places);
         subject.judge = agentry_compile::policy::Judge::new(layers, places);
         subject.permissions = permissions;
         subject.agent.behaviour = imported.agent.behaviour;
-        let settings = Settings {
-            scope: Scope::Project,
+        let settings = RenderSettings {
+            scope: RenderScope::Project,
             guard: false,
             close_gaps: false,
             force: false,

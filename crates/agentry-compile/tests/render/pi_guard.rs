@@ -1,7 +1,7 @@
 //! Pi with the guard: its own tools are gone, and those that stand in for them ask first.
 
 use agentry_compile::targets::ListedFiles;
-use agentry_compile::targets::{Scope, Settings, render, target};
+use agentry_compile::targets::{RenderScope, RenderSettings, render, target};
 
 use crate::pi::subjects;
 use crate::{GUARD, agent, file, one, rendering, told};
@@ -100,8 +100,8 @@ fn a_path_cannot_become_code() {
 
 #[test]
 fn the_guard_needs_the_project() {
-    let settings = Settings {
-        scope: Scope::User,
+    let settings = RenderSettings {
+        scope: RenderScope::User,
         guard: true,
         close_gaps: false,
         force: false,

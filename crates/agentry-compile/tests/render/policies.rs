@@ -1,9 +1,9 @@
 //! Policies made up at random, as people write them and as nobody should: for every target's property
 //! tests.
 
-use agentry_compile::policy::compare::Example;
-use agentry_compile::policy::{Kind, Places, Section};
-use agentry_compile::targets::Subject;
+use agentry_compile::policy::compare::ExampleSubject;
+use agentry_compile::policy::{PathAnchors, PatternKind, Section};
+use agentry_compile::targets::RenderSubject;
 use agentry_compile::{MemoryWorld, discover, read, subject};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -39,7 +39,7 @@ pub(crate) fn agent() -> impl Strategy<Value = Vec<(String, String)>> {
 }
 
 /// The agent among `files`, ready to be rendered; nothing if its definition has errors.
-pub(crate) fn subject_of(files: &[(String, String)]) -> Option<Subject> {
+pub(crate) fn subject_of(files: &[(String, String)]) -> Option<RenderSubject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
     let compiled = read(&world, found.agents.first()?);
@@ -71,13 +71,13 @@ fn action() -> impl Strategy<Value = &'static str> + Clone {
     select(&["allow", "ask", "deny"][..])
 }
 
-fn pattern(kind: Kind) -> impl Strategy<Value = String> + Clone {
+fn pattern(kind: PatternKind) -> impl Strategy<Value = String> + Clone {
     let known = match kind {
-        Kind::Command => COMMANDS,
-        Kind::Path => PATHS,
-        Kind::Web => ADDRESSES,
-        Kind::Name => NAMES,
-        Kind::Text => &["*", "**", "*rust*", "how to *"],
+        PatternKind::Command => COMMANDS,
+        PatternKind::Path => PATHS,
+        PatternKind::Web => ADDRESSES,
+        PatternKind::Name => NAMES,
+        PatternKind::Text => &["*", "**", "*rust*", "how to *"],
     };
     let hostile = proptest::collection::vec(select(PIECES), 1..6).prop_map(|parts| parts.concat());
     let blank = |text: &String| !text.trim().is_empty();
@@ -277,17 +277,19 @@ fn tools() -> impl Strategy<Value = String> {
 
 /// What a section is asked about: the words of its own rules with something in the place of each
 /// wildcard, and what no rule names.
-pub(crate) fn samples(subject: &Subject, section: Section) -> Vec<Example> {
+pub(crate) fn samples(subject: &RenderSubject, section: Section) -> Vec<ExampleSubject> {
     let rules = subject.permissions.get(section).map(|section| section.rules.as_slice());
     let patterns = rules.unwrap_or_default().iter().map(|rule| rule.pattern.as_str());
     let fixed = match section.kind() {
-        Kind::Command => {
+        PatternKind::Command => {
             &["frob", "frob zap", "frob a qux", "frob a b qux", "git push --force"][..]
         }
-        Kind::Path => &["src/a", "src/a/b", "x", "/tmp/x", "/home/user/p/x/y", "/run/agenix/k"][..],
-        Kind::Web => &["https://docs.example.org/a/b", "https://x.a.org/"][..],
-        Kind::Name => &["github/create_issue", "my_tool", "other", "a_b/c"][..],
-        Kind::Text => &["how to rust", "x"][..],
+        PatternKind::Path => {
+            &["src/a", "src/a/b", "x", "/tmp/x", "/home/user/p/x/y", "/run/agenix/k"][..]
+        }
+        PatternKind::Web => &["https://docs.example.org/a/b", "https://x.a.org/"][..],
+        PatternKind::Name => &["github/create_issue", "my_tool", "other", "a_b/c"][..],
+        PatternKind::Text => &["how to rust", "x"][..],
     };
     let filled = patterns.flat_map(|pattern| {
         ["", "a", "a b", "a/b", "-x"].map(|fill| pattern.replace("**", "*").replace('*', fill))
@@ -296,15 +298,15 @@ pub(crate) fn samples(subject: &Subject, section: Section) -> Vec<Example> {
     texts.filter_map(|text| example(section, &text)).collect()
 }
 
-fn example(section: Section, text: &str) -> Option<Example> {
-    let places = Places::default();
+fn example(section: Section, text: &str) -> Option<ExampleSubject> {
+    let places = PathAnchors::default();
     match section.kind() {
-        Kind::Command => {
+        PatternKind::Command => {
             let words = text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
             let words: Vec<_> = words.collect();
-            (!words.is_empty()).then_some(Example::Command(words))
+            (!words.is_empty()).then_some(ExampleSubject::Command(words))
         }
-        Kind::Path => {
+        PatternKind::Path => {
             let home = places.home.unwrap_or_default();
             let path = match text.strip_prefix('~') {
                 Some(rest) => format!("{home}{rest}"),
@@ -312,9 +314,9 @@ fn example(section: Section, text: &str) -> Option<Example> {
                 None => format!("{}/{text}", places.workspace),
             };
             let plain = |part: &str| !matches!(part, "" | "." | "..");
-            path.split('/').skip(1).all(plain).then_some(Example::Text(path))
+            path.split('/').skip(1).all(plain).then_some(ExampleSubject::Text(path))
         }
-        Kind::Web => {
+        PatternKind::Web => {
             let rest = text.strip_prefix("https://").filter(|rest| !rest.contains(' '))?;
             let host = rest.split('/').next()?;
             // Anything else is no address.
@@ -323,8 +325,10 @@ fn example(section: Section, text: &str) -> Option<Example> {
                 return None;
             }
             let port = if host.contains(':') { "" } else { ":443" };
-            Some(Example::Text(text.replacen(host, &format!("{host}{port}"), 1)))
+            Some(ExampleSubject::Text(text.replacen(host, &format!("{host}{port}"), 1)))
         }
-        Kind::Name | Kind::Text => (!text.is_empty()).then(|| Example::Text(text.to_owned())),
+        PatternKind::Name | PatternKind::Text => {
+            (!text.is_empty()).then(|| ExampleSubject::Text(text.to_owned()))
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! Whatever the policy: no target permits more than its source, by machines and by sampling.
 
-use agentry_compile::policy::compare::{Example, decide};
+use agentry_compile::policy::compare::{ExampleSubject, decide};
 use agentry_compile::policy::path::NoLinks;
-use agentry_compile::policy::{Action, Call, Kind, Protections, Rules, Section};
+use agentry_compile::policy::{
+    Action, HazardProtection, PatternKind, RuleList, Section, SectionCall,
+};
 use agentry_compile::targets::ListedFiles;
-use agentry_compile::targets::proof::{Proof, within};
+use agentry_compile::targets::proof::{PolicyProof, within};
 use agentry_compile::targets::{
-    Loss, LossKind, Model, Rendered, Rendering, Scope, Settings, Subject, TARGETS, Target, Way,
-    render,
+    HarnessModel, HarnessTool, LossKind, ProjectRendering, RenderLoss, RenderScope, RenderSettings,
+    RenderSubject, RenderedAgent, TARGETS, Target, render,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -76,11 +78,11 @@ fn no_target_permits_more_than_the_source() {
     let property = |(files, beside, (guard, close_gaps), existing): Case| {
         let Some(subject) = subject_of(&files) else { return Ok(()) };
         let other = beside.and_then(|files| subject_of(&files));
-        let other = other.map(|subject| Subject { name: "other".to_owned(), ..subject });
-        let subjects: Vec<Subject> = std::iter::once(subject).chain(other).collect();
+        let other = other.map(|subject| RenderSubject { name: "other".to_owned(), ..subject });
+        let subjects: Vec<RenderSubject> = std::iter::once(subject).chain(other).collect();
         for (target, shares) in TARGETS.iter().zip(counted.borrow_mut().iter_mut()) {
-            let settings = Settings {
-                scope: Scope::Project,
+            let settings = RenderSettings {
+                scope: RenderScope::Project,
                 guard: guard && target.guard.is_some(),
                 close_gaps,
                 force: false,
@@ -119,8 +121,8 @@ type Case = (
 /// Holds one rendering against its source.
 fn one(
     target: &Target,
-    subject: &Subject,
-    (rendered, model): (&Rendered, Option<&Model>),
+    subject: &RenderSubject,
+    (rendered, model): (&RenderedAgent, Option<&HarnessModel>),
     shares: &mut Shares,
 ) -> Result<(), TestCaseError> {
     if let Some(refused) = &rendered.refused {
@@ -150,26 +152,27 @@ fn one(
 }
 
 /// The guard answers what OpenCode asks, so that no rule has to be stricter than its source.
-fn nothing_is_narrowed(target: &Target, rendered: &Rendered) -> Result<(), TestCaseError> {
-    let narrowed =
-        |loss: &&Loss| loss.kind == LossKind::Narrowed && loss.field.starts_with("permissions");
+fn nothing_is_narrowed(target: &Target, rendered: &RenderedAgent) -> Result<(), TestCaseError> {
+    let narrowed = |loss: &&RenderLoss| {
+        loss.kind == LossKind::Narrowed && loss.field.starts_with("permissions")
+    };
     let found = rendered.losses.iter().find(narrowed).filter(|_| target.name == "opencode");
     prop_assert_eq!(found, None, "{}", target.name);
     Ok(())
 }
 
 /// What the harness makes of the files that were written.
-pub(crate) fn read_back(target: &Target, rendering: &Rendering) -> Option<Model> {
+pub(crate) fn read_back(target: &Target, rendering: &ProjectRendering) -> Option<HarnessModel> {
     read_back_with(target, rendering, &[], "helper")
 }
 
 /// The same beside files that were there already.
 fn read_back_with(
     target: &Target,
-    rendering: &Rendering,
+    rendering: &ProjectRendering,
     existing: &[(&str, &str)],
     name: &str,
-) -> Option<Model> {
+) -> Option<HarnessModel> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     let all: Vec<_> = own.chain(&rendering.shared).collect();
     let written = all.iter().map(|file| (file.path.as_str(), file.text()));
@@ -179,24 +182,24 @@ fn read_back_with(
 
 fn never_wider(
     target: &Target,
-    subject: &Subject,
-    way: &Way,
+    subject: &RenderSubject,
+    way: &HarnessTool,
     most: Action,
 ) -> Result<(), TestCaseError> {
-    let Way { section, tool, layers, .. } = way;
+    let HarnessTool { section, tool, layers, .. } = way;
     let mut bounds = subject.bounds(*section).to_vec();
-    for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
+    for rule in bounds.iter_mut().flat_map(RuleList::all_mut) {
         rule.action = rule.action.min(most);
     }
     let proof = within(&subject.memo, layers, &bounds);
     let fail = |what: String| TestCaseError::fail(format!("{} {tool}: {what}", target.name));
-    if proof != Proof::Holds {
+    if proof != PolicyProof::Holds {
         return Err(fail(format!("{proof:?}")));
     }
     for sample in samples(subject, *section) {
-        let answer = |rules: &[Rules]| {
-            let rules: Vec<&Rules> = rules.iter().collect();
-            let decided = sample.with(|subject| decide(&rules, subject, Protections::Off));
+        let answer = |rules: &[RuleList]| {
+            let rules: Vec<&RuleList> = rules.iter().collect();
+            let decided = sample.with(|subject| decide(&rules, subject, HazardProtection::Off));
             decided.map_or(Action::Allow, |decision| decision.action)
         };
         let (there, here) = (answer(layers), answer(&bounds));
@@ -211,29 +214,29 @@ fn never_wider(
 }
 
 /// What the judge says, where nothing that is built in comes into it.
-fn judged(subject: &Subject, section: Section, sample: &Example) -> Option<Action> {
+fn judged(subject: &RenderSubject, section: Section, sample: &ExampleSubject) -> Option<Action> {
     let plain = match section.kind() {
-        Kind::Command => {
+        PatternKind::Command => {
             let line = sample.to_string();
             let harmless = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
             let known = matches!(line.split(' ').next(), Some("frob" | "zap"));
             known && line.split(' ').all(harmless)
         }
-        Kind::Path => {
+        PatternKind::Path => {
             let path = sample.to_string();
             // Secrets are asked about whatever the rules say.
             let words = ["src", "tmp", "docs", "workspace", "a", "b", "x", "p", "home", "user"];
             path.split('/').all(|part| part.is_empty() || words.contains(&part))
         }
         // What is no public host is denied whatever the rules say.
-        Kind::Web => sample.to_string().contains(".org:443/"),
-        Kind::Name | Kind::Text => true,
+        PatternKind::Web => sample.to_string().contains(".org:443/"),
+        PatternKind::Name | PatternKind::Text => true,
     };
     let text = match sample {
-        Example::Text(text) => text.clone(),
-        Example::Command(words) => words.join(" "),
+        ExampleSubject::Text(text) => text.clone(),
+        ExampleSubject::Command(words) => words.join(" "),
     };
     let directory = subject.judge.places().workspace.clone();
-    let call = Call { section, subject: &text, directory: &directory };
+    let call = SectionCall { section, subject: &text, directory: &directory };
     plain.then(|| subject.judge.judge(call, &NoLinks).action)
 }

@@ -3,8 +3,12 @@
 use agentry_compile::policy::commands::secrets;
 use agentry_compile::policy::compare::decide;
 use agentry_compile::policy::path::NoLinks;
-use agentry_compile::policy::{Action, Call, Protections, Rules, Section, Subject as Text, web};
-use agentry_compile::targets::{LossKind, Rendered, Scope, Subject, TARGETS, Way};
+use agentry_compile::policy::{
+    Action, HazardProtection, PatternSubject, RuleList, Section, SectionCall, web,
+};
+use agentry_compile::targets::{
+    HarnessTool, LossKind, RenderScope, RenderSubject, RenderedAgent, TARGETS,
+};
 
 use crate::property::read_back;
 use crate::{Wish, agent, file, one, rendering, subjects, told};
@@ -44,7 +48,7 @@ fn lines(sections: &[(&str, &str)]) -> String {
 }
 
 /// The gaps of the sections in which something is protected.
-fn gaps(rendered: &Rendered) -> Vec<&str> {
+fn gaps(rendered: &RenderedAgent) -> Vec<&str> {
     let gaps = rendered.losses.iter().filter(|loss| loss.kind == LossKind::Gap);
     let ours = |detail: &&str| {
         detail.starts_with("secrets: ") || detail.starts_with("private addresses: ")
@@ -73,12 +77,12 @@ fn probes(section: Section) -> Vec<String> {
     }
 }
 
-fn never_milder(subject: &Subject, way: &Way, case: &str) {
-    let layers: Vec<&Rules> = way.layers.iter().collect();
+fn never_milder(subject: &RenderSubject, way: &HarnessTool, case: &str) {
+    let layers: Vec<&RuleList> = way.layers.iter().collect();
     for text in probes(way.section) {
-        let there = decide(&layers, Text::Text(&text), Protections::Off)
+        let there = decide(&layers, PatternSubject::Text(&text), HazardProtection::Off)
             .map_or(Action::Allow, |decision| decision.action);
-        let call = Call { section: way.section, subject: &text, directory: "/workspace" };
+        let call = SectionCall { section: way.section, subject: &text, directory: "/workspace" };
         let here = subject.judge.judge(call, &NoLinks).action;
         assert!(there >= here, "{case} {}: `{text}` is {here}, there {there}", way.tool);
     }
@@ -90,7 +94,7 @@ fn closed_gaps_are_closed() {
         let files = agent("helper", &lines(sections));
         let subject = subjects(&files, None).remove(0);
         for target in TARGETS {
-            let scope = (target.name == "gemini").then_some(Scope::User);
+            let scope = (target.name == "gemini").then_some(RenderScope::User);
             let wish = Wish { close_gaps: true, scope, ..Wish::default() };
             let rendering = rendering(target.name, &files, wish);
             let rendered = &rendering.agents[0];
@@ -110,7 +114,7 @@ fn closed_gaps_are_closed() {
 fn each_section_tells_its_gap() {
     let lines = lines(ALL);
     for target in TARGETS.iter().filter(|target| target.name != "agents-md") {
-        let scope = (target.name == "gemini").then_some(Scope::User);
+        let scope = (target.name == "gemini").then_some(RenderScope::User);
         let rendered = one(target.name, &lines, Wish { scope, ..Wish::default() });
         let told = told(&rendered);
         for (section, what) in

@@ -1,6 +1,6 @@
 //! An agent that is refused leaves nothing behind, not even in the files that all agents share.
 
-use agentry_compile::targets::Rendering;
+use agentry_compile::targets::ProjectRendering;
 
 use crate::{Wish, agent, rendering, told};
 
@@ -14,12 +14,12 @@ const READER: &str = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:as
                       [permissions.read]\nintent = \"allow\"\nrules = []\n\
                       [permissions.external_directory]\nintent = \"allow\"\nrules = []\n";
 
-fn rendered(harness: &str, agents: &[(&str, &str)], wish: Wish<'_>) -> Rendering {
+fn rendered(harness: &str, agents: &[(&str, &str)], wish: Wish<'_>) -> ProjectRendering {
     let files: Vec<_> = agents.iter().flat_map(|(name, lines)| agent(name, lines)).collect();
     rendering(harness, &files, wish)
 }
 
-fn refused(rendering: &Rendering) -> Vec<bool> {
+fn refused(rendering: &ProjectRendering) -> Vec<bool> {
     rendering.agents.iter().map(|agent| agent.refused.is_some()).collect()
 }
 

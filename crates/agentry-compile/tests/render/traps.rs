@@ -1,6 +1,6 @@
 //! Traps that several targets have in common, each by its name.
 
-use agentry_compile::targets::{Rendering, TARGETS};
+use agentry_compile::targets::{ProjectRendering, TARGETS};
 
 use crate::back::imported;
 use crate::claude_code::{settings, several};
@@ -12,7 +12,7 @@ fn section(name: &str, intent: &str, rules: &[&str]) -> String {
 }
 
 /// Every file of a rendering with its text.
-fn all(rendering: &Rendering) -> Vec<(&str, &str)> {
+fn all(rendering: &ProjectRendering) -> Vec<(&str, &str)> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     own.chain(&rendering.shared).map(|file| (file.path.as_str(), file.text())).collect()
 }

@@ -1,6 +1,8 @@
 //! Traps that every target has to get past, for those that have no test of their own.
 
-use agentry_compile::targets::{File, LossKind, Rendered, Rendering, Scope, TARGETS};
+use agentry_compile::targets::{
+    LossKind, ProjectRendering, RenderScope, RenderedAgent, RenderedFile, TARGETS,
+};
 
 use crate::claude_code::{settings, several};
 use crate::{Wish, agent, chiron, file, one, rendering, told};
@@ -10,12 +12,12 @@ fn section(name: &str, intent: &str, rules: &[&str]) -> String {
     format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
 }
 
-fn lost(rendered: &Rendered, kind: LossKind, field: &str) -> bool {
+fn lost(rendered: &RenderedAgent, kind: LossKind, field: &str) -> bool {
     rendered.losses.iter().any(|loss| loss.kind == kind && loss.field == field)
 }
 
 /// An agent of Codex, and the rules that all agents share there.
-fn codex(lines: &str) -> (Rendered, String) {
+fn codex(lines: &str) -> (RenderedAgent, String) {
     let mut rendering = rendering("codex", &agent("helper", lines), Wish::default());
     let rules = rendering.shared.iter().find(|file| file.path == ".codex/rules/agentry.rules");
     let rules = rules.map(|file| file.text().to_owned()).unwrap_or_default();
@@ -23,7 +25,7 @@ fn codex(lines: &str) -> (Rendered, String) {
 }
 
 /// What is written in the settings of Claude Code for an agent with these rules about commands.
-fn claude_code(intent: &str, rules: &[&str]) -> (Rendered, String) {
+fn claude_code(intent: &str, rules: &[&str]) -> (RenderedAgent, String) {
     let mut rendering = several(&[("helper", &section("bash", intent, rules))], Wish::default());
     let text = settings(&rendering);
     (rendering.agents.remove(0), text)
@@ -92,7 +94,7 @@ fn t33_a_path_of_an_address_takes_the_tool_away() {
         let rendered = one(harness, &lines, Wish::default());
         assert_eq!(rendered.refused, None, "{harness}");
         assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{harness}");
-        let texts: String = rendered.files.iter().map(File::text).collect();
+        let texts: String = rendered.files.iter().map(RenderedFile::text).collect();
         for tool in ["web_search = \"live\"", "fetch_content", "fetch", "docs.example.org"] {
             assert!(!texts.contains(tool), "{harness} {tool}: {texts}");
         }
@@ -153,7 +155,7 @@ fn t45_prompts_stay_whole_and_what_is_trimmed_is_told() {
             let mut files = agent("helper", "");
             files[1].1 = prompt.to_owned();
             let rendered = rendering(harness, &files, Wish::default()).agents.remove(0);
-            let texts: Vec<&str> = rendered.files.iter().map(File::text).collect();
+            let texts: Vec<&str> = rendered.files.iter().map(RenderedFile::text).collect();
             assert!(texts.iter().any(|text| text.contains(expected)), "{harness} {prompt:.20}");
             let is_told = lost(&rendered, LossKind::Dropped, "system");
             assert_eq!(is_told, is_trimmed, "{harness} {prompt:.20?}: {}", told(&rendered));
@@ -213,7 +215,7 @@ fn t50_that_nobody_may_be_there_is_told() {
 }
 
 /// Every path of a rendering.
-fn paths(rendering: &Rendering) -> Vec<&str> {
+fn paths(rendering: &ProjectRendering) -> Vec<&str> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     own.chain(&rendering.shared).map(|file| file.path.as_str()).collect()
 }
@@ -222,10 +224,10 @@ fn paths(rendering: &Rendering) -> Vec<&str> {
 /// and without.
 #[test]
 fn t52_targets_that_are_chosen_together_do_not_meet() {
-    for scope in [Scope::Project, Scope::User] {
+    for scope in [RenderScope::Project, RenderScope::User] {
         for guard in [false, true] {
             let wish = Wish { guard, scope: Some(scope), ..Wish::default() };
-            let all: Vec<Rendering> =
+            let all: Vec<ProjectRendering> =
                 TARGETS.iter().map(|target| rendering(target.name, &chiron(), wish)).collect();
             for (at, one) in all.iter().enumerate() {
                 for other in all.iter().skip(at + 1) {

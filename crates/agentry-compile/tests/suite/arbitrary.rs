@@ -1,15 +1,16 @@
 //! Agents made of bytes: any byte string gives an agent, so that a failing one can be shrunk.
 
 use agentry_compile::model::{
-    Agent, AgentRef, AgentRole, Auth, AuthStrategy, Behaviour, Budget, Capability, Exposed, Field,
-    Format, Function, Identity, Importance, Inheritance, Instructions, ListField, LongTerm,
-    McpServer, Memory, MemoryFile, Merge, MergeLists, MergeText, Misfire, Mode, ModelChoice,
-    OnError, OnExceed, Overlap, Requirements, RiskLevel, Schedule, ScriptLimits, ScriptTool,
-    SkillPack, SkillRef, Stage, Status, Tools, Transport, Working,
+    Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, AgentMode, AgentRef,
+    AgentRequirements, AgentRole, AgentStatus, AgentTools, AuthStrategy, Declared, DeclaredList,
+    ErrorReaction, ExposedFunction, Format, Inheritance, JavaScriptFunction, LimitReaction,
+    ListMerge, LongTermMemory, McpServer, McpTransport, MemoryFile, MemoryImportance, MergeModes,
+    MisfirePolicy, ModelChoice, ModelTier, OverlapPolicy, PipelineStage, ProviderAuth, RiskLevel,
+    RunBudget, Schedule, ScriptLimits, ScriptTool, SkillPack, SkillRef, TextMerge, WorkingMemory,
 };
 use agentry_compile::policy::{
-    Abilities, Ability, Action, Exec, Expected, Filesystem, Network, PatternRule, Permissions,
-    Policy, PolicyTest, Section, SectionRules, ToolPermissions, Trust,
+    Abilities, Ability, Action, ExecTrust, ExpectedVerdict, FilesystemTrust, NetworkTrust,
+    PatternRule, Permissions, Policy, PolicyTest, Section, SectionRules, ToolPermissions, Trust,
 };
 use agentry_compile::text::{Data, FileId, Span, Spanned};
 
@@ -87,11 +88,11 @@ impl<'a> Gen<'a> {
         from[self.below(from.len())]
     }
 
-    fn field<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Field<T> {
+    fn field<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Declared<T> {
         (self.byte() % 2 == 1).then(|| at(make(self)))
     }
 
-    fn list<T>(&mut self, make: impl Fn(&mut Self) -> T) -> ListField<T> {
+    fn list<T>(&mut self, make: impl Fn(&mut Self) -> T) -> DeclaredList<T> {
         (self.byte() % 2 == 1).then(|| (0..=self.below(3)).map(|_| at(make(self))).collect())
     }
 
@@ -172,18 +173,18 @@ impl<'a> Gen<'a> {
             instructions: self.instructions(),
             model: self.model(),
             auth: self.auth(),
-            behaviour: Behaviour {
+            behaviour: AgentBehaviour {
                 temperature: self.field(|g| f64::from(g.byte() % 8) / 4.0),
                 max_turns: self.field(|g| 1 + i64::from(g.byte())),
-                on_error: self.field(|g| g.pick(OnError::ALL)),
+                on_error: self.field(|g| g.pick(ErrorReaction::ALL)),
             },
-            budget: Budget {
+            budget: RunBudget {
                 trace: self.field(|g| g.byte().is_multiple_of(2)),
                 cost_limit: self.field(|g| f64::from(g.byte()) / 4.0),
                 step_limit: self.field(|g| 1 + i64::from(g.byte())),
-                on_exceed: self.field(|g| g.pick(OnExceed::ALL)),
+                on_exceed: self.field(|g| g.pick(LimitReaction::ALL)),
             },
-            requirements: Requirements { env: self.list(Self::env), startup: None },
+            requirements: AgentRequirements { env: self.list(Self::env), startup: None },
             policy: self.policy(),
             access_control: self.field(|g| {
                 Data::Map(vec![
@@ -198,13 +199,13 @@ impl<'a> Gen<'a> {
             }),
             skill_packs: self.many(Self::skill_pack),
             tools: self.tools(),
-            memory: Memory {
-                working: self.field(|g| g.pick(Working::ALL)),
-                long_term: self.field(|g| g.pick(LongTerm::ALL)),
+            memory: AgentMemory {
+                working: self.field(|g| g.pick(WorkingMemory::ALL)),
+                long_term: self.field(|g| g.pick(LongTermMemory::ALL)),
                 shared: self.field(|g| g.byte().is_multiple_of(2)),
             },
             memories: self.many(Self::memory_file),
-            expose: self.list(|g| Exposed {
+            expose: self.list(|g| ExposedFunction {
                 name: Some(at(g.name())),
                 description: g.field(Self::line),
                 input: g.many(|g| (g.name(), at("str".to_owned()))),
@@ -215,7 +216,7 @@ impl<'a> Gen<'a> {
                 reference: Some(at(format!("./{}.agent", g.name()))),
                 role: g.field(|g| g.pick(AgentRole::ALL)),
             }),
-            pipeline: None::<Vec<Spanned<Stage>>>,
+            pipeline: None::<Vec<Spanned<PipelineStage>>>,
             schedules: self.many(Self::schedule),
             settings: Vec::new(),
             extensions: self.many(|g| (format!("x-{}", g.name()), at(g.data()))),
@@ -223,8 +224,8 @@ impl<'a> Gen<'a> {
         }
     }
 
-    fn identity(&mut self) -> Identity {
-        Identity {
+    fn identity(&mut self) -> AgentIdentity {
+        AgentIdentity {
             name: Some(at(self.name())),
             display_name: self.field(Self::line),
             description: self.field(Self::line),
@@ -235,8 +236,8 @@ impl<'a> Gen<'a> {
             tags: self.list(Self::line),
             icon: self.field(|g| g.pick(&["🤖", "🧭", "👩‍🔬", "🇩🇪"]).to_owned()),
             avatar: self.field(|g| format!("images/{}.png", g.name())),
-            status: self.field(|g| g.pick(Status::ALL)),
-            mode: self.field(|g| g.pick(Mode::ALL)),
+            status: self.field(|g| g.pick(AgentStatus::ALL)),
+            mode: self.field(|g| g.pick(AgentMode::ALL)),
             role: self.field(Self::line),
             greeting: self.field(Self::line),
             risk_level: self.field(|g| g.pick(RiskLevel::ALL)),
@@ -248,17 +249,17 @@ impl<'a> Gen<'a> {
         if base.is_none() {
             return Inheritance::default();
         }
-        let merge = Merge {
-            skills: self.field(|g| g.pick(MergeLists::ALL)),
-            tools: self.field(|g| g.pick(MergeLists::ALL)),
-            behavior: self.field(|g| g.pick(MergeText::ALL)),
+        let merge = MergeModes {
+            skills: self.field(|g| g.pick(ListMerge::ALL)),
+            tools: self.field(|g| g.pick(ListMerge::ALL)),
+            behavior: self.field(|g| g.pick(TextMerge::ALL)),
             trust: self.field(|_| "restrict".to_owned()),
         };
         Inheritance { base, merge }
     }
 
-    fn instructions(&mut self) -> Instructions {
-        Instructions {
+    fn instructions(&mut self) -> AgentInstructions {
+        AgentInstructions {
             system: self.field(Self::text),
             rules: self.field(Self::text),
             base_rules: Vec::new(),
@@ -273,18 +274,18 @@ impl<'a> Gen<'a> {
 
     fn model(&mut self) -> ModelChoice {
         ModelChoice {
-            capability: self.field(|g| g.pick(Capability::ALL)),
+            capability: self.field(|g| g.pick(ModelTier::ALL)),
             preferred: self.list(|g| format!("claude/{}", g.name())),
-            fallback: self.field(|g| g.pick(Capability::WORDS).to_owned()),
+            fallback: self.field(|g| g.pick(ModelTier::WORDS).to_owned()),
             context: self.field(|g| g.pick(&["full", "128k", "32k", "8k"]).to_owned()),
             capabilities: self.list(Self::line),
         }
     }
 
-    fn auth(&mut self) -> Auth {
+    fn auth(&mut self) -> ProviderAuth {
         let providers =
             (self.byte() % 2 == 1).then(|| vec![(self.name(), at(format!("env.{}", self.env())))]);
-        Auth { strategy: self.field(|g| g.pick(AuthStrategy::ALL)), providers }
+        ProviderAuth { strategy: self.field(|g| g.pick(AuthStrategy::ALL)), providers }
     }
 
     /// One layer at the most: what a file of one format can say.
@@ -304,7 +305,7 @@ impl<'a> Gen<'a> {
         }
         policy.tests = self.many(|g| {
             let subject = format!("{} 'a: b' \"c\"", g.name());
-            let (section, expected) = (g.pick(Section::ALL), g.pick(Expected::ALL));
+            let (section, expected) = (g.pick(Section::ALL), g.pick(ExpectedVerdict::ALL));
             at(PolicyTest { section, subject, expected })
         });
         policy.tests.sort_by_key(|test| (test.section, test.expected));
@@ -326,15 +327,15 @@ impl<'a> Gen<'a> {
     }
 
     fn trust(&mut self) -> Trust {
-        let filesystem = self.pick(Filesystem::ALL);
-        let network = self.pick(Network::ALL);
+        let filesystem = self.pick(FilesystemTrust::ALL);
+        let network = self.pick(NetworkTrust::ALL);
         let scope =
-            (filesystem == Filesystem::Scoped).then(|| vec![at(format!("./{}", self.name()))]);
-        let hosts = (network == Network::Scoped).then(|| vec![at("example.org".to_owned())]);
+            (filesystem == FilesystemTrust::Scoped).then(|| vec![at(format!("./{}", self.name()))]);
+        let hosts = (network == NetworkTrust::Scoped).then(|| vec![at("example.org".to_owned())]);
         Trust {
             filesystem: Some(at(filesystem)),
             network: Some(at(network)),
-            exec: Some(at(self.pick(Exec::ALL))),
+            exec: Some(at(self.pick(ExecTrust::ALL))),
             scope,
             hosts,
         }
@@ -365,13 +366,13 @@ impl<'a> Gen<'a> {
         }
     }
 
-    fn tools(&mut self) -> Tools {
-        Tools {
+    fn tools(&mut self) -> AgentTools {
+        AgentTools {
             native: self.list(|g| g.pick(&["bash", "browser"]).to_owned()),
             mcp: (self.byte() % 2 == 1)
                 .then(|| (0..=self.below(2)).map(|_| at(self.server())).collect()),
             scripts: self.many(|g| at(g.script())),
-            functions: Vec::<Spanned<Function>>::new(),
+            functions: Vec::<Spanned<JavaScriptFunction>>::new(),
             source: Vec::new(),
         }
     }
@@ -380,7 +381,11 @@ impl<'a> Gen<'a> {
         let stdio = self.byte().is_multiple_of(2);
         McpServer {
             name: self.name(),
-            transport: Some(at(if stdio { Transport::Stdio } else { Transport::StreamableHttp })),
+            transport: Some(at(if stdio {
+                McpTransport::Stdio
+            } else {
+                McpTransport::StreamableHttp
+            })),
             command: stdio.then(|| at("server".to_owned())),
             args: if stdio { self.list(|g| format!("--{}", g.name())) } else { None },
             url: (!stdio).then(|| at("https://mcp.example.org/x".to_owned())),
@@ -413,7 +418,7 @@ impl<'a> Gen<'a> {
         MemoryFile {
             path: format!("{}.md", self.name()),
             kind: self.field(|_| "fact".to_owned()),
-            importance: self.field(|g| g.pick(Importance::ALL)),
+            importance: self.field(|g| g.pick(MemoryImportance::ALL)),
             created: self.field(|_| "2026-01-15T10:30:00Z".to_owned()),
             source: self.field(|_| "user_teaching".to_owned()),
             text: Some(at(self.text())),
@@ -426,8 +431,8 @@ impl<'a> Gen<'a> {
             cron: Some(at(self.pick(&["0 9 * * *", "@daily", "30 4 1 * *"]).to_owned())),
             enabled: self.field(|g| g.byte().is_multiple_of(2)),
             timezone: self.field(|_| "Europe/Berlin".to_owned()),
-            overlap: self.field(|g| g.pick(Overlap::ALL)),
-            misfire: self.field(|g| g.pick(Misfire::ALL)),
+            overlap: self.field(|g| g.pick(OverlapPolicy::ALL)),
+            misfire: self.field(|g| g.pick(MisfirePolicy::ALL)),
             jitter: self.field(|_| "30s".to_owned()),
             prompt: Some(at(self.text())),
         }
@@ -445,7 +450,7 @@ pub(crate) fn full_agent() -> Agent {
         .and_then(|agents| agents.first())
         .map(|first| format!("{}.do", first.name));
     agent.pipeline =
-        Some(vec![at(Stage { call: call.map(at), output: Some(at("draft".to_owned())) })]);
+        Some(vec![at(PipelineStage { call: call.map(at), output: Some(at("draft".to_owned())) })]);
     agent
 }
 
@@ -456,7 +461,7 @@ pub(crate) fn particulars() -> Vec<(&'static str, Agent)> {
         return { greet: { fn: () => \"hello\", scheme } };\n";
     let with = |change: fn(&mut Agent)| {
         let mut agent = full_agent();
-        agent.tools.functions = vec![at(Function {
+        agent.tools.functions = vec![at(JavaScriptFunction {
             name: "greet".to_owned(),
             description: Some(at("Greets.".to_owned())),
             parameters: Some(at(Data::Map(vec![

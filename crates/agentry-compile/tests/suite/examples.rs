@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 
 use agentry_compile::model::Format;
-use agentry_compile::text::Rule;
+use agentry_compile::text::LintRule;
 use agentry_compile::{MemoryWorld, registry};
 
 use crate::world::{Finding, findings_as};
 
 /// What is found in an example, read as the format that its rule belongs to where a search alone
 /// would not take it for an agent.
-fn named(rule: &Rule, world: &MemoryWorld) -> Vec<Finding> {
+fn named(rule: &LintRule, world: &MemoryWorld) -> Vec<Finding> {
     findings_as(world, format_of(rule))
 }
 
 /// The format that a code belongs to; `None` for codes that all share.
-fn format_of(rule: &Rule) -> Option<Format> {
+fn format_of(rule: &LintRule) -> Option<Format> {
     match rule.code.as_bytes().get(2) {
         Some(b'1') => Some(Format::AgentMd),
         Some(b'2') => Some(Format::AgentToml),
@@ -82,7 +82,7 @@ fn the_good_example_is_clean() {
 fn codes_and_names_are_unique_and_well_formed() {
     let mut codes = BTreeSet::new();
     let mut names = BTreeSet::new();
-    for Rule { code, name, why, .. } in registry() {
+    for LintRule { code, name, why, .. } in registry() {
         assert!(codes.insert(code), "{code} twice");
         assert!(names.insert(name), "{name} twice");
         assert!(code.len() == 6 && code.starts_with("AG"), "{code}");

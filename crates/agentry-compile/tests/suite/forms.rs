@@ -1,14 +1,14 @@
 //! The forms of texts: what the reader takes, the schema takes, and the samples show both.
 
 use agentry_compile::formats::FORMATS;
-use agentry_compile::text::table::Form;
-use agentry_compile::text::{Kind, Table};
+use agentry_compile::text::table::TextForm;
+use agentry_compile::text::{FieldKind, FieldTable};
 use serde_json::json;
 
 /// Every form that a field of some format has, by its title.
-fn forms() -> Vec<&'static Form> {
+fn forms() -> Vec<&'static TextForm> {
     let mut seen = Vec::new();
-    let mut forms: Vec<&'static Form> = Vec::new();
+    let mut forms: Vec<&'static TextForm> = Vec::new();
     let tables = FORMATS.iter().flat_map(|format| format.documents).map(|(_, table)| *table);
     tables.for_each(|table| in_table(table, &mut seen, &mut forms));
     forms.sort_by_key(|form| form.title);
@@ -16,19 +16,27 @@ fn forms() -> Vec<&'static Form> {
     forms
 }
 
-fn in_table(table: &'static Table, seen: &mut Vec<*const Table>, forms: &mut Vec<&'static Form>) {
+fn in_table(
+    table: &'static FieldTable,
+    seen: &mut Vec<*const FieldTable>,
+    forms: &mut Vec<&'static TextForm>,
+) {
     if !seen.contains(&std::ptr::from_ref(table)) {
         seen.push(table);
         table.fields.iter().for_each(|field| in_kind(&field.kind, seen, forms));
     }
 }
 
-fn in_kind(kind: &'static Kind, seen: &mut Vec<*const Table>, forms: &mut Vec<&'static Form>) {
+fn in_kind(
+    kind: &'static FieldKind,
+    seen: &mut Vec<*const FieldTable>,
+    forms: &mut Vec<&'static TextForm>,
+) {
     match kind {
-        Kind::Form(form) | Kind::Forms(form) => forms.push(form),
-        Kind::List(inner) | Kind::Map(inner) => in_kind(inner, seen, forms),
-        Kind::Either(kinds) => kinds.iter().for_each(|kind| in_kind(kind, seen, forms)),
-        Kind::Block(table) => in_table(table, seen, forms),
+        FieldKind::Form(form) | FieldKind::Forms(form) => forms.push(form),
+        FieldKind::List(inner) | FieldKind::Map(inner) => in_kind(inner, seen, forms),
+        FieldKind::Either(kinds) => kinds.iter().for_each(|kind| in_kind(kind, seen, forms)),
+        FieldKind::Block(table) => in_table(table, seen, forms),
         _ => {}
     }
 }

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use agentry_compile::formats::{FORMATS, FormatInfo, convert};
-use agentry_compile::model::{Agent, Loss, LossKind, tree};
-use agentry_compile::text::{Data, Example, Rule, table};
+use agentry_compile::model::{Agent, ConversionLoss, ConversionLossKind, tree};
+use agentry_compile::text::{Data, LintRule, RuleExample, table};
 use agentry_compile::{registry, schema};
 
 use crate::arbitrary::{full_agent, particulars, policies, with_setting};
@@ -35,10 +35,10 @@ fn generated_rules() {
         ```toml\n[check]\nseverity = { no-description = \"off\" }\n```\n\n"
         .to_owned();
     page.push_str("| code | rule | severity |\n| --- | --- | --- |\n");
-    for Rule { code, name, severity, .. } in registry() {
+    for LintRule { code, name, severity, .. } in registry() {
         page.push_str(&format!("| {code} | [`{name}`](#{name}) | {severity} |\n"));
     }
-    for Rule { code, name, severity, why, bad, good } in registry() {
+    for LintRule { code, name, severity, why, bad, good } in registry() {
         page.push_str(&format!(
             "\n## {name}\n\n{code}, {severity}. {why}\n\nThis breaks it:\n\n{}Use instead:\n\n{}",
             example(bad),
@@ -48,7 +48,7 @@ fn generated_rules() {
     current([("docs/reference/rules.md".to_owned(), format!("{}\n", page.trim_end()))]);
 }
 
-fn example(example: &Example) -> String {
+fn example(example: &RuleExample) -> String {
     let file = |path: &str, text: &str| {
         let language = match path.rsplit('.').next() {
             Some("agent" | "yaml") => "yaml",
@@ -69,9 +69,9 @@ fn example(example: &Example) -> String {
         format!("`{path}`\n\n{fence}{language}\n{text}\n{fence}\n\n{}", end.trim())
     };
     match example {
-        Example::File(path, text) => file(path, text),
-        Example::Files(files) => files.iter().map(|(path, text)| file(path, text)).collect(),
-        Example::Made(what, _) => format!("{what}\n\n"),
+        RuleExample::File(path, text) => file(path, text),
+        RuleExample::Files(files) => files.iter().map(|(path, text)| file(path, text)).collect(),
+        RuleExample::Made(what, _) => format!("{what}\n\n"),
     }
 }
 
@@ -115,13 +115,14 @@ fn support(info: &FormatInfo, agent: &Agent, field: &str) -> &'static str {
     let converted = convert(agent, info.format, &target);
     let within =
         |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}."));
-    let is_about = |loss: &&Loss| {
-        loss.kind != LossKind::Added && (within(&loss.field, field) || within(field, &loss.field))
+    let is_about = |loss: &&ConversionLoss| {
+        loss.kind != ConversionLossKind::Added
+            && (within(&loss.field, field) || within(field, &loss.field))
     };
     let about: Vec<_> = converted.losses.iter().filter(is_about).collect();
     let left = tree::tree(&converted.agent).to_data();
     let left = field.split('.').try_fold(&left, |data, name| data.get(name));
-    let dropped = |loss: &&Loss| loss.kind == LossKind::Dropped;
+    let dropped = |loss: &&ConversionLoss| loss.kind == ConversionLossKind::Dropped;
     if about.is_empty() {
         "yes"
     } else if about.iter().all(dropped) && left.is_none_or(Data::is_empty) {

@@ -1,8 +1,8 @@
 //! Bytes that nobody meant as an agent: a finding with a place, never a panic, and soon.
 
 use agentry_compile::model::Format;
-use agentry_compile::text::report::human::Style;
-use agentry_compile::{Config, Found, MemoryWorld, check, digest, rows};
+use agentry_compile::text::report::human::ReportStyle;
+use agentry_compile::{FoundAgent, MemoryWorld, WorkspaceConfig, check, digest, rows};
 use proptest::prelude::*;
 
 use crate::world::findings;
@@ -43,19 +43,19 @@ fn everything(bytes: &[u8]) {
         } else {
             main.rsplit('/').next().unwrap_or(main)
         };
-        let found = Found {
+        let found = FoundAgent {
             path: dir.to_owned(),
             dir: dir.to_owned(),
             main: main.to_owned(),
             format: *format,
         };
-        let compiled = check(&world, &found, &Config::default());
+        let compiled = check(&world, &found, &WorkspaceConfig::default());
         let _ = (digest(&world, &compiled), rows(&compiled.agent, &compiled));
         for diagnostic in &compiled.diagnostics {
             let _ = agentry_compile::text::report::human::render(
                 diagnostic,
                 &compiled.sources,
-                Style::default(),
+                ReportStyle::default(),
             );
         }
     }
@@ -180,7 +180,7 @@ fn secrets_are_never_shown() {
             (format!("{dir}/persona.md"), b"You help.\n".to_vec()),
         ]);
         let found = crate::world::agents(&world, None).remove(0);
-        let compiled = check(&world, &found, &Config::default());
+        let compiled = check(&world, &found, &WorkspaceConfig::default());
         assert!(
             compiled.diagnostics.iter().any(|found| found.secret),
             "{path}: {:#?}",
@@ -189,7 +189,7 @@ fn secrets_are_never_shown() {
         for diagnostic in &compiled.diagnostics {
             let sources = &compiled.sources;
             let shown = [
-                human::render(diagnostic, sources, Style::default()),
+                human::render(diagnostic, sources, ReportStyle::default()),
                 json::diagnostic(diagnostic, sources).to_string(),
                 github::line(diagnostic, sources),
             ];

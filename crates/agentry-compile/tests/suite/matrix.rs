@@ -1,9 +1,9 @@
 //! What each target can say: the page is written from the rows of the targets, the rows are held
 //! against what rendering reports, and both against the matrix of the agent-toml document.
 
-use agentry_compile::render::{Job, RenderConfig, run};
+use agentry_compile::render::{RenderConfig, RenderJob, run};
 use agentry_compile::targets::{
-    ListedFiles, LossKind, MODEL_FIELDS, Scope, Support, TARGETS, Target, target,
+    FieldSupport, ListedFiles, LossKind, MODEL_FIELDS, RenderScope, TARGETS, Target, target,
 };
 use agentry_compile::{MemoryWorld, at, read, subject};
 
@@ -76,11 +76,11 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("pi", "rules", "the files are copied into the prompt"),
 ];
 
-fn level(support: Support) -> Level {
+fn level(support: FieldSupport) -> Level {
     match support {
-        Support::Yes(_) | Support::Prompt => Full,
-        Support::Partly(_) => Partial,
-        Support::No(_) => Not,
+        FieldSupport::Yes(_) | FieldSupport::Prompt => Full,
+        FieldSupport::Partly(_) => Partial,
+        FieldSupport::No(_) => Not,
     }
 }
 
@@ -116,9 +116,9 @@ fn what_is_left_out_is_reported() {
         let files = files.map(|(path, text)| (format!("agents/helper/{path}"), text));
         let world = MemoryWorld::new(files);
         let compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));
-        let job = Job {
+        let job = RenderJob {
             targets: TARGETS,
-            scope: Scope::Project,
+            scope: RenderScope::Project,
             guard: &|_| false,
             close_gaps: &|_| false,
             force: false,
@@ -155,10 +155,10 @@ fn generated_targets() {
     ));
     for field in MODEL_FIELDS {
         let cells = TARGETS.iter().map(|target| match target.support(field) {
-            Some(Support::Yes(_)) => "yes",
-            Some(Support::Partly(_)) => "~",
-            Some(Support::Prompt) => "prompt",
-            Some(Support::No(_)) | None => "",
+            Some(FieldSupport::Yes(_)) => "yes",
+            Some(FieldSupport::Partly(_)) => "~",
+            Some(FieldSupport::Prompt) => "prompt",
+            Some(FieldSupport::No(_)) | None => "",
         });
         page.push_str(&format!("| `{field}` | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
     }
@@ -198,10 +198,10 @@ fn section(target: &Target) -> String {
     for field in MODEL_FIELDS {
         let Some(support) = target.support(field) else { continue };
         let words = match support {
-            Support::Yes(words) => words.to_owned(),
-            Support::Partly(words) => format!("partly: {words}"),
-            Support::Prompt => "in the prompt".to_owned(),
-            Support::No(words) => format!("left out: {words}"),
+            FieldSupport::Yes(words) => words.to_owned(),
+            FieldSupport::Partly(words) => format!("partly: {words}"),
+            FieldSupport::Prompt => "in the prompt".to_owned(),
+            FieldSupport::No(words) => format!("left out: {words}"),
         };
         out.push_str(&format!("| `{field}` | {words} |\n"));
     }

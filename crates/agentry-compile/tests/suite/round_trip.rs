@@ -1,7 +1,7 @@
 //! Generated agents through every writer and back.
 
-use agentry_compile::formats::{FORMATS, FormatInfo, Shape, Target, convert};
-use agentry_compile::model::{Agent, Format, Loss, LossKind, tree};
+use agentry_compile::formats::{FORMATS, FormatInfo, OutputShape, WriteTarget, convert};
+use agentry_compile::model::{Agent, ConversionLoss, ConversionLossKind, Format, tree};
 use proptest::prelude::*;
 
 use crate::arbitrary::Gen;
@@ -20,10 +20,15 @@ fn bytes() -> impl Strategy<Value = Bytes> {
 }
 
 /// Where a result of each format lies: the name says what the agent is called.
-pub(crate) fn targets(format: Format, agent: &Agent) -> Vec<Target> {
+pub(crate) fn targets(format: Format, agent: &Agent) -> Vec<WriteTarget> {
     let name = agent.name().to_owned();
-    let file = |name: String| Target { name, shape: Shape::File, ..Target::default() };
-    let directory = |name: String| Target { name, shape: Shape::Directory, ..Target::default() };
+    let file =
+        |name: String| WriteTarget { name, shape: OutputShape::File, ..WriteTarget::default() };
+    let directory = |name: String| WriteTarget {
+        name,
+        shape: OutputShape::Directory,
+        ..WriteTarget::default()
+    };
     match format {
         Format::AgentMd => {
             let category =
@@ -51,7 +56,8 @@ fn survives(info: &FormatInfo, agent: &Agent) -> Result<(), TestCaseError> {
             info.carries.iter().any(|path| field == *path || field.starts_with(&format!("{path}.")))
         };
         // What the source did not say cannot be lost: the writer had to make it up.
-        let lost = |loss: &&Loss| loss.kind != LossKind::Added && carried(&loss.field);
+        let lost =
+            |loss: &&ConversionLoss| loss.kind != ConversionLossKind::Added && carried(&loss.field);
         let broken = first.losses.iter().filter(lost);
         let broken: Vec<_> = broken.collect();
         prop_assert!(broken.is_empty(), "{}: {broken:#?}\n{:#?}", info.format, first.files);
@@ -59,7 +65,7 @@ fn survives(info: &FormatInfo, agent: &Agent) -> Result<(), TestCaseError> {
         prop_assert_eq!(&again.files, &first.files, "{}", info.format);
         // What a writer remarks about a value that is all there is no loss.
         let lost: Vec<_> =
-            again.losses.iter().filter(|loss| loss.kind != LossKind::Changed).collect();
+            again.losses.iter().filter(|loss| loss.kind != ConversionLossKind::Changed).collect();
         prop_assert!(lost.is_empty(), "{}: {lost:#?}", info.format);
         let (a, b) = (tree::tree(&first.agent).to_data(), tree::tree(&again.agent).to_data());
         prop_assert_eq!(a, b, "{}", info.format);

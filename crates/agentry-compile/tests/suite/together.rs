@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use agentry_compile::render::{Job, RenderConfig, run};
+use agentry_compile::render::{RenderConfig, RenderJob, run};
 use agentry_compile::targets::ListedFiles;
-use agentry_compile::targets::{Rendering, Scope, Subject, TARGETS, Target};
+use agentry_compile::targets::{ProjectRendering, RenderScope, RenderSubject, TARGETS, Target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
 type Files = HashMap<String, String>;
 
-fn subjects() -> Vec<Subject> {
+fn subjects() -> Vec<RenderSubject> {
     let names = ["helper", "reviewer"];
     let file = |name: &str| {
         let text =
@@ -26,11 +26,15 @@ fn subjects() -> Vec<Subject> {
 }
 
 /// The rendering for each of these targets, with these files around them.
-fn rendered(targets: &[&'static Target], config: &RenderConfig, files: &Files) -> Vec<Rendering> {
+fn rendered(
+    targets: &[&'static Target],
+    config: &RenderConfig,
+    files: &Files,
+) -> Vec<ProjectRendering> {
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let job = Job {
+    let job = RenderJob {
         targets,
-        scope: Scope::Project,
+        scope: RenderScope::Project,
         guard: &|target| target.guard.is_some(),
         close_gaps: &|_| false,
         force: false,

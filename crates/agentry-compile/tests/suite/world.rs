@@ -2,7 +2,8 @@
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    Config, Discovery, FileTree as _, Found, MemoryWorld, check, discover, duplicate_names,
+    AgentDiscovery, FileTree as _, FoundAgent, MemoryWorld, WorkspaceConfig, check, discover,
+    duplicate_names,
 };
 
 /// A world of files given as paths and texts.
@@ -32,7 +33,7 @@ pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
 }
 
 /// Searches a world; what a search does not take for an agent is named and read as `format`.
-fn search(world: &MemoryWorld, config: &Config, format: Option<Format>) -> Discovery {
+fn search(world: &MemoryWorld, config: &WorkspaceConfig, format: Option<Format>) -> AgentDiscovery {
     let found = discover(world, &[String::new()], None, &|path| config.excludes_path(path));
     if format.is_none() || !found.agents.is_empty() {
         return found;
@@ -44,11 +45,11 @@ fn search(world: &MemoryWorld, config: &Config, format: Option<Format>) -> Disco
 
 /// Everything that `check` reports on a world whose agents are of `format`.
 pub(crate) fn findings_as(world: &MemoryWorld, format: Option<Format>) -> Vec<Finding> {
-    let config = Config::read(world, "");
+    let config = WorkspaceConfig::read(world, "");
     let found = search(world, &config, format);
     let mut out = Vec::new();
     let mut add = |diagnostics: &[agentry_compile::text::Diagnostic],
-                   sources: &agentry_compile::text::Sources| {
+                   sources: &agentry_compile::text::SourceFiles| {
         for found in diagnostics {
             let at = sources.start(found.span);
             let (path, code) = (sources.path(found.span), found.rule.code);
@@ -77,6 +78,6 @@ pub(crate) fn findings_as(world: &MemoryWorld, format: Option<Format>) -> Vec<Fi
 }
 
 /// The agents of a world.
-pub(crate) fn agents(world: &MemoryWorld, format: Option<Format>) -> Vec<Found> {
-    search(world, &Config::default(), format).agents
+pub(crate) fn agents(world: &MemoryWorld, format: Option<Format>) -> Vec<FoundAgent> {
+    search(world, &WorkspaceConfig::default(), format).agents
 }

@@ -1,17 +1,17 @@
 //! Reads `agent.acl`: the model, the loop, MCP servers, and blocks that are carried whole.
 
 use agentry_model::Agent;
-use agentry_text::near::did_you_mean;
-use agentry_text::table::{Coerce, is_extension, validate};
-use agentry_text::{Entry, Findings, Map, Node, Record, Spanned, Value, acl};
+use agentry_text::suggestion::did_you_mean;
+use agentry_text::table::{Coercion, is_extension, validate};
+use agentry_text::{Findings, Spanned, TableRecord, TreeEntry, TreeMap, TreeNode, TreeValue, acl};
 
 use super::acl_fields::{ACL, PROVIDER};
-use super::read::Reader;
+use super::read::AgentDirReader;
 use super::rules::{
     LITERAL_API_KEY, MISSING_LABEL, PROVIDER_CONNECTION, UNKNOWN_DEFAULT_MODEL, UNKNOWN_FUNCTION,
 };
 use crate::policy_tests;
-use crate::{Base, Presence, mcp, own};
+use crate::{PathBase, PathPresence, agentry_block, mcp};
 
 /// The file.
 pub(super) const FILE: &str = "agent.acl";
@@ -23,27 +23,27 @@ const MAPPED: &[&str] = &["default_model", "max_tool_rounds", "mcp_servers", "po
 const CONNECTION: &[&str] = &["api_key", "base_url", "headers", "session_id_header"];
 
 /// Reads `agent.acl`, if there is one.
-pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
-    match reader.package.files.probe(Base::Agent, FILE) {
-        Presence::Missing => return,
-        Presence::Directory => return reader.directory_for_file(FILE),
-        Presence::File | Presence::Outside => {}
+pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
+    match reader.package.files.probe(PathBase::Agent, FILE) {
+        PathPresence::Missing => return,
+        PathPresence::Directory => return reader.directory_for_file(FILE),
+        PathPresence::File | PathPresence::Outside => {}
     }
     let Some(source) = reader.package.read(FILE, reader.findings) else { return };
     let mut node = acl::parse(&source, reader.findings);
     calls(&node, reader.findings);
-    if let Value::Map(map) = &mut node.value {
+    if let TreeValue::Map(map) = &mut node.value {
         labels(map, reader.findings);
         providers(map, reader.findings);
     }
     let plain = without_calls(&node);
-    validate(&ACL, &plain, Coerce::Strict, reader.findings);
-    document(Record::new(&ACL, &plain, Coerce::Strict), agent, reader.findings);
+    validate(&ACL, &plain, Coercion::Strict, reader.findings);
+    document(TableRecord::new(&ACL, &plain, Coercion::Strict), agent, reader.findings);
     carry(&node, agent, reader.findings);
 }
 
 /// The fields that the model has.
-fn document(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
+fn document(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings) {
     let model = record.str("default_model");
     if let Some(model) = &model {
         default_model(model, record, findings);
@@ -55,7 +55,7 @@ fn document(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
     let list = agent.tools.mcp.get_or_insert_default();
     for entry in &servers.entries {
         if entry.value.as_map().is_some() {
-            let record = Record::new(&mcp::SERVER, &entry.value, Coerce::Strict);
+            let record = TableRecord::new(&mcp::SERVER, &entry.value, Coercion::Strict);
             let name = Spanned::new(entry.key.text.clone(), entry.key.span);
             let server = mcp::read(record, &name, findings);
             list.push(Spanned::new(server, entry.key.span));
@@ -64,8 +64,9 @@ fn document(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
 }
 
 /// Everything else is carried whole, by name.
-fn carry(node: &Node, agent: &mut Agent, findings: &mut Findings) {
-    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
+fn carry(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
+    for TreeEntry { key, value } in
+        node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
     {
         let data = Spanned::new(value.to_data(), value.span);
         match ACL.field(&key.text) {
@@ -89,9 +90,9 @@ pub(super) fn is_own(key: &str) -> bool {
 }
 
 /// Reports every call that is not `env("NAME")`.
-fn calls(node: &Node, findings: &mut Findings) {
+fn calls(node: &TreeNode, findings: &mut Findings) {
     match &node.value {
-        Value::Call(name, arguments) if name == "env" => {
+        TreeValue::Call(name, arguments) if name == "env" => {
             let variable = match arguments.as_slice() {
                 [one] => one.as_str().filter(|name| !name.is_empty()),
                 _ => None,
@@ -101,48 +102,48 @@ fn calls(node: &Node, findings: &mut Findings) {
                 findings.add(&UNKNOWN_FUNCTION, node.span, message).hint("write `env(\"NAME\")`");
             }
         }
-        Value::Call(name, _) => {
+        TreeValue::Call(name, _) => {
             findings
                 .add(&UNKNOWN_FUNCTION, node.span, format!("there is no function `{name}`"))
                 .hint("`env(\"NAME\")` is the only one");
         }
-        Value::List(items) => items.iter().for_each(|item| calls(item, findings)),
-        Value::Map(map) => map.entries.iter().for_each(|entry| calls(&entry.value, findings)),
+        TreeValue::List(items) => items.iter().for_each(|item| calls(item, findings)),
+        TreeValue::Map(map) => map.entries.iter().for_each(|entry| calls(&entry.value, findings)),
         _ => {}
     }
 }
 
 /// The same tree with texts for calls: `${env:NAME}`, as MCP servers write it.
-pub(super) fn without_calls(node: &Node) -> Node {
+pub(super) fn without_calls(node: &TreeNode) -> TreeNode {
     let value = match &node.value {
-        Value::Call(_, arguments) => {
-            let name = arguments.first().and_then(Node::as_str).unwrap_or("");
-            Value::Str(format!("${{env:{name}}}"))
+        TreeValue::Call(_, arguments) => {
+            let name = arguments.first().and_then(TreeNode::as_str).unwrap_or("");
+            TreeValue::Str(format!("${{env:{name}}}"))
         }
-        Value::List(items) => Value::List(items.iter().map(without_calls).collect()),
-        Value::Map(map) => {
-            let entry = |Entry { key, value }: &Entry| Entry {
+        TreeValue::List(items) => TreeValue::List(items.iter().map(without_calls).collect()),
+        TreeValue::Map(map) => {
+            let entry = |TreeEntry { key, value }: &TreeEntry| TreeEntry {
                 key: key.clone(),
                 value: without_calls(value),
             };
             let entries = map.entries.iter().map(entry).collect();
-            Value::Map(Map { entries, ..map.clone() })
+            TreeValue::Map(TreeMap { entries, ..map.clone() })
         }
         other => other.clone(),
     };
-    Node { value, ..node.clone() }
+    TreeNode { value, ..node.clone() }
 }
 
 /// Reports blocks without the label that tells them apart, and leaves out what cannot be read so.
-fn labels(map: &mut Map, findings: &mut Findings) {
+fn labels(map: &mut TreeMap, findings: &mut Findings) {
     for name in ["providers", "mcp_servers"] {
         labelled(map, name, findings);
     }
     for entry in &mut map.entries {
         if ACL.field(&entry.key.text).is_some_and(|field| field.name == "providers") {
-            let Value::Map(providers) = &mut entry.value.value else { continue };
+            let TreeValue::Map(providers) = &mut entry.value.value else { continue };
             for provider in &mut providers.entries {
-                if let Value::Map(provider) = &mut provider.value.value {
+                if let TreeValue::Map(provider) = &mut provider.value.value {
                     labelled(provider, "models", findings);
                 }
             }
@@ -150,8 +151,8 @@ fn labels(map: &mut Map, findings: &mut Findings) {
     }
 }
 
-fn labelled(map: &mut Map, name: &str, findings: &mut Findings) {
-    let same = |key: &str| agentry_text::table::Keys::SnakeOrCamel.same(key, name);
+fn labelled(map: &mut TreeMap, name: &str, findings: &mut Findings) {
+    let same = |key: &str| agentry_text::table::KeyMatching::SnakeOrCamel.same(key, name);
     map.entries.retain(|entry| {
         let Some(blocks) = entry.value.as_map().filter(|_| same(&entry.key.text)) else {
             return true;
@@ -172,18 +173,18 @@ fn labelled(map: &mut Map, name: &str, findings: &mut Findings) {
 
 /// Looks at how providers are reached. A key that is written out is reported, and taken out so that
 /// nothing else can show it.
-fn providers(map: &mut Map, findings: &mut Findings) {
+fn providers(map: &mut TreeMap, findings: &mut Findings) {
     let providers = map
         .entries
         .iter_mut()
         .filter(|entry| ACL.field(&entry.key.text).is_some_and(|field| field.name == "providers"));
     for entry in providers {
-        let Value::Map(providers) = &mut entry.value.value else { continue };
+        let TreeValue::Map(providers) = &mut entry.value.value else { continue };
         for provider in &mut providers.entries {
             connection(provider, findings);
-            let Value::Map(fields) = &mut provider.value.value else { continue };
+            let TreeValue::Map(fields) = &mut provider.value.value else { continue };
             for models in fields.entries.iter_mut().filter(|entry| entry.key.text == "models") {
-                let Value::Map(models) = &mut models.value.value else { continue };
+                let TreeValue::Map(models) = &mut models.value.value else { continue };
                 models.entries.iter_mut().for_each(|model| connection(model, findings));
             }
         }
@@ -191,9 +192,9 @@ fn providers(map: &mut Map, findings: &mut Findings) {
 }
 
 /// A provider, or a model that says how it is reached.
-fn connection(block: &mut Entry, findings: &mut Findings) {
-    let Value::Map(fields) = &mut block.value.value else { return };
-    let name = |entry: &Entry| PROVIDER.field(&entry.key.text).map_or("", |field| field.name);
+fn connection(block: &mut TreeEntry, findings: &mut Findings) {
+    let TreeValue::Map(fields) = &mut block.value.value else { return };
+    let name = |entry: &TreeEntry| PROVIDER.field(&entry.key.text).map_or("", |field| field.name);
     fields.entries.retain(|entry| {
         let literal =
             name(entry) == "api_key" && entry.value.as_str().is_some_and(|key| !key.is_empty());
@@ -223,10 +224,10 @@ fn connection(block: &mut Entry, findings: &mut Findings) {
 }
 
 /// Whether the default model is one that the file declares, where it declares any.
-fn default_model(model: &Spanned<String>, record: Record<'_>, findings: &mut Findings) {
+fn default_model(model: &Spanned<String>, record: TableRecord<'_>, findings: &mut Findings) {
     let Some(providers) = record.map("providers").filter(|map| !map.is_empty()) else { return };
     let (provider, id) = model.split_once('/').unwrap_or((model.value.as_str(), ""));
-    let labels = |map: &Map| -> Vec<String> {
+    let labels = |map: &TreeMap| -> Vec<String> {
         map.entries.iter().map(|entry| entry.key.text.clone()).collect()
     };
     let (message, near) = match providers.get(provider) {
@@ -236,7 +237,7 @@ fn default_model(model: &Spanned<String>, record: Record<'_>, findings: &mut Fin
             (format!("no provider `{provider}` is declared"), near)
         }
         Some(block) => {
-            let record = Record::new(&PROVIDER, block, Coerce::Strict);
+            let record = TableRecord::new(&PROVIDER, block, Coercion::Strict);
             let Some(models) = record.map("models").filter(|map| !map.is_empty()) else { return };
             if models.get(id).is_some() {
                 return;
@@ -252,10 +253,10 @@ fn default_model(model: &Spanned<String>, record: Record<'_>, findings: &mut Fin
 }
 
 /// The block that only Agentry reads: what the format has no words for.
-fn own_block(node: &Node, agent: &mut Agent, findings: &mut Findings) {
+fn own_block(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
     let plain = without_calls(node);
-    own::read(&plain, findings).adopt(agent);
-    for entry in Record::new(&own::X_AGENTRY, &plain, Coerce::Strict).unknown() {
+    agentry_block::read(&plain, findings).adopt(agent);
+    for entry in TableRecord::new(&agentry_block::X_AGENTRY, &plain, Coercion::Strict).unknown() {
         let data = Spanned::new(entry.value.to_data(), entry.value.span);
         set(&mut agent.unknown, &format!("{OWN_BLOCK}.{}", entry.key.text), data);
     }

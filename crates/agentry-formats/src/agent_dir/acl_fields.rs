@@ -1,50 +1,50 @@
 //! What `agent.acl` may hold.
 
-use agentry_text::table::{ANY_FLOAT, Keys};
-use agentry_text::{Field, Kind, Table};
+use agentry_text::table::{ANY_FLOAT, KeyMatching};
+use agentry_text::{Field, FieldKind, FieldTable};
 
 use crate::mcp;
 use crate::policy_tests;
 
 /// A count that may be nothing.
-const COUNT: Kind = Kind::Int(0, i64::MAX);
+const COUNT: FieldKind = FieldKind::Int(0, i64::MAX);
 /// A count that must be something.
-const SOME: Kind = Kind::Int(1, i64::MAX);
+const SOME: FieldKind = FieldKind::Int(1, i64::MAX);
 /// An amount of money or a weight.
-const AMOUNT: Kind = Kind::Float(0.0, f64::INFINITY);
+const AMOUNT: FieldKind = FieldKind::Float(0.0, f64::INFINITY);
 /// A share of the whole.
-const SHARE: Kind = Kind::Float(0.0, 1.0);
-const TEXTS: Kind = Kind::List(&Kind::Str);
-const HEADERS: Kind = Kind::Map(&Kind::Line);
+const SHARE: FieldKind = FieldKind::Float(0.0, 1.0);
+const TEXTS: FieldKind = FieldKind::List(&FieldKind::Str);
+const HEADERS: FieldKind = FieldKind::Map(&FieldKind::Line);
 
 /// The fields whose maps are written as labelled blocks.
 pub const LABELLED: &[&str] = &["providers", "providers.*.models", "mcp_servers"];
 
 /// `agent.acl`.
-pub static ACL: Table = Table::new(
+pub static ACL: FieldTable = FieldTable::new(
     "`agent.acl`",
     &[
-        Field::optional("default_model", Kind::Line, "The model to use: `provider/model`."),
+        Field::optional("default_model", FieldKind::Line, "The model to use: `provider/model`."),
         policy_tests::field("policy_tests"),
         Field::optional(
             "providers",
-            Kind::Map(&Kind::Block(&PROVIDER)),
+            FieldKind::Map(&FieldKind::Block(&PROVIDER)),
             "Providers of models, by label.",
         ),
         Field::default(
             "storage_backend",
-            Kind::Choice(&["memory", "file", "custom"]),
+            FieldKind::Choice(&["memory", "file", "custom"]),
             "\"file\"",
             "Where sessions are kept.",
         ),
-        Field::optional("sessions_dir", Kind::Line, "The directory of stored sessions."),
-        Field::optional("storage_url", Kind::Line, "The address of a custom store."),
-        Field::optional("memory_dir", Kind::Line, "The directory of long-term memory."),
+        Field::optional("sessions_dir", FieldKind::Line, "The directory of stored sessions."),
+        Field::optional("storage_url", FieldKind::Line, "The address of a custom store."),
+        Field::optional("memory_dir", FieldKind::Line, "The directory of long-term memory."),
         Field::optional("skill_dirs", TEXTS, "Further directories of skills.").or(&["skills"]),
         Field::optional("agent_dirs", TEXTS, "Directories of agents to delegate to."),
         Field::optional(
             "user_instructions_dir",
-            Kind::Line,
+            FieldKind::Line,
             "The directory of the user's own instructions.",
         ),
         Field::default(
@@ -62,37 +62,45 @@ pub static ACL: Table = Table::new(
         Field::optional("max_parallel_tasks", SOME, "The most tasks at a time."),
         Field::optional(
             "auto_parallel",
-            Kind::Bool,
+            FieldKind::Bool,
             "Whether independent tasks run at the same time.",
         ),
         Field::optional("thinking_budget", COUNT, "The most tokens of thought."),
         Field::optional("llm_api_timeout_ms", SOME, "How long a call of the model may take."),
         Field::optional(
             "auto_delegation",
-            Kind::Block(&AUTO_DELEGATION),
+            FieldKind::Block(&AUTO_DELEGATION),
             "When work is handed on.",
         ),
-        Field::optional("task_scheduler", Kind::Block(&TASK_SCHEDULER), "How tasks take turns."),
-        Field::optional("memory", Kind::Block(&MEMORY), "What is remembered, and for how long."),
-        Field::optional("queue", Kind::Block(&QUEUE), "How calls of tools queue up."),
-        Field::optional("search", Kind::Block(&SEARCH), "How the web is searched."),
+        Field::optional(
+            "task_scheduler",
+            FieldKind::Block(&TASK_SCHEDULER),
+            "How tasks take turns.",
+        ),
+        Field::optional(
+            "memory",
+            FieldKind::Block(&MEMORY),
+            "What is remembered, and for how long.",
+        ),
+        Field::optional("queue", FieldKind::Block(&QUEUE), "How calls of tools queue up."),
+        Field::optional("search", FieldKind::Block(&SEARCH), "How the web is searched."),
         Field::optional(
             "document_parser",
-            Kind::Block(&DOCUMENT_PARSER),
+            FieldKind::Block(&DOCUMENT_PARSER),
             "How documents are read.",
         ),
-        Field::optional("os", Kind::Line, "The address of the platform."),
+        Field::optional("os", FieldKind::Line, "The address of the platform."),
         Field::optional(
             "mcp_servers",
-            Kind::Map(&Kind::Block(&mcp::SERVER)),
+            FieldKind::Map(&FieldKind::Block(&mcp::SERVER)),
             "MCP servers, by label.",
         ),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 /// `providers "name"`.
-pub static PROVIDER: Table = Table::new(
+pub static PROVIDER: FieldTable = FieldTable::new(
     "the provider",
     &[
         API_KEY,
@@ -101,55 +109,60 @@ pub static PROVIDER: Table = Table::new(
         SESSION_HEADER,
         Field::optional(
             "models",
-            Kind::Map(&Kind::Block(&MODEL)),
+            FieldKind::Map(&FieldKind::Block(&MODEL)),
             "The provider's models, by label.",
         ),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 const API_KEY: Field =
-    Field::optional("api_key", Kind::Line, "The key, as `env(\"NAME\")`; ignored when run.");
+    Field::optional("api_key", FieldKind::Line, "The key, as `env(\"NAME\")`; ignored when run.");
 const BASE_URL: Field =
-    Field::optional("base_url", Kind::Line, "The address of the provider; ignored when run.");
+    Field::optional("base_url", FieldKind::Line, "The address of the provider; ignored when run.");
 const SESSION_HEADER: Field = Field::optional(
     "session_id_header",
-    Kind::Line,
+    FieldKind::Line,
     "The header that carries the session; ignored when run.",
 );
 
 /// `models "id"`.
-static MODEL: Table = Table::new(
+static MODEL: FieldTable = FieldTable::new(
     "the model",
     &[
-        Field::optional("name", Kind::Line, "What people call it; its label if left out."),
-        Field::optional("family", Kind::Line, "The family it belongs to."),
+        Field::optional("name", FieldKind::Line, "What people call it; its label if left out."),
+        Field::optional("family", FieldKind::Line, "The family it belongs to."),
         API_KEY,
         BASE_URL,
         Field::optional("headers", HEADERS, "Headers of every request; ignored when run."),
         SESSION_HEADER,
-        Field::default("attachment", Kind::Bool, "false", "Whether it takes files."),
-        Field::default("reasoning", Kind::Bool, "false", "Whether it thinks first."),
-        Field::default("tool_call", Kind::Bool, "true", "Whether it calls tools."),
-        Field::default("temperature", Kind::Bool, "true", "Whether its temperature can be set."),
-        Field::optional("release_date", Kind::Line, "When it was published."),
-        Field::optional("modalities", Kind::Block(&MODALITIES), "What it takes and gives."),
-        Field::optional("cost", Kind::Block(&COST), "US dollars per million tokens."),
-        Field::optional("limit", Kind::Block(&LIMIT), "How many tokens it takes and gives."),
+        Field::default("attachment", FieldKind::Bool, "false", "Whether it takes files."),
+        Field::default("reasoning", FieldKind::Bool, "false", "Whether it thinks first."),
+        Field::default("tool_call", FieldKind::Bool, "true", "Whether it calls tools."),
+        Field::default(
+            "temperature",
+            FieldKind::Bool,
+            "true",
+            "Whether its temperature can be set.",
+        ),
+        Field::optional("release_date", FieldKind::Line, "When it was published."),
+        Field::optional("modalities", FieldKind::Block(&MODALITIES), "What it takes and gives."),
+        Field::optional("cost", FieldKind::Block(&COST), "US dollars per million tokens."),
+        Field::optional("limit", FieldKind::Block(&LIMIT), "How many tokens it takes and gives."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static MODALITIES: Table = Table::new(
+static MODALITIES: FieldTable = FieldTable::new(
     "`modalities`",
     &[
         Field::optional("input", TEXTS, "What it takes: `text`, `image`."),
         Field::optional("output", TEXTS, "What it gives."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static COST: Table = Table::new(
+static COST: FieldTable = FieldTable::new(
     "`cost`",
     &[
         Field::optional("input", AMOUNT, "What is sent."),
@@ -158,30 +171,30 @@ static COST: Table = Table::new(
         Field::optional("cache_write", AMOUNT, "What is put into a cache."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static LIMIT: Table = Table::new(
+static LIMIT: FieldTable = FieldTable::new(
     "`limit`",
     &[
         Field::default("context", COUNT, "0", "The most tokens of a conversation."),
         Field::default("output", COUNT, "0", "The most tokens of an answer."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static AUTO_DELEGATION: Table = Table::new(
+static AUTO_DELEGATION: FieldTable = FieldTable::new(
     "`auto_delegation`",
     &[
-        Field::default("enabled", Kind::Bool, "false", "Whether work is handed on by itself."),
+        Field::default("enabled", FieldKind::Bool, "false", "Whether work is handed on by itself."),
         Field::default(
             "auto_parallel",
-            Kind::Bool,
+            FieldKind::Bool,
             "true",
             "Whether several are handed on at a time.",
         ),
         Field::default(
             "allow_manual_delegation",
-            Kind::Bool,
+            FieldKind::Bool,
             "true",
             "Whether the model may hand work on.",
         ),
@@ -189,9 +202,9 @@ static AUTO_DELEGATION: Table = Table::new(
         Field::default("max_tasks", SOME, "4", "The most tasks at a time."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static TASK_SCHEDULER: Table = Table::new(
+static TASK_SCHEDULER: FieldTable = FieldTable::new(
     "`task_scheduler`",
     &[
         Field::default("max_active", SOME, "4", "The most tasks at a time."),
@@ -203,9 +216,9 @@ static TASK_SCHEDULER: Table = Table::new(
         ),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static MEMORY: Table = Table::new(
+static MEMORY: FieldTable = FieldTable::new(
     "`memory`",
     &[
         Field::default("max_short_term", COUNT, "100", "The most things of this session."),
@@ -213,7 +226,7 @@ static MEMORY: Table = Table::new(
         Field::default("prune_interval_secs", SOME, "3600", "How often it is tidied."),
         Field::default(
             "llm_extraction",
-            Kind::Bool,
+            FieldKind::Bool,
             "true",
             "Whether the model picks what to remember.",
         ),
@@ -224,13 +237,13 @@ static MEMORY: Table = Table::new(
             "8000",
             "The most text to pick from.",
         ),
-        Field::optional("relevance", Kind::Block(&RELEVANCE), "What counts as relevant."),
-        Field::optional("prune_policy", Kind::Map(&Kind::Any), "What is forgotten."),
+        Field::optional("relevance", FieldKind::Block(&RELEVANCE), "What counts as relevant."),
+        Field::optional("prune_policy", FieldKind::Map(&FieldKind::Any), "What is forgotten."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static RELEVANCE: Table = Table::new(
+static RELEVANCE: FieldTable = FieldTable::new(
     "`relevance`",
     &[
         Field::optional("decay_days", AMOUNT, "After how many days a memory counts half."),
@@ -238,31 +251,35 @@ static RELEVANCE: Table = Table::new(
         Field::optional("recency_weight", AMOUNT, "The weight of being recent."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static QUEUE: Table = Table::new(
+static QUEUE: FieldTable = FieldTable::new(
     "`queue`",
     &[
         Field::default("control_max_concurrency", SOME, "2", "Calls that steer, at a time."),
         Field::default("query_max_concurrency", SOME, "4", "Calls that read, at a time."),
         Field::default("execute_max_concurrency", SOME, "2", "Calls that act, at a time."),
         Field::default("generate_max_concurrency", SOME, "1", "Calls of the model, at a time."),
-        Field::optional("lane_handlers", Kind::Block(&LANE_HANDLERS), "Who works off each lane."),
-        Field::default("enable_dlq", Kind::Bool, "false", "Whether failed calls are kept."),
+        Field::optional(
+            "lane_handlers",
+            FieldKind::Block(&LANE_HANDLERS),
+            "Who works off each lane.",
+        ),
+        Field::default("enable_dlq", FieldKind::Bool, "false", "Whether failed calls are kept."),
         Field::optional("dlq_max_size", COUNT, "How many failed calls are kept."),
-        Field::optional("enable_metrics", Kind::Bool, "Whether calls are counted."),
-        Field::optional("enable_alerts", Kind::Bool, "Whether a full queue is reported."),
+        Field::optional("enable_metrics", FieldKind::Bool, "Whether calls are counted."),
+        Field::optional("enable_alerts", FieldKind::Bool, "Whether a full queue is reported."),
         Field::optional("default_timeout_ms", SOME, "How long a call may take."),
-        Field::optional("storage_path", Kind::Line, "Where the queue is kept."),
+        Field::optional("storage_path", FieldKind::Line, "Where the queue is kept."),
         Field::optional(
             "retry_policy",
-            Kind::Block(&RETRY_POLICY),
+            FieldKind::Block(&RETRY_POLICY),
             "How failed calls are repeated.",
         ),
-        Field::optional("rate_limit", Kind::Block(&RATE_LIMIT), "How many calls may be made."),
+        Field::optional("rate_limit", FieldKind::Block(&RATE_LIMIT), "How many calls may be made."),
         Field::optional(
             "priority_boost",
-            Kind::Block(&PRIORITY_BOOST),
+            FieldKind::Block(&PRIORITY_BOOST),
             "How waiting calls move up.",
         ),
         Field::optional(
@@ -272,16 +289,16 @@ static QUEUE: Table = Table::new(
         ),
         Field::optional(
             "lane_timeouts",
-            Kind::Block(&LANE_TIMEOUTS),
+            FieldKind::Block(&LANE_TIMEOUTS),
             "How long a call of a lane may take.",
         ),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-const HANDLER: Kind = Kind::Block(&LANE_HANDLER);
+const HANDLER: FieldKind = FieldKind::Block(&LANE_HANDLER);
 
-static LANE_HANDLERS: Table = Table::new(
+static LANE_HANDLERS: FieldTable = FieldTable::new(
     "`lane_handlers`",
     &[
         Field::optional("control", HANDLER, "Calls that steer."),
@@ -290,22 +307,22 @@ static LANE_HANDLERS: Table = Table::new(
         Field::optional("generate", HANDLER, "Calls of the model."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static LANE_HANDLER: Table = Table::new(
+static LANE_HANDLER: FieldTable = FieldTable::new(
     "the lane",
     &[
         Field::optional(
             "mode",
-            Kind::Choice(&["internal", "external", "hybrid"]),
+            FieldKind::Choice(&["internal", "external", "hybrid"]),
             "Who works it off.",
         ),
         Field::optional("timeout_ms", SOME, "How long a call may take."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static LANE_TIMEOUTS: Table = Table::new(
+static LANE_TIMEOUTS: FieldTable = FieldTable::new(
     "`lane_timeouts`",
     &[
         Field::optional("control", SOME, "Milliseconds for calls that steer."),
@@ -314,14 +331,14 @@ static LANE_TIMEOUTS: Table = Table::new(
         Field::optional("generate", SOME, "Milliseconds for calls of the model."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static RETRY_POLICY: Table = Table::new(
+static RETRY_POLICY: FieldTable = FieldTable::new(
     "`retry_policy`",
     &[
         Field::optional(
             "strategy",
-            Kind::Choice(&["exponential", "fixed", "none"]),
+            FieldKind::Choice(&["exponential", "fixed", "none"]),
             "How waits grow.",
         ),
         Field::default("max_retries", COUNT, "3", "The most repeats."),
@@ -329,71 +346,79 @@ static RETRY_POLICY: Table = Table::new(
         Field::optional("fixed_delay_ms", COUNT, "The wait of `fixed`."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static RATE_LIMIT: Table = Table::new(
+static RATE_LIMIT: FieldTable = FieldTable::new(
     "`rate_limit`",
     &[
         Field::optional(
             "limit_type",
-            Kind::Choice(&["per_second", "per_minute", "per_hour", "unlimited"]),
+            FieldKind::Choice(&["per_second", "per_minute", "per_hour", "unlimited"]),
             "The time in which calls are counted.",
         ),
         Field::optional("max_operations", COUNT, "The most calls in that time."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static PRIORITY_BOOST: Table = Table::new(
+static PRIORITY_BOOST: FieldTable = FieldTable::new(
     "`priority_boost`",
     &[
         Field::optional(
             "strategy",
-            Kind::Choice(&["standard", "aggressive", "disabled"]),
+            FieldKind::Choice(&["standard", "aggressive", "disabled"]),
             "How fast.",
         ),
         Field::optional("deadline_ms", COUNT, "After how long a call goes first."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static SEARCH: Table = Table::new(
+static SEARCH: FieldTable = FieldTable::new(
     "`search`",
     &[
         Field::default("timeout", SOME, "20", "How long a search may take, in seconds."),
-        Field::optional("health", Kind::Block(&HEALTH), "When an engine is left out."),
+        Field::optional("health", FieldKind::Block(&HEALTH), "When an engine is left out."),
         Field::optional("cascade_order", TEXTS, "The order in which engines are asked."),
-        Field::optional("headless", Kind::Map(&Kind::Any), "How a browser is used for it."),
-        Field::optional("engine", Kind::Map(&Kind::Block(&ENGINE)), "The engines, by name."),
+        Field::optional(
+            "headless",
+            FieldKind::Map(&FieldKind::Any),
+            "How a browser is used for it.",
+        ),
+        Field::optional(
+            "engine",
+            FieldKind::Map(&FieldKind::Block(&ENGINE)),
+            "The engines, by name.",
+        ),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static HEALTH: Table = Table::new(
+static HEALTH: FieldTable = FieldTable::new(
     "`health`",
     &[
         Field::default("max_failures", SOME, "3", "After how many failures."),
         Field::default("suspend_seconds", COUNT, "60", "For how long."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static ENGINE: Table = Table::new(
+static ENGINE: FieldTable = FieldTable::new(
     "the engine",
     &[
-        Field::default("enabled", Kind::Bool, "true", "Whether it is asked."),
+        Field::default("enabled", FieldKind::Bool, "true", "Whether it is asked."),
         Field::default("weight", ANY_FLOAT, "1.0", "How much its answers count."),
         Field::optional("timeout", SOME, "How long it may take, in seconds."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
-static DOCUMENT_PARSER: Table = Table::new(
+static DOCUMENT_PARSER: FieldTable = FieldTable::new(
     "`document_parser`",
     &[
-        Field::default("enabled", Kind::Bool, "true", "Whether documents are read."),
+        Field::default("enabled", FieldKind::Bool, "true", "Whether documents are read."),
         Field::default("max_file_size_mb", SOME, "50", "The largest document."),
-        Field::optional("cache", Kind::Any, "What is kept of a document that was read."),
+        Field::optional("cache", FieldKind::Any, "What is kept of a document that was read."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);

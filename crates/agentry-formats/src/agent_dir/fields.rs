@@ -1,54 +1,59 @@
 //! What the Markdown files of an agent directory may hold.
 
-use agentry_model::{Misfire, Overlap};
-use agentry_text::table::{Keys, Unknown};
-use agentry_text::{Field, Kind, Table};
+use agentry_model::{MisfirePolicy, OverlapPolicy};
+use agentry_text::table::{KeyMatching, UnknownKeys};
+use agentry_text::{Field, FieldKind, FieldTable};
 
 use crate::mcp;
 
 /// The metadata of `schedules/*.md`.
-pub static SCHEDULE: Table = Table::new(
+pub static SCHEDULE: FieldTable = FieldTable::new(
     "the schedule",
     &[
         Field::required(
             "cron",
-            Kind::Line,
+            FieldKind::Line,
             "When it runs: `0 9 * * mon-fri`, with seconds in front, or `@daily`.",
         ),
-        Field::optional("name", Kind::Line, "What it is called; the file's name if left out."),
-        Field::default("enabled", Kind::Bool, "true", "Whether it runs at all."),
-        Field::default("timezone", Kind::Line, "\"UTC\"", "An IANA time zone: `Europe/Berlin`."),
+        Field::optional("name", FieldKind::Line, "What it is called; the file's name if left out."),
+        Field::default("enabled", FieldKind::Bool, "true", "Whether it runs at all."),
+        Field::default(
+            "timezone",
+            FieldKind::Line,
+            "\"UTC\"",
+            "An IANA time zone: `Europe/Berlin`.",
+        ),
         Field::default(
             "overlap",
-            Kind::Choice(Overlap::WORDS),
+            FieldKind::Choice(OverlapPolicy::WORDS),
             "\"skip\"",
             "What happens when the last run is still going.",
         ),
         Field::default(
             "misfire",
-            Kind::Choice(Misfire::WORDS),
+            FieldKind::Choice(MisfirePolicy::WORDS),
             "\"once\"",
             "What happens to runs that were missed.",
         ),
         Field::optional(
             "jitter",
-            Kind::Line,
+            FieldKind::Line,
             "The most by which a run is delayed at random: `30s`, `5m`, `1h`.",
         ),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 /// The kinds of tool.
 pub const KINDS: &[&str] = &["mcp", "script"];
 
 const KIND: Field =
-    Field::required("kind", Kind::Choice(KINDS), "What the tool is: `mcp` or `script`.");
+    Field::required("kind", FieldKind::Choice(KINDS), "What the tool is: `mcp` or `script`.");
 const NAME: Field =
-    Field::optional("name", Kind::Line, "What it is called; the file's name if left out.");
+    Field::optional("name", FieldKind::Line, "What it is called; the file's name if left out.");
 
 /// The metadata of `tools/*.md` with `kind: mcp`.
-pub static MCP_TOOL: Table = Table::new(
+pub static MCP_TOOL: FieldTable = FieldTable::new(
     "the MCP server",
     &[
         KIND,
@@ -64,39 +69,39 @@ pub static MCP_TOOL: Table = Table::new(
         mcp::OAUTH,
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 /// The metadata of `tools/*.md` with `kind: script`.
-pub static SCRIPT_TOOL: Table = Table::new(
+pub static SCRIPT_TOOL: FieldTable = FieldTable::new(
     "the script tool",
     &[
         KIND,
         NAME,
         Field::optional(
             "description",
-            Kind::Str,
+            FieldKind::Str,
             "What it does, for the model; the text after the metadata if left out.",
         ),
         Field::required(
             "path",
-            Kind::Line,
+            FieldKind::Line,
             "The `.js` or `.mjs` file, relative to the agent's directory, else to the workspace.",
         ),
         Field::default(
             "allowed_tools",
-            Kind::List(&Kind::Str),
+            FieldKind::List(&FieldKind::Str),
             "[]",
             "The tools that the script may call.",
         ),
-        Field::optional("limits", Kind::Block(&LIMITS), "What the script may use."),
+        Field::optional("limits", FieldKind::Block(&LIMITS), "What the script may use."),
         Field::optional(
             "inputs",
-            Kind::Map(&Kind::Any),
+            FieldKind::Map(&FieldKind::Any),
             "The JSON Schema of the object that the script is called with.",
         ),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 /// The bounds and the default of a limit.
 pub const TIMEOUT_MS: (i64, i64, i64) = (1, 600_000, 30_000);
@@ -106,28 +111,28 @@ pub const MAX_TOOL_CALLS: (i64, i64, i64) = (1, 1_000, 20);
 pub const MAX_OUTPUT_BYTES: (i64, i64, i64) = (1, 16_777_216, 65_536);
 
 /// `limits` of a script.
-pub static LIMITS: Table = Table::new(
+pub static LIMITS: FieldTable = FieldTable::new(
     "`limits`",
     &[
         Field::default(
             "timeoutMs",
-            Kind::Int(TIMEOUT_MS.0, TIMEOUT_MS.1),
+            FieldKind::Int(TIMEOUT_MS.0, TIMEOUT_MS.1),
             "30000",
             "How long a call may take, in milliseconds.",
         ),
         Field::default(
             "maxToolCalls",
-            Kind::Int(MAX_TOOL_CALLS.0, MAX_TOOL_CALLS.1),
+            FieldKind::Int(MAX_TOOL_CALLS.0, MAX_TOOL_CALLS.1),
             "20",
             "How many tools a call may call.",
         ),
         Field::default(
             "maxOutputBytes",
-            Kind::Int(MAX_OUTPUT_BYTES.0, MAX_OUTPUT_BYTES.1),
+            FieldKind::Int(MAX_OUTPUT_BYTES.0, MAX_OUTPUT_BYTES.1),
             "65536",
             "How many bytes of each inner result are kept.",
         ),
     ],
 )
-.keys(Keys::SnakeOrCamel)
-.unknown(Unknown::Error);
+.keys(KeyMatching::SnakeOrCamel)
+.unknown(UnknownKeys::Error);

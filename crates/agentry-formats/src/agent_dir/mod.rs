@@ -31,7 +31,7 @@ mod tests;
 mod tools;
 mod write;
 
-use agentry_model::{Agent, Format, MergeText, Misfire, Overlap};
+use agentry_model::{Agent, Format, MisfirePolicy, OverlapPolicy, TextMerge};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
@@ -94,7 +94,7 @@ pub const INFO: FormatInfo = FormatInfo {
         uses_description: true,
         fixed_parts: prompt::FIXED_PARTS,
     },
-    behaviour_merge: MergeText::Append,
+    behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,
     needs_unique_names: false,
@@ -125,8 +125,8 @@ fn defaults(agent: &mut Agent) {
     for schedule in &mut agent.schedules {
         fill(&mut schedule.enabled, true);
         fill(&mut schedule.timezone, "UTC".to_owned());
-        fill(&mut schedule.overlap, Overlap::Skip);
-        fill(&mut schedule.misfire, Misfire::Once);
+        fill(&mut schedule.overlap, OverlapPolicy::Skip);
+        fill(&mut schedule.misfire, MisfirePolicy::Once);
     }
     for script in &mut agent.tools.scripts {
         let limits = &mut script.value.limits;

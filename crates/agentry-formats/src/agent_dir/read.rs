@@ -2,25 +2,25 @@
 
 use agentry_model::Agent;
 use agentry_model::slug;
-use agentry_text::markdown::{self, Parts};
-use agentry_text::{FileId, Findings, Source, Span, Spanned};
+use agentry_text::markdown::{self, MarkdownParts};
+use agentry_text::{FileId, Findings, SourceFile, Span, Spanned};
 
 use super::rules::{
     DIRECTORY_FOR_FILE, DIRECTORY_NAME, EMPTY_INSTRUCTIONS, INSTRUCTIONS_METADATA, NO_INSTRUCTIONS,
 };
 use super::{RULES_MARK, acl, schedules, tools};
-use crate::front::trimmed;
-use crate::skill::{self, Dialect};
-use crate::{Base, Package, Presence};
+use crate::front_matter::trimmed;
+use crate::skill::{self, SkillDialect};
+use crate::{AgentPackage, PathBase, PathPresence};
 
 /// The required file.
 pub(super) const INSTRUCTIONS: &str = "instructions.md";
 
 /// Reads an agent directory. Never fails: what cannot be read is reported and left out.
-pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let home = instructions(package, &mut agent, findings);
-    let mut reader = Reader { package, findings, home };
+    let mut reader = AgentDirReader { package, findings, home };
     acl::read(&mut reader, &mut agent);
     skills(&mut reader, &mut agent);
     schedules::read(&mut reader, &mut agent);
@@ -29,16 +29,16 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
 }
 
 /// What every part of the reader needs.
-pub(super) struct Reader<'r, 'w> {
-    pub(super) package: &'r mut Package<'w>,
+pub(super) struct AgentDirReader<'r, 'w> {
+    pub(super) package: &'r mut AgentPackage<'w>,
     pub(super) findings: &'r mut Findings,
     /// Where to report what no file holds: the start of `instructions.md`.
     pub(super) home: Span,
 }
 
-impl Reader<'_, '_> {
+impl AgentDirReader<'_, '_> {
     /// The Markdown files of a folder by their stems, sorted; `README.md` is not one of them.
-    pub(super) fn markdown_files(&mut self, folder: &str) -> Vec<(String, Source)> {
+    pub(super) fn markdown_files(&mut self, folder: &str) -> Vec<(String, SourceFile)> {
         let mut out = Vec::new();
         for listed in self.package.files.list(folder, self.findings) {
             let Some(stem) = listed.name.strip_suffix(".md") else { continue };
@@ -61,18 +61,22 @@ impl Reader<'_, '_> {
     }
 }
 
-fn skills(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
-    let Reader { package, findings, .. } = reader;
-    for path in skill::list(package.files, "skills", Dialect::AgentDir, findings) {
+fn skills(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
+    let AgentDirReader { package, findings, .. } = reader;
+    for path in skill::list(package.files, "skills", SkillDialect::AgentDir, findings) {
         if let Some(source) = package.read(&format!("skills/{path}"), findings) {
-            agent.skill_packs.push(skill::read(source, &path, Dialect::AgentDir, findings));
+            agent.skill_packs.push(skill::read(source, &path, SkillDialect::AgentDir, findings));
         }
     }
     skill::check_names(&agent.skill_packs, findings);
 }
 
 /// Reads the role, and gives the place of findings about the whole directory.
-fn instructions(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Findings) -> Span {
+fn instructions(
+    package: &mut AgentPackage<'_>,
+    agent: &mut Agent,
+    findings: &mut Findings,
+) -> Span {
     let Some(source) = package.read(INSTRUCTIONS, findings) else {
         return no_instructions(package, findings);
     };
@@ -99,7 +103,7 @@ fn instructions(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Fin
 }
 
 /// The whole text is the role; rules that were added by a conversion stand after their mark.
-fn role(source: &Source, agent: &mut Agent) {
+fn role(source: &SourceFile, agent: &mut Agent) {
     let (system, rules) = match source.text.find(RULES_MARK) {
         Some(at) => {
             let rules = Span::new(source.id, at + RULES_MARK.len(), source.text.len());
@@ -111,13 +115,13 @@ fn role(source: &Source, agent: &mut Agent) {
     agent.instructions.rules = rules;
 }
 
-fn no_instructions(package: &mut Package<'_>, findings: &mut Findings) -> Span {
+fn no_instructions(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Span {
     let home = Span::start_of(FileId::BUILT_IN);
-    let message = match package.files.probe(Base::Agent, INSTRUCTIONS) {
-        Presence::Directory => "`instructions.md` is a directory, not a file",
-        Presence::Missing | Presence::Outside => "there is no `instructions.md`",
+    let message = match package.files.probe(PathBase::Agent, INSTRUCTIONS) {
+        PathPresence::Directory => "`instructions.md` is a directory, not a file",
+        PathPresence::Missing | PathPresence::Outside => "there is no `instructions.md`",
         // The file is there, and what is wrong with it was reported by whoever read it.
-        Presence::File => return home,
+        PathPresence::File => return home,
     };
     findings.add(&NO_INSTRUCTIONS, home, message).hint("write one that says who the agent is");
     home
@@ -140,7 +144,7 @@ fn name(dir_name: &str, home: Span, agent: &mut Agent, findings: &mut Findings) 
 }
 
 /// The first paragraph, wherever it stands, on one line.
-fn description(source: &Source, parts: &Parts) -> Option<Spanned<String>> {
+fn description(source: &SourceFile, parts: &MarkdownParts) -> Option<Spanned<String>> {
     let under_a_heading = || {
         let sections = markdown::sections(source, parts.body.clone());
         let mut own = sections.iter().map(|section| section.own.range());

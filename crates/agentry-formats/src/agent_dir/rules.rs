@@ -1,10 +1,10 @@
 //! What can be wrong with an agent directory.
 
 use agentry_text::Severity::{Error, Note, Warning};
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 /// Every rule about agent directories, in code order.
-pub const RULES: &[&Rule] = &[
+pub const RULES: &[&LintRule] = &[
     &NO_INSTRUCTIONS,
     &EMPTY_INSTRUCTIONS,
     &INSTRUCTIONS_METADATA,
@@ -40,7 +40,7 @@ pub const RULES: &[&Rule] = &[
 /// The files of a tiny agent: the required one, and those that the example is about.
 macro_rules! helper {
     ($($path:literal: $text:expr),+ $(,)?) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/instructions.md", "You answer questions.\n"),
             $((concat!("helper/", $path), $text),)+
         ])
@@ -65,34 +65,34 @@ macro_rules! script {
 }
 
 /// There is no `instructions.md`.
-pub static NO_INSTRUCTIONS: Rule = Rule {
+pub static NO_INSTRUCTIONS: LintRule = LintRule {
     code: "AG5001",
     name: "no-instructions",
     severity: Error,
     why: "`instructions.md` is the one file that an agent directory must have: it says who the \
           agent is.",
-    bad: Example::File("helper/agent.acl", "max_tool_rounds = 30\n"),
-    good: Example::File("helper/instructions.md", "You answer questions.\n"),
+    bad: RuleExample::File("helper/agent.acl", "max_tool_rounds = 30\n"),
+    good: RuleExample::File("helper/instructions.md", "You answer questions.\n"),
 };
 
 /// `instructions.md` says nothing.
-pub static EMPTY_INSTRUCTIONS: Rule = Rule {
+pub static EMPTY_INSTRUCTIONS: LintRule = LintRule {
     code: "AG5002",
     name: "empty-instructions",
     severity: Error,
     why: "An empty `instructions.md` leaves the agent without a role.",
-    bad: Example::File("helper/instructions.md", "\n"),
-    good: Example::File("helper/instructions.md", "You answer questions.\n"),
+    bad: RuleExample::File("helper/instructions.md", "\n"),
+    good: RuleExample::File("helper/instructions.md", "You answer questions.\n"),
 };
 
 /// `instructions.md` opens with metadata.
-pub static INSTRUCTIONS_METADATA: Rule = Rule {
+pub static INSTRUCTIONS_METADATA: LintRule = LintRule {
     code: "AG5003",
     name: "instructions-metadata",
     severity: Warning,
     why: "`instructions.md` has no metadata in this format: a block between `---` lines is not \
           read but becomes part of what the model is told.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper/instructions.md",
         "---\nmodel: openai/gpt-5\n---\nYou answer questions.\n",
     ),
@@ -100,18 +100,18 @@ pub static INSTRUCTIONS_METADATA: Rule = Rule {
 };
 
 /// The directory's name is no good name for an agent.
-pub static DIRECTORY_NAME: Rule = Rule {
+pub static DIRECTORY_NAME: LintRule = LintRule {
     code: "AG5004",
     name: "agent-directory-name",
     severity: Warning,
     why: "The agent is called like its directory, and a name with spaces or other signs cannot be \
           used by the programs that call it.",
-    bad: Example::File("My Helper/instructions.md", "You answer questions.\n"),
-    good: Example::File("my-helper/instructions.md", "You answer questions.\n"),
+    bad: RuleExample::File("My Helper/instructions.md", "You answer questions.\n"),
+    good: RuleExample::File("my-helper/instructions.md", "You answer questions.\n"),
 };
 
 /// A directory stands where a file is expected.
-pub static DIRECTORY_FOR_FILE: Rule = Rule {
+pub static DIRECTORY_FOR_FILE: LintRule = LintRule {
     code: "AG5005",
     name: "directory-for-file",
     severity: Error,
@@ -121,7 +121,7 @@ pub static DIRECTORY_FOR_FILE: Rule = Rule {
 };
 
 /// A block that needs a label has none.
-pub static MISSING_LABEL: Rule = Rule {
+pub static MISSING_LABEL: LintRule = LintRule {
     code: "AG5010",
     name: "missing-label",
     severity: Error,
@@ -131,7 +131,7 @@ pub static MISSING_LABEL: Rule = Rule {
 };
 
 /// A call of something other than `env("NAME")`.
-pub static UNKNOWN_FUNCTION: Rule = Rule {
+pub static UNKNOWN_FUNCTION: LintRule = LintRule {
     code: "AG5011",
     name: "unknown-function",
     severity: Error,
@@ -142,7 +142,7 @@ pub static UNKNOWN_FUNCTION: Rule = Rule {
 };
 
 /// A provider's key is written out.
-pub static LITERAL_API_KEY: Rule = Rule {
+pub static LITERAL_API_KEY: LintRule = LintRule {
     code: "AG5012",
     name: "literal-api-key",
     severity: Error,
@@ -153,7 +153,7 @@ pub static LITERAL_API_KEY: Rule = Rule {
 };
 
 /// A definition says how a provider is reached.
-pub static PROVIDER_CONNECTION: Rule = Rule {
+pub static PROVIDER_CONNECTION: LintRule = LintRule {
     code: "AG5013",
     name: "provider-connection-ignored",
     severity: Note,
@@ -164,7 +164,7 @@ pub static PROVIDER_CONNECTION: Rule = Rule {
 };
 
 /// `default_model` names what the file does not declare.
-pub static UNKNOWN_DEFAULT_MODEL: Rule = Rule {
+pub static UNKNOWN_DEFAULT_MODEL: LintRule = LintRule {
     code: "AG5014",
     name: "undeclared-default-model",
     severity: Warning,
@@ -179,7 +179,7 @@ pub static UNKNOWN_DEFAULT_MODEL: Rule = Rule {
 };
 
 /// A schedule or a tool without metadata.
-pub static WITHOUT_METADATA: Rule = Rule {
+pub static WITHOUT_METADATA: LintRule = LintRule {
     code: "AG5030",
     name: "file-without-metadata",
     severity: Error,
@@ -190,7 +190,7 @@ pub static WITHOUT_METADATA: Rule = Rule {
 };
 
 /// A cron expression that cannot be run.
-pub static BAD_CRON: Rule = Rule {
+pub static BAD_CRON: LintRule = LintRule {
     code: "AG5031",
     name: "bad-cron",
     severity: Error,
@@ -201,7 +201,7 @@ pub static BAD_CRON: Rule = Rule {
 };
 
 /// Days of the week as numbers.
-pub static NUMERIC_WEEKDAY: Rule = Rule {
+pub static NUMERIC_WEEKDAY: LintRule = LintRule {
     code: "AG5032",
     name: "numeric-weekday",
     severity: Note,
@@ -212,7 +212,7 @@ pub static NUMERIC_WEEKDAY: Rule = Rule {
 };
 
 /// Both day fields are restricted.
-pub static EITHER_DAY: Rule = Rule {
+pub static EITHER_DAY: LintRule = LintRule {
     code: "AG5033",
     name: "either-day",
     severity: Note,
@@ -223,7 +223,7 @@ pub static EITHER_DAY: Rule = Rule {
 };
 
 /// No date ever fits.
-pub static NEVER_RUNS: Rule = Rule {
+pub static NEVER_RUNS: LintRule = LintRule {
     code: "AG5034",
     name: "never-runs",
     severity: Warning,
@@ -233,7 +233,7 @@ pub static NEVER_RUNS: Rule = Rule {
 };
 
 /// A time zone that does not exist.
-pub static UNKNOWN_TIMEZONE: Rule = Rule {
+pub static UNKNOWN_TIMEZONE: LintRule = LintRule {
     code: "AG5035",
     name: "unknown-timezone",
     severity: Error,
@@ -244,7 +244,7 @@ pub static UNKNOWN_TIMEZONE: Rule = Rule {
 };
 
 /// A delay that cannot be read.
-pub static BAD_JITTER: Rule = Rule {
+pub static BAD_JITTER: LintRule = LintRule {
     code: "AG5036",
     name: "bad-jitter",
     severity: Error,
@@ -254,7 +254,7 @@ pub static BAD_JITTER: Rule = Rule {
 };
 
 /// Two enabled schedules of one name.
-pub static DUPLICATE_SCHEDULE: Rule = Rule {
+pub static DUPLICATE_SCHEDULE: LintRule = LintRule {
     code: "AG5037",
     name: "duplicate-schedule",
     severity: Error,
@@ -271,7 +271,7 @@ pub static DUPLICATE_SCHEDULE: Rule = Rule {
 };
 
 /// A schedule that says nothing.
-pub static EMPTY_PROMPT: Rule = Rule {
+pub static EMPTY_PROMPT: LintRule = LintRule {
     code: "AG5038",
     name: "empty-prompt",
     severity: Warning,
@@ -282,7 +282,7 @@ pub static EMPTY_PROMPT: Rule = Rule {
 };
 
 /// A tool of no known kind.
-pub static TOOL_KIND: Rule = Rule {
+pub static TOOL_KIND: LintRule = LintRule {
     code: "AG5040",
     name: "tool-kind",
     severity: Error,
@@ -292,7 +292,7 @@ pub static TOOL_KIND: Rule = Rule {
 };
 
 /// Two tools of one name.
-pub static DUPLICATE_TOOL: Rule = Rule {
+pub static DUPLICATE_TOOL: LintRule = LintRule {
     code: "AG5041",
     name: "duplicate-tool",
     severity: Error,
@@ -308,7 +308,7 @@ pub static DUPLICATE_TOOL: Rule = Rule {
 };
 
 /// A script with the name of a built-in tool.
-pub static BUILT_IN_TOOL: Rule = Rule {
+pub static BUILT_IN_TOOL: LintRule = LintRule {
     code: "AG5042",
     name: "built-in-tool-name",
     severity: Error,
@@ -319,7 +319,7 @@ pub static BUILT_IN_TOOL: Rule = Rule {
 };
 
 /// A script whose name no model can call.
-pub static TOOL_NAME: Rule = Rule {
+pub static TOOL_NAME: LintRule = LintRule {
     code: "AG5043",
     name: "tool-name",
     severity: Warning,
@@ -330,7 +330,7 @@ pub static TOOL_NAME: Rule = Rule {
 };
 
 /// A script that lies in no allowed place.
-pub static SCRIPT_PATH: Rule = Rule {
+pub static SCRIPT_PATH: LintRule = LintRule {
     code: "AG5050",
     name: "script-path",
     severity: Error,
@@ -341,7 +341,7 @@ pub static SCRIPT_PATH: Rule = Rule {
 };
 
 /// A script that is not there.
-pub static SCRIPT_MISSING: Rule = Rule {
+pub static SCRIPT_MISSING: LintRule = LintRule {
     code: "AG5051",
     name: "script-missing",
     severity: Error,
@@ -352,7 +352,7 @@ pub static SCRIPT_MISSING: Rule = Rule {
 };
 
 /// A script that is no JavaScript.
-pub static SCRIPT_SYNTAX: Rule = Rule {
+pub static SCRIPT_SYNTAX: LintRule = LintRule {
     code: "AG5052",
     name: "script-syntax",
     severity: Error,
@@ -362,7 +362,7 @@ pub static SCRIPT_SYNTAX: Rule = Rule {
 };
 
 /// A script without an entry.
-pub static SCRIPT_WITHOUT_RUN: Rule = Rule {
+pub static SCRIPT_WITHOUT_RUN: LintRule = LintRule {
     code: "AG5053",
     name: "script-without-run",
     severity: Error,
@@ -372,7 +372,7 @@ pub static SCRIPT_WITHOUT_RUN: Rule = Rule {
 };
 
 /// A script that imports something.
-pub static SCRIPT_IMPORT: Rule = Rule {
+pub static SCRIPT_IMPORT: LintRule = LintRule {
     code: "AG5054",
     name: "script-import",
     severity: Error,
@@ -386,18 +386,18 @@ pub static SCRIPT_IMPORT: Rule = Rule {
 };
 
 /// A script that is nested too deep to be read.
-pub static SCRIPT_TOO_DEEP: Rule = Rule {
+pub static SCRIPT_TOO_DEEP: LintRule = LintRule {
     code: "AG5055",
     name: "script-too-deep",
     severity: Error,
     why: "Code that is nested thousands of levels deep is not written by people; reading it could \
           exhaust the machine.",
-    bad: Example::Made("a script with 20,000 open brackets", deep_script),
+    bad: RuleExample::Made("a script with 20,000 open brackets", deep_script),
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
 /// A schema that is none.
-pub static INPUTS_SCHEMA: Rule = Rule {
+pub static INPUTS_SCHEMA: LintRule = LintRule {
     code: "AG5056",
     name: "inputs-schema",
     severity: Error,

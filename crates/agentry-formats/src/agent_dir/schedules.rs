@@ -3,24 +3,24 @@
 use std::ops::Range;
 
 use agentry_model::{Agent, Schedule};
-use agentry_text::near::did_you_mean;
+use agentry_text::suggestion::did_you_mean;
 use agentry_text::table::is_extension;
-use agentry_text::{Findings, Fix, Record, Source, Span, Spanned};
+use agentry_text::{Findings, Fix, SourceFile, Span, Spanned, TableRecord};
 
 use super::fields::SCHEDULE;
-use super::read::Reader;
+use super::read::AgentDirReader;
 use super::rules::{
     BAD_CRON, BAD_JITTER, DUPLICATE_SCHEDULE, EITHER_DAY, EMPTY_PROMPT, NEVER_RUNS,
     NUMERIC_WEEKDAY, UNKNOWN_TIMEZONE, WITHOUT_METADATA,
 };
-use crate::cron::{self, Cron};
-use crate::front::Document;
+use crate::cron::{self, CronExpression};
+use crate::front_matter::FrontMatterFile;
 
 /// The longest delay, in seconds.
 const LONGEST_JITTER: u64 = 24 * 60 * 60;
 
 /// Reads every schedule of the directory.
-pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
+pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
     for (stem, source) in reader.markdown_files("schedules") {
         let Some(document) = with_metadata(source, reader.findings) else { continue };
         let record = document.record(&SCHEDULE, reader.findings);
@@ -33,8 +33,11 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
 }
 
 /// Takes a file apart that must have metadata.
-pub(super) fn with_metadata(source: Source, findings: &mut Findings) -> Option<Document> {
-    let document = Document::read(source, findings);
+pub(super) fn with_metadata(
+    source: SourceFile,
+    findings: &mut Findings,
+) -> Option<FrontMatterFile> {
+    let document = FrontMatterFile::read(source, findings);
     if document.has_metadata {
         return Some(document);
     }
@@ -49,7 +52,7 @@ pub(super) fn with_metadata(source: Source, findings: &mut Findings) -> Option<D
 }
 
 /// Keeps the fields that nobody knows.
-pub(super) fn unknown(path: &str, record: Record<'_>, agent: &mut Agent) {
+pub(super) fn unknown(path: &str, record: TableRecord<'_>, agent: &mut Agent) {
     for entry in record.unknown() {
         let key = &entry.key.text;
         let kept = (format!("{path}.{key}"), Spanned::new(entry.value.to_data(), entry.value.span));
@@ -59,8 +62,8 @@ pub(super) fn unknown(path: &str, record: Record<'_>, agent: &mut Agent) {
 
 fn schedule(
     stem: &str,
-    record: Record<'_>,
-    document: &Document,
+    record: TableRecord<'_>,
+    document: &FrontMatterFile,
     findings: &mut Findings,
 ) -> Schedule {
     let source = &document.source;
@@ -92,12 +95,12 @@ fn schedule(
 }
 
 /// The name that was written, else the file's.
-pub(super) fn name(stem: &str, record: Record<'_>, source: &Source) -> Spanned<String> {
+pub(super) fn name(stem: &str, record: TableRecord<'_>, source: &SourceFile) -> Spanned<String> {
     let written = record.str("name").filter(|name| !name.trim().is_empty());
     written.unwrap_or_else(|| Spanned::new(stem.to_owned(), Span::start_of(source.id)))
 }
 
-fn check_cron(source: &Source, text: &Spanned<String>, findings: &mut Findings) {
+fn check_cron(source: &SourceFile, text: &Spanned<String>, findings: &mut Findings) {
     match cron::read(text) {
         Ok(cron) => remarks(source, text, &cron, findings),
         Err(problem) => {
@@ -107,7 +110,12 @@ fn check_cron(source: &Source, text: &Spanned<String>, findings: &mut Findings) 
     }
 }
 
-fn remarks(source: &Source, text: &Spanned<String>, cron: &Cron, findings: &mut Findings) {
+fn remarks(
+    source: &SourceFile,
+    text: &Spanned<String>,
+    cron: &CronExpression,
+    findings: &mut Findings,
+) {
     if let Some(days) = &cron.numeric_days {
         let place = inside(source, text, days.range.clone());
         let message = format!("the days `{}` are {}", days.written, days.days);
@@ -134,7 +142,7 @@ fn remarks(source: &Source, text: &Spanned<String>, cron: &Cron, findings: &mut 
 }
 
 /// The place of a part of a value, as far as it is written without escapes.
-fn inside(source: &Source, text: &Spanned<String>, range: Range<usize>) -> Span {
+fn inside(source: &SourceFile, text: &Spanned<String>, range: Range<usize>) -> Span {
     match source.slice(text.span).find(text.value.as_str()) {
         Some(at) if !range.is_empty() => {
             let start = text.span.range().start + at;

@@ -1,6 +1,6 @@
 //! Reads a script without running it: is it JavaScript, and does it have a `run` to be called?
 
-use agentry_text::{Findings, Source, Span};
+use agentry_text::{Findings, SourceFile, Span};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{Declaration, ExportDefaultDeclarationKind, Function, Program, Statement};
 use oxc_parser::Parser;
@@ -13,7 +13,7 @@ use crate::javascript::{MOST_LEVELS, with_stack};
 const MOST_ERRORS: usize = 3;
 
 /// Reports everything that would keep the script from being called.
-pub(super) fn check(source: &Source, findings: &mut Findings) {
+pub(super) fn check(source: &SourceFile, findings: &mut Findings) {
     if with_stack(&source.text, || parse(source, findings)).is_none() {
         findings
             .add(
@@ -25,7 +25,7 @@ pub(super) fn check(source: &Source, findings: &mut Findings) {
     }
 }
 
-fn parse(source: &Source, findings: &mut Findings) {
+fn parse(source: &SourceFile, findings: &mut Findings) {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, &source.text, SourceType::mjs()).parse();
     for error in parsed.diagnostics.iter().take(MOST_ERRORS) {
@@ -43,7 +43,7 @@ fn parse(source: &Source, findings: &mut Findings) {
     }
 }
 
-fn imports(source: &Source, program: &Program<'_>, findings: &mut Findings) {
+fn imports(source: &SourceFile, program: &Program<'_>, findings: &mut Findings) {
     for statement in &program.body {
         let from = matches!(
             statement,
@@ -61,7 +61,7 @@ fn imports(source: &Source, program: &Program<'_>, findings: &mut Findings) {
     }
 }
 
-fn entry(source: &Source, program: &Program<'_>, findings: &mut Findings) {
+fn entry(source: &SourceFile, program: &Program<'_>, findings: &mut Findings) {
     if !program.body.iter().any(is_entry) {
         findings
             .add(&SCRIPT_WITHOUT_RUN, Span::start_of(source.id), "the script has no function `run`")
@@ -193,7 +193,7 @@ mod tests {
 
     fn survives(text: &str) {
         let mut findings = Findings::default();
-        check(&Source::new(FileId(0), "run.js", text), &mut findings);
+        check(&SourceFile::new(FileId(0), "run.js", text), &mut findings);
     }
 
     /// What the guard lets through must not exhaust the stack of a thread.

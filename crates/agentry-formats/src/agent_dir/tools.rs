@@ -1,19 +1,19 @@
 //! Reads `tools/*.md`: MCP servers and scripts.
 
 use agentry_model::{Agent, McpServer, ScriptLimits, ScriptTool};
-use agentry_text::near::did_you_mean;
-use agentry_text::table::{Coerce, validate};
-use agentry_text::{Field, Findings, Kind, Record, Source, Span, Spanned, path};
+use agentry_text::suggestion::did_you_mean;
+use agentry_text::table::{Coercion, validate};
+use agentry_text::{Field, FieldKind, Findings, SourceFile, Span, Spanned, TableRecord, path};
 
 use super::fields::{KINDS, LIMITS, MCP_TOOL, SCRIPT_TOOL};
-use super::read::Reader;
+use super::read::AgentDirReader;
 use super::rules::{
     BUILT_IN_TOOL, DUPLICATE_TOOL, INPUTS_SCHEMA, SCRIPT_MISSING, SCRIPT_PATH, TOOL_KIND, TOOL_NAME,
 };
 use super::schedules::{name, unknown, with_metadata};
 use super::script;
-use crate::front::Document;
-use crate::{Base, Presence, mcp, references};
+use crate::front_matter::FrontMatterFile;
+use crate::{PathBase, PathPresence, mcp, references};
 
 /// The names of built-in tools, here and in the reference.
 const BUILT_IN: &[&str] = &[
@@ -56,10 +56,10 @@ const BUILT_IN: &[&str] = &[
 ];
 
 /// Reads every tool of the directory.
-pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
+pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
     let servers = agent.tools.mcp.iter().flatten();
     let mut names =
-        Names(servers.map(|server| Spanned::new(server.name.clone(), server.span)).collect());
+        ToolNames(servers.map(|server| Spanned::new(server.name.clone(), server.span)).collect());
     for (stem, source) in reader.markdown_files("tools") {
         let Some(document) = with_metadata(source, reader.findings) else { continue };
         let Some(kind) = kind(&document, reader.findings) else { continue };
@@ -78,10 +78,10 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
 }
 
 /// What the file describes, if that is known.
-fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
+fn kind(document: &FrontMatterFile, findings: &mut Findings) -> Option<&'static str> {
     let place = Span::start_of(document.source.id);
     let Some(map) = document.metadata.as_map() else {
-        validate(&SCRIPT_TOOL, &document.metadata, Coerce::Strict, findings);
+        validate(&SCRIPT_TOOL, &document.metadata, Coercion::Strict, findings);
         return None;
     };
     let Some(node) = map.get("kind") else {
@@ -109,8 +109,8 @@ fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
 
 fn server(
     stem: &str,
-    document: &Document,
-    names: &mut Names,
+    document: &FrontMatterFile,
+    names: &mut ToolNames,
     findings: &mut Findings,
 ) -> Spanned<McpServer> {
     let record = document.record(&MCP_TOOL, findings);
@@ -122,9 +122,9 @@ fn server(
 
 fn script_tool(
     name: Spanned<String>,
-    record: Record<'_>,
-    document: &Document,
-    reader: &mut Reader<'_, '_>,
+    record: TableRecord<'_>,
+    document: &FrontMatterFile,
+    reader: &mut AgentDirReader<'_, '_>,
 ) -> Spanned<ScriptTool> {
     check_name(&name, reader.findings);
     let described = record.str("description").filter(|text| !text.trim().is_empty());
@@ -157,9 +157,9 @@ fn script_tool(
 }
 
 /// The names of the tools so far.
-struct Names(Vec<Spanned<String>>);
+struct ToolNames(Vec<Spanned<String>>);
 
-impl Names {
+impl ToolNames {
     /// Reports a name that another tool has, and remembers it.
     fn take(&mut self, name: &Spanned<String>, findings: &mut Findings) {
         match self.0.iter().find(|first| first.value == name.value) {
@@ -192,11 +192,11 @@ fn check_name(name: &Spanned<String>, findings: &mut Findings) {
 }
 
 /// The limits that are within their bounds; the others were reported.
-fn limits(record: Record<'_>) -> ScriptLimits {
+fn limits(record: TableRecord<'_>) -> ScriptLimits {
     let Some(limits) = record.record("limits", &LIMITS) else { return ScriptLimits::default() };
     let limit = |name: &str| {
         let fits = |field: &Field, value: i64| match field.kind {
-            Kind::Int(least, most) => (least..=most).contains(&value),
+            FieldKind::Int(least, most) => (least..=most).contains(&value),
             _ => true,
         };
         limits
@@ -211,29 +211,29 @@ fn limits(record: Record<'_>) -> ScriptLimits {
 }
 
 /// The script, if it lies in the agent's directory; one of the workspace is only looked for.
-fn source(path: &Spanned<String>, reader: &mut Reader<'_, '_>) -> Option<Source> {
+fn source(path: &Spanned<String>, reader: &mut AgentDirReader<'_, '_>) -> Option<SourceFile> {
     if let Some((message, hint)) = path_problem(path) {
         reader.findings.add(&SCRIPT_PATH, path.span, message).hint(hint);
         return None;
     }
     let plain = path::shortest(path);
-    match reader.package.files.probe(Base::Agent, &plain) {
-        Presence::File => {
+    match reader.package.files.probe(PathBase::Agent, &plain) {
+        PathPresence::File => {
             let source = reader.package.read(&plain, reader.findings)?;
             script::check(&source, reader.findings);
             return Some(source);
         }
-        Presence::Outside => return outside(path, reader.findings),
-        Presence::Missing | Presence::Directory => {}
+        PathPresence::Outside => return outside(path, reader.findings),
+        PathPresence::Missing | PathPresence::Directory => {}
     }
-    match reader.package.files.probe(Base::Workspace, &plain) {
-        Presence::File => {}
-        Presence::Outside => return outside(path, reader.findings),
+    match reader.package.files.probe(PathBase::Workspace, &plain) {
+        PathPresence::File => {}
+        PathPresence::Outside => return outside(path, reader.findings),
         // A script of the workspace stays where it is when the agent is written.
-        Presence::Missing if !reader.package.files.is_complete() => {}
-        presence @ (Presence::Missing | Presence::Directory) => {
+        PathPresence::Missing if !reader.package.files.is_complete() => {}
+        presence @ (PathPresence::Missing | PathPresence::Directory) => {
             let message = match presence {
-                Presence::Directory => format!("`{}` is a directory, not a script", path.value),
+                PathPresence::Directory => format!("`{}` is a directory, not a script", path.value),
                 _ => format!("there is no script `{}`", path.value),
             };
             reader
@@ -245,7 +245,7 @@ fn source(path: &Spanned<String>, reader: &mut Reader<'_, '_>) -> Option<Source>
     None
 }
 
-fn outside(path: &Spanned<String>, findings: &mut Findings) -> Option<Source> {
+fn outside(path: &Spanned<String>, findings: &mut Findings) -> Option<SourceFile> {
     findings
         .add(&SCRIPT_PATH, path.span, format!("`{}` leaves the workspace", path.value))
         .hint("keep the script inside the agent's directory or the workspace");

@@ -1,12 +1,15 @@
 //! Writes an agent directory: the role, and a file for each thing that the format has words for.
 
-use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, Schedule, SkillPack};
-use agentry_model::{McpServer, ScriptLimits, ScriptTool, Tools, slug};
+use agentry_model::{
+    Agent, AgentIdentity, AgentInstructions, ConversionLoss, ConversionLossKind, Schedule,
+    SkillPack,
+};
+use agentry_model::{AgentTools, McpServer, ScriptLimits, ScriptTool, slug};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Permissions, Policy, to_permissions};
 use agentry_text::data::MapBuilder;
-use agentry_text::table::{Coerce, is_extension, validate};
-use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, path};
+use agentry_text::table::{Coercion, is_extension, validate};
+use agentry_text::{Data, FileId, Findings, Span, Spanned, TreeNode, acl, path};
 
 use super::RULES_MARK;
 use super::acl::{FILE, OWN_BLOCK, without_calls};
@@ -14,11 +17,11 @@ use super::acl_fields::{ACL, LABELLED};
 use super::fields::MCP_TOOL;
 use super::read::INSTRUCTIONS;
 use super::tools::path_problem;
-use crate::skill::{self, Dialect};
-use crate::{Target, Written, front, mcp, own, policy_tests};
+use crate::skill::{self, SkillDialect};
+use crate::{WriteTarget, WrittenFiles, agentry_block, front_matter, mcp, policy_tests};
 
 /// Writes `agent`, as far as the format has words for it.
-pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     // No `..`: a new field of the model must be considered here. What is `_` has no words in this
     // format, and is found to be lost by reading the result again.
     let Agent {
@@ -41,12 +44,12 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         agents: _,
         pipeline: _,
         schedules,
-        // Placed by the `Writer`.
+        // Placed by the `AgentDirWriter`.
         settings: _,
         extensions: _,
         unknown: _,
     } = agent;
-    let mut out = Writer { files: Vec::new(), notes: Vec::new(), agent };
+    let mut out = AgentDirWriter { files: Vec::new(), notes: Vec::new(), agent };
     out.instructions(identity, instructions);
     let rules = out.policy(policy, target);
     let model = model.preferred.as_ref().and_then(|models| models.first());
@@ -64,18 +67,18 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     skill_packs.iter().for_each(|pack| out.skill(pack));
     schedules.iter().for_each(|schedule| out.schedule(schedule));
     out.tools(tools);
-    Written { files: out.files, notes: out.notes }
+    WrittenFiles { files: out.files, notes: out.notes }
 }
 
-struct Writer<'a> {
+struct AgentDirWriter<'a> {
     files: Vec<(String, String)>,
-    notes: Vec<Loss>,
+    notes: Vec<ConversionLoss>,
     agent: &'a Agent,
 }
 
-impl Writer<'_> {
-    fn instructions(&mut self, identity: &Identity, instructions: &Instructions) {
-        let Instructions {
+impl AgentDirWriter<'_> {
+    fn instructions(&mut self, identity: &AgentIdentity, instructions: &AgentInstructions) {
+        let AgentInstructions {
             system,
             rules,
             system_override,
@@ -91,7 +94,7 @@ impl Writer<'_> {
             (None, Some(raw)) => {
                 self.note(
                     "system_override",
-                    LossKind::Changed,
+                    ConversionLossKind::Changed,
                     "now the text of `instructions.md`",
                 );
                 raw.trim().to_owned()
@@ -108,8 +111,8 @@ impl Writer<'_> {
     }
 
     /// A role for an agent that has none: the format requires one.
-    fn made_up(identity: &Identity) -> String {
-        let Identity {
+    fn made_up(identity: &AgentIdentity) -> String {
+        let AgentIdentity {
             name,
             display_name,
             description,
@@ -135,7 +138,7 @@ impl Writer<'_> {
     }
 
     /// The format has no permissions: they go into a block of our own, never wider.
-    fn policy(&mut self, policy: &Policy, target: &Target) -> Option<Permissions> {
+    fn policy(&mut self, policy: &Policy, target: &WriteTarget) -> Option<Permissions> {
         let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
         let layers = [
             ("permissions", permissions.is_some()),
@@ -144,7 +147,11 @@ impl Writer<'_> {
             ("tool_permissions", tool_permissions.is_some()),
         ];
         let written: Vec<_> = layers.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
-        let kind = if written.len() > 1 { LossKind::Narrowed } else { LossKind::Changed };
+        let kind = if written.len() > 1 {
+            ConversionLossKind::Narrowed
+        } else {
+            ConversionLossKind::Changed
+        };
         for name in &written {
             let detail = "kept in `x_agentry` of `agent.acl`, which only Agentry reads";
             self.note(name, kind, detail);
@@ -177,15 +184,19 @@ impl Writer<'_> {
 
     /// The block that only Agentry reads: the rules, and what else a conversion keeps there.
     fn own_block(&self, rules: Option<&Permissions>) -> Option<Data> {
-        let kept = self.agent.extension(own::KEY).cloned().unwrap_or(Data::Map(Vec::new()));
-        let rules = own::Block { permissions: rules.cloned(), ..own::Block::default() };
-        let block = own::merged(&kept, &rules);
+        let kept =
+            self.agent.extension(agentry_block::KEY).cloned().unwrap_or(Data::Map(Vec::new()));
+        let rules = agentry_block::AgentryBlock {
+            permissions: rules.cloned(),
+            ..agentry_block::AgentryBlock::default()
+        };
+        let block = agentry_block::merged(&kept, &rules);
         (!block.is_empty()).then_some(block)
     }
 
     fn skill(&mut self, pack: &SkillPack) {
         if path::is_plain(&pack.path) && pack.path.strip_suffix(".md").is_some() {
-            self.add(&format!("skills/{}", pack.path), skill::write(pack, Dialect::AgentDir));
+            self.add(&format!("skills/{}", pack.path), skill::write(pack, SkillDialect::AgentDir));
         }
     }
 
@@ -203,11 +214,11 @@ impl Writer<'_> {
         out.str_opt("jitter", jitter.as_ref().map(|jitter| &jitter.value));
         self.extras(&format!("schedules.{name}"), &mut out);
         let prompt = prompt.as_ref().map_or("", |prompt| prompt.value.trim());
-        self.add(&format!("schedules/{stem}.md"), front::write(&out.build(), prompt));
+        self.add(&format!("schedules/{stem}.md"), front_matter::write(&out.build(), prompt));
     }
 
-    fn tools(&mut self, tools: &Tools) {
-        let Tools { native: _, mcp, scripts, functions: _, source: _ } = tools;
+    fn tools(&mut self, tools: &AgentTools) {
+        let AgentTools { native: _, mcp, scripts, functions: _, source: _ } = tools;
         mcp.iter().flatten().for_each(|server| self.server(server));
         scripts.iter().for_each(|script| self.script(script));
     }
@@ -231,7 +242,7 @@ impl Writer<'_> {
                 out.set(key, value);
             }
         }
-        self.add(&format!("tools/{stem}.md"), front::write(&out.build(), ""));
+        self.add(&format!("tools/{stem}.md"), front_matter::write(&out.build(), ""));
     }
 
     fn script(&mut self, script: &ScriptTool) {
@@ -252,7 +263,7 @@ impl Writer<'_> {
         out.set_full("limits", limits_data(limits));
         out.set_opt("inputs", inputs.as_ref().map(|inputs| inputs.value.clone()));
         self.extras(&format!("tools.{name}"), &mut out);
-        self.add(&format!("tools/{stem}.md"), front::write(&out.build(), body));
+        self.add(&format!("tools/{stem}.md"), front_matter::write(&out.build(), body));
         if let Some(source) = source {
             self.add(&path::shortest(path), source.value.clone());
         }
@@ -293,8 +304,12 @@ impl Writer<'_> {
         }
     }
 
-    fn note(&mut self, field: &str, kind: LossKind, detail: &str) {
-        self.notes.push(Loss { field: field.to_owned(), kind, detail: detail.to_owned() });
+    fn note(&mut self, field: &str, kind: ConversionLossKind, detail: &str) {
+        self.notes.push(ConversionLoss {
+            field: field.to_owned(),
+            kind,
+            detail: detail.to_owned(),
+        });
     }
 }
 
@@ -307,9 +322,9 @@ fn is_file_name(name: &str) -> bool {
 /// Whether a setting is one of this format: other formats have blocks of the same name.
 fn fits(name: &str, data: &Data) -> bool {
     let document = Data::Map(vec![(name.to_owned(), data.clone())]);
-    let node = Node::from_data(&document, Span::start_of(FileId::BUILT_IN));
+    let node = TreeNode::from_data(&document, Span::start_of(FileId::BUILT_IN));
     let mut findings = Findings::default();
-    validate(&ACL, &without_calls(&node), Coerce::Strict, &mut findings);
+    validate(&ACL, &without_calls(&node), Coercion::Strict, &mut findings);
     findings.is_empty()
 }
 

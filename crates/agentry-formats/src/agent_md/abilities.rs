@@ -1,8 +1,8 @@
 //! Abilities: what the agent may do, as lists that must not contradict each other.
 
-use agentry_policy::{Abilities, Ability, Base, InvalidAbility};
-use agentry_text::near::did_you_mean;
-use agentry_text::{Findings, Node, Record, Source, Span, Spanned};
+use agentry_policy::{Abilities, Ability, AbilityBase, InvalidAbility};
+use agentry_text::suggestion::did_you_mean;
+use agentry_text::{Findings, SourceFile, Span, Spanned, TableRecord, TreeNode};
 
 use super::fields::ABILITIES;
 use super::metadata::texts;
@@ -13,11 +13,11 @@ use super::rules::{
 
 /// Reads `abilities` and the top-level `allow` and `deny`.
 pub(super) fn read(
-    record: &Record<'_>,
-    source: &Source,
+    record: &TableRecord<'_>,
+    source: &SourceFile,
     findings: &mut Findings,
 ) -> Option<Abilities> {
-    let mut reader = Reader { source, findings };
+    let mut reader = AbilityReader { source, findings };
     let block = record.record("abilities", &ABILITIES);
     let listed = record.node("abilities").filter(|node| node.as_map().is_none());
     let in_block = |name| block.as_ref().and_then(|block| block.node(name));
@@ -30,14 +30,14 @@ pub(super) fn read(
     written.then_some(Abilities { allow, deny })
 }
 
-struct Reader<'r> {
-    source: &'r Source,
+struct AbilityReader<'r> {
+    source: &'r SourceFile,
     findings: &'r mut Findings,
 }
 
-impl Reader<'_> {
+impl AbilityReader<'_> {
     /// The list from `abilities` and the top-level one, which must say the same when both are there.
-    fn list(&mut self, name: &str, nodes: [Option<&Node>; 2]) -> Option<Vec<Spanned<Ability>>> {
+    fn list(&mut self, name: &str, nodes: [Option<&TreeNode>; 2]) -> Option<Vec<Spanned<Ability>>> {
         let [block, top] = nodes;
         let first = block.and_then(|node| self.parse(node));
         let second = top.and_then(|node| self.parse(node));
@@ -52,7 +52,7 @@ impl Reader<'_> {
         first.or(second)
     }
 
-    fn parse(&mut self, node: &Node) -> Option<Vec<Spanned<Ability>>> {
+    fn parse(&mut self, node: &TreeNode) -> Option<Vec<Spanned<Ability>>> {
         let mut list: Vec<Spanned<Ability>> = Vec::new();
         for text in texts(node, self.source)? {
             let Some(ability) = self.ability(&text) else { continue };
@@ -72,8 +72,8 @@ impl Reader<'_> {
     }
 
     fn ability(&mut self, text: &Spanned<String>) -> Option<Ability> {
-        let words = || Base::WORDS.iter().copied();
-        let all = || format!("use `{}` or `sh:<command>`", Base::WORDS.join("`, `"));
+        let words = || AbilityBase::WORDS.iter().copied();
+        let all = || format!("use `{}` or `sh:<command>`", AbilityBase::WORDS.join("`, `"));
         let written = text.value.trim();
         let error = match text.value.parse::<Ability>() {
             Ok(ability) => return Some(ability),
@@ -83,7 +83,7 @@ impl Reader<'_> {
             InvalidAbility::Unknown(base) if base.contains('*') => self
                 .findings
                 .add(&ABILITY_WILDCARD, text.span, format!("`{written}` is no ability"))
-                .hint(format!("list what is meant: `{}`", Base::WORDS.join("`, `"))),
+                .hint(format!("list what is meant: `{}`", AbilityBase::WORDS.join("`, `"))),
             InvalidAbility::Unknown(base) => self
                 .findings
                 .add(&UNKNOWN_ABILITY, text.span, format!("there is no ability `{base}`"))

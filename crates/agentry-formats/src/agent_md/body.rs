@@ -1,39 +1,39 @@
 //! The Markdown body: which headings mean something, and what is left over.
 
-use agentry_model::Field;
-use agentry_text::markdown::{self, Section};
-use agentry_text::{Findings, Fix, Source, Span, Spanned};
+use agentry_model::Declared;
+use agentry_text::markdown::{self, MarkdownSection};
+use agentry_text::{Findings, Fix, SourceFile, Span, Spanned};
 
 use super::rules::{EMPTY_SECTION, MISPLACED_SECTION, SECTION_TWICE};
-use crate::front::trimmed;
+use crate::front_matter::trimmed;
 
 /// What the body says.
 #[derive(Debug, Default)]
-pub(super) struct Body {
+pub(super) struct MarkdownBody {
     /// The first `# Heading` that is not the avatar's.
-    pub(super) title: Field<String>,
+    pub(super) title: Declared<String>,
     /// The first paragraph after it.
-    pub(super) description: Field<String>,
+    pub(super) description: Declared<String>,
     /// The first image under `# Avatar`.
-    pub(super) avatar: Field<String>,
+    pub(super) avatar: Declared<String>,
     /// The text under `## System`.
-    pub(super) system: Field<String>,
+    pub(super) system: Declared<String>,
     /// The text under `## Rules`.
-    pub(super) rules: Field<String>,
+    pub(super) rules: Declared<String>,
     /// What stands under `## Tools`.
     pub(super) tools: Option<Span>,
     /// All text that nobody acts upon.
-    pub(super) notes: Field<String>,
+    pub(super) notes: Declared<String>,
 }
 
 /// The headings that mean something, with their levels.
 const MEANINGS: &[(&str, u8)] = &[("system", 2), ("rules", 2), ("tools", 2), ("avatar", 1)];
 
-impl Body {
+impl MarkdownBody {
     /// Reads the bytes `place` of `source`.
-    pub(super) fn read(source: &Source, place: Span, findings: &mut Findings) -> Self {
+    pub(super) fn read(source: &SourceFile, place: Span, findings: &mut Findings) -> Self {
         let sections = markdown::sections(source, place.range());
-        let mut reader = Reader { source, sections: &sections, taken: Vec::new(), findings };
+        let mut reader = BodyReader { source, sections: &sections, taken: Vec::new(), findings };
         let mut body = Self::default();
         reader.title(&mut body);
         body.system = reader.text("system");
@@ -46,17 +46,17 @@ impl Body {
     }
 }
 
-struct Reader<'r> {
-    source: &'r Source,
-    sections: &'r [Section],
+struct BodyReader<'r> {
+    source: &'r SourceFile,
+    sections: &'r [MarkdownSection],
     /// What has a meaning, and so is no note.
     taken: Vec<Span>,
     findings: &'r mut Findings,
 }
 
-impl<'r> Reader<'r> {
-    fn title(&mut self, body: &mut Body) {
-        let is_title = |section: &&Section| {
+impl<'r> BodyReader<'r> {
+    fn title(&mut self, body: &mut MarkdownBody) {
+        let is_title = |section: &&MarkdownSection| {
             section.level == 1 && !section.title.is_empty() && !is_named(section, "avatar")
         };
         let Some(section) = self.sections.iter().find(is_title) else { return };
@@ -67,12 +67,13 @@ impl<'r> Reader<'r> {
     }
 
     /// The one section of that name; a further one is reported.
-    fn section(&mut self, name: &str) -> Option<&'r Section> {
+    fn section(&mut self, name: &str) -> Option<&'r MarkdownSection> {
         let level =
             MEANINGS.iter().find(|(other, _)| *other == name).map_or(2, |(_, level)| *level);
         let sections = self.sections;
-        let is_meant =
-            |(_, section): &(usize, &Section)| section.level == level && is_named(section, name);
+        let is_meant = |(_, section): &(usize, &MarkdownSection)| {
+            section.level == level && is_named(section, name)
+        };
         let mut found = sections.iter().enumerate().filter(is_meant);
         let (at, first) = found.next()?;
         self.take(at, first);
@@ -88,14 +89,14 @@ impl<'r> Reader<'r> {
     }
 
     /// The section number `at` is no note, up to the next heading that could start another one.
-    fn take(&mut self, at: usize, section: &Section) {
+    fn take(&mut self, at: usize, section: &MarkdownSection) {
         let mut below = self.sections.iter().skip(at + 1);
         let next = below.find(|other| other.level <= section.level.max(2));
         let end = next.map_or(section.content.end, |next| next.heading.start);
         self.taken.push(Span { end, ..section.heading });
     }
 
-    fn text(&mut self, name: &str) -> Field<String> {
+    fn text(&mut self, name: &str) -> Declared<String> {
         let section = self.section(name)?;
         let text = trimmed(self.source, section.content);
         if text.is_none() {
@@ -104,7 +105,7 @@ impl<'r> Reader<'r> {
         text
     }
 
-    fn avatar(&mut self) -> Field<String> {
+    fn avatar(&mut self) -> Declared<String> {
         let section = self.section("avatar")?;
         let image = markdown::first_image(self.source, section.content.range());
         if image.is_none() {
@@ -113,7 +114,7 @@ impl<'r> Reader<'r> {
         image
     }
 
-    fn empty(&mut self, section: &Section, what: &str, hint: &str) {
+    fn empty(&mut self, section: &MarkdownSection, what: &str, hint: &str) {
         let message = format!("`{}` {what}", heading(section));
         self.findings.add(&EMPTY_SECTION, section.heading, message).hint(hint);
     }
@@ -136,11 +137,11 @@ impl<'r> Reader<'r> {
     }
 }
 
-fn is_named(section: &Section, name: &str) -> bool {
+fn is_named(section: &MarkdownSection, name: &str) -> bool {
     section.title.value.to_lowercase() == name
 }
 
-fn heading(section: &Section) -> String {
+fn heading(section: &MarkdownSection) -> String {
     format!("{} {}", hashes(section.level), section.title.value)
 }
 
@@ -149,7 +150,7 @@ fn hashes(level: u8) -> String {
 }
 
 /// The text of `place` that is not in `taken`.
-fn rest(source: &Source, place: Span, taken: &[Span]) -> Field<String> {
+fn rest(source: &SourceFile, place: Span, taken: &[Span]) -> Declared<String> {
     let stretches = markdown::outside(source, place.range(), taken);
     let (first, last) = (stretches.first()?, stretches.last()?);
     let texts: Vec<_> = stretches.iter().map(|stretch| source.slice(*stretch)).collect();

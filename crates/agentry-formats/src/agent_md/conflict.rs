@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use agentry_model::Field;
-use agentry_text::{Entry, Findings, Fix, Record, Source, Span};
+use agentry_model::Declared;
+use agentry_text::{Findings, Fix, SourceFile, Span, TableRecord, TreeEntry};
 
 use super::rules::CONFLICT;
 
 /// Which of two equal values is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prefer {
+pub(super) enum ConflictPreference {
     /// The one in the metadata: the heading is only its default.
     Metadata,
     /// The one under the heading.
@@ -17,22 +17,22 @@ pub(super) enum Prefer {
 }
 
 /// The metadata, and where the finding goes.
-pub(super) struct Resolver<'r> {
-    pub(super) source: &'r Source,
-    pub(super) record: Record<'r>,
+pub(super) struct ConflictResolver<'r> {
+    pub(super) source: &'r SourceFile,
+    pub(super) record: TableRecord<'r>,
     pub(super) metadata: Range<usize>,
     pub(super) findings: &'r mut Findings,
 }
 
-impl Resolver<'_> {
+impl ConflictResolver<'_> {
     /// The value of `name`; `place` says what the heading's copy is called.
     pub(super) fn resolve(
         &mut self,
         name: &str,
-        heading: &Field<String>,
+        heading: &Declared<String>,
         place: &str,
-        prefer: Prefer,
-    ) -> Field<String> {
+        prefer: ConflictPreference,
+    ) -> Declared<String> {
         let metadata = self.record.str(name);
         let (Some(written), Some(shown)) = (&metadata, heading) else {
             return metadata.or_else(|| heading.clone());
@@ -47,11 +47,11 @@ impl Resolver<'_> {
                 found.fix(Fix::unsafe_(format!("remove `{name}` from the metadata"), span, ""));
             }
         }
-        if prefer == Prefer::Metadata { metadata } else { heading.clone() }
+        if prefer == ConflictPreference::Metadata { metadata } else { heading.clone() }
     }
 
     /// The whole lines of an entry, if no other entry shares them.
-    fn removal(&self, entry: &Entry) -> Option<Span> {
+    fn removal(&self, entry: &TreeEntry) -> Option<Span> {
         let text = &*self.source.text;
         let start = text.get(..entry.key.span.range().start)?.rfind('\n').map_or(0, |at| at + 1);
         let last = entry.value.span.range().end.max(entry.key.span.range().end);

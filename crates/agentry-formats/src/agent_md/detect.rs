@@ -1,7 +1,7 @@
 //! Tells an agent from one of GitHub Copilot, which has the same ending.
 
-use agentry_text::yaml::{self, Version};
-use agentry_text::{Findings, Source, markdown};
+use agentry_text::yaml::{self, YamlVersion};
+use agentry_text::{Findings, SourceFile, markdown};
 
 use crate::detect::{DetectedFile, has_any_key};
 
@@ -28,12 +28,12 @@ pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
     file.fits(|source| !is_in_github && !is_copilot(source))
 }
 
-fn is_copilot(source: &Source) -> bool {
+fn is_copilot(source: &SourceFile) -> bool {
     let Some(range) = markdown::parts(source).metadata else { return false };
     if !may_have_key(source.text.get(range.clone()).unwrap_or(""), COPILOT_KEYS) {
         return false;
     }
-    let node = yaml::parse(source, range, Version::V1_2, &mut Findings::default());
+    let node = yaml::parse(source, range, YamlVersion::V1_2, &mut Findings::default());
     let Some(map) = node.as_map() else { return false };
     has_any_key(map, COPILOT_KEYS) && !has_any_key(map, OWN_KEYS)
 }

@@ -1,15 +1,15 @@
 //! What the metadata may hold.
 
-use agentry_model::Status;
+use agentry_model::AgentStatus;
 use agentry_policy::Ability;
-use agentry_text::table::{Form, Keys};
-use agentry_text::{Field, Kind, Table};
+use agentry_text::table::{KeyMatching, TextForm};
+use agentry_text::{Field, FieldKind, FieldTable};
 
 use super::metadata::is_one_emoji;
 use crate::policy_tests;
-use crate::words::is_variable;
+use crate::text_checks::is_variable;
 /// What an agent may do.
-pub(super) static ABILITY: Form = Form {
+pub(super) static ABILITY: TextForm = TextForm {
     title: "ability",
     many: "abilities",
     fits: |text| text.parse::<Ability>().is_ok(),
@@ -20,7 +20,7 @@ pub(super) static ABILITY: Form = Form {
     others: &["", "disk", "*", "fs:src", "sh:", "sh:git push", "sh:git:push"],
 };
 /// What stands for the agent where there is little room.
-pub(super) static ICON: Form = Form {
+pub(super) static ICON: TextForm = TextForm {
     title: "emoji",
     many: "emojis",
     fits: is_one_emoji,
@@ -35,7 +35,7 @@ pub(super) static ICON: Form = Form {
     others: &["", "A", "1", "🤖🤖", ":robot:", "robot 🤖"],
 };
 /// The name of an environment variable.
-pub(super) static VARIABLE: Form = Form {
+pub(super) static VARIABLE: TextForm = TextForm {
     title: "variable name",
     many: "variable names",
     fits: is_variable,
@@ -46,113 +46,121 @@ pub(super) static VARIABLE: Form = Form {
 };
 
 /// The metadata of an agent file.
-pub(super) static METADATA: Table = Table::new(
+pub(super) static METADATA: FieldTable = FieldTable::new(
     "the metadata",
     &[
         Field::default(
             "version",
-            Kind::Semver,
+            FieldKind::Semver,
             "\"0.1.0\"",
             "The version of the definition, as a semantic version.",
         ),
-        Field::default("icon", Kind::Form(&ICON), "\"🤖\"", "Exactly one emoji."),
+        Field::default("icon", FieldKind::Form(&ICON), "\"🤖\"", "Exactly one emoji."),
         Field::optional(
             "title",
-            Kind::Line,
+            FieldKind::Line,
             "What people call the agent; the first `# Heading` when left out.",
         ),
         Field::optional(
             "description",
-            Kind::Str,
+            FieldKind::Str,
             "What the agent is for; the first paragraph after the title when left out.",
         ),
         Field::default(
             "status",
-            Kind::ChoiceAnyCase(Status::WORDS),
+            FieldKind::ChoiceAnyCase(AgentStatus::WORDS),
             "\"active\"",
             "Whether the definition is in use; a `disabled` agent does not start.",
         ),
         Field::optional(
             "recommended",
-            Kind::Block(&RECOMMENDED),
+            FieldKind::Block(&RECOMMENDED),
             "What suits the agent, without being demanded.",
         ),
         Field::optional(
             "required",
-            Kind::Block(&REQUIRED),
+            FieldKind::Block(&REQUIRED),
             "What must hold before the agent starts.",
         ),
         Field::optional(
             "abilities",
-            Kind::Either(&[Kind::Forms(&ABILITY), Kind::Block(&ABILITIES)]),
+            FieldKind::Either(&[FieldKind::Forms(&ABILITY), FieldKind::Block(&ABILITIES)]),
             "What the agent may do: a list of what is allowed, or `allow` and `deny`. When given, \
              everything else is denied.",
         ),
-        Field::optional("allow", Kind::Forms(&ABILITY), "The same as `abilities.allow`."),
-        Field::optional("deny", Kind::Forms(&ABILITY), "The same as `abilities.deny`."),
+        Field::optional("allow", FieldKind::Forms(&ABILITY), "The same as `abilities.allow`."),
+        Field::optional("deny", FieldKind::Forms(&ABILITY), "The same as `abilities.deny`."),
         Field::optional(
             "system",
-            Kind::Str,
+            FieldKind::Str,
             "The system text; the content of `## System` when left out.",
         ),
-        Field::optional("rules", Kind::Str, "Hard rules; the content of `## Rules` when left out."),
+        Field::optional(
+            "rules",
+            FieldKind::Str,
+            "Hard rules; the content of `## Rules` when left out.",
+        ),
         Field::optional(
             "avatar",
-            Kind::Line,
+            FieldKind::Line,
             "The address of a picture; the first image under `# Avatar` when left out.",
         ),
         policy_tests::field(policy_tests::KEY),
         Field::optional(
             "extensions",
-            Kind::Map(&Kind::Any),
+            FieldKind::Map(&FieldKind::Any),
             "Whatever other programs keep here, by name; never looked at.",
         ),
     ],
 )
-.keys(Keys::AnyCase);
+.keys(KeyMatching::AnyCase);
 
 /// `recommended`.
-pub(super) static RECOMMENDED: Table = Table::new(
+pub(super) static RECOMMENDED: FieldTable = FieldTable::new(
     "`recommended`",
     &[
-        Field::optional("models", Kind::Strings, "Models that suit the agent, the best first."),
+        Field::optional(
+            "models",
+            FieldKind::Strings,
+            "Models that suit the agent, the best first.",
+        ),
         Field::optional(
             "capabilities",
-            Kind::Strings,
+            FieldKind::Strings,
             "What a model should be able to do, in free words.",
         ),
     ],
 )
-.keys(Keys::AnyCase);
+.keys(KeyMatching::AnyCase);
 
 /// `required`.
-pub(super) static REQUIRED: Table = Table::new(
+pub(super) static REQUIRED: FieldTable = FieldTable::new(
     "`required`",
     &[
         Field::optional(
             "env",
-            Kind::Forms(&VARIABLE),
+            FieldKind::Forms(&VARIABLE),
             "Environment variables that must be set and not empty.",
         ),
         Field::optional(
             "startup",
-            Kind::Line,
+            FieldKind::Line,
             "The tool under `## Tools` that must succeed before the agent starts.",
         ),
     ],
 )
-.keys(Keys::AnyCase);
+.keys(KeyMatching::AnyCase);
 
 /// `abilities`, as a map.
-pub(super) static ABILITIES: Table = Table::new(
+pub(super) static ABILITIES: FieldTable = FieldTable::new(
     "`abilities`",
     &[
         Field::optional(
             "allow",
-            Kind::Forms(&ABILITY),
+            FieldKind::Forms(&ABILITY),
             "What is allowed: `fs`, `network`, `sh`, `sh:<command>`, `tool`, `mcp`, `browser`, `env`.",
         ),
-        Field::optional("deny", Kind::Forms(&ABILITY), "What is denied; beats `allow`."),
+        Field::optional("deny", FieldKind::Forms(&ABILITY), "What is denied; beats `allow`."),
     ],
 )
-.keys(Keys::AnyCase);
+.keys(KeyMatching::AnyCase);

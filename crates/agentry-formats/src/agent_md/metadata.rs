@@ -1,19 +1,21 @@
 //! The fields of the metadata that are read as they stand.
 
-use agentry_model::{Agent, ListField};
+use agentry_model::{Agent, DeclaredList};
 use agentry_text::table::is_extension;
-use agentry_text::{Data, Entry, Findings, Fix, Node, Record, Source, Span, Spanned, Value};
+use agentry_text::{
+    Data, Findings, Fix, SourceFile, Span, Spanned, TableRecord, TreeEntry, TreeNode, TreeValue,
+};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::fields::{ABILITIES, ICON, RECOMMENDED, REQUIRED, VARIABLE};
 use super::rules::{ENV_NAME, NOT_ONE_EMOJI};
-use crate::words::is_variable;
+use crate::text_checks::is_variable;
 
 /// Fills in version, icon, status, recommendations, requirements and whatever the format does not know.
 pub(super) fn fill(
     agent: &mut Agent,
-    record: &Record<'_>,
-    source: &Source,
+    record: &TableRecord<'_>,
+    source: &SourceFile,
     findings: &mut Findings,
 ) {
     agent.identity.version = record.str("version");
@@ -37,15 +39,19 @@ pub(super) fn fill(
 }
 
 /// A list, which may also be written as one text with commas or line breaks.
-pub(super) fn list(record: &Record<'_>, name: &str, source: &Source) -> ListField<String> {
+pub(super) fn list(
+    record: &TableRecord<'_>,
+    name: &str,
+    source: &SourceFile,
+) -> DeclaredList<String> {
     texts(record.node(name)?, source)
 }
 
 /// The texts of a list, or of one text with commas or line breaks between them.
-pub(super) fn texts(node: &Node, source: &Source) -> ListField<String> {
+pub(super) fn texts(node: &TreeNode, source: &SourceFile) -> DeclaredList<String> {
     match &node.value {
-        Value::List(items) => Some(items.iter().filter_map(Node::to_spanned).collect()),
-        Value::Str(text) => {
+        TreeValue::List(items) => Some(items.iter().filter_map(TreeNode::to_spanned).collect()),
+        TreeValue::Str(text) => {
             let mut at = node.span.range().start;
             let parts = text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
             let place = |part: &str| {
@@ -96,7 +102,7 @@ fn check_variable(name: &Spanned<String>, findings: &mut Findings) {
 }
 
 /// Keeps what the format does not know, and what belongs to other programs.
-fn extensions(agent: &mut Agent, record: &Record<'_>) {
+fn extensions(agent: &mut Agent, record: &TableRecord<'_>) {
     for entry in record.unknown() {
         let kept =
             if is_extension(&entry.key.text) { &mut agent.extensions } else { &mut agent.unknown };
@@ -108,14 +114,14 @@ fn extensions(agent: &mut Agent, record: &Record<'_>) {
     let blocks =
         [("recommended", &RECOMMENDED), ("required", &REQUIRED), ("abilities", &ABILITIES)];
     for (name, table) in blocks {
-        for entry in record.record(name, table).iter().flat_map(Record::unknown) {
+        for entry in record.record(name, table).iter().flat_map(TableRecord::unknown) {
             keep(&mut agent.unknown, format!("{name}.{}", entry.key.text), entry);
         }
     }
 }
 
 /// Of a name that was written twice, the last value.
-fn keep(kept: &mut Vec<(String, Spanned<Data>)>, name: String, entry: &Entry) {
+fn keep(kept: &mut Vec<(String, Spanned<Data>)>, name: String, entry: &TreeEntry) {
     let data = Spanned::new(entry.value.to_data(), entry.value.span);
     match kept.iter_mut().find(|(other, _)| *other == name) {
         Some((_, slot)) => *slot = data,

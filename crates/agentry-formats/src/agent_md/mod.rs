@@ -34,7 +34,7 @@ mod tests;
 mod tools;
 mod write;
 
-use agentry_model::{Agent, Format, MergeText, Status};
+use agentry_model::{Agent, AgentStatus, Format, TextMerge};
 use agentry_text::{FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
@@ -85,7 +85,7 @@ pub const INFO: FormatInfo = FormatInfo {
         uses_description: true,
         fixed_parts: &[],
     },
-    behaviour_merge: MergeText::Append,
+    behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,
     needs_unique_names: false,
@@ -106,5 +106,5 @@ fn defaults(agent: &mut Agent) {
     let identity = &mut agent.identity;
     identity.version.get_or_insert_with(|| text(VERSION));
     identity.icon.get_or_insert_with(|| text(ICON));
-    identity.status.get_or_insert_with(|| Spanned::new(Status::Active, built_in));
+    identity.status.get_or_insert_with(|| Spanned::new(AgentStatus::Active, built_in));
 }

@@ -1,7 +1,7 @@
 //! What the file's name says: `<category>_<agent-name>.agent.md`.
 
-use agentry_model::{Identity, slug};
-use agentry_text::{Findings, Source, Span, Spanned, path};
+use agentry_model::{AgentIdentity, slug};
+use agentry_text::{Findings, SourceFile, Span, Spanned, path};
 
 use super::rules::{FILE_NAME, NO_TITLE};
 
@@ -39,7 +39,12 @@ fn is_letter(c: char) -> bool {
 }
 
 /// Fills in name, category and, when there is none, the title.
-pub(super) fn fill(identity: &mut Identity, path: &str, source: &Source, findings: &mut Findings) {
+pub(super) fn fill(
+    identity: &mut AgentIdentity,
+    path: &str,
+    source: &SourceFile,
+    findings: &mut Findings,
+) {
     let place = Span::start_of(source.id);
     let text = |text: &str| Spanned::new(text.to_owned(), place);
     let stem = stem(path);

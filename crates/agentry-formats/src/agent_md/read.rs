@@ -1,32 +1,32 @@
 //! From the file to the model.
 
-use agentry_model::{Agent, Identity, Instructions};
-use agentry_policy::{Ability, Base};
-use agentry_text::table::Coerce;
-use agentry_text::{Findings, Record, Spanned, markdown};
+use agentry_model::{Agent, AgentIdentity, AgentInstructions};
+use agentry_policy::{Ability, AbilityBase};
+use agentry_text::table::Coercion;
+use agentry_text::{Findings, Spanned, TableRecord, markdown};
 
-use super::body::Body;
-use super::conflict::{Prefer, Resolver};
+use super::body::MarkdownBody;
+use super::conflict::{ConflictPreference, ConflictResolver};
 use super::fields::METADATA;
 use super::rules::ENV_NOT_REQUIRED;
-use super::tools::{self, Section};
+use super::tools::{self, ToolsSection};
 use super::{abilities, metadata, name};
-use crate::Package;
-use crate::front::Document;
+use crate::AgentPackage;
+use crate::front_matter::FrontMatterFile;
 use crate::policy_tests;
 
 /// Reads an agent file. Never fails: what cannot be read is reported and left out.
-pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let Some(source) = package.read_main(findings) else { return agent };
-    let document = Document::read(source, findings);
+    let document = FrontMatterFile::read(source, findings);
     let record = document.record(&METADATA, findings);
-    let body = Body::read(&document.source, document.body, findings);
+    let body = MarkdownBody::read(&document.source, document.body, findings);
     metadata::fill(&mut agent, &record, &document.source, findings);
     texts(&mut agent, &document, &body, findings);
     agent.policy.abilities = abilities::read(&record, &document.source, findings);
     agent.policy.tests = policy_tests::read(&record, policy_tests::KEY);
-    let section = body.tools.map(|place| Section::read(&document.source, place, findings));
+    let section = body.tools.map(|place| ToolsSection::read(&document.source, place, findings));
     if let Some(section) = &section {
         agent.tools = section.to_tools();
         check_variables(&agent, section, findings);
@@ -39,24 +39,36 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
 }
 
 /// Fills in what may stand in the metadata or under a heading.
-fn texts(agent: &mut Agent, document: &Document, body: &Body, findings: &mut Findings) {
-    let record = Record::new(&METADATA, &document.metadata, Coerce::Strict);
+fn texts(
+    agent: &mut Agent,
+    document: &FrontMatterFile,
+    body: &MarkdownBody,
+    findings: &mut Findings,
+) {
+    let record = TableRecord::new(&METADATA, &document.metadata, Coercion::Strict);
     let metadata = markdown::parts(&document.source).metadata.unwrap_or_default();
-    let mut both = Resolver { source: &document.source, record, metadata, findings };
-    let Identity { display_name, description, avatar, .. } = &mut agent.identity;
-    let Instructions { system, rules, notes, .. } = &mut agent.instructions;
-    *display_name = both.resolve("title", &body.title, "the top-level heading", Prefer::Metadata);
+    let mut both = ConflictResolver { source: &document.source, record, metadata, findings };
+    let AgentIdentity { display_name, description, avatar, .. } = &mut agent.identity;
+    let AgentInstructions { system, rules, notes, .. } = &mut agent.instructions;
+    *display_name =
+        both.resolve("title", &body.title, "the top-level heading", ConflictPreference::Metadata);
     let paragraph = "the first paragraph";
-    *description = both.resolve("description", &body.description, paragraph, Prefer::Metadata);
-    *avatar = both.resolve("avatar", &body.avatar, "the image under `# Avatar`", Prefer::Metadata);
-    *system = both.resolve("system", &body.system, "`## System`", Prefer::Heading);
-    *rules = both.resolve("rules", &body.rules, "`## Rules`", Prefer::Heading);
+    *description =
+        both.resolve("description", &body.description, paragraph, ConflictPreference::Metadata);
+    *avatar = both.resolve(
+        "avatar",
+        &body.avatar,
+        "the image under `# Avatar`",
+        ConflictPreference::Metadata,
+    );
+    *system = both.resolve("system", &body.system, "`## System`", ConflictPreference::Heading);
+    *rules = both.resolve("rules", &body.rules, "`## Rules`", ConflictPreference::Heading);
     notes.clone_from(&body.notes);
 }
 
 /// Notes variables that a tool reads and that it will not be given.
-fn check_variables(agent: &Agent, section: &Section, findings: &mut Findings) {
-    let whole = Ability { base: Base::Env, command: None };
+fn check_variables(agent: &Agent, section: &ToolsSection, findings: &mut Findings) {
+    let whole = Ability { base: AbilityBase::Env, command: None };
     let abilities =
         agent.policy.abilities.iter().flat_map(|abilities| abilities.allow.iter().flatten());
     if abilities.into_iter().any(|ability| ability.value == whole) {

@@ -7,13 +7,13 @@ use agentry_text::edit::apply;
 use agentry_text::{Applicability, Data, Findings, Fix};
 
 use super::INFO;
-use crate::{MemoryFiles, Package, Target};
+use crate::{AgentPackage, MemoryFiles, WriteTarget};
 
 /// Reads one file; gives the agent and its findings as `line:column code message`.
 fn read(path: &str, text: &str) -> (Agent, Findings, MemoryFiles) {
     let mut files = MemoryFiles::new([(path.to_owned(), text.to_owned())]);
     let mut findings = Findings::default();
-    let mut package = Package {
+    let mut package = AgentPackage {
         main: path.to_owned(),
         dir_name: "agents".to_owned(),
         dir: "agents".to_owned(),
@@ -46,7 +46,7 @@ fn json(agent: &Agent) -> String {
 }
 
 fn written(agent: &Agent, name: &str) -> String {
-    let target = Target { name: name.to_owned(), ..Target::default() };
+    let target = WriteTarget { name: name.to_owned(), ..WriteTarget::default() };
     let written = (INFO.write)(agent, &target);
     assert_eq!(written.files[0].0, name);
     written.files[0].1.clone()

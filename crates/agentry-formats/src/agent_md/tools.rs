@@ -1,25 +1,25 @@
-//! `## Tools`: the fenced JavaScript, and code that should have been fenced.
+//! `## AgentTools`: the fenced JavaScript, and code that should have been fenced.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use agentry_model::{Function, Tools};
-use agentry_text::markdown::{self, Fence};
-use agentry_text::near::did_you_mean;
-use agentry_text::{Applicability, Edit, Findings, Fix, Source, Span, Spanned};
+use agentry_model::{AgentTools, JavaScriptFunction};
+use agentry_text::markdown::{self, CodeFence};
+use agentry_text::suggestion::did_you_mean;
+use agentry_text::{Applicability, Findings, Fix, SourceFile, Span, Spanned, TextEdit};
 
-use super::js::{self, Block, Tool};
+use super::js::{self, ScriptedTool, ToolBlock};
 use super::rules::{
     CODE_OUTSIDE_FENCE, OTHER_LANGUAGE, STARTUP_MISSING, TOOL_TWICE, UNCLOSED_FENCE,
 };
 
-/// What stands under `## Tools`.
+/// What stands under `## AgentTools`.
 #[derive(Debug, Default)]
-pub(super) struct Section {
+pub(super) struct ToolsSection {
     /// The code, block by block.
     pub(super) source: Vec<Spanned<String>>,
     /// The tools that it gives back, as far as they can be read.
-    pub(super) tools: Vec<Tool>,
+    pub(super) tools: Vec<ScriptedTool>,
     /// Where each name was first used, in lower case.
     names: HashMap<String, Span>,
     /// Whether these are all that there are.
@@ -28,9 +28,9 @@ pub(super) struct Section {
     pub(super) variables: Vec<Spanned<String>>,
 }
 
-impl Section {
+impl ToolsSection {
     /// Reads the bytes `place` of `source`.
-    pub(super) fn read(source: &Source, place: Span, findings: &mut Findings) -> Self {
+    pub(super) fn read(source: &SourceFile, place: Span, findings: &mut Findings) -> Self {
         let mut section = Self { complete: true, ..Self::default() };
         let fences = markdown::fences(source, place.range());
         for fence in &fences {
@@ -46,7 +46,7 @@ impl Section {
         section
     }
 
-    fn fence(&mut self, source: &Source, fence: &Fence, findings: &mut Findings) {
+    fn fence(&mut self, source: &SourceFile, fence: &CodeFence, findings: &mut Findings) {
         if !matches!(fence.language.as_str(), "js" | "javascript") {
             return other_language(source, fence, findings);
         }
@@ -59,7 +59,7 @@ impl Section {
             unclosed(source, fence, findings);
             // Whatever is wrong with the code comes of the text that the fence has swallowed.
             let block = js::read(source, fence.code, &mut Findings::default());
-            Block { complete: false, ..block }
+            ToolBlock { complete: false, ..block }
         };
         self.complete &= block.complete;
         self.variables.extend(block.variables);
@@ -68,7 +68,7 @@ impl Section {
         }
     }
 
-    fn tool(&mut self, tool: Tool, findings: &mut Findings) {
+    fn tool(&mut self, tool: ScriptedTool, findings: &mut Findings) {
         match self.names.entry(folded(&tool.name)) {
             Entry::Occupied(first) => {
                 let message = format!("there are two tools `{}`", tool.name.value);
@@ -85,15 +85,18 @@ impl Section {
     }
 
     /// The tools of the model.
-    pub(super) fn to_tools(&self) -> Tools {
-        let function = |tool: &Tool| {
-            let Tool { name, description, parameters } = tool.clone();
-            Spanned::new(Function { name: name.value, description, parameters }, name.span)
+    pub(super) fn to_tools(&self) -> AgentTools {
+        let function = |tool: &ScriptedTool| {
+            let ScriptedTool { name, description, parameters } = tool.clone();
+            Spanned::new(
+                JavaScriptFunction { name: name.value, description, parameters },
+                name.span,
+            )
         };
-        Tools {
+        AgentTools {
             functions: self.tools.iter().map(function).collect(),
             source: self.source.clone(),
-            ..Tools::default()
+            ..AgentTools::default()
         }
     }
 }
@@ -101,7 +104,7 @@ impl Section {
 /// Reports a start-up tool that does not exist. What could not be read was reported already.
 pub(super) fn check_startup(
     startup: &Spanned<String>,
-    section: Option<&Section>,
+    section: Option<&ToolsSection>,
     findings: &mut Findings,
 ) {
     let tools = section.map_or(&[][..], |section| &section.tools);
@@ -124,7 +127,7 @@ fn folded(name: &str) -> String {
 }
 
 /// Reports a fence that is never closed. Three quotes at its end were meant to close it.
-fn unclosed(source: &Source, fence: &Fence, findings: &mut Findings) {
+fn unclosed(source: &SourceFile, fence: &CodeFence, findings: &mut Findings) {
     let opening = source.slice(fence.opening);
     let signs = opening.len() - opening.trim_start_matches(['`', '~']).len();
     let signs = opening.get(..signs).unwrap_or("```");
@@ -138,7 +141,7 @@ fn unclosed(source: &Source, fence: &Fence, findings: &mut Findings) {
         .fix(Fix::unsafe_("close the fence", place, format!("\n{signs}")));
 }
 
-fn other_language(source: &Source, fence: &Fence, findings: &mut Findings) {
+fn other_language(source: &SourceFile, fence: &CodeFence, findings: &mut Findings) {
     let message = match fence.language.as_str() {
         "" => "a code block without a language is not read".to_owned(),
         language => format!("a `{language}` block is not read"),
@@ -152,7 +155,7 @@ fn other_language(source: &Source, fence: &Fence, findings: &mut Findings) {
 }
 
 /// The stretches of a text that are plainly code, whole lines each.
-fn bare_code(source: &Source, stretch: Span) -> Vec<Span> {
+fn bare_code(source: &SourceFile, stretch: Span) -> Vec<Span> {
     let line_start = source.text.get(..stretch.range().start).and_then(|text| text.rfind('\n'));
     let start = line_start.map_or(0, |at| at + 1);
     let text = source.text.get(start..stretch.range().end).unwrap_or("");
@@ -191,12 +194,13 @@ fn is_code(line: &str) -> bool {
 }
 
 /// Reports code without a fence; fences it when what stands there parses.
-fn report_bare(source: &Source, code: Span, findings: &mut Findings) {
+fn report_bare(source: &SourceFile, code: Span, findings: &mut Findings) {
     let found = findings.add(&CODE_OUTSIDE_FENCE, code, "code stands outside a fence");
     found.hint("put it between ```` ```js ```` and ```` ``` ````");
     if let Some(code) = parsing(source, code) {
         let fence = fence_for(source.slice(code));
-        let at = |at: u32, text: String| Edit { span: Span { start: at, end: at, ..code }, text };
+        let at =
+            |at: u32, text: String| TextEdit { span: Span { start: at, end: at, ..code }, text };
         let edits =
             vec![at(code.start, format!("{fence}js\n")), at(code.end, format!("\n{fence}"))];
         let title = "put the code into a fence".to_owned();
@@ -205,7 +209,7 @@ fn report_bare(source: &Source, code: Span, findings: &mut Findings) {
 }
 
 /// The code, as far as it parses: all of it, or up to its last line that is plainly code.
-fn parsing(source: &Source, code: Span) -> Option<Span> {
+fn parsing(source: &SourceFile, code: Span) -> Option<Span> {
     let text = source.slice(code);
     let lines = text.split_inclusive('\n');
     let lengths = lines.scan(0, |end, line| {

@@ -1,6 +1,6 @@
 //! Tells an agent from other things that are called `agent.toml`.
 
-use agentry_text::{Findings, Source, toml};
+use agentry_text::{Findings, SourceFile, toml};
 
 use crate::detect::{DetectedFile, has_any_key};
 
@@ -8,7 +8,7 @@ pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
     file.has_sign || file.fits(is_agent_toml)
 }
 
-fn is_agent_toml(source: &Source) -> bool {
+fn is_agent_toml(source: &SourceFile) -> bool {
     let node = toml::parse(source, &mut Findings::default());
     let Some(map) = node.as_map() else { return true };
     map.is_empty()

@@ -1,17 +1,17 @@
 //! The fields of `agent.toml`: one table that feeds the reader, the schema and the reference page.
 
-use agentry_model::Mode;
+use agentry_model::AgentMode;
 use agentry_policy::Action;
-use agentry_text::table::{Form, Unknown};
-use agentry_text::{Field, Kind, Table};
+use agentry_text::table::{TextForm, UnknownKeys};
+use agentry_text::{Field, FieldKind, FieldTable};
 
-use crate::own;
+use crate::agentry_block;
 use crate::policy_tests;
 
-const NAMES: Kind = Kind::List(&Kind::Str);
+const NAMES: FieldKind = FieldKind::List(&FieldKind::Str);
 
 /// What programs call an agent.
-pub(super) static NAME: Form = Form {
+pub(super) static NAME: TextForm = TextForm {
     title: "kebab-case name",
     many: "kebab-case names",
     fits: is_kebab_case,
@@ -28,31 +28,31 @@ pub(super) fn is_kebab_case(name: &str) -> bool {
 }
 
 /// `agent.toml`.
-pub(super) static AGENT: Table = Table::new(
+pub(super) static AGENT: FieldTable = FieldTable::new(
     "`agent.toml`",
     &[
         Field::required(
             "name",
-            Kind::Form(&NAME),
+            FieldKind::Form(&NAME),
             "What programs call the agent: lower-case letters, digits and hyphens, the name of its \
              directory.",
         ),
-        Field::optional("display_name", Kind::Line, "What people call the agent."),
+        Field::optional("display_name", FieldKind::Line, "What people call the agent."),
         Field::required(
             "description",
-            Kind::Line,
+            FieldKind::Line,
             "What the agent is for, on one line, without a full stop at the end.",
         ),
         Field::default(
             "mode",
-            Kind::Choice(Mode::WORDS),
+            FieldKind::Choice(AgentMode::WORDS),
             "\"all\"",
             "Whether people start the agent (`primary`), other agents do (`subagent`), or both.",
         ),
         Field::default("tags", NAMES, "[]", "Labels for grouping."),
         Field::optional(
             "max_turns",
-            Kind::Int(1, i64::MAX),
+            FieldKind::Int(1, i64::MAX),
             "The most rounds of the agent's loop.",
         ),
         Field::default("skills", NAMES, "[]", "The skills that are loaded, by name."),
@@ -70,13 +70,13 @@ pub(super) static AGENT: Table = Table::new(
         ),
         Field::optional(
             "permissions",
-            Kind::Block(&PERMISSIONS),
+            FieldKind::Block(&PERMISSIONS),
             "What each tool may do; a tool without a section of its own asks.",
         ),
         policy_tests::field(policy_tests::KEY),
         Field::optional(
             "extensions",
-            Kind::Map(&Kind::Any),
+            FieldKind::Map(&FieldKind::Any),
             "Values for other programs; carried and never acted upon.",
         ),
         Field::excluded(
@@ -96,7 +96,7 @@ pub(super) static AGENT: Table = Table::new(
 );
 
 /// `[permissions]`: the document's six tools, and those that newer harnesses have.
-pub(super) static PERMISSIONS: Table = Table::new(
+pub(super) static PERMISSIONS: FieldTable = FieldTable::new(
     "`[permissions]`",
     &[
         section("bash", "Shell commands."),
@@ -113,20 +113,20 @@ pub(super) static PERMISSIONS: Table = Table::new(
         section("env", "Environment variables, by name."),
     ],
 )
-.unknown(Unknown::Error);
+.unknown(UnknownKeys::Error);
 
 /// `[permissions.TOOL]`.
-pub(super) static SECTION: Table = Table::new(
+pub(super) static SECTION: FieldTable = FieldTable::new(
     "the permission",
     &[
         Field::required(
             "intent",
-            Kind::Choice(Action::WORDS),
+            FieldKind::Choice(Action::WORDS),
             "The answer when no rule matches: `allow`, `ask` or `deny`.",
         ),
         Field::default(
             "rules",
-            Kind::List(&Kind::Form(&own::PERMISSION_RULE)),
+            FieldKind::List(&FieldKind::Form(&agentry_block::PERMISSION_RULE)),
             "[]",
             "Exceptions in order, `pattern:action`; the first that matches decides.",
         ),
@@ -136,5 +136,5 @@ pub(super) static SECTION: Table = Table::new(
 );
 
 const fn section(name: &'static str, doc: &'static str) -> Field {
-    Field::optional(name, Kind::Block(&SECTION), doc)
+    Field::optional(name, FieldKind::Block(&SECTION), doc)
 }

@@ -2,8 +2,8 @@
 //!
 //! | field of the file | field of the model |
 //! | --- | --- |
-//! | `name`, `display_name`, `description` | the same of [`agentry_model::Identity`] |
-//! | `mode`, `tags` | the same of [`agentry_model::Identity`] |
+//! | `name`, `display_name`, `description` | the same of [`agentry_model::AgentIdentity`] |
+//! | `mode`, `tags` | the same of [`agentry_model::AgentIdentity`] |
 //! | `max_turns` | `behaviour.max_turns` |
 //! | `skills` | `skills`, by name |
 //! | `context` | `instructions.context` |
@@ -26,7 +26,7 @@ mod write_policy;
 #[cfg(test)]
 mod write_tests;
 
-use agentry_model::{Agent, Format, MergeText, Mode};
+use agentry_model::{Agent, AgentMode, Format, TextMerge};
 use agentry_text::{FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
@@ -88,7 +88,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::ServerSecret,
     ],
     prompt: FormatPrompt { rules_heading: None, uses_description: true, fixed_parts: &[] },
-    behaviour_merge: MergeText::Append,
+    behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,
     needs_unique_names: true,
@@ -100,7 +100,7 @@ pub const INFO: FormatInfo = FormatInfo {
 
 /// Without a word about it, people and agents alike start the agent, and its lists are empty.
 fn defaults(agent: &mut Agent) {
-    let mode = Spanned::new(Mode::All, Span::start_of(FileId::BUILT_IN));
+    let mode = Spanned::new(AgentMode::All, Span::start_of(FileId::BUILT_IN));
     agent.identity.mode.get_or_insert(mode);
     agent.identity.tags.get_or_insert_default();
     agent.skills.get_or_insert_default();

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use agentry_policy::compare::{self, Dead, Example};
+use agentry_policy::compare::{self, DeadRule, ExampleSubject};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{
-    Action, InvalidRule, PatternRule, Permissions, Places, Protections, Rules, Section,
-    SectionRules,
+    Action, HazardProtection, InvalidRule, PathAnchors, PatternRule, Permissions, RuleList,
+    Section, SectionRules,
 };
-use agentry_text::edit::{Applicability, Edit};
-use agentry_text::near::nearest;
-use agentry_text::table::Coerce;
-use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned};
+use agentry_text::edit::{Applicability, TextEdit};
+use agentry_text::suggestion::nearest;
+use agentry_text::table::Coercion;
+use agentry_text::{
+    Findings, Fix, SourceFile, Span, Spanned, TableRecord, TreeEntry, TreeMap, TreeNode,
+};
 
 use super::fields::SECTION;
 use super::rules::{
@@ -23,23 +25,23 @@ use super::rules::{
 const MOST_COMPARED: usize = 500;
 
 /// Reads the sections of `map`, in source order. Those that have no name of a tool were reported.
-pub(super) fn read(map: &Map, source: &Source, findings: &mut Findings) -> Permissions {
-    let mut reader = Reader { source, findings, memo: PolicyMemo::default() };
+pub(super) fn read(map: &TreeMap, source: &SourceFile, findings: &mut Findings) -> Permissions {
+    let mut reader = PermissionsReader { source, findings, memo: PolicyMemo::default() };
     Permissions { sections: map.entries.iter().filter_map(|entry| reader.section(entry)).collect() }
 }
 
-struct Reader<'r> {
-    source: &'r Source,
+struct PermissionsReader<'r> {
+    source: &'r SourceFile,
     findings: &'r mut Findings,
     /// Sections of one file mostly share their patterns.
     memo: PolicyMemo,
 }
 
-impl Reader<'_> {
-    fn section(&mut self, entry: &Entry) -> Option<SectionRules> {
+impl PermissionsReader<'_> {
+    fn section(&mut self, entry: &TreeEntry) -> Option<SectionRules> {
         let section: Section = entry.key.text.parse().ok()?;
         entry.value.as_map()?;
-        let record = Record::new(&SECTION, &entry.value, Coerce::Strict);
+        let record = TableRecord::new(&SECTION, &entry.value, Coercion::Strict);
         let intent = record.str("intent").and_then(|text| {
             let action = text.value.parse().ok()?;
             Some(Spanned::new(action, text.span))
@@ -52,7 +54,7 @@ impl Reader<'_> {
         Some(rules)
     }
 
-    fn rule(&mut self, node: &Node) -> Option<Spanned<PatternRule>> {
+    fn rule(&mut self, node: &TreeNode) -> Option<Spanned<PatternRule>> {
         let text = node.as_str()?;
         match text.parse::<PatternRule>() {
             Ok(rule) => return Some(Spanned::new(rule, node.span)),
@@ -112,8 +114,8 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        let compiled = Rules::new(section, &Places::default());
-        for dead in compare::dead(&self.memo, &compiled, Protections::On).unwrap_or_default() {
+        let compiled = RuleList::new(section, &PathAnchors::default());
+        for dead in compare::dead(&self.memo, &compiled, HazardProtection::On).unwrap_or_default() {
             let repeated = rules
                 .get(dead.rule)
                 .is_none_or(|late| first.get(late.pattern.as_str()) != Some(&dead.rule));
@@ -164,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// A rule is covered by earlier ones, or matches nothing at all.
-    fn shadowed(&mut self, dead: &Dead, rules: &[Spanned<PatternRule>], compiled: &Rules) {
+    fn shadowed(&mut self, dead: &DeadRule, rules: &[Spanned<PatternRule>], compiled: &RuleList) {
         let Some(late) = rules.get(dead.rule) else { return };
         let earlier: Vec<_> = dead.covered_by.iter().filter_map(|at| rules.get(*at)).collect();
         let Some((early, others)) = earlier.split_first() else { return };
@@ -186,7 +188,7 @@ impl Reader<'_> {
             };
             found.related(early.span, label);
         }
-        let answer = |example: &Example| {
+        let answer = |example: &ExampleSubject| {
             let decides = example.with(|subject| compiled.first(subject).action);
             (example.to_string(), decides)
         };
@@ -213,7 +215,7 @@ impl Reader<'_> {
         if let Some(last) = texts.pop() {
             texts.insert(0, last);
         }
-        let edits = rules.iter().zip(texts).map(|(rule, text)| Edit { span: rule.span, text });
+        let edits = rules.iter().zip(texts).map(|(rule, text)| TextEdit { span: rule.span, text });
         let edits = edits.collect();
         Fix { title: title.to_owned(), edits, applicability: Applicability::Unsafe }
     }

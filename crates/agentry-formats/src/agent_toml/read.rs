@@ -1,9 +1,12 @@
 //! Reads `agent.toml` and the prompt beside it.
 
-use agentry_model::{Agent, Field, Identity, SkillPack, SkillRef, slug};
+use agentry_model::{Agent, AgentIdentity, Declared, SkillPack, SkillRef, slug};
 use agentry_policy::PolicyTest;
-use agentry_text::table::{Coerce, is_extension, validate};
-use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned, Value, toml};
+use agentry_text::table::{Coercion, is_extension, validate};
+use agentry_text::{
+    Findings, Fix, SourceFile, Span, Spanned, TableRecord, TreeEntry, TreeMap, TreeNode, TreeValue,
+    toml,
+};
 
 use super::fields::{AGENT, NAME, PERMISSIONS, SECTION};
 use super::rules::{
@@ -11,17 +14,17 @@ use super::rules::{
     NOT_KEBAB_CASE, TRAILING_PERIOD,
 };
 use super::{PROMPT, SKILLS, permissions, references};
-use crate::front::trimmed;
-use crate::skill::{self, Dialect};
-use crate::{Base, Package, Presence, policy_tests};
+use crate::front_matter::trimmed;
+use crate::skill::{self, SkillDialect};
+use crate::{AgentPackage, PathBase, PathPresence, policy_tests};
 
 /// Reads an agent. What cannot be read is reported and left out.
-pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let Some(source) = package.read_main(findings) else { return agent };
     let root = without_dates(toml::parse(&source, findings), findings);
-    validate(&AGENT, &root, Coerce::Strict, findings);
-    let record = Record::new(&AGENT, &root, Coerce::Strict);
+    validate(&AGENT, &root, Coercion::Strict, findings);
+    let record = TableRecord::new(&AGENT, &root, Coercion::Strict);
     agent.identity = identity(&record, &source, package, findings);
     agent.behaviour.max_turns = record.int("max_turns").filter(|turns| turns.value >= 1);
     agent.policy.permissions =
@@ -35,18 +38,18 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
 }
 
 /// The examples beside the rules, and those in a block of their own.
-fn tests(record: &Record<'_>) -> Vec<Spanned<PolicyTest>> {
+fn tests(record: &TableRecord<'_>) -> Vec<Spanned<PolicyTest>> {
     let permissions = record.record("permissions", &PERMISSIONS);
     let beside = permissions.map(|all| policy_tests::beside_rules(&all, &SECTION));
     [beside.unwrap_or_default(), policy_tests::read(record, policy_tests::KEY)].concat()
 }
 
 fn identity(
-    record: &Record<'_>,
-    source: &Source,
-    package: &Package<'_>,
+    record: &TableRecord<'_>,
+    source: &SourceFile,
+    package: &AgentPackage<'_>,
     findings: &mut Findings,
-) -> Identity {
+) -> AgentIdentity {
     let name = record.str("name");
     if let Some(name) = &name {
         check_name(name, &package.dir_name, findings);
@@ -56,13 +59,13 @@ fn identity(
         text.value.truncate(text.value.trim_end().len());
         check_description(text, source, findings);
     }
-    Identity {
+    AgentIdentity {
         name,
         display_name: record.str("display_name"),
         description: description.filter(|text| !text.is_empty()),
         tags: record.strings("tags"),
         mode: record.word("mode"),
-        ..Identity::default()
+        ..AgentIdentity::default()
     }
 }
 
@@ -91,7 +94,7 @@ fn check_name(name: &Spanned<String>, dir_name: &str, findings: &mut Findings) {
     }
 }
 
-fn check_description(text: &Spanned<String>, source: &Source, findings: &mut Findings) {
+fn check_description(text: &Spanned<String>, source: &SourceFile, findings: &mut Findings) {
     if text.is_empty() {
         findings
             .add(&EMPTY_DESCRIPTION, text.span, "the description is empty")
@@ -117,9 +120,9 @@ fn check_description(text: &Spanned<String>, source: &Source, findings: &mut Fin
 }
 
 fn references(
-    record: &Record<'_>,
+    record: &TableRecord<'_>,
     agent: &mut Agent,
-    package: &mut Package<'_>,
+    package: &mut AgentPackage<'_>,
     findings: &mut Findings,
 ) {
     let skills = record.strings("skills");
@@ -137,11 +140,11 @@ fn references(
 }
 
 /// The skills in the agent's own directory, whether it asks for them or not.
-fn skill_packs(package: &mut Package<'_>, findings: &mut Findings) -> Vec<SkillPack> {
+fn skill_packs(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<SkillPack> {
     let mut packs = Vec::new();
-    for path in skill::list(package.files, SKILLS, Dialect::Standard, findings) {
+    for path in skill::list(package.files, SKILLS, SkillDialect::Standard, findings) {
         if let Some(source) = package.read(&format!("{SKILLS}/{path}"), findings) {
-            packs.push(skill::read(source, &path, Dialect::Standard, findings));
+            packs.push(skill::read(source, &path, SkillDialect::Standard, findings));
         }
     }
     skill::check_names(&packs, findings);
@@ -149,10 +152,10 @@ fn skill_packs(package: &mut Package<'_>, findings: &mut Findings) -> Vec<SkillP
 }
 
 /// The text of `system-prompt.md`. Its absence is reported at the start of `agent.toml`.
-fn prompt(main: Span, package: &mut Package<'_>, findings: &mut Findings) -> Field<String> {
+fn prompt(main: Span, package: &mut AgentPackage<'_>, findings: &mut Findings) -> Declared<String> {
     let Some(source) = package.read(PROMPT, findings) else {
         // A file that is there and cannot be read was reported by who tried.
-        if package.files.probe(Base::Agent, PROMPT) == Presence::Missing {
+        if package.files.probe(PathBase::Agent, PROMPT) == PathPresence::Missing {
             let other = other_prompt(package, findings);
             findings
                 .add(&MISSING_PROMPT, Span::start_of(main.file), format!("there is no `{PROMPT}`"))
@@ -173,7 +176,7 @@ fn prompt(main: Span, package: &mut Package<'_>, findings: &mut Findings) -> Fie
 }
 
 /// A file that was probably meant to be the prompt.
-fn other_prompt(package: &mut Package<'_>, findings: &mut Findings) -> Option<String> {
+fn other_prompt(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Option<String> {
     let likely = |name: &str| {
         let name = name.to_lowercase();
         let text = [".md", ".txt", ".markdown"].iter().any(|end| name.ends_with(end));
@@ -184,8 +187,8 @@ fn other_prompt(package: &mut Package<'_>, findings: &mut Findings) -> Option<St
 }
 
 /// Keeps what no field has: extensions, and fields that were reported as unknown.
-fn leftovers(record: &Record<'_>, agent: &mut Agent) {
-    let mut keep = |prefix: &str, entry: &Entry| {
+fn leftovers(record: &TableRecord<'_>, agent: &mut Agent) {
+    let mut keep = |prefix: &str, entry: &TreeEntry| {
         let path = format!("{prefix}{}", entry.key.text);
         let list =
             if is_extension(&entry.key.text) { &mut agent.extensions } else { &mut agent.unknown };
@@ -197,38 +200,40 @@ fn leftovers(record: &Record<'_>, agent: &mut Agent) {
         for entry in record.map("permissions").into_iter().flat_map(|map| &map.entries) {
             if PERMISSIONS.field(&entry.key.text).is_some() {
                 let prefix = format!("permissions.{}.", entry.key.text);
-                let section = Record::new(&SECTION, &entry.value, Coerce::Strict);
+                let section = TableRecord::new(&SECTION, &entry.value, Coercion::Strict);
                 section.unknown().for_each(|entry| keep(&prefix, entry));
             }
         }
     }
-    for Entry { key, value } in record.map("extensions").into_iter().flat_map(|map| &map.entries) {
+    for TreeEntry { key, value } in
+        record.map("extensions").into_iter().flat_map(|map| &map.entries)
+    {
         agent.extensions.push((key.text.clone(), Spanned::new(value.to_data(), value.span)));
     }
 }
 
 /// Reports dates and times, and goes on with their texts.
-fn without_dates(node: Node, findings: &mut Findings) -> Node {
+fn without_dates(node: TreeNode, findings: &mut Findings) -> TreeNode {
     let value = match node.value {
-        Value::Date(text) => {
+        TreeValue::Date(text) => {
             findings
                 .add(&DATETIME, node.span, format!("`{text}` is a date, which this format has not"))
                 .hint("put it in quotes")
                 .fix(Fix::safe("put it in quotes", node.span, format!("\"{text}\"")));
-            Value::Str(text)
+            TreeValue::Str(text)
         }
-        Value::List(items) => {
-            Value::List(items.into_iter().map(|item| without_dates(item, findings)).collect())
+        TreeValue::List(items) => {
+            TreeValue::List(items.into_iter().map(|item| without_dates(item, findings)).collect())
         }
-        Value::Map(map) => {
-            let entry = |entry: Entry| Entry {
+        TreeValue::Map(map) => {
+            let entry = |entry: TreeEntry| TreeEntry {
                 value: without_dates(entry.value, findings),
                 key: entry.key,
             };
             let entries = map.entries.into_iter().map(entry).collect();
-            Value::Map(Map { entries, ..map })
+            TreeValue::Map(TreeMap { entries, ..map })
         }
         other => other,
     };
-    Node { value, ..node }
+    TreeNode { value, ..node }
 }

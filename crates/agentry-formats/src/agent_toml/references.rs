@@ -4,23 +4,27 @@ use agentry_text::{Findings, Fix, Span, Spanned, path};
 
 use super::SKILLS;
 use super::rules::{MISSING_CONTEXT, MISSING_RULE_FILE, MISSING_SKILL, OUTSIDE_WORKSPACE};
-use crate::{Base, Files, Presence};
+use crate::{PackageFiles, PathBase, PathPresence};
 
 /// Where the skills of a workspace are looked for.
 const SKILL_PLACES: &[&str] = &["skills", ".agents/skills", ".claude/skills"];
 
 /// Reports files of `context` that are missing or outside the workspace.
-pub(super) fn context(paths: &[Spanned<String>], files: &mut dyn Files, findings: &mut Findings) {
+pub(super) fn context(
+    paths: &[Spanned<String>],
+    files: &mut dyn PackageFiles,
+    findings: &mut Findings,
+) {
     for path in paths {
-        match files.probe(Base::Agent, path) {
-            Presence::File => {}
-            Presence::Outside => outside(path, findings),
-            Presence::Directory if !path.trim().is_empty() => {
+        match files.probe(PathBase::Agent, path) {
+            PathPresence::File => {}
+            PathPresence::Outside => outside(path, findings),
+            PathPresence::Directory if !path.trim().is_empty() => {
                 findings
                     .add(&MISSING_CONTEXT, path.span, format!("`{}` is a directory", path.value))
                     .hint("name the files in it one by one");
             }
-            Presence::Directory | Presence::Missing => {
+            PathPresence::Directory | PathPresence::Missing => {
                 let message = format!("there is no context file `{}`", path.value);
                 let hint = if path.contains('\\') {
                     "write `/` between the parts of a path"
@@ -36,29 +40,29 @@ pub(super) fn context(paths: &[Spanned<String>], files: &mut dyn Files, findings
 /// Reports entries of `rules` whose files are missing or outside the workspace.
 pub(super) fn rule_files(
     entries: &[Spanned<String>],
-    files: &mut dyn Files,
+    files: &mut dyn PackageFiles,
     findings: &mut Findings,
 ) {
     for entry in entries {
         match probe_rule(entry, files) {
-            Presence::File => {}
-            Presence::Outside => outside(entry, findings),
-            Presence::Directory | Presence::Missing => missing_rule(entry, files, findings),
+            PathPresence::File => {}
+            PathPresence::Outside => outside(entry, findings),
+            PathPresence::Directory | PathPresence::Missing => missing_rule(entry, files, findings),
         }
     }
 }
 
-fn probe_rule(entry: &str, files: &mut dyn Files) -> Presence {
+fn probe_rule(entry: &str, files: &mut dyn PackageFiles) -> PathPresence {
     if leaves(entry) {
-        return Presence::Outside;
+        return PathPresence::Outside;
     }
-    files.probe(Base::Workspace, &format!("rules/{entry}.md"))
+    files.probe(PathBase::Workspace, &format!("rules/{entry}.md"))
 }
 
-fn missing_rule(entry: &Spanned<String>, files: &mut dyn Files, findings: &mut Findings) {
+fn missing_rule(entry: &Spanned<String>, files: &mut dyn PackageFiles, findings: &mut Findings) {
     let plain = entry.trim_start_matches("./").trim_start_matches("rules/");
     let plain = plain.trim_end_matches(".md");
-    let meant = plain != entry.value && probe_rule(plain, files) == Presence::File;
+    let meant = plain != entry.value && probe_rule(plain, files) == PathPresence::File;
     let message = format!("there is no rule file `rules/{}.md` in the workspace", entry.value);
     let found = findings.add(&MISSING_RULE_FILE, entry.span, message);
     if meant {
@@ -73,7 +77,11 @@ fn missing_rule(entry: &Spanned<String>, files: &mut dyn Files, findings: &mut F
 }
 
 /// Reports skills that are neither with the agent nor in the workspace.
-pub(super) fn skills(names: &[Spanned<String>], files: &mut dyn Files, findings: &mut Findings) {
+pub(super) fn skills(
+    names: &[Spanned<String>],
+    files: &mut dyn PackageFiles,
+    findings: &mut Findings,
+) {
     for name in names {
         if has_skill(name, files) {
             continue;
@@ -85,16 +93,16 @@ pub(super) fn skills(names: &[Spanned<String>], files: &mut dyn Files, findings:
     }
 }
 
-fn has_skill(name: &str, files: &mut dyn Files) -> bool {
+fn has_skill(name: &str, files: &mut dyn PackageFiles) -> bool {
     if name.trim().is_empty() || leaves(name) {
         return false;
     }
-    let agent = [(Base::Agent, SKILLS)];
-    let workspace = SKILL_PLACES.iter().map(|place| (Base::Workspace, *place));
+    let agent = [(PathBase::Agent, SKILLS)];
+    let workspace = SKILL_PLACES.iter().map(|place| (PathBase::Workspace, *place));
     agent.into_iter().chain(workspace).any(|(base, place)| {
         [format!("{place}/{name}/SKILL.md"), format!("{place}/{name}.md")]
             .iter()
-            .any(|path| files.probe(base, path) == Presence::File)
+            .any(|path| files.probe(base, path) == PathPresence::File)
     })
 }
 

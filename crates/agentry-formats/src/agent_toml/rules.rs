@@ -1,10 +1,10 @@
 //! What can be wrong with an `agent.toml` beyond what its field table says.
 
 use agentry_text::Severity::{Error, Warning};
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 /// Every rule of the format, in code order.
-pub const RULES: &[&Rule] = &[
+pub const RULES: &[&LintRule] = &[
     &NOT_KEBAB_CASE,
     &NAME_IS_NOT_DIRECTORY,
     &TRAILING_PERIOD,
@@ -29,7 +29,7 @@ macro_rules! helper {
         helper!($text,)
     };
     ($text:literal, $($more:expr),*) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             (
                 "helper/agent.toml",
                 concat!("name = \"helper\"\ndescription = \"Answers questions\"\n", $text),
@@ -43,7 +43,7 @@ macro_rules! helper {
 /// An agent in `helper/` with this `agent.toml`.
 macro_rules! whole {
     ($text:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/agent.toml", $text),
             ("helper/system-prompt.md", "You answer questions.\n"),
         ])
@@ -51,13 +51,13 @@ macro_rules! whole {
 }
 
 /// A name that is no kebab-case slug.
-pub(super) static NOT_KEBAB_CASE: Rule = Rule {
+pub(super) static NOT_KEBAB_CASE: LintRule = LintRule {
     code: "AG2001",
     name: "not-kebab-case",
     severity: Error,
     why: "Harnesses use the name as an identifier and as a file name, and refuse spaces, capitals \
           and anything else than `a-z`, `0-9` and `-`.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("Helper/agent.toml", "name = \"Helper\"\ndescription = \"Answers questions\"\n"),
         ("Helper/system-prompt.md", "You answer questions.\n"),
     ]),
@@ -65,7 +65,7 @@ pub(super) static NOT_KEBAB_CASE: Rule = Rule {
 };
 
 /// A name that is not the name of the agent's directory.
-pub(super) static NAME_IS_NOT_DIRECTORY: Rule = Rule {
+pub(super) static NAME_IS_NOT_DIRECTORY: LintRule = LintRule {
     code: "AG2002",
     name: "name-is-not-directory",
     severity: Warning,
@@ -76,7 +76,7 @@ pub(super) static NAME_IS_NOT_DIRECTORY: Rule = Rule {
 };
 
 /// A description with a full stop at its end.
-pub(super) static TRAILING_PERIOD: Rule = Rule {
+pub(super) static TRAILING_PERIOD: LintRule = LintRule {
     code: "AG2003",
     name: "trailing-period",
     severity: Warning,
@@ -87,7 +87,7 @@ pub(super) static TRAILING_PERIOD: Rule = Rule {
 };
 
 /// A description without text.
-pub(super) static EMPTY_DESCRIPTION: Rule = Rule {
+pub(super) static EMPTY_DESCRIPTION: LintRule = LintRule {
     code: "AG2004",
     name: "empty-description",
     severity: Error,
@@ -97,13 +97,13 @@ pub(super) static EMPTY_DESCRIPTION: Rule = Rule {
 };
 
 /// No `system-prompt.md` beside `agent.toml`.
-pub(super) static MISSING_PROMPT: Rule = Rule {
+pub(super) static MISSING_PROMPT: LintRule = LintRule {
     code: "AG2005",
     name: "missing-system-prompt",
     severity: Error,
     why: "The system prompt is the file `system-prompt.md` beside `agent.toml`; without it the \
           agent has no instructions.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper/agent.toml",
         "name = \"helper\"\ndescription = \"Answers questions\"\n",
     ),
@@ -111,12 +111,12 @@ pub(super) static MISSING_PROMPT: Rule = Rule {
 };
 
 /// A `system-prompt.md` without text.
-pub(super) static EMPTY_PROMPT: Rule = Rule {
+pub(super) static EMPTY_PROMPT: LintRule = LintRule {
     code: "AG2006",
     name: "empty-system-prompt",
     severity: Error,
     why: "An agent whose `system-prompt.md` holds no text has no instructions.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("helper/system-prompt.md", "\n"),
     ]),
@@ -124,7 +124,7 @@ pub(super) static EMPTY_PROMPT: Rule = Rule {
 };
 
 /// A date or time that is not a string.
-pub(super) static DATETIME: Rule = Rule {
+pub(super) static DATETIME: LintRule = LintRule {
     code: "AG2007",
     name: "datetime",
     severity: Error,
@@ -135,7 +135,7 @@ pub(super) static DATETIME: Rule = Rule {
 };
 
 /// A file of `context` that does not exist.
-pub(super) static MISSING_CONTEXT: Rule = Rule {
+pub(super) static MISSING_CONTEXT: LintRule = LintRule {
     code: "AG2008",
     name: "missing-context",
     severity: Error,
@@ -149,7 +149,7 @@ pub(super) static MISSING_CONTEXT: Rule = Rule {
 };
 
 /// An entry of `rules` without its file.
-pub(super) static MISSING_RULE_FILE: Rule = Rule {
+pub(super) static MISSING_RULE_FILE: LintRule = LintRule {
     code: "AG2009",
     name: "missing-rule-file",
     severity: Error,
@@ -160,7 +160,7 @@ pub(super) static MISSING_RULE_FILE: Rule = Rule {
 };
 
 /// A path that leaves the workspace.
-pub(super) static OUTSIDE_WORKSPACE: Rule = Rule {
+pub(super) static OUTSIDE_WORKSPACE: LintRule = LintRule {
     code: "AG2010",
     name: "outside-workspace",
     severity: Error,
@@ -174,7 +174,7 @@ pub(super) static OUTSIDE_WORKSPACE: Rule = Rule {
 };
 
 /// A skill that is nowhere to be found.
-pub(super) static MISSING_SKILL: Rule = Rule {
+pub(super) static MISSING_SKILL: LintRule = LintRule {
     code: "AG2011",
     name: "missing-skill",
     severity: Warning,
@@ -191,7 +191,7 @@ pub(super) static MISSING_SKILL: Rule = Rule {
 };
 
 /// A rule without a pattern or without an action.
-pub(super) static MALFORMED_RULE: Rule = Rule {
+pub(super) static MALFORMED_RULE: LintRule = LintRule {
     code: "AG2012",
     name: "malformed-rule",
     severity: Error,
@@ -202,7 +202,7 @@ pub(super) static MALFORMED_RULE: Rule = Rule {
 };
 
 /// A rule whose action is none.
-pub(super) static UNKNOWN_ACTION: Rule = Rule {
+pub(super) static UNKNOWN_ACTION: LintRule = LintRule {
     code: "AG2013",
     name: "unknown-action",
     severity: Error,
@@ -213,7 +213,7 @@ pub(super) static UNKNOWN_ACTION: Rule = Rule {
 };
 
 /// A rule that an earlier one covers.
-pub(super) static SHADOWED_RULE: Rule = Rule {
+pub(super) static SHADOWED_RULE: LintRule = LintRule {
     code: "AG2014",
     name: "shadowed-rule",
     severity: Warning,
@@ -229,7 +229,7 @@ pub(super) static SHADOWED_RULE: Rule = Rule {
 };
 
 /// The same rule twice.
-pub(super) static DUPLICATE_RULE: Rule = Rule {
+pub(super) static DUPLICATE_RULE: LintRule = LintRule {
     code: "AG2015",
     name: "duplicate-rule",
     severity: Warning,
@@ -241,7 +241,7 @@ pub(super) static DUPLICATE_RULE: Rule = Rule {
 };
 
 /// One pattern with two answers.
-pub(super) static CONTRADICTING_RULES: Rule = Rule {
+pub(super) static CONTRADICTING_RULES: LintRule = LintRule {
     code: "AG2016",
     name: "contradicting-rules",
     severity: Warning,

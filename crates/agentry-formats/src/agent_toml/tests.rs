@@ -1,24 +1,27 @@
 //! The format as a whole: every rule of its document by name, fixtures, fixes and conversions.
 
-use agentry_model::{Agent, Format, Loss, tree};
+use agentry_model::{Agent, ConversionLoss, Format, tree};
 use agentry_text::edit::apply;
-use agentry_text::{Data, Diagnostic, Findings, Source, Sources, path};
+use agentry_text::{Data, Diagnostic, Findings, SourceFile, SourceFiles, path};
 
 use super::{INFO, RULES};
-use crate::{Base, Files, Listed, Package, Presence, Shape, Target, convert};
+use crate::{
+    AgentPackage, ListedName, OutputShape, PackageFiles, PathBase, PathPresence, WriteTarget,
+    convert,
+};
 
 /// A workspace in memory, seen from the directory of its one agent.
 struct Workspace {
     files: Vec<(String, String)>,
     dir: String,
-    sources: Sources,
+    sources: SourceFiles,
 }
 
 impl Workspace {
     fn new(files: Vec<(String, String)>) -> Self {
         let main = files.iter().find_map(|(path, _)| path.strip_suffix("agent.toml"));
         let dir = main.unwrap_or("").trim_end_matches('/').to_owned();
-        Self { files, dir, sources: Sources::default() }
+        Self { files, dir, sources: SourceFiles::default() }
     }
 
     fn read(mut self) -> Outcome {
@@ -26,40 +29,40 @@ impl Workspace {
         let dir_name = path::name(&dir).to_owned();
         let mut findings = Findings::default();
         let main = "agent.toml".to_owned();
-        let mut package = Package { main, dir_name, dir, files: &mut self };
+        let mut package = AgentPackage { main, dir_name, dir, files: &mut self };
         let agent = (INFO.read)(&mut package, &mut findings);
         Outcome { agent, found: findings.into_sorted(), sources: self.sources }
     }
 
     /// The path from the root; `None` when it leaves it.
-    fn full(&self, base: Base, path: &str) -> Option<String> {
-        let start = if base == Base::Agent { self.dir.as_str() } else { "" };
+    fn full(&self, base: PathBase, path: &str) -> Option<String> {
+        let start = if base == PathBase::Agent { self.dir.as_str() } else { "" };
         if path.starts_with('/') { None } else { path::normal(&path::join(start, path)) }
     }
 }
 
-impl Files for Workspace {
-    fn read(&mut self, path: &str, _: &mut Findings) -> Option<Source> {
-        let full = self.full(Base::Agent, path)?;
+impl PackageFiles for Workspace {
+    fn read(&mut self, path: &str, _: &mut Findings) -> Option<SourceFile> {
+        let full = self.full(PathBase::Agent, path)?;
         let (_, text) = self.files.iter().find(|(name, _)| *name == full)?;
         Some(self.sources.add(path, text))
     }
 
-    fn list(&mut self, _: &str, _: &mut Findings) -> Vec<Listed> {
+    fn list(&mut self, _: &str, _: &mut Findings) -> Vec<ListedName> {
         let prefix = format!("{}/", self.dir);
         let names = self.files.iter().filter_map(|(name, _)| name.strip_prefix(&prefix));
-        names.map(|name| Listed { name: name.to_owned(), is_dir: false }).collect()
+        names.map(|name| ListedName { name: name.to_owned(), is_dir: false }).collect()
     }
 
-    fn probe(&mut self, base: Base, path: &str) -> Presence {
-        let Some(full) = self.full(base, path) else { return Presence::Outside };
+    fn probe(&mut self, base: PathBase, path: &str) -> PathPresence {
+        let Some(full) = self.full(base, path) else { return PathPresence::Outside };
         let below = format!("{full}/");
         if self.files.iter().any(|(name, _)| *name == full) {
-            Presence::File
+            PathPresence::File
         } else if self.files.iter().any(|(name, _)| name.starts_with(&below)) {
-            Presence::Directory
+            PathPresence::Directory
         } else {
-            Presence::Missing
+            PathPresence::Missing
         }
     }
 }
@@ -67,7 +70,7 @@ impl Files for Workspace {
 struct Outcome {
     agent: Agent,
     found: Vec<Diagnostic>,
-    sources: Sources,
+    sources: SourceFiles,
 }
 
 impl Outcome {
@@ -422,7 +425,7 @@ fn fixes() {
 #[test]
 fn examples_do_what_the_reference_says() {
     for rule in RULES {
-        let codes = |example: &agentry_text::Example| -> Vec<&str> {
+        let codes = |example: &agentry_text::RuleExample| -> Vec<&str> {
             let text = |bytes| String::from_utf8(bytes).expect("text");
             let files = example.files().into_iter().map(|(path, bytes)| (path, text(bytes)));
             let found = Workspace::new(files.collect()).read().found;
@@ -470,13 +473,18 @@ fn fixtures() {
         let lines = read.lines();
         parts.extend(lines.into_iter().zip(hints).flat_map(|(line, hint)| [line, hint]));
         parts.push(format!("--- agent\n{tree:#}"));
-        let target =
-            Target { name: "helper".to_owned(), shape: Shape::Directory, ..Target::default() };
+        let target = WriteTarget {
+            name: "helper".to_owned(),
+            shape: OutputShape::Directory,
+            ..WriteTarget::default()
+        };
         let written = convert(&read.agent, Format::AgentToml, &target);
         let losses = written.losses.iter();
         parts.push("--- losses".to_owned());
-        parts
-            .extend(losses.map(|Loss { field, kind, detail }| format!("{field} {kind}: {detail}")));
+        parts.extend(
+            losses
+                .map(|ConversionLoss { field, kind, detail }| format!("{field} {kind}: {detail}")),
+        );
         parts.extend(written.files.iter().map(|(path, text)| format!("--- {path}\n{text}")));
         insta::assert_snapshot!(parts.join("\n"));
     });

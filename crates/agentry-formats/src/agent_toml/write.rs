@@ -2,7 +2,8 @@
 //! texts that have no file of their own.
 
 use agentry_model::{
-    Agent, Behaviour, Identity, Instructions, Loss, LossKind, SkillPack, SkillRef, slug,
+    Agent, AgentBehaviour, AgentIdentity, AgentInstructions, ConversionLoss, ConversionLossKind,
+    SkillPack, SkillRef, slug,
 };
 use agentry_text::data::MapBuilder;
 use agentry_text::table::is_extension;
@@ -10,14 +11,14 @@ use agentry_text::{Data, Spanned, toml};
 
 use super::fields::is_kebab_case;
 use super::{MAIN, PROMPT, SKILLS, write_policy};
-use crate::skill::{self, Dialect};
-use crate::{Target, Written, policy_tests, words};
+use crate::skill::{self, SkillDialect};
+use crate::{WriteTarget, WrittenFiles, policy_tests, text_checks};
 
 /// The longest description that is made up.
 const MADE_UP_CHARS: usize = 160;
 
 /// Writes an agent, as far as the format has words for it.
-pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     // No `..`: a new field of the model is placed here or left to the losses on purpose.
     let Agent {
         identity,
@@ -43,7 +44,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         extensions,
         unknown: _,
     } = agent;
-    let mut out = Writer::default();
+    let mut out = AgentTomlWriter::default();
     let identity = out.identity(identity, instructions, target);
     let prompt = out.prompt(instructions, &identity);
     let mut references = MapBuilder::new();
@@ -66,11 +67,11 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let text: Vec<_> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
     let mut files = vec![(MAIN.to_owned(), text.join("\n")), (PROMPT.to_owned(), prompt)];
     files.extend(out.files);
-    Written { files, notes: out.notes }
+    WrittenFiles { files, notes: out.notes }
 }
 
 /// Who the agent is, as far as the format asks.
-struct Named {
+struct WrittenIdentity {
     name: String,
     display_name: Option<String>,
     description: String,
@@ -79,9 +80,9 @@ struct Named {
 }
 
 /// The fields before all others.
-fn head(named: Named, behaviour: &Behaviour) -> Data {
-    let Named { name, display_name, description, mode, tags } = named;
-    let Behaviour { max_turns, temperature: _, on_error: _ } = behaviour;
+fn head(named: WrittenIdentity, behaviour: &AgentBehaviour) -> Data {
+    let WrittenIdentity { name, display_name, description, mode, tags } = named;
+    let AgentBehaviour { max_turns, temperature: _, on_error: _ } = behaviour;
     let turns = max_turns.filter(|turns| turns.value >= 1);
     let mut out = MapBuilder::new();
     out.str_opt("name", Some(name));
@@ -94,19 +95,24 @@ fn head(named: Named, behaviour: &Behaviour) -> Data {
 }
 
 #[derive(Default)]
-struct Writer {
+struct AgentTomlWriter {
     files: Vec<(String, String)>,
-    notes: Vec<Loss>,
+    notes: Vec<ConversionLoss>,
 }
 
-impl Writer {
+impl AgentTomlWriter {
     fn note(&mut self, field: &str, detail: impl Into<String>) {
         let (field, detail) = (field.to_owned(), detail.into());
-        self.notes.push(Loss { field, kind: LossKind::Changed, detail });
+        self.notes.push(ConversionLoss { field, kind: ConversionLossKind::Changed, detail });
     }
 
-    fn identity(&mut self, of: &Identity, said: &Instructions, target: &Target) -> Named {
-        let Identity {
+    fn identity(
+        &mut self,
+        of: &AgentIdentity,
+        said: &AgentInstructions,
+        target: &WriteTarget,
+    ) -> WrittenIdentity {
+        let AgentIdentity {
             name,
             display_name,
             mode,
@@ -136,7 +142,7 @@ impl Writer {
             people.or_else(|| written.filter(|written| **written != name).and_then(one_line));
         let shown = display_name.as_deref().unwrap_or(&name);
         let description = self.description(of, said, shown);
-        Named {
+        WrittenIdentity {
             description,
             mode: mode.as_ref().map(|mode| mode.as_str()),
             tags: texts(tags.as_deref()),
@@ -151,7 +157,7 @@ impl Writer {
         name.unwrap_or_else(|| "agent".to_owned())
     }
 
-    fn description(&mut self, of: &Identity, said: &Instructions, shown: &str) -> String {
+    fn description(&mut self, of: &AgentIdentity, said: &AgentInstructions, shown: &str) -> String {
         if let Some(text) = of.description.as_ref().and_then(|text| one_line(text)) {
             let bare = without_stop(&text);
             if of.description.as_ref().is_some_and(|text| text.value != bare) {
@@ -166,8 +172,8 @@ impl Writer {
     }
 
     /// The system prompt, then habits, then hard rules, which are last wherever they are.
-    fn prompt(&mut self, said: &Instructions, named: &Named) -> String {
-        let Instructions {
+    fn prompt(&mut self, said: &AgentInstructions, named: &WrittenIdentity) -> String {
+        let AgentInstructions {
             system,
             rules,
             traits,
@@ -201,7 +207,7 @@ impl Writer {
     }
 
     /// What the prompt starts with when there is none.
-    fn first_words(&mut self, said: &Instructions, named: &Named) -> String {
+    fn first_words(&mut self, said: &AgentInstructions, named: &WrittenIdentity) -> String {
         let raw = said.system_override.as_ref().map(|text| text.trim());
         if let Some(raw) = raw.filter(|text| !text.is_empty()) {
             self.note("system_override", "became the system prompt");
@@ -221,7 +227,8 @@ impl Writer {
             if !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());
             }
-            self.files.push((format!("{SKILLS}/{path}"), skill::write(pack, Dialect::Standard)));
+            self.files
+                .push((format!("{SKILLS}/{path}"), skill::write(pack, SkillDialect::Standard)));
         }
         (asked.is_some() || !names.is_empty()).then(|| Data::strings(&names))
     }
@@ -255,7 +262,7 @@ fn texts(list: Option<&[Spanned<String>]>) -> Option<Data> {
 
 /// `text` on one line; `None` for one without words.
 fn one_line(text: &str) -> Option<String> {
-    Some(words::one_line(text.trim())).filter(|text| !text.is_empty())
+    Some(text_checks::one_line(text.trim())).filter(|text| !text.is_empty())
 }
 
 /// `text` without the full stop at its end, unless it is nothing else.

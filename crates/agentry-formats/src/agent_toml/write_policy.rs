@@ -1,10 +1,10 @@
 //! Writes what an agent may do as `[permissions.TOOL]` sections, never wider than its source.
 
-use agentry_model::{Loss, LossKind};
+use agentry_model::{ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{
-    Abilities, Action, Base, PatternRule, Permissions, Place, Policy, Section, SectionRules,
-    ToolPermissions, Trust, to_permissions, to_tool_permissions,
+    Abilities, AbilityBase, Action, PatternRule, Permissions, Policy, PolicyContext, Section,
+    SectionRules, ToolPermissions, Trust, to_permissions, to_tool_permissions,
 };
 use agentry_text::{Data, Spanned, toml};
 
@@ -15,8 +15,8 @@ const ASK_BEFORE_WRITING: &str = "ask-before-writing";
 pub(super) fn sections(
     policy: &Policy,
     traits: &[Spanned<String>],
-    place: &Place,
-    notes: &mut Vec<Loss>,
+    place: &PolicyContext,
+    notes: &mut Vec<ConversionLoss>,
 ) -> String {
     let Some(mut permissions) = to_permissions(&PolicyMemo::default(), policy, place) else {
         return String::new();
@@ -51,7 +51,7 @@ fn quoted(rule: &PatternRule) -> String {
 }
 
 /// Says how each other notation was turned into rules.
-fn note_layers(policy: &Policy, result: &Permissions, notes: &mut Vec<Loss>) {
+fn note_layers(policy: &Policy, result: &Permissions, notes: &mut Vec<ConversionLoss>) {
     let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let layers = [
         trust.as_ref().map(|trust| ("trust", exact_trust(trust, result))),
@@ -62,11 +62,14 @@ fn note_layers(policy: &Policy, result: &Permissions, notes: &mut Vec<Loss>) {
     let alone = layers.len() + usize::from(permissions.is_some()) == 1;
     for (field, exact) in layers {
         let (kind, detail) = if exact && alone {
-            (LossKind::Changed, "written as `permissions`")
+            (ConversionLossKind::Changed, "written as `permissions`")
         } else {
-            (LossKind::Narrowed, "written as `permissions` that allow no more, in part less")
+            (
+                ConversionLossKind::Narrowed,
+                "written as `permissions` that allow no more, in part less",
+            )
         };
-        notes.push(Loss { field: field.to_owned(), kind, detail: detail.to_owned() });
+        notes.push(ConversionLoss { field: field.to_owned(), kind, detail: detail.to_owned() });
     }
     if !alone && permissions.as_ref().is_some_and(|before| before != result) {
         let detail = "combined with the other limits of the agent";
@@ -83,7 +86,7 @@ fn exact_trust(trust: &Trust, result: &Permissions) -> bool {
 /// No section is about a browser alone, so that ability is granted nowhere.
 fn exact_abilities(abilities: &Abilities) -> bool {
     let allowed = abilities.allow.as_deref().unwrap_or_default();
-    !allowed.iter().any(|ability| ability.base == Base::Browser)
+    !allowed.iter().any(|ability| ability.base == AbilityBase::Browser)
 }
 
 /// Whether every tool has the answer that it had.
@@ -96,7 +99,7 @@ fn exact_tools(tools: &ToolPermissions, result: &Permissions) -> bool {
     holds(&tools.allowed, &back.allowed) && holds(&tools.denied, &back.denied)
 }
 
-fn ask_before_writing(permissions: &mut Permissions, notes: &mut Vec<Loss>) {
+fn ask_before_writing(permissions: &mut Permissions, notes: &mut Vec<ConversionLoss>) {
     for edit in permissions.sections.iter_mut().filter(|of| of.section.value == Section::Edit) {
         let before = edit.clone();
         if let Some(intent) = &mut edit.intent {
@@ -112,7 +115,7 @@ fn ask_before_writing(permissions: &mut Permissions, notes: &mut Vec<Loss>) {
     }
 }
 
-fn narrowed(field: &str, detail: &str, notes: &mut Vec<Loss>) {
+fn narrowed(field: &str, detail: &str, notes: &mut Vec<ConversionLoss>) {
     let (field, detail) = (field.to_owned(), detail.to_owned());
-    notes.push(Loss { field, kind: LossKind::Narrowed, detail });
+    notes.push(ConversionLoss { field, kind: ConversionLossKind::Narrowed, detail });
 }

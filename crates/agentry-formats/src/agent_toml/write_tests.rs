@@ -1,15 +1,15 @@
 //! Agents of other formats, written as this one: never wider, without errors, every change named.
 
-use agentry_model::{Agent, Format, Loss, SkillPack, SkillRef};
+use agentry_model::{Agent, ConversionLoss, Format, SkillPack, SkillRef};
 use agentry_policy::{
-    Abilities, Action, Exec, Filesystem, Network, PatternRule, Permissions, Section, SectionRules,
-    ToolPermissions, Trust,
+    Abilities, Action, ExecTrust, FilesystemTrust, NetworkTrust, PatternRule, Permissions, Section,
+    SectionRules, ToolPermissions, Trust,
 };
 use agentry_text::{Data, FileId, Severity, Span, Spanned};
 use proptest::prelude::*;
 
 use super::INFO;
-use crate::{Converted, MemoryFiles, Package, Shape, Target, convert};
+use crate::{AgentPackage, ConvertedAgent, MemoryFiles, OutputShape, WriteTarget, convert};
 
 fn at<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::start_of(FileId::BUILT_IN))
@@ -23,14 +23,19 @@ fn list(texts: &[&str]) -> Vec<Spanned<String>> {
     texts.iter().map(|text| at((*text).to_owned())).collect()
 }
 
-fn written(agent: &Agent) -> Converted {
-    let target = Target { name: "helper".to_owned(), shape: Shape::Directory, ..Target::default() };
+fn written(agent: &Agent) -> ConvertedAgent {
+    let target = WriteTarget {
+        name: "helper".to_owned(),
+        shape: OutputShape::Directory,
+        ..WriteTarget::default()
+    };
     convert(agent, Format::AgentToml, &target)
 }
 
-fn shown(result: &Converted) -> String {
+fn shown(result: &ConvertedAgent) -> String {
     let losses = result.losses.iter();
-    let losses = losses.map(|Loss { field, kind, detail }| format!("{field} {kind}: {detail}\n"));
+    let losses =
+        losses.map(|ConversionLoss { field, kind, detail }| format!("{field} {kind}: {detail}\n"));
     let files = result.files.iter().map(|(path, text)| format!("--- {path}\n{text}"));
     format!("{}{}", losses.collect::<String>(), files.collect::<String>())
 }
@@ -47,9 +52,9 @@ fn named(name: &str) -> Agent {
 fn trust_becomes_permissions() {
     let mut agent = named("helper");
     agent.policy.trust = Some(Trust {
-        filesystem: Some(at(Filesystem::Scoped)),
-        network: Some(at(Network::Allowed)),
-        exec: Some(at(Exec::None)),
+        filesystem: Some(at(FilesystemTrust::Scoped)),
+        network: Some(at(NetworkTrust::Allowed)),
+        exec: Some(at(ExecTrust::None)),
         scope: Some(list(&["./notes"])),
         hosts: None,
     });
@@ -88,7 +93,7 @@ fn two_layers_and_a_trait_narrow_each_other() {
         }],
     });
     agent.policy.trust = Some(Trust {
-        filesystem: Some(at(Filesystem::Full)),
+        filesystem: Some(at(FilesystemTrust::Full)),
         network: None,
         exec: None,
         scope: None,
@@ -200,7 +205,7 @@ proptest! {
     fn any_text_is_read(toml in "\\PC{0,40}|([a-z_]{1,9} ?= ?[\"'\\[{a-z0-9:.-]{0,12}\n){0,6}") {
         let files = [("agent.toml".to_owned(), toml), ("system-prompt.md".to_owned(), String::new())];
         let mut files = MemoryFiles::new(files);
-        let mut package = Package {
+        let mut package = AgentPackage {
             main: "agent.toml".to_owned(),
             dir_name: String::new(),
             dir: String::new(),

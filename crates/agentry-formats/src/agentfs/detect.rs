@@ -1,6 +1,6 @@
 //! Tells an agent from other things that are called `agent.json`, such as a listing of a marketplace.
 
-use agentry_text::{Findings, Source, json};
+use agentry_text::{Findings, SourceFile, json};
 
 use crate::detect::{DetectedFile, has_any_key};
 
@@ -32,7 +32,7 @@ pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
     file.fits(|source| is_agentfs(source, file.has_sign))
 }
 
-fn is_agentfs(source: &Source, has_persona: bool) -> bool {
+fn is_agentfs(source: &SourceFile, has_persona: bool) -> bool {
     // With a persona beside it, only a listing (`i18n`, in any case) is something else.
     if has_persona && !source.text.contains('\\') && !source.text.contains("18") {
         return true;

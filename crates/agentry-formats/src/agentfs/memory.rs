@@ -10,19 +10,20 @@ use agentry_model::{Agent, MemoryFile};
 use agentry_text::Severity::Warning;
 use agentry_text::data::MapBuilder;
 use agentry_text::{
-    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, path,
+    Data, Field, FieldKind, FieldTable, Findings, LintRule, RuleExample, SourceFile, Span, Spanned,
+    limits, path,
 };
 
 use super::time::is_rfc3339;
-use crate::Package;
-use crate::front::{self, Document};
+use crate::AgentPackage;
+use crate::front_matter::{self, FrontMatterFile};
 use crate::skill::is_readme;
-use crate::walk::Walk;
+use crate::walk::DirectoryWalk;
 
 /// An agent with one memory.
 macro_rules! memory {
     ($text:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/agent.json", super::rules::AGENT),
             ("helper/persona.md", super::rules::PERSONA),
             ("helper/principles.md", super::rules::PRINCIPLES),
@@ -32,7 +33,7 @@ macro_rules! memory {
 }
 
 /// A `created` that is no time.
-pub(super) static NOT_A_TIME: Rule = Rule {
+pub(super) static NOT_A_TIME: LintRule = LintRule {
     code: "AG6051",
     name: "memory-without-time",
     severity: Warning,
@@ -45,7 +46,7 @@ pub(super) static NOT_A_TIME: Rule = Rule {
 };
 
 /// A memory of nothing.
-pub(super) static EMPTY_MEMORY: Rule = Rule {
+pub(super) static EMPTY_MEMORY: LintRule = LintRule {
     code: "AG6052",
     name: "empty-memory",
     severity: Warning,
@@ -55,30 +56,30 @@ pub(super) static EMPTY_MEMORY: Rule = Rule {
 };
 
 /// The metadata of a memory file.
-pub static MEMORY: Table = Table::new(
+pub static MEMORY: FieldTable = FieldTable::new(
     "the memory",
     &[
         Field::optional(
             "type",
-            Kind::Known(&["fact", "preference", "experience", "rule"]),
+            FieldKind::Known(&["fact", "preference", "experience", "rule"]),
             "What kind of thing is remembered.",
         ),
         Field::optional(
             "importance",
-            Kind::Choice(&["high", "medium", "low"]),
+            FieldKind::Choice(&["high", "medium", "low"]),
             "How much it matters.",
         ),
-        Field::optional("created", Kind::Str, "When it was learnt, as RFC 3339 writes times."),
+        Field::optional("created", FieldKind::Str, "When it was learnt, as RFC 3339 writes times."),
         Field::optional(
             "source",
-            Kind::Known(&["user_teaching", "interaction", "reflection"]),
+            FieldKind::Known(&["user_teaching", "interaction", "reflection"]),
             "How it was learnt.",
         ),
     ],
 );
 
 /// Reads every memory of the agent.
-pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Findings) {
+pub(super) fn read(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: &mut Findings) {
     for path in list(package, findings) {
         if let Some(source) = package.read(&format!("memory/{path}"), findings) {
             let file = read_file(source, &path, agent, findings);
@@ -88,9 +89,9 @@ pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut 
 }
 
 /// The memory files, as paths relative to `memory/`, sorted.
-fn list(package: &mut Package<'_>, findings: &mut Findings) -> Vec<String> {
+fn list(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<String> {
     let mut found = Vec::new();
-    let mut walk = Walk::new("memory");
+    let mut walk = DirectoryWalk::new("memory");
     while let Some(folder) = walk.next(package.files, findings) {
         walk.enter(&folder);
         let memories = folder.files().filter(|name| is_memory(name));
@@ -109,8 +110,13 @@ fn is_memory(name: &str) -> bool {
     is_text && name != "_index.md" && !is_readme(name)
 }
 
-fn read_file(source: Source, path: &str, agent: &mut Agent, findings: &mut Findings) -> MemoryFile {
-    let document = Document::read(source, findings);
+fn read_file(
+    source: SourceFile,
+    path: &str,
+    agent: &mut Agent,
+    findings: &mut Findings,
+) -> MemoryFile {
+    let document = FrontMatterFile::read(source, findings);
     let record = document.record(&MEMORY, findings);
     let file = MemoryFile {
         path: path.to_owned(),
@@ -161,7 +167,7 @@ pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> S
     if fields.is_empty() && !text.starts_with("---") {
         return format!("{text}\n");
     }
-    front::write(&fields.build(), text)
+    front_matter::write(&fields.build(), text)
 }
 
 /// Where a memory is written: its own path, or another if that could not be read again.

@@ -37,16 +37,16 @@ mod texts;
 mod time;
 mod write;
 
-use agentry_model::{Agent, Format, MergeText};
+use agentry_model::{Agent, Format, TextMerge};
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, Rule, Span, Spanned};
+use agentry_text::{Data, FileId, LintRule, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE};
 pub use memory::MEMORY;
 pub use receipt::RECEIPT;
-pub use sections::{Part, Protected, principles, protected_sections, tier};
+pub use sections::{PrinciplesPart, ProtectedSection, principles, protected_sections, tier};
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -108,7 +108,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::ServerSecret,
     ],
     prompt: FormatPrompt { rules_heading: None, uses_description: true, fixed_parts: &[] },
-    behaviour_merge: MergeText::Append,
+    behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,
     needs_unique_names: false,
@@ -122,7 +122,7 @@ pub const INFO: FormatInfo = FormatInfo {
 const RESERVED: &[&str] = &["core", "desirecore"];
 
 /// Every rule about the files of AgentFS, in code order.
-const RULES: &[&Rule] = &[
+const RULES: &[&LintRule] = &[
     &rules::NO_PERSONA,
     &rules::NO_PRINCIPLES,
     &rules::NOTHING_PROTECTED,

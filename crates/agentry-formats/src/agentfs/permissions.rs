@@ -1,16 +1,16 @@
 //! What the policy of any format comes to in `agent.json`: lists of tools, never wider.
 
-use agentry_model::{Loss, LossKind};
+use agentry_model::{ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{
-    Action, Permissions, Place, Policy, Section, ToolPermissions, to_permissions,
+    Action, Permissions, Policy, PolicyContext, Section, ToolPermissions, to_permissions,
     to_tool_permissions,
 };
 use agentry_text::{FileId, Span, Spanned};
 
 /// The lists, and what else has to be closed because no list can say it.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
+pub(super) struct ToolLists {
     /// The lists of tools; `None` when the definition says nothing.
     pub(super) tools: Option<ToolPermissions>,
     /// Whether folders outside the workspace are closed.
@@ -22,13 +22,17 @@ pub(super) struct Lists {
 }
 
 /// Turns `policy` into lists and says where they are narrower.
-pub(super) fn lists(policy: &Policy, place: &Place, notes: &mut Vec<Loss>) -> Lists {
+pub(super) fn lists(
+    policy: &Policy,
+    place: &PolicyContext,
+    notes: &mut Vec<ConversionLoss>,
+) -> ToolLists {
     let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     if permissions.is_none() && trust.is_none() && abilities.is_none() {
-        return Lists { tools: tool_permissions.clone(), ..Lists::default() };
+        return ToolLists { tools: tool_permissions.clone(), ..ToolLists::default() };
     }
     let Some(rules) = to_permissions(&PolicyMemo::default(), policy, place) else {
-        return Lists::default();
+        return ToolLists::default();
     };
     let mut tools = to_tool_permissions(&rules);
     close(&rules, &mut tools);
@@ -40,9 +44,9 @@ pub(super) fn lists(policy: &Policy, place: &Place, notes: &mut Vec<Loss>) -> Li
     ];
     let exact = is_exact(&rules, &tools);
     for (field, _) in layers.iter().filter(|(_, is_there)| *is_there) {
-        notes.push(Loss {
+        notes.push(ConversionLoss {
             field: (*field).to_owned(),
-            kind: if exact { LossKind::Changed } else { LossKind::Narrowed },
+            kind: if exact { ConversionLossKind::Changed } else { ConversionLossKind::Narrowed },
             detail: if exact {
                 "written as lists of tools, which say the same".to_owned()
             } else {
@@ -51,7 +55,7 @@ pub(super) fn lists(policy: &Policy, place: &Place, notes: &mut Vec<Loss>) -> Li
         });
     }
     let denies = |section| rules.strictest(section) == Action::Deny;
-    Lists {
+    ToolLists {
         tools: Some(tools),
         inside_only: denies(Section::ExternalDirectory),
         no_delegates: denies(Section::Delegate),
@@ -73,8 +77,8 @@ fn close(rules: &Permissions, tools: &mut ToolPermissions) {
 /// Whether the lists say neither more nor less than the rules.
 fn is_exact(rules: &Permissions, tools: &ToolPermissions) -> bool {
     let policy = Policy { tool_permissions: Some(tools.clone()), ..Policy::default() };
-    let again =
-        to_permissions(&PolicyMemo::default(), &policy, &Place::default()).unwrap_or_default();
+    let again = to_permissions(&PolicyMemo::default(), &policy, &PolicyContext::default())
+        .unwrap_or_default();
     let plain = rules.sections.iter().all(|section| section.rules.is_empty());
     plain && Section::ALL.iter().all(|of| rules.strictest(*of) == again.strictest(*of))
 }
@@ -82,7 +86,7 @@ fn is_exact(rules: &Permissions, tools: &ToolPermissions) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentry_policy::{Abilities, Exec, Filesystem, SectionRules, Trust};
+    use agentry_policy::{Abilities, ExecTrust, FilesystemTrust, SectionRules, Trust};
 
     fn at<T>(value: T) -> Spanned<T> {
         Spanned::new(value, Span::start_of(FileId::BUILT_IN))
@@ -106,16 +110,21 @@ mod tests {
     fn whole_tools_are_allowed_or_denied() {
         use Action::{Allow, Ask, Deny};
         let cases = [
-            (vec![(Section::Bash, Deny)], vec![], vec!["Bash"], LossKind::Changed),
-            (vec![(Section::Bash, Ask)], vec![], vec![], LossKind::Changed),
-            (vec![(Section::Edit, Allow)], vec!["Edit", "Write"], vec![], LossKind::Changed),
+            (vec![(Section::Bash, Deny)], vec![], vec!["Bash"], ConversionLossKind::Changed),
+            (vec![(Section::Bash, Ask)], vec![], vec![], ConversionLossKind::Changed),
+            (
+                vec![(Section::Edit, Allow)],
+                vec!["Edit", "Write"],
+                vec![],
+                ConversionLossKind::Changed,
+            ),
             // A tool that is not listed is asked about, but reading is free.
-            (vec![(Section::Read, Ask)], vec![], vec!["Read"], LossKind::Narrowed),
-            (vec![(Section::Tool, Deny)], vec![], vec![], LossKind::Narrowed),
+            (vec![(Section::Read, Ask)], vec![], vec!["Read"], ConversionLossKind::Narrowed),
+            (vec![(Section::Tool, Deny)], vec![], vec![], ConversionLossKind::Narrowed),
         ];
         for (sections, allowed, denied, kind) in cases {
             let mut notes = Vec::new();
-            let lists = lists(&policy(&sections), &Place::default(), &mut notes);
+            let lists = lists(&policy(&sections), &PolicyContext::default(), &mut notes);
             let tools = lists.tools.expect("lists");
             let reading = |name: &&str| *name != "Read" || sections[0].0 == Section::Read;
             let found: Vec<_> = names(&tools.allowed).into_iter().filter(reading).collect();
@@ -133,15 +142,15 @@ mod tests {
             (Section::Delegate, Action::Deny),
             (Section::Mcp, Action::Deny),
         ];
-        let lists = lists(&policy(&closed), &Place::default(), &mut Vec::new());
+        let lists = lists(&policy(&closed), &PolicyContext::default(), &mut Vec::new());
         assert!(lists.inside_only && lists.no_delegates && lists.no_mcp);
     }
 
     #[test]
     fn lists_never_widen() {
         let axes = Trust {
-            filesystem: Some(at(Filesystem::ReadOnly)),
-            exec: Some(at(Exec::None)),
+            filesystem: Some(at(FilesystemTrust::ReadOnly)),
+            exec: Some(at(ExecTrust::None)),
             ..Trust::default()
         };
         let policies = [
@@ -153,11 +162,11 @@ mod tests {
         let spoken =
             [Section::Bash, Section::Edit, Section::Read, Section::Webfetch, Section::Websearch];
         for policy in policies {
-            let rules =
-                to_permissions(&PolicyMemo::default(), &policy, &Place::default()).expect("rules");
-            let tools = lists(&policy, &Place::default(), &mut Vec::new()).tools;
+            let rules = to_permissions(&PolicyMemo::default(), &policy, &PolicyContext::default())
+                .expect("rules");
+            let tools = lists(&policy, &PolicyContext::default(), &mut Vec::new()).tools;
             let result = Policy { tool_permissions: tools, ..Policy::default() };
-            let again = to_permissions(&PolicyMemo::default(), &result, &Place::default())
+            let again = to_permissions(&PolicyMemo::default(), &result, &PolicyContext::default())
                 .unwrap_or_default();
             for section in spoken {
                 let (before, after) = (rules.strictest(section), again.strictest(section));

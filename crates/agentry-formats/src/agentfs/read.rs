@@ -2,9 +2,10 @@
 
 use agentry_model::{Agent, slug};
 use agentry_policy::ToolPermissions;
-use agentry_text::table::{Coerce, is_extension, validate};
+use agentry_text::table::{Coercion, is_extension, validate};
 use agentry_text::{
-    Data, Entry, FileId, Findings, Fix, Map, Node, Record, Source, Span, Spanned, Table, json,
+    Data, FieldTable, FileId, Findings, Fix, SourceFile, Span, Spanned, TableRecord, TreeEntry,
+    TreeMap, TreeNode, json,
 };
 
 use super::fields::{AVATAR, DOCUMENT, IMAGE, LLM, NEWER, SETTINGS, TOOL_PERMISSIONS};
@@ -14,8 +15,8 @@ use super::rules::{
 };
 use super::{RESERVED, memory, receipt, schedules, texts};
 use crate::policy_tests;
-use crate::skill::{self, Dialect};
-use crate::{Package, mcp};
+use crate::skill::{self, SkillDialect};
+use crate::{AgentPackage, mcp};
 
 /// The longest name and description, in characters.
 const LONGEST_NAME: usize = 50;
@@ -36,7 +37,7 @@ pub(super) const OLD_FIELDS: &[&str] = &[
 ];
 
 /// Reads the agent of `package`.
-pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let main = package.read_main(findings);
     let place = Span::start_of(main.as_ref().map_or(FileId::BUILT_IN, |source| source.id));
@@ -55,21 +56,21 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
     agent
 }
 
-fn skills(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Findings) {
-    for path in skill::list(package.files, "skills", Dialect::AgentFs, findings) {
+fn skills(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: &mut Findings) {
+    for path in skill::list(package.files, "skills", SkillDialect::AgentFs, findings) {
         if let Some(source) = package.read(&format!("skills/{path}"), findings) {
-            agent.skill_packs.push(skill::read(source, &path, Dialect::AgentFs, findings));
+            agent.skill_packs.push(skill::read(source, &path, SkillDialect::AgentFs, findings));
         }
     }
     skill::check_names(&agent.skill_packs, findings);
 }
 
 /// Reads `agent.json`.
-fn definition(source: &Source, agent: &mut Agent, findings: &mut Findings) {
+fn definition(source: &SourceFile, agent: &mut Agent, findings: &mut Findings) {
     let node = json::parse(source, findings);
-    validate(generation(&node), &node, Coerce::Strict, findings);
+    validate(generation(&node), &node, Coercion::Strict, findings);
     // The newer table has every field of the older one, so one reader serves both.
-    let record = Record::new(&NEWER, &node, Coerce::Strict);
+    let record = TableRecord::new(&NEWER, &node, Coercion::Strict);
     identity(record, agent, findings);
     agent.instructions.traits = record.list("traits").and_then(|_| record.strings("traits"));
     agent.access_control = record.data("access_control");
@@ -86,10 +87,10 @@ fn definition(source: &Source, agent: &mut Agent, findings: &mut Findings) {
 
 /// Which table a definition is held against: `role` or `risk_level` without any newer field is the
 /// document's, everything else the newer one.
-fn generation(node: &Node) -> &'static Table {
+fn generation(node: &TreeNode) -> &'static FieldTable {
     let Some(map) = node.as_map() else { return &NEWER };
     let has = |key: &str| map.get(key).is_some();
-    let newer = |entry: &Entry| {
+    let newer = |entry: &TreeEntry| {
         let key = entry.key.text.as_str();
         NEWER.field(key).is_some() && !OLD_FIELDS.contains(&key)
     };
@@ -97,7 +98,7 @@ fn generation(node: &Node) -> &'static Table {
     if document { &DOCUMENT } else { &NEWER }
 }
 
-fn identity(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
+fn identity(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings) {
     let identity = &mut agent.identity;
     identity.display_name = record.str("name");
     identity.version = record.str("version");
@@ -163,7 +164,7 @@ fn reserved(agent: &Agent, findings: &mut Findings) {
 }
 
 /// `llm`: provider and model become one preferred model, the rest is carried.
-fn model(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
+fn model(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings) {
     let Some(entry) = record.entry("llm") else { return };
     if entry.key.text == "runtime" {
         findings
@@ -187,7 +188,7 @@ fn model(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
 }
 
 /// `avatar`: an emoji is the icon, a picture the avatar, the rest is carried.
-fn avatar(record: Record<'_>, agent: &mut Agent) {
+fn avatar(record: TableRecord<'_>, agent: &mut Agent) {
     let (Some(node), Some(avatar)) = (record.node("avatar"), record.record("avatar", &AVATAR))
     else {
         return;
@@ -207,7 +208,7 @@ fn avatar(record: Record<'_>, agent: &mut Agent) {
 }
 
 /// Keeps the entries of a block that were not taken; a block that was taken whole leaves nothing.
-fn carry(name: &str, node: &Node, taken: &[&str], agent: &mut Agent) {
+fn carry(name: &str, node: &TreeNode, taken: &[&str], agent: &mut Agent) {
     let Data::Map(mut entries) = node.to_data() else { return };
     entries.retain(|(key, _)| !taken.contains(&key.as_str()));
     if !entries.is_empty() || taken.is_empty() {
@@ -215,7 +216,7 @@ fn carry(name: &str, node: &Node, taken: &[&str], agent: &mut Agent) {
     }
 }
 
-fn permissions(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
+fn permissions(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings) {
     let Some(lists) = record.record("tool_permissions", &TOOL_PERMISSIONS) else { return };
     let allowed = lists.list("allowed").and_then(|_| lists.strings("allowed"));
     let denied = lists.list("denied").and_then(|_| lists.strings("denied"));
@@ -232,18 +233,18 @@ fn permissions(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
     agent.policy.tool_permissions = Some(ToolPermissions { allowed, denied });
 }
 
-fn servers(map: &Map, findings: &mut Findings) -> Vec<Spanned<agentry_model::McpServer>> {
-    let server = |entry: &Entry| {
+fn servers(map: &TreeMap, findings: &mut Findings) -> Vec<Spanned<agentry_model::McpServer>> {
+    let server = |entry: &TreeEntry| {
         let name = Spanned::new(entry.key.text.clone(), entry.key.span);
-        let record = Record::new(&mcp::SERVER, &entry.value, Coerce::Strict);
+        let record = TableRecord::new(&mcp::SERVER, &entry.value, Coercion::Strict);
         Spanned::new(mcp::read(record, &name, findings), entry.value.span)
     };
     let blocks = map.entries.iter().filter(|entry| entry.value.as_map().is_some());
     blocks.map(server).collect()
 }
 
-fn extensions(record: Record<'_>, agent: &mut Agent) {
-    let owned = |entry: &Entry| {
+fn extensions(record: TableRecord<'_>, agent: &mut Agent) {
+    let owned = |entry: &TreeEntry| {
         (entry.key.text.clone(), Spanned::new(entry.value.to_data(), entry.value.span))
     };
     let own = record.map("extensions").map(|map| map.entries.as_slice()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What can be wrong with an agent of AgentFS.
 
 use agentry_text::Severity::{Error, Note, Warning};
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 pub(super) const AGENT: &str =
     "{\n  \"name\": \"Helper\",\n  \"description\": \"Answers questions\"\n}\n";
@@ -11,7 +11,7 @@ pub(super) const PRINCIPLES: &str = "## Never Do\n- Never send a message without
 /// An agent with a definition of its own and the usual texts.
 macro_rules! definition {
     ($($field:literal),+ $(,)?) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             (
                 "helper/agent.json",
                 concat!("{\n  \"description\": \"Answers questions\"", $(",\n  ", $field,)+ "\n}\n"),
@@ -25,14 +25,14 @@ macro_rules! definition {
 /// The usual agent with texts of its own.
 macro_rules! texts {
     ($(($path:literal, $text:expr)),* $(,)?) => {
-        Example::Files(&[("helper/agent.json", AGENT), $((concat!("helper/", $path), $text),)*])
+        RuleExample::Files(&[("helper/agent.json", AGENT), $((concat!("helper/", $path), $text),)*])
     };
 }
 
 /// The usual agent with a schedule.
 macro_rules! schedule {
     ($times:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/agent.json", AGENT),
             ("helper/persona.md", PERSONA),
             ("helper/principles.md", PRINCIPLES),
@@ -48,10 +48,10 @@ macro_rules! schedule {
     };
 }
 
-const USUAL: Example = texts![("persona.md", PERSONA), ("principles.md", PRINCIPLES)];
+const USUAL: RuleExample = texts![("persona.md", PERSONA), ("principles.md", PRINCIPLES)];
 
 /// No `persona.md`, or nothing in it.
-pub(super) static NO_PERSONA: Rule = Rule {
+pub(super) static NO_PERSONA: LintRule = LintRule {
     code: "AG4001",
     name: "no-persona",
     severity: Warning,
@@ -62,7 +62,7 @@ pub(super) static NO_PERSONA: Rule = Rule {
 };
 
 /// No `principles.md`, or nothing in it.
-pub(super) static NO_PRINCIPLES: Rule = Rule {
+pub(super) static NO_PRINCIPLES: LintRule = LintRule {
     code: "AG4002",
     name: "no-principles",
     severity: Warning,
@@ -73,7 +73,7 @@ pub(super) static NO_PRINCIPLES: Rule = Rule {
 };
 
 /// Principles without anything forbidden.
-pub(super) static NOTHING_PROTECTED: Rule = Rule {
+pub(super) static NOTHING_PROTECTED: LintRule = LintRule {
     code: "AG4003",
     name: "nothing-protected",
     severity: Warning,
@@ -87,13 +87,13 @@ pub(super) static NOTHING_PROTECTED: Rule = Rule {
 };
 
 /// A persona of more than 10,000 characters.
-pub(super) static LONG_PERSONA: Rule = Rule {
+pub(super) static LONG_PERSONA: LintRule = LintRule {
     code: "AG4004",
     name: "long-persona",
     severity: Note,
     why: "The persona is read by the model at every turn. It should be short, hard and testable; \
           knowledge belongs into `memory/`, know-how into `skills/`.",
-    bad: Example::Made("a persona of 12,000 characters", || {
+    bad: RuleExample::Made("a persona of 12,000 characters", || {
         with_persona("Give the answer first. ".repeat(522).trim_end())
     }),
     good: USUAL,
@@ -110,7 +110,7 @@ fn with_persona(text: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A name of more than 50 characters.
-pub(super) static NAME_TOO_LONG: Rule = Rule {
+pub(super) static NAME_TOO_LONG: LintRule = LintRule {
     code: "AG4005",
     name: "agent-name-too-long",
     severity: Warning,
@@ -121,13 +121,13 @@ pub(super) static NAME_TOO_LONG: Rule = Rule {
 };
 
 /// A description of more than 200 characters.
-pub(super) static DESCRIPTION_TOO_LONG: Rule = Rule {
+pub(super) static DESCRIPTION_TOO_LONG: LintRule = LintRule {
     code: "AG4006",
     name: "agent-description-too-long",
     severity: Warning,
     why: "The description is one sentence for lists and for other agents; one of more than 200 \
           characters is refused when the agent is changed.",
-    bad: Example::Made("an agent whose description has 240 characters", || {
+    bad: RuleExample::Made("an agent whose description has 240 characters", || {
         let mut files = USUAL.files();
         let text = AGENT.replace("Answers questions", &"word ".repeat(48));
         if let Some((_, bytes)) = files.first_mut() {
@@ -139,7 +139,7 @@ pub(super) static DESCRIPTION_TOO_LONG: Rule = Rule {
 };
 
 /// A name that belongs to the home.
-pub(super) static RESERVED_ID: Rule = Rule {
+pub(super) static RESERVED_ID: LintRule = LintRule {
     code: "AG4007",
     name: "reserved-id",
     severity: Warning,
@@ -150,7 +150,7 @@ pub(super) static RESERVED_ID: Rule = Rule {
 };
 
 /// An id that is neither a slug nor a UUID.
-pub(super) static ODD_ID: Rule = Rule {
+pub(super) static ODD_ID: LintRule = LintRule {
     code: "AG4008",
     name: "odd-id",
     severity: Warning,
@@ -161,7 +161,7 @@ pub(super) static ODD_ID: Rule = Rule {
 };
 
 /// The model under its older name.
-pub(super) static LEGACY_RUNTIME: Rule = Rule {
+pub(super) static LEGACY_RUNTIME: LintRule = LintRule {
     code: "AG4009",
     name: "legacy-runtime",
     severity: Warning,
@@ -172,7 +172,7 @@ pub(super) static LEGACY_RUNTIME: Rule = Rule {
 };
 
 /// A tool in both lists.
-pub(super) static TOOL_ALLOWED_AND_DENIED: Rule = Rule {
+pub(super) static TOOL_ALLOWED_AND_DENIED: LintRule = LintRule {
     code: "AG4010",
     name: "tool-allowed-and-denied",
     severity: Warning,
@@ -189,7 +189,7 @@ pub(super) static TOOL_ALLOWED_AND_DENIED: Rule = Rule {
 };
 
 /// A schedule that Agentry carries but does not run.
-pub(super) static SCHEDULE_NOT_RUN: Rule = Rule {
+pub(super) static SCHEDULE_NOT_RUN: LintRule = LintRule {
     code: "AG4011",
     name: "schedule-not-run",
     severity: Note,
@@ -200,7 +200,7 @@ pub(super) static SCHEDULE_NOT_RUN: Rule = Rule {
 };
 
 /// A schedule of kind `cron` without its expression.
-pub(super) static NO_CRON: Rule = Rule {
+pub(super) static NO_CRON: LintRule = LintRule {
     code: "AG4012",
     name: "schedule-without-cron",
     severity: Error,
@@ -211,7 +211,7 @@ pub(super) static NO_CRON: Rule = Rule {
 };
 
 /// A cron expression that cannot be read.
-pub(super) static NOT_A_CRON: Rule = Rule {
+pub(super) static NOT_A_CRON: LintRule = LintRule {
     code: "AG4013",
     name: "schedule-with-bad-cron",
     severity: Error,
@@ -221,7 +221,7 @@ pub(super) static NOT_A_CRON: Rule = Rule {
 };
 
 /// «Never Do» without anything under it.
-pub(super) static EMPTY_NEVER_DO: Rule = Rule {
+pub(super) static EMPTY_NEVER_DO: LintRule = LintRule {
     code: "AG4014",
     name: "empty-never-do",
     severity: Warning,
@@ -234,7 +234,7 @@ pub(super) static EMPTY_NEVER_DO: Rule = Rule {
 };
 
 /// A name without any text.
-pub(super) static EMPTY_NAME: Rule = Rule {
+pub(super) static EMPTY_NAME: LintRule = LintRule {
     code: "AG4015",
     name: "empty-agent-name",
     severity: Error,

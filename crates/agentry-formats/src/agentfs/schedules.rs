@@ -10,14 +10,16 @@
 //! | `schedule.no_overlap: true` | `overlap: skip` |
 //! | `action.prompt` | `prompt` |
 
-use agentry_model::{Agent, Misfire, Overlap, Schedule, slug};
+use agentry_model::{Agent, MisfirePolicy, OverlapPolicy, Schedule, slug};
 use agentry_text::data::MapBuilder;
-use agentry_text::table::{Coerce, validate};
-use agentry_text::{Data, FileId, Findings, Node, Record, Source, Span, Spanned, json};
+use agentry_text::table::{Coercion, validate};
+use agentry_text::{
+    Data, FileId, Findings, SourceFile, Span, Spanned, TableRecord, TreeNode, json,
+};
 
 use super::fields::{ACTION, SCHEDULE, TIMES};
 use super::rules::{NO_CRON, NOT_A_CRON, SCHEDULE_NOT_RUN};
-use crate::{Listed, Package, cron};
+use crate::{AgentPackage, ListedName, cron};
 
 /// The setting under which whole schedules are carried that the model has no words for, by file.
 const CARRIED: &str = "schedules";
@@ -25,7 +27,7 @@ const CARRIED: &str = "schedules";
 const OPTIONS: &str = "schedule_options";
 
 /// What a file comes to.
-enum Found {
+enum ScheduleFile {
     /// A schedule, and what the file says beyond it.
     Schedule(Box<Schedule>, Option<Data>),
     /// Something that the model has no words for.
@@ -33,20 +35,20 @@ enum Found {
 }
 
 /// Reads every schedule of the agent.
-pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Findings) {
+pub(super) fn read(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: &mut Findings) {
     let (mut carried, mut options) = (Vec::new(), Vec::new());
     let mut place = None;
-    for Listed { name, is_dir } in package.files.list("schedules", findings) {
+    for ListedName { name, is_dir } in package.files.list("schedules", findings) {
         let Some(stem) = name.strip_suffix(".json").filter(|_| !is_dir) else { continue };
         let Some(source) = package.read(&format!("schedules/{name}"), findings) else { continue };
         place = place.or(Some(Span::start_of(source.id)));
         match read_file(&source, stem, findings) {
-            Found::Schedule(schedule, rest) => {
+            ScheduleFile::Schedule(schedule, rest) => {
                 let name = schedule.name.as_ref().map_or(stem, |name| &name.value).to_owned();
                 options.extend(rest.map(|rest| (name, rest)));
                 agent.schedules.push(*schedule);
             }
-            Found::Other(data) => carried.push((stem.to_owned(), data)),
+            ScheduleFile::Other(data) => carried.push((stem.to_owned(), data)),
         }
     }
     for (name, entries) in [(CARRIED, carried), (OPTIONS, options)] {
@@ -56,20 +58,20 @@ pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut 
     }
 }
 
-fn read_file(source: &Source, stem: &str, findings: &mut Findings) -> Found {
+fn read_file(source: &SourceFile, stem: &str, findings: &mut Findings) -> ScheduleFile {
     let node = json::parse(source, findings);
-    validate(&SCHEDULE, &node, Coerce::Strict, findings);
-    let record = Record::new(&SCHEDULE, &node, Coerce::Strict);
+    validate(&SCHEDULE, &node, Coercion::Strict, findings);
+    let record = TableRecord::new(&SCHEDULE, &node, Coercion::Strict);
     let times = record.record("schedule", &TIMES);
     let action = record.record("action", &ACTION);
     let kind = times.and_then(|times| times.str("kind"));
     let act = action.and_then(|action| action.str("type"));
     let (Some(times), Some(action), Some(kind), Some(act)) = (times, action, kind, act) else {
-        return Found::Other(node.to_data());
+        return ScheduleFile::Other(node.to_data());
     };
     if kind.value != "cron" || act.value != "query" {
         not_run(&kind, &act, findings);
-        return Found::Other(node.to_data());
+        return ScheduleFile::Other(node.to_data());
     }
     let cron = times.str("cron");
     match &cron {
@@ -83,11 +85,11 @@ fn read_file(source: &Source, stem: &str, findings: &mut Findings) -> Found {
     }
     let schedule = of_records(record, times, action, (stem, cron));
     let rest = minus(&spelt(&node), &to_data(&schedule));
-    Found::Schedule(Box::new(schedule), rest)
+    ScheduleFile::Schedule(Box::new(schedule), rest)
 }
 
 /// The data of a file with the documented spelling of `cron`.
-fn spelt(node: &Node) -> Data {
+fn spelt(node: &TreeNode) -> Data {
     let mut data = node.to_data();
     let Data::Map(entries) = &mut data else { return data };
     let times = entries.iter_mut().find(|(key, _)| key == "schedule");
@@ -132,17 +134,17 @@ fn plus(part: &mut Data, rest: &Data) {
 }
 
 fn of_records(
-    record: Record<'_>,
-    times: Record<'_>,
-    action: Record<'_>,
+    record: TableRecord<'_>,
+    times: TableRecord<'_>,
+    action: TableRecord<'_>,
     (stem, cron): (&str, Option<Spanned<String>>),
 ) -> Schedule {
     let start = Span { end: record.span().start, ..record.span() };
     let misfire = times.str("missed_fire_policy").and_then(|policy| {
         let misfire = match policy.value.as_str() {
-            "skip" => Misfire::Skip,
-            "fire_once" => Misfire::Once,
-            "fire_all" => Misfire::All,
+            "skip" => MisfirePolicy::Skip,
+            "fire_once" => MisfirePolicy::Once,
+            "fire_all" => MisfirePolicy::All,
             _ => return None,
         };
         Some(Spanned::new(misfire, policy.span))
@@ -157,7 +159,7 @@ fn of_records(
         cron,
         enabled: over.or_else(|| record.bool("enabled")),
         timezone: times.str("timezone"),
-        overlap: skips.map(|skips| skips.map(|_| Overlap::Skip)),
+        overlap: skips.map(|skips| skips.map(|_| OverlapPolicy::Skip)),
         misfire,
         jitter: None,
         prompt: action.str("prompt"),
@@ -227,8 +229,8 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
 /// Whether `data` is a schedule: another format may have a setting of that name.
 fn fits(data: &Data) -> bool {
     let mut findings = Findings::default();
-    let node = Node::from_data(data, Span::start_of(FileId::BUILT_IN));
-    validate(&SCHEDULE, &node, Coerce::Strict, &mut findings);
+    let node = TreeNode::from_data(data, Span::start_of(FileId::BUILT_IN));
+    validate(&SCHEDULE, &node, Coercion::Strict, &mut findings);
     !findings.has_errors()
 }
 
@@ -248,12 +250,12 @@ fn to_data(schedule: &Schedule) -> Data {
     times.str_opt(
         "missed_fire_policy",
         misfire.as_ref().map(|misfire| match misfire.value {
-            Misfire::Skip => "skip",
-            Misfire::Once => "fire_once",
-            Misfire::All => "fire_all",
+            MisfirePolicy::Skip => "skip",
+            MisfirePolicy::Once => "fire_once",
+            MisfirePolicy::All => "fire_all",
         }),
     );
-    let skips = overlap.as_ref().filter(|overlap| overlap.value == Overlap::Skip);
+    let skips = overlap.as_ref().filter(|overlap| overlap.value == OverlapPolicy::Skip);
     times.set_opt("no_overlap", skips.map(|_| Data::Bool(true)));
     let mut action = MapBuilder::new();
     action.set("type", Data::str("query"));

@@ -1,12 +1,12 @@
 //! The sections of `persona.md` and `principles.md` that mean something: what must never be done,
 //! the innermost layer of the persona, and with it what no automatic write may change.
 
-use agentry_text::markdown::{self, Section};
-use agentry_text::{Findings, Source, Span, json, path};
+use agentry_text::markdown::{self, MarkdownSection};
+use agentry_text::{Findings, SourceFile, Span, json, path};
 
 /// A section of `principles.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum PrinciplesPart {
     /// What is always done.
     MustDo,
     /// What is never done.
@@ -16,20 +16,20 @@ pub enum Part {
 }
 
 /// The headings of `principles.md`, in lower case.
-const HEADINGS: &[(&str, Part)] = &[
-    ("must do", Part::MustDo),
-    ("never do", Part::NeverDo),
-    ("must not", Part::NeverDo),
-    ("never", Part::NeverDo),
-    ("绝不做", Part::NeverDo),
-    ("escalation path", Part::Escalation),
-    ("escalation", Part::Escalation),
-    ("priority", Part::Escalation),
+const HEADINGS: &[(&str, PrinciplesPart)] = &[
+    ("must do", PrinciplesPart::MustDo),
+    ("never do", PrinciplesPart::NeverDo),
+    ("must not", PrinciplesPart::NeverDo),
+    ("never", PrinciplesPart::NeverDo),
+    ("绝不做", PrinciplesPart::NeverDo),
+    ("escalation path", PrinciplesPart::Escalation),
+    ("escalation", PrinciplesPart::Escalation),
+    ("priority", PrinciplesPart::Escalation),
 ];
 
 /// A part of a file that is for people to change, and for nobody else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Protected {
+pub struct ProtectedSection {
     /// What it is: `Never Do`, `L0`, `access_control`.
     pub name: &'static str,
     /// Where it is, its heading included.
@@ -41,11 +41,12 @@ pub struct Protected {
 /// The protected parts of a file of an agent, by the name of the file: «Never Do» of
 /// `principles.md`, `L0` of `persona.md`, `access_control` of `agent.json`; none of any other.
 /// Two versions of a file agree if the names and texts do.
-pub fn protected_sections(source: &Source) -> Vec<Protected> {
+pub fn protected_sections(source: &SourceFile) -> Vec<ProtectedSection> {
     let file = path::name(&source.path);
     match file {
         "principles.md" => {
-            let never = |section: &Section| part(&section.title) == Some(Part::NeverDo);
+            let never =
+                |section: &MarkdownSection| part(&section.title) == Some(PrinciplesPart::NeverDo);
             of_headings(source, "Never Do", never)
         }
         "persona.md" => of_headings(source, "L0", |section| tier(&section.title) == Some(0)),
@@ -55,9 +56,9 @@ pub fn protected_sections(source: &Source) -> Vec<Protected> {
 }
 
 /// Every section of the file that has a meaning, in source order.
-pub fn principles(source: &Source) -> Vec<(Part, Section)> {
+pub fn principles(source: &SourceFile) -> Vec<(PrinciplesPart, MarkdownSection)> {
     let sections = markdown::sections(source, 0..source.text.len());
-    let known = |section: Section| Some((part(&section.title)?, section));
+    let known = |section: MarkdownSection| Some((part(&section.title)?, section));
     sections.into_iter().filter_map(known).collect()
 }
 
@@ -72,7 +73,7 @@ pub fn tier(title: &str) -> Option<u8> {
 
 /// What a heading of `principles.md` is about. A translation or remark beside the words of the
 /// document does not hide them: `绝不做 (Never Do)`, `Never Do — red lines`.
-fn part(title: &str) -> Option<Part> {
+fn part(title: &str) -> Option<PrinciplesPart> {
     let separators = ['(', ')', '（', '）', '/', '—', '–', '|', ':', '：'];
     let named = |text: &str| {
         let text = bare(text).to_lowercase();
@@ -93,12 +94,12 @@ fn bare(title: &str) -> &str {
 }
 
 fn of_headings(
-    source: &Source,
+    source: &SourceFile,
     name: &'static str,
-    wanted: impl Fn(&Section) -> bool,
-) -> Vec<Protected> {
+    wanted: impl Fn(&MarkdownSection) -> bool,
+) -> Vec<ProtectedSection> {
     let sections = markdown::sections(source, 0..source.text.len());
-    let protected = |section: Section| Protected {
+    let protected = |section: MarkdownSection| ProtectedSection {
         name,
         span: section.heading.to(section.content),
         text: source.slice(section.content).trim().to_owned(),
@@ -106,10 +107,10 @@ fn of_headings(
     sections.into_iter().filter(wanted).map(protected).collect()
 }
 
-fn access_control(source: &Source) -> Vec<Protected> {
+fn access_control(source: &SourceFile) -> Vec<ProtectedSection> {
     let node = json::parse(source, &mut Findings::default());
     let entry = node.as_map().and_then(|map| map.entry("access_control"));
-    let protected = entry.map(|entry| Protected {
+    let protected = entry.map(|entry| ProtectedSection {
         name: "access_control",
         span: entry.key.span.to(entry.value.span),
         text: entry.value.to_data().to_json().to_string(),
@@ -125,16 +126,16 @@ mod tests {
     #[test]
     fn headings_of_principles() {
         let cases = [
-            ("Never Do", Some(Part::NeverDo)),
-            ("NEVER DO:", Some(Part::NeverDo)),
-            ("**Must Not**", Some(Part::NeverDo)),
-            ("2. Never", Some(Part::NeverDo)),
-            ("绝不做", Some(Part::NeverDo)),
-            ("绝不做（Never Do）", Some(Part::NeverDo)),
-            ("Never Do — red lines", Some(Part::NeverDo)),
-            ("Must Do", Some(Part::MustDo)),
-            ("Escalation Path", Some(Part::Escalation)),
-            ("Priority", Some(Part::Escalation)),
+            ("Never Do", Some(PrinciplesPart::NeverDo)),
+            ("NEVER DO:", Some(PrinciplesPart::NeverDo)),
+            ("**Must Not**", Some(PrinciplesPart::NeverDo)),
+            ("2. Never", Some(PrinciplesPart::NeverDo)),
+            ("绝不做", Some(PrinciplesPart::NeverDo)),
+            ("绝不做（Never Do）", Some(PrinciplesPart::NeverDo)),
+            ("Never Do — red lines", Some(PrinciplesPart::NeverDo)),
+            ("Must Do", Some(PrinciplesPart::MustDo)),
+            ("Escalation Path", Some(PrinciplesPart::Escalation)),
+            ("Priority", Some(PrinciplesPart::Escalation)),
             ("Never mind", None),
             ("", None),
         ];
@@ -182,12 +183,12 @@ mod tests {
             ("notes.md", "## Never Do\n- a\n", vec![]),
         ];
         for (path, text, expected) in cases {
-            let source = Source::new(FileId(0), path, text);
+            let source = SourceFile::new(FileId(0), path, text);
             let found = protected_sections(&source);
             let shown: Vec<_> = found.iter().map(|part| (part.name, part.text.as_str())).collect();
             assert_eq!(shown, expected, "{path}: {text}");
         }
-        let source = Source::new(FileId(0), "principles.md", principles);
+        let source = SourceFile::new(FileId(0), "principles.md", principles);
         let spans: Vec<_> = protected_sections(&source).iter().map(|part| part.span).collect();
         let text: Vec<_> = spans.iter().map(|span| source.slice(*span).trim_end()).collect();
         assert_eq!(text, ["## Never Do\n- b\n\n### More\n- c"]);

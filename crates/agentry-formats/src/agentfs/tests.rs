@@ -4,19 +4,19 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use agentry_model::{Agent, Format, MemoryFile, Schedule, SkillPack, tree};
-use agentry_text::{Data, FileId, Findings, Severity, Sources, Span, Spanned, json};
+use agentry_text::{Data, FileId, Findings, Severity, SourceFiles, Span, Spanned, json};
 use proptest::prelude::*;
 
 use super::INFO;
-use crate::{MemoryFiles, Package, Shape, Target, convert};
+use crate::{AgentPackage, MemoryFiles, OutputShape, WriteTarget, convert};
 
 type Texts = Vec<(String, String)>;
 
 /// The agent of `files`, what is wrong with it, and what was read.
-fn read(files: &Texts) -> (Agent, Findings, Sources) {
+fn read(files: &Texts) -> (Agent, Findings, SourceFiles) {
     let mut memory = MemoryFiles::new(files.clone());
     let mut findings = Findings::default();
-    let mut package = Package {
+    let mut package = AgentPackage {
         main: "agent.json".to_owned(),
         dir_name: "folder".to_owned(),
         dir: String::new(),
@@ -27,7 +27,7 @@ fn read(files: &Texts) -> (Agent, Findings, Sources) {
 }
 
 /// The findings as `path:line:column CODE message`, in source order.
-fn shown(findings: Findings, sources: &Sources) -> Vec<String> {
+fn shown(findings: Findings, sources: &SourceFiles) -> Vec<String> {
     let line = |found: &agentry_text::Diagnostic| {
         let place = sources.start(found.span);
         let path = sources.path(found.span);
@@ -75,8 +75,12 @@ fn fixture(path: &Path) -> Texts {
     files
 }
 
-fn target() -> Target {
-    Target { name: "folder".to_owned(), shape: Shape::Directory, ..Target::default() }
+fn target() -> WriteTarget {
+    WriteTarget {
+        name: "folder".to_owned(),
+        shape: OutputShape::Directory,
+        ..WriteTarget::default()
+    }
 }
 
 #[test]

@@ -1,20 +1,20 @@
 //! Reads `persona.md` and `principles.md`: what the agent is told, and what it must never do.
 
 use agentry_model::Agent;
-use agentry_text::near::nearest;
-use agentry_text::{Findings, Source, Span, markdown};
+use agentry_text::suggestion::nearest;
+use agentry_text::{Findings, SourceFile, Span, markdown};
 
 use super::rules::{EMPTY_NEVER_DO, LONG_PERSONA, NO_PERSONA, NO_PRINCIPLES, NOTHING_PROTECTED};
-use super::sections::{Part, principles};
-use crate::Package;
-use crate::front::trimmed;
+use super::sections::{PrinciplesPart, principles};
+use crate::AgentPackage;
+use crate::front_matter::trimmed;
 
 /// From here on a persona is no short one any more, in characters.
 const LONG: usize = 10_000;
 
 /// Reads both texts; `place` is where a missing one is reported.
 pub(super) fn read(
-    package: &mut Package<'_>,
+    package: &mut AgentPackage<'_>,
     place: Span,
     agent: &mut Agent,
     findings: &mut Findings,
@@ -48,7 +48,7 @@ pub(super) fn read(
     }
 }
 
-fn whole(source: &Source) -> agentry_model::Field<String> {
+fn whole(source: &SourceFile) -> agentry_model::Declared<String> {
     trimmed(source, source.whole())
 }
 
@@ -56,7 +56,7 @@ fn start(span: Span) -> Span {
     Span { end: span.start, ..span }
 }
 
-fn absent(source: Option<&Source>, place: Span) -> (Span, &'static str) {
+fn absent(source: Option<&SourceFile>, place: Span) -> (Span, &'static str) {
     match source {
         Some(source) => (Span::start_of(source.id), "is empty"),
         None => (place, "is missing"),
@@ -64,9 +64,9 @@ fn absent(source: Option<&Source>, place: Span) -> (Span, &'static str) {
 }
 
 /// Whether something is forbidden, and so protected.
-fn never_do(source: &Source, findings: &mut Findings) {
+fn never_do(source: &SourceFile, findings: &mut Findings) {
     let found = principles(source);
-    let mut never = found.iter().filter(|(part, _)| *part == Part::NeverDo).peekable();
+    let mut never = found.iter().filter(|(part, _)| *part == PrinciplesPart::NeverDo).peekable();
     if never.peek().is_none() {
         let known: Vec<_> = found.iter().map(|(_, section)| section.heading).collect();
         nothing_protected(source, &known, findings);
@@ -80,7 +80,7 @@ fn never_do(source: &Source, findings: &mut Findings) {
     }
 }
 
-fn nothing_protected(source: &Source, known: &[Span], findings: &mut Findings) {
+fn nothing_protected(source: &SourceFile, known: &[Span], findings: &mut Findings) {
     let sections = markdown::sections(source, 0..source.text.len());
     let names = ["never do", "must not", "never"];
     let mut others = sections.iter().filter(|section| !known.contains(&section.heading));

@@ -1,22 +1,25 @@
 //! Writes an agent as a folder of AgentFS.
 
-use agentry_model::{Agent, Field, Identity, Instructions, Loss, LossKind, McpServer, Tools, slug};
+use agentry_model::{
+    Agent, AgentIdentity, AgentInstructions, AgentTools, ConversionLoss, ConversionLossKind,
+    Declared, McpServer, slug,
+};
 use agentry_policy::ToolPermissions;
 use agentry_text::data::MapBuilder;
-use agentry_text::table::{Coerce, full_version, is_extension, validate};
-use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, json};
+use agentry_text::table::{Coercion, full_version, is_extension, validate};
+use agentry_text::{Data, FileId, Findings, Span, Spanned, TreeNode, json};
 
 use super::fields::{NEWER, SETTINGS};
-use super::permissions::{self, Lists};
+use super::permissions::{self, ToolLists};
 use super::read::{OLD_FIELDS, is_slug, is_uuid};
 use super::{memory, schedules};
 use crate::policy_tests;
-use crate::skill::{self, Dialect};
-use crate::words::one_line;
-use crate::{Target, Written, mcp};
+use crate::skill::{self, SkillDialect};
+use crate::text_checks::one_line;
+use crate::{WriteTarget, WrittenFiles, mcp};
 
 /// Writes `agent`.
-pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     // No `..`: a new field of the model is placed here, or named as one without a place.
     let Agent {
         identity: _,
@@ -55,10 +58,10 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     }
     for pack in skill_packs {
         let path = free(&files, "skills/", &skill::folder_path(pack), "/SKILL.md");
-        files.push((path, skill::write(pack, Dialect::AgentFs)));
+        files.push((path, skill::write(pack, SkillDialect::AgentFs)));
     }
     files.extend(schedules::write(agent));
-    Written { files, notes }
+    WrittenFiles { files, notes }
 }
 
 /// The path, with a number before `suffix` if another file has it already.
@@ -79,18 +82,18 @@ fn could_be_anything(definition: &Data) -> bool {
 }
 
 /// A persona for an agent that has none.
-fn made_up(identity: &Identity, target: &Target) -> String {
+fn made_up(identity: &AgentIdentity, target: &WriteTarget) -> String {
     let described = text(&identity.description).filter(|text| !text.trim().is_empty());
     described.cloned().unwrap_or_else(|| format!("You are {}.", shown_name(identity, target)))
 }
 
 fn texts(
-    instructions: &Instructions,
+    instructions: &AgentInstructions,
     role: Option<String>,
     files: &mut Vec<(String, String)>,
-    notes: &mut Vec<Loss>,
+    notes: &mut Vec<ConversionLoss>,
 ) {
-    let Instructions {
+    let AgentInstructions {
         system,
         rules,
         system_override,
@@ -103,9 +106,9 @@ fn texts(
         rule_files: _,
     } = instructions;
     if let (None, Some(_)) = (system, system_override) {
-        notes.push(Loss {
+        notes.push(ConversionLoss {
             field: "system_override".to_owned(),
-            kind: LossKind::Changed,
+            kind: ConversionLossKind::Changed,
             detail: "written as the persona".to_owned(),
         });
     }
@@ -120,7 +123,7 @@ fn texts(
 }
 
 /// What `agent.json` says.
-fn definition(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Data {
+fn definition(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLoss>) -> Data {
     let lists = permissions::lists(&agent.policy, &target.place, notes);
     let mut out = MapBuilder::new();
     identity(agent, target, &mut out, notes);
@@ -148,8 +151,13 @@ fn place(key: &str) -> usize {
     place.unwrap_or(usize::MAX)
 }
 
-fn identity(agent: &Agent, target: &Target, out: &mut MapBuilder, notes: &mut Vec<Loss>) {
-    let Identity {
+fn identity(
+    agent: &Agent,
+    target: &WriteTarget,
+    out: &mut MapBuilder,
+    notes: &mut Vec<ConversionLoss>,
+) {
+    let AgentIdentity {
         name: _,
         display_name: _,
         description,
@@ -181,12 +189,12 @@ fn identity(agent: &Agent, target: &Target, out: &mut MapBuilder, notes: &mut Ve
     out.str_opt("greeting", text(greeting));
 }
 
-fn text(field: &Field<String>) -> Option<&String> {
+fn text(field: &Declared<String>) -> Option<&String> {
     field.as_ref().map(|text| &text.value)
 }
 
 /// What people call the agent: on one line, and never nothing.
-fn shown_name(identity: &Identity, target: &Target) -> String {
+fn shown_name(identity: &AgentIdentity, target: &WriteTarget) -> String {
     let names = [text(&identity.display_name), text(&identity.name), Some(&target.name)];
     let names = names.into_iter().flatten().map(|name| one_line(name));
     let mut names = names.filter(|name| !name.trim().is_empty());
@@ -204,15 +212,16 @@ fn id(agent: &Agent, shown: &str) -> Option<String> {
 }
 
 /// A version that can be compared: `1.0` becomes `1.0.0`, and what is no version is left out.
-fn comparable(version: &Spanned<String>, notes: &mut Vec<Loss>) -> Option<String> {
+fn comparable(version: &Spanned<String>, notes: &mut Vec<ConversionLoss>) -> Option<String> {
     let found = full_version(version);
     let detail = match &found {
         Some(found) if *found == version.value => return Some(found.clone()),
         Some(found) => format!("`{}` became `{found}`", version.value),
         None => format!("`{}` is no semantic version", version.value),
     };
-    let kind = if found.is_some() { LossKind::Changed } else { LossKind::Dropped };
-    notes.push(Loss { field: "version".to_owned(), kind, detail });
+    let kind =
+        if found.is_some() { ConversionLossKind::Changed } else { ConversionLossKind::Dropped };
+    notes.push(ConversionLoss { field: "version".to_owned(), kind, detail });
     found
 }
 
@@ -228,9 +237,9 @@ fn block<'a>(agent: &'a Agent, name: &str) -> &'a [(String, Data)] {
 fn fits(name: &str, data: &Data) -> bool {
     let mut document = MapBuilder::new();
     document.set("name", Data::str("x")).set(name, data.clone());
-    let node = Node::from_data(&document.build(), Span::start_of(FileId::BUILT_IN));
+    let node = TreeNode::from_data(&document.build(), Span::start_of(FileId::BUILT_IN));
     let mut findings = Findings::default();
-    validate(&NEWER, &node, Coerce::Strict, &mut findings);
+    validate(&NEWER, &node, Coercion::Strict, &mut findings);
     !findings.has_errors()
 }
 
@@ -280,13 +289,13 @@ fn tool_lists(tools: &ToolPermissions) -> Data {
     out.build()
 }
 
-fn servers(tools: &Tools, lists: &Lists, notes: &mut Vec<Loss>) -> Option<Data> {
-    let Tools { mcp: servers, native: _, scripts: _, functions: _, source: _ } = tools;
+fn servers(tools: &AgentTools, lists: &ToolLists, notes: &mut Vec<ConversionLoss>) -> Option<Data> {
+    let AgentTools { mcp: servers, native: _, scripts: _, functions: _, source: _ } = tools;
     let servers = servers.as_ref()?;
     if lists.no_mcp && !servers.is_empty() {
-        notes.push(Loss {
+        notes.push(ConversionLoss {
             field: "tools.mcp".to_owned(),
-            kind: LossKind::Narrowed,
+            kind: ConversionLossKind::Narrowed,
             detail: "left out, because the policy denies MCP tools and no list can say so"
                 .to_owned(),
         });
@@ -303,7 +312,7 @@ fn servers(tools: &Tools, lists: &Lists, notes: &mut Vec<Loss>) -> Option<Data> 
     Some(Data::Map(out))
 }
 
-fn settings(agent: &Agent, lists: &Lists, out: &mut MapBuilder) {
+fn settings(agent: &Agent, lists: &ToolLists, out: &mut MapBuilder) {
     for name in SETTINGS {
         let own = agent.setting(name).filter(|data| fits(name, data));
         let closed = match *name {

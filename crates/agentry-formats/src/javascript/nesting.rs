@@ -10,15 +10,19 @@ pub(crate) const MOST: usize = 10_000;
 
 /// Levels that the parser may have to go down, at most.
 pub(super) fn bound(code: &str) -> usize {
-    let mut scan =
-        Scan { rest: code, previous: Previous::Operator, levels: vec![Level::default()], most: 0 };
+    let mut scan = NestingScan {
+        rest: code,
+        previous: PreviousToken::Operator,
+        levels: vec![NestingLevel::default()],
+        most: 0,
+    };
     while scan.step() {}
     scan.most
 }
 
 /// What stood before, which decides what a `/` is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Previous {
+enum PreviousToken {
     /// A sign after which a value starts: `/` opens a regular expression.
     Operator,
     /// A name, a number, a string or `]`: `/` divides.
@@ -29,7 +33,7 @@ enum Previous {
 
 /// One open bracket, with what nests inside it without one.
 #[derive(Clone, Copy, Default)]
-struct Level {
+struct NestingLevel {
     /// Levels outside of it.
     outside: usize,
     /// Operators since the last `,` or `;`.
@@ -40,20 +44,20 @@ struct Level {
     in_template: bool,
 }
 
-impl Level {
+impl NestingLevel {
     fn depth(&self) -> usize {
         self.outside + self.operators + self.statements + 1
     }
 }
 
-struct Scan<'c> {
+struct NestingScan<'c> {
     rest: &'c str,
-    previous: Previous,
-    levels: Vec<Level>,
+    previous: PreviousToken,
+    levels: Vec<NestingLevel>,
     most: usize,
 }
 
-impl Scan<'_> {
+impl NestingScan<'_> {
     /// Takes the next sign or word; `false` at the end, or when it is deep enough to stop.
     fn step(&mut self) -> bool {
         let Some(next) = self.rest.chars().next() else { return false };
@@ -83,7 +87,7 @@ impl Scan<'_> {
     }
 
     /// Counts something that may hold what follows.
-    fn count(&mut self, add: impl FnOnce(&mut Level)) {
+    fn count(&mut self, add: impl FnOnce(&mut NestingLevel)) {
         if let Some(level) = self.levels.last_mut() {
             add(level);
             self.most = self.most.max(level.depth());
@@ -92,12 +96,13 @@ impl Scan<'_> {
 
     fn word(&mut self, length: usize) {
         let word = self.rest.get(..length).unwrap_or("");
-        self.previous = if KEYWORDS.contains(&word) { Previous::Either } else { Previous::Operand };
+        self.previous =
+            if KEYWORDS.contains(&word) { PreviousToken::Either } else { PreviousToken::Operand };
         match word {
             "if" | "else" | "for" | "while" | "do" | "with" => {
                 self.count(|level| level.statements += 1);
             }
-            _ if self.previous == Previous::Either => self.count(|level| level.operators += 1),
+            _ if self.previous == PreviousToken::Either => self.count(|level| level.operators += 1),
             _ => {}
         }
         self.skip(length);
@@ -105,12 +110,12 @@ impl Scan<'_> {
 
     fn sign(&mut self, sign: char) {
         let is_operator = "([{,;=:?&|!~<>*%^/".contains(sign);
-        self.previous = if is_operator { Previous::Operator } else { Previous::Either };
+        self.previous = if is_operator { PreviousToken::Operator } else { PreviousToken::Either };
         match sign {
             '(' | '[' | '{' => self.open(false),
             ')' | ']' | '}' => {
                 if sign == ']' {
-                    self.previous = Previous::Operand;
+                    self.previous = PreviousToken::Operand;
                 }
                 let closed = (self.levels.len() > 1).then(|| self.levels.pop()).flatten();
                 if sign == '}' && closed.is_some_and(|level| level.in_template) {
@@ -127,8 +132,8 @@ impl Scan<'_> {
     }
 
     fn open(&mut self, in_template: bool) {
-        let outside = self.levels.last().map_or(0, Level::depth);
-        self.levels.push(Level { outside, in_template, ..Level::default() });
+        let outside = self.levels.last().map_or(0, NestingLevel::depth);
+        self.levels.push(NestingLevel { outside, in_template, ..NestingLevel::default() });
         self.count(|_| {});
     }
 
@@ -143,13 +148,13 @@ impl Scan<'_> {
             ends
         });
         self.skip(end.map_or(self.rest.len(), |at| at + 2));
-        self.previous = Previous::Operand;
+        self.previous = PreviousToken::Operand;
     }
 
     /// Goes on in a template after `skipped` bytes, up to its end or to the next `${`.
     fn template(&mut self, skipped: usize) {
         self.skip(skipped);
-        self.previous = Previous::Operand;
+        self.previous = PreviousToken::Operand;
         let mut escaped = false;
         let mut dollar = false;
         let end = self.rest.char_indices().find(|(_, c)| {
@@ -161,7 +166,7 @@ impl Scan<'_> {
         match end {
             Some((at, '{')) => {
                 self.skip(at + 1);
-                self.previous = Previous::Operator;
+                self.previous = PreviousToken::Operator;
                 self.open(true);
             }
             Some((at, _)) => self.skip(at + 1),
@@ -173,13 +178,13 @@ impl Scan<'_> {
         let rest = self.rest.get(1..).unwrap_or("");
         let line = || rest.get(..line_end(rest)).unwrap_or("");
         match self.previous {
-            Previous::Operand => self.sign('/'),
-            Previous::Either if !line().contains('/') => self.sign('/'),
-            Previous::Either => return self.give_up(),
-            Previous::Operator => match regular_expression(rest) {
+            PreviousToken::Operand => self.sign('/'),
+            PreviousToken::Either if !line().contains('/') => self.sign('/'),
+            PreviousToken::Either => return self.give_up(),
+            PreviousToken::Operator => match regular_expression(rest) {
                 Some(length) => {
                     self.skip(length + 1);
-                    self.previous = Previous::Operand;
+                    self.previous = PreviousToken::Operand;
                 }
                 None => return self.give_up(),
             },
@@ -193,7 +198,8 @@ impl Scan<'_> {
         let signs = self.rest.chars().filter(counts).count();
         let words = self.rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
         let words = words.filter(|word| KEYWORDS.contains(word)).count();
-        self.most = self.most.max(self.levels.last().map_or(0, Level::depth) + signs + words);
+        self.most =
+            self.most.max(self.levels.last().map_or(0, NestingLevel::depth) + signs + words);
         false
     }
 }

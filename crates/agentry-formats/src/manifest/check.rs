@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use agentry_model::{Agent, Auth, AuthStrategy, McpServer, Transport};
-use agentry_policy::{Filesystem, Network, Trust};
+use agentry_model::{Agent, AuthStrategy, McpServer, McpTransport, ProviderAuth};
+use agentry_policy::{FilesystemTrust, NetworkTrust, Trust};
 use agentry_text::table::rules::OUT_OF_RANGE;
-use agentry_text::{Findings, Fix, Node, Rule, Severity, Span, Spanned};
+use agentry_text::{Findings, Fix, LintRule, Severity, Span, Spanned, TreeNode};
 
 use super::reference;
 use super::rules::{
@@ -17,10 +17,10 @@ use super::rules::{
     VERSION_NOT_SEMVER,
 };
 use crate::mcp;
-use crate::words::is_variable;
+use crate::text_checks::is_variable;
 
 /// Reports a `base` that is there but empty, which the reference takes for none.
-pub(super) fn empty_base(root: &Node, findings: &mut Findings) {
+pub(super) fn empty_base(root: &TreeNode, findings: &mut Findings) {
     let base = root.as_map().and_then(|map| map.get("base"));
     if let Some(base) = base.filter(|base| base.as_str() == Some("")) {
         findings
@@ -102,7 +102,7 @@ fn unusable(name: &str) -> Option<&'static str> {
 /// Reports every name that came before.
 fn twice<K: Hash + Eq + std::fmt::Display>(
     names: impl Iterator<Item = (K, Span)>,
-    rule: &'static Rule,
+    rule: &'static LintRule,
     what: &str,
     findings: &mut Findings,
 ) {
@@ -142,7 +142,7 @@ fn references(agent: &Agent, findings: &mut Findings) {
 }
 
 fn auth(agent: &Agent, findings: &mut Findings) {
-    let Auth { strategy, providers } = &agent.auth;
+    let ProviderAuth { strategy, providers } = &agent.auth;
     let providers = providers.as_deref().unwrap_or_default();
     let explicit = strategy.filter(|strategy| strategy.value == AuthStrategy::Explicit);
     if let Some(strategy) = explicit
@@ -213,7 +213,8 @@ fn tools(agent: &Agent, findings: &mut Findings) {
 /// its name.
 fn transport(server: &McpServer) -> Option<(Span, String, &'static str)> {
     let McpServer { name, transport, command, url, .. } = server;
-    let is = |wanted| transport.filter(|transport| (transport.value == Transport::Stdio) == wanted);
+    let is =
+        |wanted| transport.filter(|transport| (transport.value == McpTransport::Stdio) == wanted);
     match (command, url) {
         (Some(_), Some(url)) => {
             let message = format!("`{name}` has both a command and a URL");
@@ -267,7 +268,7 @@ fn interface(agent: &Agent, findings: &mut Findings) {
         let callee = call.split('.').next().unwrap_or(call);
         let own = functions.clone().any(|name| name.value == call.value);
         if !own && !agents.contains(&callee) {
-            let near = agentry_text::near::did_you_mean(callee, agents.iter().copied());
+            let near = agentry_text::suggestion::did_you_mean(callee, agents.iter().copied());
             findings
                 .add(&UNKNOWN_CALLEE, call.span, format!("`{callee}` is none of `agents`"))
                 .hint(near.unwrap_or_else(|| "list it under `agents`".to_owned()));
@@ -279,7 +280,7 @@ fn filesystem(trust: &Trust, agent: &Agent, findings: &mut Findings) {
     let has_base = agent.inheritance.base.is_some();
     let first = trust.scope.iter().flatten().next();
     let axis = trust.filesystem;
-    let scoped = axis.is_some_and(|axis| axis.value == Filesystem::Scoped);
+    let scoped = axis.is_some_and(|axis| axis.value == FilesystemTrust::Scoped);
     if let Some(first) = first
         && !scoped
         && !(axis.is_none() && has_base)
@@ -303,7 +304,7 @@ fn network(trust: &Trust, agent: &Agent, findings: &mut Findings) {
     let has_base = agent.inheritance.base.is_some();
     let first = trust.hosts.iter().flatten().next();
     let axis = trust.network;
-    let scoped = axis.is_some_and(|axis| axis.value == Network::Scoped);
+    let scoped = axis.is_some_and(|axis| axis.value == NetworkTrust::Scoped);
     if let Some(first) = first
         && !scoped
         && !(axis.is_none() && has_base)

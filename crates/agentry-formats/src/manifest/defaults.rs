@@ -1,10 +1,10 @@
 //! What a manifest means where it says nothing.
 
 use agentry_model::{
-    Agent, AuthStrategy, Behaviour, Budget, Capability, Field, LongTerm, Memory, OnError, OnExceed,
-    Working,
+    Agent, AgentBehaviour, AgentMemory, AuthStrategy, Declared, ErrorReaction, LimitReaction,
+    LongTermMemory, ModelTier, RunBudget, WorkingMemory,
 };
-use agentry_policy::{Exec, Filesystem, Network};
+use agentry_policy::{ExecTrust, FilesystemTrust, NetworkTrust};
 use agentry_text::{FileId, Span, Spanned};
 
 /// Fills in the format's own values. A manifest with a base says nothing about trust: what it leaves
@@ -12,34 +12,34 @@ use agentry_text::{FileId, Span, Spanned};
 pub(super) fn defaults(agent: &mut Agent) {
     let Agent { identity, model, auth, behaviour, budget, memory, policy, inheritance, .. } = agent;
     fill_with(&mut identity.version, || "0.1.0".to_owned());
-    fill(&mut model.capability, Capability::Mid);
+    fill(&mut model.capability, ModelTier::Mid);
     fill_with(&mut model.context, || "full".to_owned());
     fill(&mut auth.strategy, AuthStrategy::Auto);
-    let Memory { working, long_term, shared } = memory;
-    fill(working, Working::Session);
-    fill(long_term, LongTerm::None);
+    let AgentMemory { working, long_term, shared } = memory;
+    fill(working, WorkingMemory::Session);
+    fill(long_term, LongTermMemory::None);
     fill(shared, false);
-    let Behaviour { temperature, max_turns, on_error } = behaviour;
+    let AgentBehaviour { temperature, max_turns, on_error } = behaviour;
     fill(temperature, 0.5);
     fill(max_turns, 20);
-    fill(on_error, OnError::Ask);
-    let Budget { trace, cost_limit: _, step_limit, on_exceed } = budget;
+    fill(on_error, ErrorReaction::Ask);
+    let RunBudget { trace, cost_limit: _, step_limit, on_exceed } = budget;
     fill(trace, false);
     fill(step_limit, 50);
-    fill(on_exceed, OnExceed::Abort);
+    fill(on_exceed, LimitReaction::Abort);
     if inheritance.base.is_none() {
         let trust = policy.trust.get_or_insert_default();
-        fill(&mut trust.filesystem, Filesystem::None);
-        fill(&mut trust.network, Network::None);
-        fill(&mut trust.exec, Exec::None);
+        fill(&mut trust.filesystem, FilesystemTrust::None);
+        fill(&mut trust.network, NetworkTrust::None);
+        fill(&mut trust.exec, ExecTrust::None);
     }
 }
 
-fn fill<T>(field: &mut Field<T>, value: T) {
+fn fill<T>(field: &mut Declared<T>, value: T) {
     fill_with(field, || value);
 }
 
-fn fill_with<T>(field: &mut Field<T>, value: impl FnOnce() -> T) {
+fn fill_with<T>(field: &mut Declared<T>, value: impl FnOnce() -> T) {
     if field.is_none() {
         *field = Some(Spanned::new(value(), Span::start_of(FileId::BUILT_IN)));
     }

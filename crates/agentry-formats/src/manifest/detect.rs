@@ -1,7 +1,7 @@
 //! Tells a manifest from other things that are called `agent.yaml`.
 
-use agentry_text::yaml::{self, Version};
-use agentry_text::{Findings, Source};
+use agentry_text::yaml::{self, YamlVersion};
+use agentry_text::{Findings, SourceFile};
 
 use super::ENDING;
 use crate::detect::{DetectedFile, has_any_key};
@@ -29,8 +29,9 @@ pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
 }
 
 /// A manifest has a name, and no key that only others have.
-fn is_manifest(source: &Source) -> bool {
-    let node = yaml::parse(source, 0..source.text.len(), Version::V1_1, &mut Findings::default());
+fn is_manifest(source: &SourceFile) -> bool {
+    let node =
+        yaml::parse(source, 0..source.text.len(), YamlVersion::V1_1, &mut Findings::default());
     let Some(map) = node.as_map() else { return !source.text.contains("{{") };
     let is_template = source.text.trim_start().starts_with("{{");
     !is_template

@@ -1,123 +1,148 @@
 //! What a manifest may hold, block by block, in the order in which it is documented and written.
 
 use agentry_model::{
-    AgentRole, AuthStrategy, Capability, LongTerm, MergeLists, MergeText, OnError, OnExceed,
-    Working,
+    AgentRole, AuthStrategy, ErrorReaction, LimitReaction, ListMerge, LongTermMemory, ModelTier,
+    TextMerge, WorkingMemory,
 };
-use agentry_policy::{Exec, Filesystem, Network};
-use agentry_text::table::Unknown;
-use agentry_text::{Field, Kind, Table};
+use agentry_policy::{ExecTrust, FilesystemTrust, NetworkTrust};
+use agentry_text::table::UnknownKeys;
+use agentry_text::{Field, FieldKind, FieldTable};
 
 use crate::policy_tests;
 
-const LIST_OF_TEXTS: Kind = Kind::List(&Kind::Str);
-const TEXT_OR_MAP: Kind = Kind::Either(&[Kind::Str, Kind::Block(&SKILL)]);
-const SERVER: Kind = Kind::Either(&[Kind::Str, Kind::Block(&MCP_SERVER)]);
+const LIST_OF_TEXTS: FieldKind = FieldKind::List(&FieldKind::Str);
+const TEXT_OR_MAP: FieldKind = FieldKind::Either(&[FieldKind::Str, FieldKind::Block(&SKILL)]);
+const SERVER: FieldKind = FieldKind::Either(&[FieldKind::Str, FieldKind::Block(&MCP_SERVER)]);
 
 /// The whole manifest.
-pub static MANIFEST: Table = Table::new(
+pub static MANIFEST: FieldTable = FieldTable::new(
     "the manifest",
     &[
         Field::default(
             "apiVersion",
-            Kind::Known(&["agent/v1"]),
+            FieldKind::Known(&["agent/v1"]),
             "\"agent/v1\"",
             "The version of the format.",
         ),
-        Field::required("name", Kind::Str, "What programs call the agent."),
-        Field::default("version", Kind::Str, "\"0.1.0\"", "The semantic version of the agent."),
-        Field::optional("author", Kind::Str, "Who wrote it."),
-        Field::optional("license", Kind::Str, "Under which licence it may be used."),
-        Field::optional("description", Kind::Str, "What it is for, in one sentence."),
+        Field::required("name", FieldKind::Str, "What programs call the agent."),
+        Field::default(
+            "version",
+            FieldKind::Str,
+            "\"0.1.0\"",
+            "The semantic version of the agent.",
+        ),
+        Field::optional("author", FieldKind::Str, "Who wrote it."),
+        Field::optional("license", FieldKind::Str, "Under which licence it may be used."),
+        Field::optional("description", FieldKind::Str, "What it is for, in one sentence."),
         Field::default("tags", LIST_OF_TEXTS, "[]", "Labels for finding it."),
         Field::optional(
             "base",
-            Kind::Str,
+            FieldKind::Str,
             "The agent it is built on: a path relative to this file, `ag1:…`, `sha256:…`, \
              `name@version`, an OCI reference, or a URL with a digest.",
         ),
-        Field::default("merge", Kind::Block(&MERGE), "{}", "How it is combined with its base."),
-        Field::default("model", Kind::Block(&MODEL), "{}", "The model it wants."),
-        Field::default("auth", Kind::Block(&AUTH), "{}", "Where the keys of providers come from."),
+        Field::default(
+            "merge",
+            FieldKind::Block(&MERGE),
+            "{}",
+            "How it is combined with its base.",
+        ),
+        Field::default("model", FieldKind::Block(&MODEL), "{}", "The model it wants."),
+        Field::default(
+            "auth",
+            FieldKind::Block(&AUTH),
+            "{}",
+            "Where the keys of providers come from.",
+        ),
         Field::default(
             "skills",
-            Kind::List(&TEXT_OR_MAP),
+            FieldKind::List(&TEXT_OR_MAP),
             "[]",
             "What it must be able to do, by name; resolved to tools that are at hand.",
         ),
-        Field::default("tools", Kind::Block(&TOOLS), "{}", "The tools it uses."),
-        Field::default("memory", Kind::Block(&MEMORY), "{}", "How it remembers."),
-        Field::default("behavior", Kind::Block(&BEHAVIOR), "{}", "How it goes about its work."),
+        Field::default("tools", FieldKind::Block(&TOOLS), "{}", "The tools it uses."),
+        Field::default("memory", FieldKind::Block(&MEMORY), "{}", "How it remembers."),
+        Field::default(
+            "behavior",
+            FieldKind::Block(&BEHAVIOR),
+            "{}",
+            "How it goes about its work.",
+        ),
         Field::default(
             "expose",
-            Kind::List(&Kind::Block(&EXPOSED)),
+            FieldKind::List(&FieldKind::Block(&EXPOSED)),
             "[]",
             "The functions it offers to others.",
         ),
         Field::default(
             "trust",
-            Kind::Block(&TRUST),
+            FieldKind::Block(&TRUST),
             "{}",
             "How far it is trusted; a child can only narrow what its base says.",
         ),
-        Field::default("observability", Kind::Block(&OBSERVABILITY), "{}", "What it may spend."),
+        Field::default(
+            "observability",
+            FieldKind::Block(&OBSERVABILITY),
+            "{}",
+            "What it may spend.",
+        ),
         Field::default(
             "agents",
-            Kind::Map(&Kind::Block(&AGENT)),
+            FieldKind::Map(&FieldKind::Block(&AGENT)),
             "{}",
             "Other agents it works with, by the names it calls them.",
         ),
         Field::default(
             "pipeline",
-            Kind::List(&Kind::Block(&STAGE)),
+            FieldKind::List(&FieldKind::Block(&STAGE)),
             "[]",
             "The calls it is made of, in order.",
         ),
         policy_tests::field(policy_tests::KEY),
         Field::default(
             "extensions",
-            Kind::Map(&Kind::Any),
+            FieldKind::Map(&FieldKind::Any),
             "{}",
             "Settings of single runtimes, by name (`x-claude`); others ignore them.",
         ),
         Field::optional(
             "soul",
-            Kind::Str,
+            FieldKind::Str,
             "Who the agent is, as prose; in a directory this is `SOUL.md`, which wins.",
         ),
         Field::optional(
             "rules",
-            Kind::Str,
+            FieldKind::Str,
             "Hard rules, put last into the prompt; in a directory this is `RULES.md`, which wins.",
         ),
     ],
 );
 
 /// `merge`.
-pub static MERGE: Table = Table::new(
+pub static MERGE: FieldTable = FieldTable::new(
     "`merge`",
     &[
         Field::default(
             "skills",
-            Kind::Choice(MergeLists::WORDS),
+            FieldKind::Choice(ListMerge::WORDS),
             "\"append\"",
             "How the skills of base and child are combined.",
         ),
         Field::default(
             "tools",
-            Kind::Choice(MergeLists::WORDS),
+            FieldKind::Choice(ListMerge::WORDS),
             "\"append\"",
             "How the tools of base and child are combined.",
         ),
         Field::default(
             "behavior",
-            Kind::Choice(MergeText::WORDS),
+            FieldKind::Choice(TextMerge::WORDS),
             "\"override\"",
             "Whether the child's behaviour replaces that of the base or adds to it.",
         ),
         Field::default(
             "trust",
-            Kind::Choice(&["restrict"]),
+            FieldKind::Choice(&["restrict"]),
             "\"restrict\"",
             "Always `restrict`: a child is never trusted more than its base.",
         ),
@@ -125,12 +150,12 @@ pub static MERGE: Table = Table::new(
 );
 
 /// `model`.
-pub static MODEL: Table = Table::new(
+pub static MODEL: FieldTable = FieldTable::new(
     "`model`",
     &[
         Field::default(
             "capability",
-            Kind::Choice(Capability::WORDS),
+            FieldKind::Choice(ModelTier::WORDS),
             "\"reasoning-mid\"",
             "How able the model must be.",
         ),
@@ -142,12 +167,12 @@ pub static MODEL: Table = Table::new(
         ),
         Field::optional(
             "fallback",
-            Kind::Known(Capability::WORDS),
+            FieldKind::Known(ModelTier::WORDS),
             "The tier to fall back to when none of the preferred models can be used.",
         ),
         Field::default(
             "context",
-            Kind::Known(&["full", "128k", "32k", "8k"]),
+            FieldKind::Known(&["full", "128k", "32k", "8k"]),
             "\"full\"",
             "How much context the model should have.",
         ),
@@ -155,18 +180,18 @@ pub static MODEL: Table = Table::new(
 );
 
 /// `auth`.
-pub static AUTH: Table = Table::new(
+pub static AUTH: FieldTable = FieldTable::new(
     "`auth`",
     &[
         Field::default(
             "strategy",
-            Kind::Choice(AuthStrategy::WORDS),
+            FieldKind::Choice(AuthStrategy::WORDS),
             "\"auto\"",
             "Whether keys are looked for, taken only from `providers`, or not sent at all.",
         ),
         Field::default(
             "providers",
-            Kind::Map(&Kind::Block(&PROVIDER)),
+            FieldKind::Map(&FieldKind::Block(&PROVIDER)),
             "{}",
             "Providers by name, each with the source of its key.",
         ),
@@ -174,29 +199,34 @@ pub static AUTH: Table = Table::new(
 );
 
 /// One entry of `auth.providers`.
-pub static PROVIDER: Table = Table::new(
+pub static PROVIDER: FieldTable = FieldTable::new(
     "the provider",
     &[Field::optional(
         "from",
-        Kind::Str,
+        FieldKind::Str,
         "The environment variable that holds the key, as `env.NAME`.",
     )
     .or(&["from_"])],
 );
 
 /// An entry of `skills` that is more than a name.
-pub static SKILL: Table = Table::new(
+pub static SKILL: FieldTable = FieldTable::new(
     "the skill",
     &[
-        Field::optional("name", Kind::Str, "The name of the skill."),
-        Field::default("optional", Kind::Bool, "false", "Whether the agent also works without it."),
-        Field::optional("requires", Kind::Block(&REQUIRES), "What must be installed for it."),
+        Field::optional("name", FieldKind::Str, "The name of the skill."),
+        Field::default(
+            "optional",
+            FieldKind::Bool,
+            "false",
+            "Whether the agent also works without it.",
+        ),
+        Field::optional("requires", FieldKind::Block(&REQUIRES), "What must be installed for it."),
     ],
 )
-.unknown(Unknown::Silent);
+.unknown(UnknownKeys::Silent);
 
 /// `requires` of a skill or an MCP server.
-pub static REQUIRES: Table = Table::new(
+pub static REQUIRES: FieldTable = FieldTable::new(
     "`requires`",
     &[
         Field::optional("pip", LIST_OF_TEXTS, "Python packages."),
@@ -206,19 +236,19 @@ pub static REQUIRES: Table = Table::new(
         Field::optional("setup", LIST_OF_TEXTS, "Commands that set it up."),
         Field::optional(
             "env",
-            Kind::Map(&Kind::Str),
+            FieldKind::Map(&FieldKind::Str),
             "Environment variables it needs, with what each is for.",
         ),
     ],
 );
 
 /// `tools`.
-pub static TOOLS: Table = Table::new(
+pub static TOOLS: FieldTable = FieldTable::new(
     "`tools`",
     &[
         Field::default(
             "mcp",
-            Kind::List(&SERVER),
+            FieldKind::List(&SERVER),
             "[]",
             "MCP servers: a known name, `{name, command, …}`, or `{name: {settings}}`.",
         ),
@@ -228,110 +258,133 @@ pub static TOOLS: Table = Table::new(
 
 /// An entry of `tools.mcp` that is more than a name. Another key names a server, its value being
 /// the settings.
-pub static MCP_SERVER: Table = Table::new(
+pub static MCP_SERVER: FieldTable = FieldTable::new(
     "the MCP server",
     &[
-        Field::optional("name", Kind::Str, "The name of the server."),
-        Field::default("transport", Kind::Choice(TRANSPORTS), "\"stdio\"", "How it is spoken to."),
-        Field::optional("command", Kind::Str, "The program that is the server."),
+        Field::optional("name", FieldKind::Str, "The name of the server."),
+        Field::default(
+            "transport",
+            FieldKind::Choice(TRANSPORTS),
+            "\"stdio\"",
+            "How it is spoken to.",
+        ),
+        Field::optional("command", FieldKind::Str, "The program that is the server."),
         Field::optional("args", LIST_OF_TEXTS, "The arguments of the program."),
-        Field::optional("url", Kind::Str, "The address of the server."),
-        Field::optional("env", Kind::Map(&Kind::Str), "Environment variables of the program."),
-        Field::optional("headers", Kind::Map(&Kind::Str), "Headers sent with every request."),
-        Field::optional("requires", Kind::Block(&REQUIRES), "What must be installed for it."),
+        Field::optional("url", FieldKind::Str, "The address of the server."),
+        Field::optional(
+            "env",
+            FieldKind::Map(&FieldKind::Str),
+            "Environment variables of the program.",
+        ),
+        Field::optional(
+            "headers",
+            FieldKind::Map(&FieldKind::Str),
+            "Headers sent with every request.",
+        ),
+        Field::optional("requires", FieldKind::Block(&REQUIRES), "What must be installed for it."),
         Field::default(
             "enabled",
-            Kind::Bool,
+            FieldKind::Bool,
             "true",
             "Whether it is used (Agentry's own addition).",
         ),
         Field::optional(
             "timeout",
-            Kind::Int(1, 86_400),
+            FieldKind::Int(1, 86_400),
             "How long a call may take, in seconds (Agentry's own addition).",
         ),
     ],
 )
-.unknown(Unknown::Silent);
+.unknown(UnknownKeys::Silent);
 
-/// The words for ways to speak to an MCP server, in the order of [`agentry_model::Transport`].
+/// The words for ways to speak to an MCP server, in the order of [`agentry_model::McpTransport`].
 pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse"];
 
 /// `memory`.
-pub static MEMORY: Table = Table::new(
+pub static MEMORY: FieldTable = FieldTable::new(
     "`memory`",
     &[
         Field::default(
             "working",
-            Kind::Choice(Working::WORDS),
+            FieldKind::Choice(WorkingMemory::WORDS),
             "\"session\"",
             "What it remembers during a run.",
         ),
         Field::default(
             "long_term",
-            Kind::Choice(LongTerm::WORDS),
+            FieldKind::Choice(LongTermMemory::WORDS),
             "\"none\"",
             "What it remembers between runs.",
         ),
-        Field::default("shared", Kind::Bool, "false", "Whether other agents see its memory."),
+        Field::default("shared", FieldKind::Bool, "false", "Whether other agents see its memory."),
     ],
 );
 
 /// `behavior`.
-pub static BEHAVIOR: Table = Table::new(
+pub static BEHAVIOR: FieldTable = FieldTable::new(
     "`behavior`",
     &[
-        Field::optional("persona", Kind::Str, "What it is, in a word or two."),
+        Field::optional("persona", FieldKind::Str, "What it is, in a word or two."),
         Field::default("traits", LIST_OF_TEXTS, "[]", "Habits, by name or in words of your own."),
         Field::default(
             "temperature",
-            Kind::Float(0.0, f64::INFINITY),
+            FieldKind::Float(0.0, f64::INFINITY),
             "0.5",
             "How freely it writes.",
         ),
-        Field::default("max_steps", Kind::Int(0, i64::MAX), "20", "The most rounds of its loop."),
+        Field::default(
+            "max_steps",
+            FieldKind::Int(0, i64::MAX),
+            "20",
+            "The most rounds of its loop.",
+        ),
         Field::default(
             "on_error",
-            Kind::Choice(OnError::WORDS),
+            FieldKind::Choice(ErrorReaction::WORDS),
             "\"ask\"",
             "What it does when a step fails.",
         ),
         Field::optional(
             "system_override",
-            Kind::Str,
+            FieldKind::Str,
             "A raw prompt that stands in for persona and traits.",
         ),
     ],
 );
 
 /// One entry of `expose`.
-pub static EXPOSED: Table = Table::new(
+pub static EXPOSED: FieldTable = FieldTable::new(
     "the function",
     &[
-        Field::required("name", Kind::Str, "The name by which it is called."),
-        Field::optional("description", Kind::Str, "What it does."),
-        Field::default("input", Kind::Map(&Kind::Str), "{}", "Its arguments with their types."),
-        Field::optional("output", Kind::Str, "The type of its result."),
+        Field::required("name", FieldKind::Str, "The name by which it is called."),
+        Field::optional("description", FieldKind::Str, "What it does."),
+        Field::default(
+            "input",
+            FieldKind::Map(&FieldKind::Str),
+            "{}",
+            "Its arguments with their types.",
+        ),
+        Field::optional("output", FieldKind::Str, "The type of its result."),
     ],
 );
 
 /// `trust`.
-pub static TRUST: Table = Table::new(
+pub static TRUST: FieldTable = FieldTable::new(
     "`trust`",
     &[
         Field::default(
             "filesystem",
-            Kind::Choice(Filesystem::WORDS),
+            FieldKind::Choice(FilesystemTrust::WORDS),
             "\"none\"",
             "Which files it may read and write.",
         ),
         Field::default(
             "network",
-            Kind::Choice(Network::WORDS),
+            FieldKind::Choice(NetworkTrust::WORDS),
             "\"none\"",
             "Which hosts it may reach.",
         ),
-        Field::default("exec", Kind::Choice(Exec::WORDS), "\"none\"", "What it may run."),
+        Field::default("exec", FieldKind::Choice(ExecTrust::WORDS), "\"none\"", "What it may run."),
         Field::default(
             "scope",
             LIST_OF_TEXTS,
@@ -348,19 +401,19 @@ pub static TRUST: Table = Table::new(
 );
 
 /// `observability`.
-pub static OBSERVABILITY: Table = Table::new(
+pub static OBSERVABILITY: FieldTable = FieldTable::new(
     "`observability`",
     &[
-        Field::default("trace", Kind::Bool, "false", "Whether every step is recorded."),
+        Field::default("trace", FieldKind::Bool, "false", "Whether every step is recorded."),
         Field::optional(
             "cost_limit",
-            Kind::Float(0.0, f64::INFINITY),
+            FieldKind::Float(0.0, f64::INFINITY),
             "The most it may spend, in US dollars.",
         ),
-        Field::default("step_limit", Kind::Int(0, i64::MAX), "50", "The most steps of a run."),
+        Field::default("step_limit", FieldKind::Int(0, i64::MAX), "50", "The most steps of a run."),
         Field::default(
             "on_exceed",
-            Kind::Choice(OnExceed::WORDS),
+            FieldKind::Choice(LimitReaction::WORDS),
             "\"abort\"",
             "What happens at a limit.",
         ),
@@ -368,13 +421,13 @@ pub static OBSERVABILITY: Table = Table::new(
 );
 
 /// One entry of `agents`.
-pub static AGENT: Table = Table::new(
+pub static AGENT: FieldTable = FieldTable::new(
     "the agent",
     &[
-        Field::required("ref", Kind::Str, "Where it is, written as in `base`."),
+        Field::required("ref", FieldKind::Str, "Where it is, written as in `base`."),
         Field::default(
             "role",
-            Kind::Choice(AgentRole::WORDS),
+            FieldKind::Choice(AgentRole::WORDS),
             "\"subagent\"",
             "What it does for this agent.",
         ),
@@ -382,10 +435,10 @@ pub static AGENT: Table = Table::new(
 );
 
 /// One entry of `pipeline`.
-pub static STAGE: Table = Table::new(
+pub static STAGE: FieldTable = FieldTable::new(
     "the stage",
     &[
-        Field::required("call", Kind::Str, "What is called, as `agent.function`."),
-        Field::optional("output", Kind::Str, "What the result is called by later stages."),
+        Field::required("call", FieldKind::Str, "What is called, as `agent.function`."),
+        Field::optional("output", FieldKind::Str, "What the result is called by later stages."),
     ],
 );

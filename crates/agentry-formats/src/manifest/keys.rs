@@ -1,38 +1,41 @@
 //! Keys that must be texts: YAML reads `1:`, `on:` and `null:` as something else, and the reference
 //! refuses a manifest that names a field, a provider or a server so.
 
-use agentry_text::{Findings, Fix, Map, Node};
+use agentry_text::{Findings, Fix, TreeMap, TreeNode};
 
 use super::rules::KEY_NOT_TEXT;
 
 /// Reports keys that are no texts where a name is expected. Deep inside of `extensions` any key goes.
-pub(super) fn check(root: &Node, findings: &mut Findings) {
+pub(super) fn check(root: &TreeNode, findings: &mut Findings) {
     let Some(map) = root.as_map() else { return };
     names(map, findings);
     let at = |path: &[&str]| {
         path.iter().try_fold(root, |node, key| node.as_map().and_then(|map| map.get(key)))
     };
     for path in [&["auth", "providers"][..], &["agents"], &["extensions"]] {
-        if let Some(map) = at(path).and_then(Node::as_map) {
+        if let Some(map) = at(path).and_then(TreeNode::as_map) {
             names(map, findings);
         }
     }
     for path in [&["skills"][..], &["tools", "mcp"]] {
-        for map in
-            at(path).and_then(Node::as_list).unwrap_or_default().iter().filter_map(Node::as_map)
+        for map in at(path)
+            .and_then(TreeNode::as_list)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(TreeNode::as_map)
         {
             names(map, findings);
         }
     }
-    for function in at(&["expose"]).and_then(Node::as_list).unwrap_or_default() {
+    for function in at(&["expose"]).and_then(TreeNode::as_list).unwrap_or_default() {
         let input = function.as_map().and_then(|map| map.get("input"));
-        if let Some(map) = input.and_then(Node::as_map) {
+        if let Some(map) = input.and_then(TreeNode::as_map) {
             names(map, findings);
         }
     }
 }
 
-fn names(map: &Map, findings: &mut Findings) {
+fn names(map: &TreeMap, findings: &mut Findings) {
     for entry in &map.entries {
         let Some(other) = entry.key.other.as_deref() else { continue };
         let text = &entry.key.text;

@@ -1,24 +1,24 @@
 //! The files of a manifest: the YAML itself, and in a directory the Markdown beside it.
 
 use agentry_text::tree_rules::DUPLICATE_KEY;
-use agentry_text::yaml::{self, Version, YAML_RARE_TAG};
-use agentry_text::{Diagnostic, Findings, Node, Severity, Source, Span, hygiene};
+use agentry_text::yaml::{self, YAML_RARE_TAG, YamlVersion};
+use agentry_text::{Diagnostic, Findings, Severity, SourceFile, Span, TreeNode, hygiene};
 
-use crate::Package;
+use crate::AgentPackage;
 
 /// A manifest that was read but not understood yet.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedManifest {
     /// The YAML.
-    pub(super) source: Source,
+    pub(super) source: SourceFile,
     /// What it says.
-    pub(super) node: Node,
+    pub(super) node: TreeNode,
     /// Whether it is a directory's.
     pub(super) is_directory: bool,
     /// `SOUL.md`.
-    pub(super) soul: Option<Source>,
+    pub(super) soul: Option<SourceFile>,
     /// `RULES.md`.
-    pub(super) rules: Option<Source>,
+    pub(super) rules: Option<SourceFile>,
     /// Why the tree is not what was written, if it is not.
     pub(super) broken: Option<(Span, String)>,
 }
@@ -27,19 +27,22 @@ pub(super) struct Loaded {
 pub(super) const MAIN_FILES: &[&str] = &["agent.yaml", "agent.yml"];
 
 /// Reads the files of `package`.
-pub(super) fn load(package: &mut Package<'_>, findings: &mut Findings) -> Option<Loaded> {
+pub(super) fn load(
+    package: &mut AgentPackage<'_>,
+    findings: &mut Findings,
+) -> Option<LoadedManifest> {
     let mut problems = Findings::default();
     let is_directory = MAIN_FILES.contains(&package.main.as_str());
     let source = package.read_main(&mut problems);
     let loaded = source.map(|source| {
         let range = 0..source.text.len();
-        let node = yaml::parse(&source, range, Version::V1_1, &mut problems);
+        let node = yaml::parse(&source, range, YamlVersion::V1_1, &mut problems);
         let mut beside = |path| package.read(path, &mut problems).filter(|_| is_directory);
         let soul = if is_directory { beside("SOUL.md") } else { None };
         let rules = if is_directory { beside("RULES.md") } else { None };
         let broken = problems.iter().find(|found| breaks(found));
         let broken = broken.map(|found| (found.span, found.message.clone()));
-        Loaded { source, node, is_directory, soul, rules, broken }
+        LoadedManifest { source, node, is_directory, soul, rules, broken }
     });
     findings.extend(problems);
     loaded

@@ -30,7 +30,7 @@
 //! skills/, memory/                  skill_packs, memories
 //! ```
 
-mod ambiguous;
+mod ambiguity;
 mod canonical;
 mod check;
 mod defaults;
@@ -48,18 +48,18 @@ mod schema;
 mod tests;
 mod texts;
 mod tools;
-mod unknown;
+mod unknown_fields;
 mod variables;
 mod write;
 mod write_parts;
 
-pub use hash::{Hash, ag1, try_ag1};
-pub use schema::Refusal;
+pub use hash::{ManifestHash, ag1, try_ag1};
+pub use schema::HashRefusal;
 
-use agentry_model::{Format, MergeText};
+use agentry_model::{Format, TextMerge};
 use agentry_text::Findings;
 
-use crate::{FormatFiles, FormatInfo, FormatPrompt, Package, ReaderReport};
+use crate::{AgentPackage, FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
 /// The only version of the format so far; written first, and understood where nothing is written.
 const API_VERSION: &str = "agent/v1";
@@ -129,7 +129,7 @@ pub const INFO: FormatInfo = FormatInfo {
         uses_description: false,
         fixed_parts: &[],
     },
-    behaviour_merge: MergeText::Override,
+    behaviour_merge: TextMerge::Override,
     has_step_limit: true,
     denies_without_policy: Some("a manifest without `trust` has none"),
     needs_unique_names: false,
@@ -140,6 +140,6 @@ pub const INFO: FormatInfo = FormatInfo {
 };
 
 /// The `ag1:` hash, unless the reference refuses the manifest.
-fn short_digest(package: &mut Package<'_>) -> Option<String> {
+fn short_digest(package: &mut AgentPackage<'_>) -> Option<String> {
     ag1(package, &mut Findings::default()).map(|hash| hash.hash)
 }

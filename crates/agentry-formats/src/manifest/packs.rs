@@ -3,15 +3,18 @@
 use agentry_model::{MemoryFile, SkillPack};
 use agentry_text::Findings;
 
-use crate::skill::{self, Dialect};
-use crate::{Package, front};
+use crate::skill::{self, SkillDialect};
+use crate::{AgentPackage, front_matter};
 
 /// How the skills of a manifest are read and written.
-pub(super) const DIALECT: Dialect = Dialect::AgentDir;
+pub(super) const DIALECT: SkillDialect = SkillDialect::AgentDir;
 
 /// The skills of `skills/`: `NAME/SKILL.md`, or a Markdown file of its own. The format says nothing
 /// of what is in them, so they are read as leniently as those of an agent directory.
-pub(super) fn skill_packs(package: &mut Package<'_>, findings: &mut Findings) -> Vec<SkillPack> {
+pub(super) fn skill_packs(
+    package: &mut AgentPackage<'_>,
+    findings: &mut Findings,
+) -> Vec<SkillPack> {
     let mut packs = Vec::new();
     for path in skill::list(package.files, "skills", DIALECT, findings) {
         if let Some(source) = package.read(&format!("skills/{path}"), findings) {
@@ -23,14 +26,14 @@ pub(super) fn skill_packs(package: &mut Package<'_>, findings: &mut Findings) ->
 }
 
 /// The memories of `memory/`, each a Markdown file.
-pub(super) fn memories(package: &mut Package<'_>, findings: &mut Findings) -> Vec<MemoryFile> {
+pub(super) fn memories(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<MemoryFile> {
     let mut memories = Vec::new();
     for listed in package.files.list("memory", findings) {
         if listed.is_dir || !is_markdown(&listed.name) {
             continue;
         }
         if let Some(source) = package.read(&format!("memory/{}", listed.name), findings) {
-            let text = front::trimmed(&source, source.whole());
+            let text = front_matter::trimmed(&source, source.whole());
             let memory = MemoryFile {
                 path: listed.name,
                 kind: None,

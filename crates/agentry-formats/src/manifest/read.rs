@@ -4,22 +4,22 @@
 use std::str::FromStr;
 
 use agentry_model::{
-    Agent, AgentRef, Auth, Behaviour, Budget, Exposed, Field, Identity, Inheritance, ListField,
-    Memory, Merge, ModelChoice, Stage,
+    Agent, AgentBehaviour, AgentIdentity, AgentMemory, AgentRef, Declared, DeclaredList,
+    ExposedFunction, Inheritance, MergeModes, ModelChoice, PipelineStage, ProviderAuth, RunBudget,
 };
 use agentry_policy::Trust;
-use agentry_text::table::{Coerce, validate};
-use agentry_text::{Findings, Map, Record, Spanned, Table};
+use agentry_text::table::{Coercion, validate};
+use agentry_text::{FieldTable, Findings, Spanned, TableRecord, TreeMap};
 
-use super::load::{Loaded, load};
-use super::{ambiguous, check, fields, keys, packs, texts, tools, unknown};
-use crate::Package;
+use super::load::{LoadedManifest, load};
+use super::{ambiguity, check, fields, keys, packs, texts, tools, unknown_fields};
+use crate::AgentPackage;
 use crate::policy_tests;
 
 /// Reads the manifest of `package`.
-pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let Some(loaded) = load(package, findings) else { return Agent::default() };
-    validate(&fields::MANIFEST, &loaded.node, Coerce::Lax, findings);
+    validate(&fields::MANIFEST, &loaded.node, Coercion::Lax, findings);
     keys::check(&loaded.node, findings);
     let mut agent = agent(&loaded, findings);
     check::empty_base(&loaded.node, findings);
@@ -29,12 +29,12 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
         agent.memories = packs::memories(package, findings);
     }
     check::run(&agent, findings);
-    ambiguous::check(&loaded, findings);
+    ambiguity::check(&loaded, findings);
     agent
 }
 
-fn agent(loaded: &Loaded, findings: &mut Findings) -> Agent {
-    let root = Record::new(&fields::MANIFEST, &loaded.node, Coerce::Lax);
+fn agent(loaded: &LoadedManifest, findings: &mut Findings) -> Agent {
+    let root = TableRecord::new(&fields::MANIFEST, &loaded.node, Coercion::Lax);
     let mut agent = Agent {
         identity: identity(&root),
         inheritance: inheritance(&root),
@@ -58,32 +58,32 @@ fn agent(loaded: &Loaded, findings: &mut Findings) -> Agent {
         let version = version.map(agentry_text::Data::Str);
         agent.settings.push(("apiVersion".to_owned(), version));
     }
-    unknown::collect(&loaded.node, &mut agent);
+    unknown_fields::collect(&loaded.node, &mut agent);
     agent
 }
 
 /// The fields of a block, if it was written.
 pub(super) fn block<'t>(
-    root: &Record<'t>,
+    root: &TableRecord<'t>,
     name: &str,
-    table: &'static Table,
-) -> Option<Record<'t>> {
+    table: &'static FieldTable,
+) -> Option<TableRecord<'t>> {
     root.record(name, table)
 }
 
 /// A word of a field, exactly as the format spells it.
-pub(super) fn word<T: FromStr>(record: &Record<'_>, name: &str) -> Field<T> {
+pub(super) fn word<T: FromStr>(record: &TableRecord<'_>, name: &str) -> Declared<T> {
     let text = record.str(name)?;
     Some(Spanned::new(text.value.parse().ok()?, text.span))
 }
 
 /// The texts of a list that was written as one.
-pub(super) fn texts(record: &Record<'_>, name: &str) -> ListField<String> {
+pub(super) fn texts(record: &TableRecord<'_>, name: &str) -> DeclaredList<String> {
     record.list(name).and_then(|_| record.strings(name))
 }
 
 /// The texts of a map, by key.
-pub(super) fn pairs(map: Option<&Map>) -> Vec<(String, Spanned<String>)> {
+pub(super) fn pairs(map: Option<&TreeMap>) -> Vec<(String, Spanned<String>)> {
     let mut out: Vec<(String, Spanned<String>)> = Vec::new();
     for entry in map.map(|map| map.entries.as_slice()).unwrap_or_default() {
         let Some(text) = entry.value.to_spanned() else { continue };
@@ -100,9 +100,9 @@ pub(super) fn put<T>(list: &mut Vec<(String, T)>, key: &str, value: T) {
     }
 }
 
-fn identity(root: &Record<'_>) -> Identity {
+fn identity(root: &TableRecord<'_>) -> AgentIdentity {
     let behavior = block(root, "behavior", &fields::BEHAVIOR);
-    Identity {
+    AgentIdentity {
         name: root.str("name"),
         description: root.str("description"),
         version: root.str("version"),
@@ -110,12 +110,12 @@ fn identity(root: &Record<'_>) -> Identity {
         license: root.str("license"),
         tags: texts(root, "tags"),
         role: behavior.and_then(|behavior| behavior.str("persona")),
-        ..Identity::default()
+        ..AgentIdentity::default()
     }
 }
 
-fn inheritance(root: &Record<'_>) -> Inheritance {
-    let merge = block(root, "merge", &fields::MERGE).map(|merge| Merge {
+fn inheritance(root: &TableRecord<'_>) -> Inheritance {
+    let merge = block(root, "merge", &fields::MERGE).map(|merge| MergeModes {
         skills: word(&merge, "skills"),
         tools: word(&merge, "tools"),
         behavior: word(&merge, "behavior"),
@@ -125,7 +125,7 @@ fn inheritance(root: &Record<'_>) -> Inheritance {
     Inheritance { base, merge: merge.unwrap_or_default() }
 }
 
-fn model(root: &Record<'_>) -> ModelChoice {
+fn model(root: &TableRecord<'_>) -> ModelChoice {
     let Some(model) = block(root, "model", &fields::MODEL) else { return ModelChoice::default() };
     ModelChoice {
         capability: word(&model, "capability"),
@@ -136,12 +136,12 @@ fn model(root: &Record<'_>) -> ModelChoice {
     }
 }
 
-fn auth(root: &Record<'_>) -> Auth {
-    let Some(auth) = block(root, "auth", &fields::AUTH) else { return Auth::default() };
+fn auth(root: &TableRecord<'_>) -> ProviderAuth {
+    let Some(auth) = block(root, "auth", &fields::AUTH) else { return ProviderAuth::default() };
     let providers = auth.map("providers").map(|map| {
         let mut out = Vec::new();
         for entry in map.entries.iter().filter(|entry| entry.value.as_map().is_some()) {
-            let provider = Record::new(&fields::PROVIDER, &entry.value, Coerce::Lax);
+            let provider = TableRecord::new(&fields::PROVIDER, &entry.value, Coercion::Lax);
             let source = provider.str("from");
             // A provider without a source stays, so that its absence is seen.
             let source = source.unwrap_or_else(|| Spanned::new(String::new(), entry.key.span));
@@ -149,25 +149,25 @@ fn auth(root: &Record<'_>) -> Auth {
         }
         out
     });
-    Auth { strategy: word(&auth, "strategy"), providers }
+    ProviderAuth { strategy: word(&auth, "strategy"), providers }
 }
 
-fn behaviour(root: &Record<'_>) -> Behaviour {
+fn behaviour(root: &TableRecord<'_>) -> AgentBehaviour {
     let Some(behavior) = block(root, "behavior", &fields::BEHAVIOR) else {
-        return Behaviour::default();
+        return AgentBehaviour::default();
     };
-    Behaviour {
+    AgentBehaviour {
         temperature: behavior.float("temperature"),
         max_turns: behavior.int("max_steps"),
         on_error: word(&behavior, "on_error"),
     }
 }
 
-fn budget(root: &Record<'_>) -> Budget {
+fn budget(root: &TableRecord<'_>) -> RunBudget {
     let Some(limits) = block(root, "observability", &fields::OBSERVABILITY) else {
-        return Budget::default();
+        return RunBudget::default();
     };
-    Budget {
+    RunBudget {
         trace: limits.bool("trace"),
         cost_limit: limits.float("cost_limit"),
         step_limit: limits.int("step_limit"),
@@ -175,16 +175,18 @@ fn budget(root: &Record<'_>) -> Budget {
     }
 }
 
-fn memory(root: &Record<'_>) -> Memory {
-    let Some(memory) = block(root, "memory", &fields::MEMORY) else { return Memory::default() };
-    Memory {
+fn memory(root: &TableRecord<'_>) -> AgentMemory {
+    let Some(memory) = block(root, "memory", &fields::MEMORY) else {
+        return AgentMemory::default();
+    };
+    AgentMemory {
         working: word(&memory, "working"),
         long_term: word(&memory, "long_term"),
         shared: memory.bool("shared"),
     }
 }
 
-fn trust(trust: &Record<'_>) -> Trust {
+fn trust(trust: &TableRecord<'_>) -> Trust {
     Trust {
         filesystem: word(trust, "filesystem"),
         network: word(trust, "network"),
@@ -194,11 +196,11 @@ fn trust(trust: &Record<'_>) -> Trust {
     }
 }
 
-fn expose(root: &Record<'_>) -> ListField<Exposed> {
+fn expose(root: &TableRecord<'_>) -> DeclaredList<ExposedFunction> {
     let items = root.list("expose")?.iter().filter(|node| node.as_map().is_some());
     let each = items.map(|node| {
-        let function = Record::new(&fields::EXPOSED, node, Coerce::Lax);
-        let exposed = Exposed {
+        let function = TableRecord::new(&fields::EXPOSED, node, Coercion::Lax);
+        let exposed = ExposedFunction {
             name: function.str("name"),
             description: function.str("description"),
             input: pairs(function.map("input")),
@@ -209,10 +211,10 @@ fn expose(root: &Record<'_>) -> ListField<Exposed> {
     Some(each.collect())
 }
 
-fn agents(root: &Record<'_>) -> ListField<AgentRef> {
+fn agents(root: &TableRecord<'_>) -> DeclaredList<AgentRef> {
     let mut out = Vec::new();
     for entry in &root.map("agents")?.entries {
-        let agent = Record::new(&fields::AGENT, &entry.value, Coerce::Lax);
+        let agent = TableRecord::new(&fields::AGENT, &entry.value, Coercion::Lax);
         let name = entry.key.text.clone();
         let agent = AgentRef { name, reference: agent.str("ref"), role: word(&agent, "role") };
         put(&mut out, &entry.key.text, Spanned::new(agent, entry.key.span));
@@ -220,11 +222,11 @@ fn agents(root: &Record<'_>) -> ListField<AgentRef> {
     Some(out.into_iter().map(|(_, agent)| agent).collect())
 }
 
-fn pipeline(root: &Record<'_>) -> ListField<Stage> {
+fn pipeline(root: &TableRecord<'_>) -> DeclaredList<PipelineStage> {
     let items = root.list("pipeline")?.iter().filter(|node| node.as_map().is_some());
     let each = items.map(|node| {
-        let stage = Record::new(&fields::STAGE, node, Coerce::Lax);
-        let stage = Stage { call: stage.str("call"), output: stage.str("output") };
+        let stage = TableRecord::new(&fields::STAGE, node, Coercion::Lax);
+        let stage = PipelineStage { call: stage.str("call"), output: stage.str("output") };
         Spanned::new(stage, node.span)
     });
     Some(each.collect())

@@ -3,14 +3,14 @@
 use semver::Version;
 
 /// Why a reference cannot be used: what is wrong, and what to do.
-pub type Problem = (&'static str, &'static str);
+pub type ReferenceProblem = (&'static str, &'static str);
 
 const PIN: &str = "add the digest of what is expected there: `…#sha256:` and 64 digits";
 const FORMS: &str =
     "use a path, `ag1:…`, `sha256:…`, `name@version`, an OCI reference, or a URL with a digest";
 
 /// What is wrong with a reference, if something is.
-pub fn problem(text: &str) -> Option<Problem> {
+pub fn problem(text: &str) -> Option<ReferenceProblem> {
     if text.trim().is_empty() {
         return Some(("is empty", "remove it, or say where the definition is"));
     }
@@ -42,7 +42,7 @@ pub fn problem(text: &str) -> Option<Problem> {
 }
 
 /// What is wrong with a reference that is no URL: a path, `name@version`, or an OCI reference.
-fn place_problem(place: &str) -> Option<Problem> {
+fn place_problem(place: &str) -> Option<ReferenceProblem> {
     let path = place.starts_with(['.', '/']) || is_file(place);
     match place.rsplit_once('@') {
         _ if path => None,

@@ -6,13 +6,13 @@
 
 use std::collections::HashMap;
 
-use agentry_text::{Data, Entry, Key, Map, Node, Span, Value, lax};
+use agentry_text::{Data, Span, TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue, coercion};
 
 use super::canonical;
 
 /// Why a manifest has no hash: the reference refuses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct HashRefusal {
     /// Where.
     pub span: Span,
     /// The field, with its parents: `behavior.max_steps`; empty for the whole file.
@@ -22,7 +22,7 @@ pub struct Refusal {
 }
 
 /// What a field is to the reference.
-enum Shape {
+enum SchemaShape {
     /// Text that must be there.
     Text,
     /// Text, with its default.
@@ -40,24 +40,24 @@ enum Shape {
     /// A boolean; false by default.
     Bool,
     /// Values of one shape.
-    List(&'static Shape),
+    List(&'static SchemaShape),
     /// Values of one shape by name.
-    Named(&'static Shape),
+    Named(&'static SchemaShape),
     /// Fields.
-    Block(&'static [(&'static str, Shape)]),
+    Block(&'static [(&'static str, SchemaShape)]),
     /// Text, or a map of anything.
     TextOrMap,
     /// Anything.
     Any,
 }
 
-use Shape::{
+use SchemaShape::{
     Any, Block, Bool, Float, Int, List, MaybeFloat, MaybeText, Named, Text, TextOr, TextOrMap, Word,
 };
 
-const TEXTS: Shape = List(&Text);
+const TEXTS: SchemaShape = List(&Text);
 
-static MANIFEST: Shape = Block(&[
+static MANIFEST: SchemaShape = Block(&[
     ("apiVersion", TextOr("agent/v1")),
     ("name", Text),
     ("version", TextOr("0.1.0")),
@@ -153,9 +153,9 @@ static MANIFEST: Shape = Block(&[
 ]);
 
 /// The manifest as the reference sees it, or the first thing that it refuses.
-pub(super) fn apply(node: &Node) -> Result<Data, Refusal> {
-    let empty = Node::empty_map(node.span);
-    let node = if node.value == Value::Null { &empty } else { node };
+pub(super) fn apply(node: &TreeNode) -> Result<Data, HashRefusal> {
+    let empty = TreeNode::empty_map(node.span);
+    let node = if node.value == TreeValue::Null { &empty } else { node };
     let Some(map) = node.as_map() else {
         return refuse(node, "", "a set of fields");
     };
@@ -165,8 +165,8 @@ pub(super) fn apply(node: &Node) -> Result<Data, Refusal> {
     shaped(&MANIFEST, node, "")
 }
 
-fn shaped(shape: &'static Shape, node: &Node, path: &str) -> Result<Data, Refusal> {
-    let null = node.value == Value::Null;
+fn shaped(shape: &'static SchemaShape, node: &TreeNode, path: &str) -> Result<Data, HashRefusal> {
+    let null = node.value == TreeValue::Null;
     let found = match shape {
         MaybeText | MaybeFloat if null => Some(Data::Null),
         Text | TextOr(_) | MaybeText => node.as_str().map(Data::str),
@@ -187,8 +187,8 @@ fn shaped(shape: &'static Shape, node: &Node, path: &str) -> Result<Data, Refusa
             None => None,
         },
         TextOrMap => match &node.value {
-            Value::Str(text) => Some(Data::str(text)),
-            Value::Map(map) => return named(&Any, map, path),
+            TreeValue::Str(text) => Some(Data::str(text)),
+            TreeValue::Map(map) => return named(&Any, map, path),
             _ => None,
         },
         Any => return any(node, path),
@@ -196,7 +196,7 @@ fn shaped(shape: &'static Shape, node: &Node, path: &str) -> Result<Data, Refusa
     found.map_or_else(|| refuse(node, path, &expected(shape)), Ok)
 }
 
-fn expected(shape: &Shape) -> String {
+fn expected(shape: &SchemaShape) -> String {
     match shape {
         Text | TextOr(_) | MaybeText => "a string".to_owned(),
         Word(words) => format!("one of `{}`", words.join("`, `")),
@@ -210,12 +210,12 @@ fn expected(shape: &Shape) -> String {
     }
 }
 
-fn refuse(node: &Node, path: &str, expected: &str) -> Result<Data, Refusal> {
-    Err(Refusal { span: node.span, field: path.to_owned(), reason: expected.to_owned() })
+fn refuse(node: &TreeNode, path: &str, expected: &str) -> Result<Data, HashRefusal> {
+    Err(HashRefusal { span: node.span, field: path.to_owned(), reason: expected.to_owned() })
 }
 
 /// The value of a field that was not written.
-fn default(shape: &'static Shape, node: &Node, path: &str) -> Result<Data, Refusal> {
+fn default(shape: &'static SchemaShape, node: &TreeNode, path: &str) -> Result<Data, HashRefusal> {
     Ok(match shape {
         TextOr(text) => Data::str(*text),
         Word(words) => words.first().map_or(Data::Null, |word| Data::str(*word)),
@@ -224,19 +224,19 @@ fn default(shape: &'static Shape, node: &Node, path: &str) -> Result<Data, Refus
         Bool => Data::Bool(false),
         List(_) => Data::List(Vec::new()),
         Named(_) => Data::Map(Vec::new()),
-        Block(fields) => return block(fields, &Map::default(), node, path),
+        Block(fields) => return block(fields, &TreeMap::default(), node, path),
         MaybeText | MaybeFloat => Data::Null,
         Text | TextOrMap | Any => return refuse(node, path, "there"),
     })
 }
 
 fn block(
-    fields: &'static [(&'static str, Shape)],
-    map: &Map,
-    node: &Node,
+    fields: &'static [(&'static str, SchemaShape)],
+    map: &TreeMap,
+    node: &TreeNode,
     path: &str,
-) -> Result<Data, Refusal> {
-    let field = |(name, shape): &'static (&'static str, Shape)| {
+) -> Result<Data, HashRefusal> {
+    let field = |(name, shape): &'static (&'static str, SchemaShape)| {
         let path = join(path, name);
         let value = match written(map, name) {
             Some(value) => shaped(shape, value, &path)?,
@@ -248,30 +248,30 @@ fn block(
 }
 
 /// What was written for a field; `from_` has a spelling that comes first.
-fn written<'n>(map: &'n Map, name: &str) -> Option<&'n Node> {
+fn written<'n>(map: &'n TreeMap, name: &str) -> Option<&'n TreeNode> {
     let last = |name: &str| {
-        let named = |entry: &&Entry| entry.key.other.is_none() && entry.key.text == name;
+        let named = |entry: &&TreeEntry| entry.key.other.is_none() && entry.key.text == name;
         map.entries.iter().rev().find(named).map(|entry| &entry.value)
     };
     if name == "from_" { last("from").or_else(|| last(name)) } else { last(name) }
 }
 
-fn list(item: &'static Shape, items: &[Node], path: &str) -> Result<Data, Refusal> {
-    let each = |(at, node): (usize, &Node)| shaped(item, node, &join(path, &at.to_string()));
+fn list(item: &'static SchemaShape, items: &[TreeNode], path: &str) -> Result<Data, HashRefusal> {
+    let each = |(at, node): (usize, &TreeNode)| shaped(item, node, &join(path, &at.to_string()));
     items.iter().enumerate().map(each).collect::<Result<_, _>>().map(Data::List)
 }
 
 /// A map whose keys must be texts. Of a key that is there twice the reference never sees the first.
-fn named(value: &'static Shape, map: &Map, path: &str) -> Result<Data, Refusal> {
+fn named(value: &'static SchemaShape, map: &TreeMap, path: &str) -> Result<Data, HashRefusal> {
     let mut last: HashMap<&str, usize> = HashMap::with_capacity(map.entries.len());
-    for (at, Entry { key, .. }) in map.entries.iter().enumerate() {
+    for (at, TreeEntry { key, .. }) in map.entries.iter().enumerate() {
         if key.other.is_some() {
             return Err(key_refusal(key, path));
         }
         last.insert(&key.text, at);
     }
     let mut out = Vec::with_capacity(last.len());
-    for (at, Entry { key, value: node }) in map.entries.iter().enumerate() {
+    for (at, TreeEntry { key, value: node }) in map.entries.iter().enumerate() {
         if last.get(key.text.as_str()) == Some(&at) {
             out.push((key.text.clone(), shaped(value, node, &join(path, &key.text))?));
         }
@@ -279,39 +279,39 @@ fn named(value: &'static Shape, map: &Map, path: &str) -> Result<Data, Refusal> 
     Ok(Data::Map(out))
 }
 
-fn key_refusal(key: &Key, path: &str) -> Refusal {
+fn key_refusal(key: &TreeKey, path: &str) -> HashRefusal {
     let reason = "named by a string".to_owned();
-    Refusal { span: key.span, field: join(path, &key.text), reason }
+    HashRefusal { span: key.span, field: join(path, &key.text), reason }
 }
 
 /// Any value as JSON has it: no infinities, dates as text, keys as text.
-fn any(node: &Node, path: &str) -> Result<Data, Refusal> {
+fn any(node: &TreeNode, path: &str) -> Result<Data, HashRefusal> {
     Ok(match &node.value {
-        Value::Bool(value) => Data::Bool(*value),
-        Value::Int(value) => Data::Int(*value),
-        Value::Big(value) => Data::Big(value.clone()),
-        Value::Float(value) if value.is_finite() => Data::Float(*value),
-        Value::Null | Value::Float(_) => Data::Null,
-        Value::Str(text) | Value::Date(text) => Data::str(text),
-        Value::List(items) => return list(&Any, items, path),
-        Value::Map(map) => return any_map(map, path),
-        Value::Call(..) => return refuse(node, path, "plain data"),
+        TreeValue::Bool(value) => Data::Bool(*value),
+        TreeValue::Int(value) => Data::Int(*value),
+        TreeValue::Big(value) => Data::Big(value.clone()),
+        TreeValue::Float(value) if value.is_finite() => Data::Float(*value),
+        TreeValue::Null | TreeValue::Float(_) => Data::Null,
+        TreeValue::Str(text) | TreeValue::Date(text) => Data::str(text),
+        TreeValue::List(items) => return list(&Any, items, path),
+        TreeValue::Map(map) => return any_map(map, path),
+        TreeValue::Call(..) => return refuse(node, path, "plain data"),
     })
 }
 
 /// A map with keys of any kind. Keys that are equal to the reference are one: the first stays, with
 /// the last value. Then keys become texts, and of equal texts the last value counts.
-fn any_map(map: &Map, path: &str) -> Result<Data, Refusal> {
-    let mut equal = Keyed::default();
+fn any_map(map: &TreeMap, path: &str) -> Result<Data, HashRefusal> {
+    let mut equal = KeyedEntries::default();
     let mut texts: Vec<String> = Vec::with_capacity(map.entries.len());
-    for Entry { key, value } in &map.entries {
+    for TreeEntry { key, value } in &map.entries {
         let text = key_text(key);
         let value = any(value, &join(path, &text))?;
         if equal.set(identity(key), value) {
             texts.push(text);
         }
     }
-    let mut out = Keyed::default();
+    let mut out = KeyedEntries::default();
     for (text, (_, value)) in texts.into_iter().zip(equal.entries) {
         out.set(text, value);
     }
@@ -319,28 +319,30 @@ fn any_map(map: &Map, path: &str) -> Result<Data, Refusal> {
 }
 
 /// A key as JSON spells it.
-fn key_text(key: &Key) -> String {
+fn key_text(key: &TreeKey) -> String {
     match key.other.as_deref() {
-        None | Some(Value::Call(..) | Value::List(_) | Value::Map(_)) => key.text.clone(),
-        Some(Value::Bool(value)) => value.to_string(),
-        Some(Value::Int(value)) => value.to_string(),
-        Some(Value::Big(value)) => value.to_string(),
-        Some(Value::Float(value)) if value.is_finite() => canonical::float(*value),
-        Some(Value::Null | Value::Float(_)) => "None".to_owned(),
-        Some(Value::Date(text) | Value::Str(text)) => text.clone(),
+        None | Some(TreeValue::Call(..) | TreeValue::List(_) | TreeValue::Map(_)) => {
+            key.text.clone()
+        }
+        Some(TreeValue::Bool(value)) => value.to_string(),
+        Some(TreeValue::Int(value)) => value.to_string(),
+        Some(TreeValue::Big(value)) => value.to_string(),
+        Some(TreeValue::Float(value)) if value.is_finite() => canonical::float(*value),
+        Some(TreeValue::Null | TreeValue::Float(_)) => "None".to_owned(),
+        Some(TreeValue::Date(text) | TreeValue::Str(text)) => text.clone(),
     }
 }
 
 /// What makes two keys one: `1`, `1.0` and `true` are equal, `1` and `"1"` are not.
-fn identity(key: &Key) -> String {
+fn identity(key: &TreeKey) -> String {
     let number = match key.other.as_deref() {
         None => return format!("text {}", key.text),
-        Some(Value::Bool(value)) => u8::from(*value).to_string(),
-        Some(Value::Int(value)) => value.to_string(),
-        Some(Value::Big(value)) => value.to_string(),
+        Some(TreeValue::Bool(value)) => u8::from(*value).to_string(),
+        Some(TreeValue::Int(value)) => value.to_string(),
+        Some(TreeValue::Big(value)) => value.to_string(),
         // Not a number is not even equal to itself.
-        Some(Value::Float(value)) if value.is_nan() => format!("nan at {}", key.span.start),
-        Some(Value::Float(value)) => format!("{}", value + 0.0),
+        Some(TreeValue::Float(value)) if value.is_nan() => format!("nan at {}", key.span.start),
+        Some(TreeValue::Float(value)) => format!("{}", value + 0.0),
         Some(other) => return format!("{} {}", other.describe(), key_text(key)),
     };
     format!("number {number}")
@@ -348,12 +350,12 @@ fn identity(key: &Key) -> String {
 
 /// Entries in order, in which a key that comes again replaces the value of the first.
 #[derive(Default)]
-struct Keyed {
+struct KeyedEntries {
     entries: Vec<(String, Data)>,
     places: HashMap<String, usize>,
 }
 
-impl Keyed {
+impl KeyedEntries {
     /// Sets a key, and says whether it is new.
     fn set(&mut self, key: String, value: Data) -> bool {
         match self.places.get(&key).and_then(|at| self.entries.get_mut(*at)) {
@@ -370,23 +372,23 @@ impl Keyed {
     }
 }
 
-fn int(node: &Node) -> Option<Data> {
+fn int(node: &TreeNode) -> Option<Data> {
     match &node.value {
-        Value::Int(value) => Some(Data::Int(*value)),
-        Value::Big(value) => Some(Data::Big(value.clone())),
-        Value::Bool(value) => Some(Data::Int(i64::from(*value))),
-        Value::Float(value) => lax::int_of_float(*value).map(Data::Int),
-        Value::Str(text) => lax::int_of_text(text).map(Data::Big),
+        TreeValue::Int(value) => Some(Data::Int(*value)),
+        TreeValue::Big(value) => Some(Data::Big(value.clone())),
+        TreeValue::Bool(value) => Some(Data::Int(i64::from(*value))),
+        TreeValue::Float(value) => coercion::int_of_float(*value).map(Data::Int),
+        TreeValue::Str(text) => coercion::int_of_text(text).map(Data::Big),
         _ => None,
     }
 }
 
-fn float(node: &Node) -> Option<f64> {
-    agentry_text::record::as_float(node, agentry_text::table::Coerce::Lax)
+fn float(node: &TreeNode) -> Option<f64> {
+    agentry_text::record::as_float(node, agentry_text::table::Coercion::Lax)
 }
 
-fn boolean(node: &Node) -> Option<bool> {
-    agentry_text::record::as_bool(node, agentry_text::table::Coerce::Lax)
+fn boolean(node: &TreeNode) -> Option<bool> {
+    agentry_text::record::as_bool(node, agentry_text::table::Coercion::Lax)
 }
 
 fn join(path: &str, name: &str) -> String {

@@ -1,38 +1,38 @@
 //! What a manifest tells its agent: inline, or in the Markdown files of a directory, which win.
 
-use agentry_model::{Field, Instructions};
-use agentry_text::{Findings, Record, Source, Span, Spanned};
+use agentry_model::{AgentInstructions, Declared};
+use agentry_text::{Findings, SourceFile, Span, Spanned, TableRecord};
 
-use super::load::{Loaded, MAIN_FILES};
+use super::load::{LoadedManifest, MAIN_FILES};
 use super::rules::{EMPTY_TEXT, MISNAMED_FILE, TEXT_TWICE};
 use super::{fields, read};
-use crate::{Package, front};
+use crate::{AgentPackage, front_matter};
 
 /// The texts of a manifest.
 pub(super) fn instructions(
-    loaded: &Loaded,
-    root: &Record<'_>,
+    loaded: &LoadedManifest,
+    root: &TableRecord<'_>,
     findings: &mut Findings,
-) -> Instructions {
+) -> AgentInstructions {
     let behavior = read::block(root, "behavior", &fields::BEHAVIOR);
-    Instructions {
+    AgentInstructions {
         system: text("soul", "SOUL.md", loaded.soul.as_ref(), root, findings),
         rules: text("rules", "RULES.md", loaded.rules.as_ref(), root, findings),
         system_override: behavior
             .and_then(|behavior| behavior.str("system_override"))
             .and_then(trimmed),
         traits: behavior.and_then(|behavior| read::texts(&behavior, "traits")),
-        ..Instructions::default()
+        ..AgentInstructions::default()
     }
 }
 
 fn text(
     field: &str,
     file: &str,
-    source: Option<&Source>,
-    root: &Record<'_>,
+    source: Option<&SourceFile>,
+    root: &TableRecord<'_>,
     findings: &mut Findings,
-) -> Field<String> {
+) -> Declared<String> {
     let inline = root.str(field);
     let Some(source) = source else { return inline.and_then(trimmed) };
     if let Some(inline) = inline {
@@ -41,7 +41,7 @@ fn text(
             .related(Span::start_of(source.id), "this is used")
             .hint(format!("remove `{field}`, or `{file}`"));
     }
-    let text = front::trimmed(source, source.whole());
+    let text = front_matter::trimmed(source, source.whole());
     if text.is_none() {
         findings
             .add(&EMPTY_TEXT, Span::start_of(source.id), format!("`{file}` is empty"))
@@ -51,13 +51,17 @@ fn text(
 }
 
 /// The text without white space around it, unless nothing is left.
-fn trimmed(text: Spanned<String>) -> Field<String> {
+fn trimmed(text: Spanned<String>) -> Declared<String> {
     let kept = text.map(|text| text.trim().to_owned());
     (!kept.is_empty()).then_some(kept)
 }
 
 /// Reports files of the directory that are meant for the manifest but not read, for their names.
-pub(super) fn check_names(package: &mut Package<'_>, loaded: &Loaded, findings: &mut Findings) {
+pub(super) fn check_names(
+    package: &mut AgentPackage<'_>,
+    loaded: &LoadedManifest,
+    findings: &mut Findings,
+) {
     let read = [("SOUL.md", loaded.soul.is_some()), ("RULES.md", loaded.rules.is_some())];
     let at = Span::start_of(loaded.source.id);
     for listed in package.files.list("", findings).into_iter().filter(|listed| !listed.is_dir) {

@@ -1,10 +1,12 @@
 //! Skills and tools: each entry is a name, a map with a `name`, or a map whose key is the name.
 
-use agentry_model::{ListField, McpServer, SkillRef, Tools, Transport};
-use agentry_text::near::did_you_mean;
+use agentry_model::{AgentTools, DeclaredList, McpServer, McpTransport, SkillRef};
 use agentry_text::record::as_bool;
-use agentry_text::table::{Coerce, is_extension, rules::UNKNOWN_FIELD, validate};
-use agentry_text::{Data, Entry, Field as TableField, Findings, Map, Node, Record, Span, Spanned};
+use agentry_text::suggestion::did_you_mean;
+use agentry_text::table::{Coercion, is_extension, rules::UNKNOWN_FIELD, validate};
+use agentry_text::{
+    Data, Field, Findings, Span, Spanned, TableRecord, TreeEntry, TreeMap, TreeNode,
+};
 
 use super::read::{block, pairs, put, texts};
 use super::rules::{SERVER_WITHOUT_NAME, SEVERAL_SERVERS, SKILL_WITHOUT_NAME};
@@ -12,7 +14,7 @@ use super::{fields, read, variables};
 use crate::mcp;
 
 /// The skills that the manifest asks for.
-pub(super) fn skills(root: &Record<'_>, findings: &mut Findings) -> ListField<SkillRef> {
+pub(super) fn skills(root: &TableRecord<'_>, findings: &mut Findings) -> DeclaredList<SkillRef> {
     let mut out = Vec::new();
     for node in root.list("skills")? {
         let skill = match (node.as_str(), node.as_map()) {
@@ -29,7 +31,7 @@ fn plain_skill(name: &str) -> SkillRef {
     SkillRef { name: name.to_owned(), optional: false, options: Vec::new() }
 }
 
-fn map_skill(map: &Map, span: Span, findings: &mut Findings) -> Option<SkillRef> {
+fn map_skill(map: &TreeMap, span: Span, findings: &mut Findings) -> Option<SkillRef> {
     let named = map.get("name").is_some();
     let name =
         if named { map.get("name")?.as_str() } else { first_name(map, fields::SKILL.fields) };
@@ -38,10 +40,10 @@ fn map_skill(map: &Map, span: Span, findings: &mut Findings) -> Option<SkillRef>
         return None;
     };
     let mut skill = plain_skill(name);
-    for Entry { key, value } in &map.entries {
+    for TreeEntry { key, value } in &map.entries {
         match key.text.as_str() {
             "name" if named => {}
-            "optional" => skill.optional = as_bool(value, Coerce::Lax).unwrap_or(false),
+            "optional" => skill.optional = as_bool(value, Coercion::Lax).unwrap_or(false),
             key if !named && key == name => settings(value, &mut skill),
             key => put(&mut skill.options, key, value.to_data()),
         }
@@ -50,7 +52,7 @@ fn map_skill(map: &Map, span: Span, findings: &mut Findings) -> Option<SkillRef>
 }
 
 /// What `{web-search: {…}}` says of the skill.
-fn settings(value: &Node, skill: &mut SkillRef) {
+fn settings(value: &TreeNode, skill: &mut SkillRef) {
     match value.to_data() {
         Data::Map(entries) => {
             for (key, data) in entries {
@@ -66,22 +68,22 @@ fn settings(value: &Node, skill: &mut SkillRef) {
 }
 
 /// The first key that is no field of its own: the name of what the map is about.
-fn first_name<'m>(map: &'m Map, known: &[TableField]) -> Option<&'m str> {
-    let free = |entry: &&Entry| known.iter().all(|field| field.name != entry.key.text);
+fn first_name<'m>(map: &'m TreeMap, known: &[Field]) -> Option<&'m str> {
+    let free = |entry: &&TreeEntry| known.iter().all(|field| field.name != entry.key.text);
     map.entries.iter().find(free).map(|entry| entry.key.text.as_str())
 }
 
 /// The tools of the manifest.
-pub(super) fn tools(root: &Record<'_>, findings: &mut Findings) -> Tools {
-    let Some(tools) = block(root, "tools", &fields::TOOLS) else { return Tools::default() };
+pub(super) fn tools(root: &TableRecord<'_>, findings: &mut Findings) -> AgentTools {
+    let Some(tools) = block(root, "tools", &fields::TOOLS) else { return AgentTools::default() };
     let mcp = tools.list("mcp").map(|items| {
         let each = |node| server(node, findings).map(|server| Spanned::new(server, node.span));
         items.iter().filter_map(each).collect()
     });
-    Tools { native: texts(&tools, "native"), mcp, ..Tools::default() }
+    AgentTools { native: texts(&tools, "native"), mcp, ..AgentTools::default() }
 }
 
-fn server(node: &Node, findings: &mut Findings) -> Option<McpServer> {
+fn server(node: &TreeNode, findings: &mut Findings) -> Option<McpServer> {
     if let Some(name) = node.as_str() {
         mcp::check_name(name, node.span, findings);
         return Some(McpServer { name: name.to_owned(), ..McpServer::default() });
@@ -111,17 +113,17 @@ fn server(node: &Node, findings: &mut Findings) -> Option<McpServer> {
                     .related(first.key.span, "only this one is read");
             }
             mcp::check_name(&first.key.text, first.key.span, findings);
-            validate(&fields::MCP_SERVER, &first.value, Coerce::Lax, findings);
+            validate(&fields::MCP_SERVER, &first.value, Coercion::Lax, findings);
             Some(settings_of_server(&first.key.text, &first.value))
         }
     }
 }
 
-fn is_name(entry: &Entry) -> bool {
+fn is_name(entry: &TreeEntry) -> bool {
     fields::MCP_SERVER.field(&entry.key.text).is_none()
 }
 
-fn unknown_keys(map: &Map, findings: &mut Findings) {
+fn unknown_keys(map: &TreeMap, findings: &mut Findings) {
     let table = &fields::MCP_SERVER;
     for entry in map.entries.iter().filter(|entry| is_name(entry)) {
         let key = &entry.key.text;
@@ -138,10 +140,11 @@ fn unknown_keys(map: &Map, findings: &mut Findings) {
 }
 
 /// The server that the map of `node` describes; what the model has no field for becomes an option.
-fn settings_of_server(name: &str, node: &Node) -> McpServer {
-    let record = Record::new(&fields::MCP_SERVER, node, Coerce::Lax);
+fn settings_of_server(name: &str, node: &TreeNode) -> McpServer {
+    let record = TableRecord::new(&fields::MCP_SERVER, node, Coercion::Lax);
     let mut options = Vec::new();
-    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
+    for TreeEntry { key, value } in
+        node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
     {
         if key.text == "requires" || fields::MCP_SERVER.field(&key.text).is_none() {
             put(&mut options, &key.text, variables::read_data(value.to_data()));
@@ -149,7 +152,8 @@ fn settings_of_server(name: &str, node: &Node) -> McpServer {
     }
     McpServer {
         name: name.to_owned(),
-        transport: read::word::<Spelling>(&record, "transport").map(|word| word.map(|word| word.0)),
+        transport: read::word::<TransportSpelling>(&record, "transport")
+            .map(|word| word.map(|word| word.0)),
         command: record.str("command"),
         args: texts(&record, "args"),
         url: record.str("url").map(|url| url.map(|url| variables::read(&url))),
@@ -162,27 +166,27 @@ fn settings_of_server(name: &str, node: &Node) -> McpServer {
 }
 
 /// A way to speak to a server, as manifests spell it: their `http` is the streamable one.
-pub(super) struct Spelling(pub(super) Transport);
+pub(super) struct TransportSpelling(pub(super) McpTransport);
 
-impl Spelling {
-    const WORDS: [(&'static str, Transport); 3] = [
-        ("stdio", Transport::Stdio),
-        ("http", Transport::StreamableHttp),
-        ("sse", Transport::Http),
+impl TransportSpelling {
+    const WORDS: [(&'static str, McpTransport); 3] = [
+        ("stdio", McpTransport::Stdio),
+        ("http", McpTransport::StreamableHttp),
+        ("sse", McpTransport::Http),
     ];
 
     /// The word.
     pub(super) fn word(&self) -> &'static str {
-        let same = |(_, transport): &&(&str, Transport)| *transport == self.0;
+        let same = |(_, transport): &&(&str, McpTransport)| *transport == self.0;
         Self::WORDS.iter().find(same).map_or("stdio", |(word, _)| word)
     }
 }
 
-impl std::str::FromStr for Spelling {
+impl std::str::FromStr for TransportSpelling {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let same = |(word, _): &&(&str, Transport)| *word == text;
+        let same = |(word, _): &&(&str, McpTransport)| *word == text;
         Self::WORDS.iter().find(same).map(|(_, transport)| Self(*transport)).ok_or(())
     }
 }

@@ -1,8 +1,9 @@
 //! Writes an agent as a manifest: one file, or a directory in which soul and rules are Markdown.
 
 use agentry_model::{
-    Agent, Auth, Behaviour, Budget, Field, Identity, Inheritance, Instructions, ListField, Loss,
-    LossKind, Memory, Merge, ModelChoice, slug,
+    Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, ConversionLoss,
+    ConversionLossKind, Declared, DeclaredList, Inheritance, MergeModes, ModelChoice, ProviderAuth,
+    RunBudget, slug,
 };
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Policy, Trust, to_permissions, to_trust};
@@ -12,10 +13,10 @@ use agentry_text::{Data, Spanned, yaml};
 use super::hash::is_manifest_name;
 use super::{API_VERSION, write_parts as parts};
 use crate::policy_tests;
-use crate::{Shape, Target, Written};
+use crate::{OutputShape, WriteTarget, WrittenFiles};
 
 /// Writes `agent`.
-pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     // No `..`: a new field of the model must be placed here or it does not compile.
     let Agent {
         identity,
@@ -45,7 +46,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let mut notes = Vec::new();
     let name = name(identity, target);
     let trust = trust(policy, target, tools.mcp.is_some(), &mut notes);
-    let in_files = target.shape == Shape::Directory;
+    let in_files = target.shape == OutputShape::Directory;
     let groups = [
         metadata(&name, identity, agent.setting("apiVersion")),
         self::inheritance(inheritance),
@@ -69,7 +70,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     } else {
         vec![(file_name(target, &name), main)]
     };
-    Written { files, notes }
+    WrittenFiles { files, notes }
 }
 
 /// The groups that hold something, with a blank line between them.
@@ -95,7 +96,7 @@ fn one(key: &str, value: Option<Data>) -> MapBuilder {
 }
 
 /// The agent's name; one is made up where there is none, since a manifest needs it.
-fn name(identity: &Identity, target: &Target) -> String {
+fn name(identity: &AgentIdentity, target: &WriteTarget) -> String {
     if let Some(name) = &identity.name {
         return name.value.clone();
     }
@@ -105,7 +106,7 @@ fn name(identity: &Identity, target: &Target) -> String {
     if made.is_empty() { "agent".to_owned() } else { made }
 }
 
-fn file_name(target: &Target, name: &str) -> String {
+fn file_name(target: &WriteTarget, name: &str) -> String {
     if is_manifest_name(&target.name) {
         return target.name.clone();
     }
@@ -115,7 +116,12 @@ fn file_name(target: &Target, name: &str) -> String {
 }
 
 /// The trust that grants nothing which the policy does not.
-fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>) -> Option<Trust> {
+fn trust(
+    policy: &Policy,
+    target: &WriteTarget,
+    has_mcp: bool,
+    notes: &mut Vec<ConversionLoss>,
+) -> Option<Trust> {
     let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let layers = [
         ("permissions", permissions.is_some()),
@@ -135,16 +141,16 @@ fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>)
         axis(narrowed.exec.map(|axis| axis.as_str())),
     );
     let given = layers.into_iter().chain([("trust", trust.is_some())]).filter(|(_, given)| *given);
-    notes.extend(given.map(|(field, _)| Loss {
+    notes.extend(given.map(|(field, _)| ConversionLoss {
         field: field.to_owned(),
-        kind: LossKind::Narrowed,
+        kind: ConversionLossKind::Narrowed,
         detail: detail.clone(),
     }));
     Some(narrowed)
 }
 
-fn metadata(name: &str, identity: &Identity, of_format: Option<&Data>) -> MapBuilder {
-    let Identity {
+fn metadata(name: &str, identity: &AgentIdentity, of_format: Option<&Data>) -> MapBuilder {
+    let AgentIdentity {
         version,
         author,
         license,
@@ -176,7 +182,7 @@ fn metadata(name: &str, identity: &Identity, of_format: Option<&Data>) -> MapBui
 }
 
 fn inheritance(Inheritance { base, merge }: &Inheritance) -> MapBuilder {
-    let Merge { skills, tools, behavior, trust } = merge;
+    let MergeModes { skills, tools, behavior, trust } = merge;
     let mut fields = MapBuilder::new();
     fields.set_opt("skills", word(skills));
     fields.set_opt("tools", word(tools));
@@ -198,7 +204,7 @@ fn model(model: &ModelChoice) -> MapBuilder {
     out
 }
 
-fn auth(Auth { strategy, providers }: &Auth) -> MapBuilder {
+fn auth(ProviderAuth { strategy, providers }: &ProviderAuth) -> MapBuilder {
     let mut out = MapBuilder::new();
     out.set_opt("strategy", word(strategy));
     if let Some(providers) = providers {
@@ -211,7 +217,7 @@ fn auth(Auth { strategy, providers }: &Auth) -> MapBuilder {
     out
 }
 
-fn memory(Memory { working, long_term, shared }: &Memory) -> MapBuilder {
+fn memory(AgentMemory { working, long_term, shared }: &AgentMemory) -> MapBuilder {
     let mut out = MapBuilder::new();
     out.set_opt("working", word(working));
     out.set_opt("long_term", word(long_term));
@@ -219,8 +225,12 @@ fn memory(Memory { working, long_term, shared }: &Memory) -> MapBuilder {
     out
 }
 
-fn behavior(identity: &Identity, instructions: &Instructions, behaviour: &Behaviour) -> MapBuilder {
-    let Instructions {
+fn behavior(
+    identity: &AgentIdentity,
+    instructions: &AgentInstructions,
+    behaviour: &AgentBehaviour,
+) -> MapBuilder {
+    let AgentInstructions {
         traits,
         system_override,
         // Files of a directory, or `inline_texts`.
@@ -232,7 +242,7 @@ fn behavior(identity: &Identity, instructions: &Instructions, behaviour: &Behavi
         rule_files: _,
         base_rules: _,
     } = instructions;
-    let Behaviour { temperature, max_turns, on_error } = behaviour;
+    let AgentBehaviour { temperature, max_turns, on_error } = behaviour;
     let temperature = temperature.filter(|value| (0.0..=2.0).contains(&value.value));
     let mut out = MapBuilder::new();
     out.set_opt("persona", text(&identity.role));
@@ -255,8 +265,8 @@ fn trust_fields(trust: &Trust) -> MapBuilder {
     out
 }
 
-fn observability(budget: &Budget) -> MapBuilder {
-    let Budget { trace, cost_limit, step_limit, on_exceed } = budget;
+fn observability(budget: &RunBudget) -> MapBuilder {
+    let RunBudget { trace, cost_limit, step_limit, on_exceed } = budget;
     // A limit that makes no sense limits everything: never leave one out.
     let money = |value: f64| if value.is_nan() { 0.0 } else { value.clamp(0.0, f64::MAX) };
     let mut out = MapBuilder::new();
@@ -267,7 +277,7 @@ fn observability(budget: &Budget) -> MapBuilder {
     out
 }
 
-fn inline_texts(instructions: &Instructions) -> MapBuilder {
+fn inline_texts(instructions: &AgentInstructions) -> MapBuilder {
     let mut out = MapBuilder::new();
     out.set_opt("soul", instructions.system.as_ref().map(|text| prose(text)));
     out.set_opt("rules", instructions.rules.as_ref().map(|text| prose(text)));
@@ -279,14 +289,14 @@ fn prose(text: &str) -> Data {
     Data::str(format!("{}\n", text.trim_end()))
 }
 
-pub(super) fn text(field: &Field<String>) -> Option<Data> {
+pub(super) fn text(field: &Declared<String>) -> Option<Data> {
     field.as_ref().map(|text| Data::str(&text.value))
 }
 
-pub(super) fn texts(list: &ListField<String>) -> Option<Data> {
+pub(super) fn texts(list: &DeclaredList<String>) -> Option<Data> {
     list.as_ref().map(|list| Data::strings(list.iter().map(|text| &text.value)))
 }
 
-pub(super) fn word<T: ToString>(field: &Field<T>) -> Option<Data> {
+pub(super) fn word<T: ToString>(field: &Declared<T>) -> Option<Data> {
     field.as_ref().map(|word| Data::str(word.value.to_string()))
 }

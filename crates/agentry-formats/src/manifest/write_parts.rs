@@ -1,20 +1,20 @@
 //! The lists of a written manifest, and the files beside it.
 
 use agentry_model::{
-    AgentRef, Exposed, Instructions, ListField, McpServer, MemoryFile, SkillPack, SkillRef, Stage,
-    Tools,
+    AgentInstructions, AgentRef, AgentTools, DeclaredList, ExposedFunction, McpServer, MemoryFile,
+    PipelineStage, SkillPack, SkillRef,
 };
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, Spanned, path};
 
 use super::fields;
 use super::packs::DIALECT;
-use super::tools::Spelling;
+use super::tools::TransportSpelling;
 use super::variables;
 use super::write::{text, texts, word};
 use crate::skill;
 
-pub(super) fn skills(skills: &ListField<SkillRef>) -> Option<Data> {
+pub(super) fn skills(skills: &DeclaredList<SkillRef>) -> Option<Data> {
     let list = skills.as_ref()?.iter().map(|skill| self::skill(&skill.value));
     Some(Data::List(list.collect()))
 }
@@ -32,8 +32,8 @@ fn skill(SkillRef { name, optional, options }: &SkillRef) -> Data {
     out.build()
 }
 
-pub(super) fn tools(tools: &Tools) -> MapBuilder {
-    let Tools { native, mcp, scripts: _, functions: _, source: _ } = tools;
+pub(super) fn tools(tools: &AgentTools) -> MapBuilder {
+    let AgentTools { native, mcp, scripts: _, functions: _, source: _ } = tools;
     let mut out = MapBuilder::new();
     let servers = mcp.as_ref().map(|list| list.iter().map(|server| self::server(&server.value)));
     out.set_opt("mcp", servers.map(|servers| Data::List(servers.collect())));
@@ -46,7 +46,8 @@ fn server(server: &McpServer) -> Data {
     let McpServer { name, transport, command, args, url, headers, env, enabled, timeout, options } =
         server;
     let mut settings = MapBuilder::new();
-    settings.set_opt("transport", transport.map(|it| Data::str(Spelling(it.value).word())));
+    settings
+        .set_opt("transport", transport.map(|it| Data::str(TransportSpelling(it.value).word())));
     settings.set_opt("command", text(command));
     settings.set_opt("args", texts(args));
     let url = url.as_ref().and_then(|url| variables::write(url));
@@ -85,9 +86,9 @@ fn variables(pairs: &[(String, Spanned<String>)]) -> Data {
 }
 
 /// The functions; one without a name cannot be called and is left out.
-pub(super) fn expose(expose: &ListField<Exposed>) -> Option<Data> {
-    let each = |exposed: &Spanned<Exposed>| {
-        let Exposed { name, description, input, output } = &exposed.value;
+pub(super) fn expose(expose: &DeclaredList<ExposedFunction>) -> Option<Data> {
+    let each = |exposed: &Spanned<ExposedFunction>| {
+        let ExposedFunction { name, description, input, output } = &exposed.value;
         let mut out = MapBuilder::new();
         out.set("name", text(name)?);
         out.set_opt("description", text(description));
@@ -99,7 +100,10 @@ pub(super) fn expose(expose: &ListField<Exposed>) -> Option<Data> {
 }
 
 /// Other agents and the order of their calls; what leads nowhere is left out.
-pub(super) fn others(agents: &ListField<AgentRef>, pipeline: &ListField<Stage>) -> MapBuilder {
+pub(super) fn others(
+    agents: &DeclaredList<AgentRef>,
+    pipeline: &DeclaredList<PipelineStage>,
+) -> MapBuilder {
     let agent = |agent: &Spanned<AgentRef>| {
         let AgentRef { name, reference, role } = &agent.value;
         let mut out = MapBuilder::new();
@@ -107,8 +111,8 @@ pub(super) fn others(agents: &ListField<AgentRef>, pipeline: &ListField<Stage>) 
         out.set_opt("role", word(role));
         Some((name.clone(), out.build()))
     };
-    let stage = |stage: &Spanned<Stage>| {
-        let Stage { call, output } = &stage.value;
+    let stage = |stage: &Spanned<PipelineStage>| {
+        let PipelineStage { call, output } = &stage.value;
         let mut out = MapBuilder::new();
         out.set("call", text(call)?);
         out.set_opt("output", text(output));
@@ -131,7 +135,7 @@ pub(super) fn extensions(extensions: &[(String, Spanned<Data>)]) -> Option<Data>
 /// The files of a directory, the manifest first.
 pub(super) fn directory(
     main: String,
-    instructions: &Instructions,
+    instructions: &AgentInstructions,
     skill_packs: &[SkillPack],
     memories: &[MemoryFile],
 ) -> Vec<(String, String)> {

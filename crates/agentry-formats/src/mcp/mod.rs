@@ -14,13 +14,14 @@
 mod rules;
 mod secret;
 
-use agentry_model::{Agent, Field as ModelField, ListField, McpServer, Transport};
+use agentry_model::{Agent, Declared, DeclaredList, McpServer, McpTransport};
 use agentry_text::data::MapBuilder;
-use agentry_text::near::nearest;
-use agentry_text::table::Keys;
+use agentry_text::suggestion::nearest;
+use agentry_text::table::KeyMatching;
 use agentry_text::table::rules::SAME_FIELD_TWICE;
 use agentry_text::{
-    Data, Entry, Field, FileId, Findings, Fix, Kind, Map, Record, Span, Spanned, Table,
+    Data, Field, FieldKind, FieldTable, FileId, Findings, Fix, Span, Spanned, TableRecord,
+    TreeEntry, TreeMap,
 };
 
 pub use rules::{
@@ -33,86 +34,91 @@ pub use secret::{is_reference, looks_secret};
 pub const TRANSPORTS: &[&str] =
     &["stdio", "streamable-http", "http", "streamable_http", "streamableHttp", "sse"];
 
-const TRANSPORT_KINDS: &[Kind] = &[Kind::Choice(TRANSPORTS), Kind::Block(&TRANSPORT_BLOCK)];
+const TRANSPORT_KINDS: &[FieldKind] =
+    &[FieldKind::Choice(TRANSPORTS), FieldKind::Block(&TRANSPORT_BLOCK)];
 
 /// How the server is spoken to.
 pub const TRANSPORT: Field = Field::optional(
     "transport",
-    Kind::Either(TRANSPORT_KINDS),
+    FieldKind::Either(TRANSPORT_KINDS),
     "How the server is spoken to; may be left out when `command` or `url` decides it.",
 )
 .or(&["type"]);
 /// The program that is the server.
 pub const COMMAND: Field =
-    Field::optional("command", Kind::Line, "The program that is the server (stdio).");
+    Field::optional("command", FieldKind::Line, "The program that is the server (stdio).");
 /// The program's arguments.
 pub const ARGS: Field =
-    Field::optional("args", Kind::List(&Kind::Str), "The program's arguments (stdio).");
+    Field::optional("args", FieldKind::List(&FieldKind::Str), "The program's arguments (stdio).");
 /// The server's address.
-pub const URL: Field = Field::optional("url", Kind::Line, "The server's address (http).");
+pub const URL: Field = Field::optional("url", FieldKind::Line, "The server's address (http).");
 /// Headers of every request.
 pub const HEADERS: Field = Field::optional(
     "headers",
-    Kind::Map(&Kind::Line),
+    FieldKind::Map(&FieldKind::Line),
     "Headers sent with every request (http); `${env:NAME}` is expanded.",
 );
 /// Variables for the program.
 pub const ENV: Field = Field::optional(
     "env",
-    Kind::Map(&Kind::Str),
+    FieldKind::Map(&FieldKind::Str),
     "Environment variables for the program (stdio); `${env:NAME}` is expanded.",
 );
 /// Whether the server is used.
 pub const ENABLED: Field =
-    Field::default("enabled", Kind::Bool, "true", "Whether the server is used.");
+    Field::default("enabled", FieldKind::Bool, "true", "Whether the server is used.");
 /// How long a call may take.
 pub const TIMEOUT: Field = Field::default(
     "tool_timeout_secs",
-    Kind::Int(1, 86_400),
+    FieldKind::Int(1, 86_400),
     "60",
     "How long one call may take, in seconds.",
 );
 /// How the server is logged in to.
 pub const OAUTH: Field = Field::optional(
     "oauth",
-    Kind::Block(&OAUTH_BLOCK),
+    FieldKind::Block(&OAUTH_BLOCK),
     "How a token for the server is obtained with OAuth.",
 );
 
 /// The block of one server, without a name of its own.
-pub static SERVER: Table = Table::new(
+pub static SERVER: FieldTable = FieldTable::new(
     "the MCP server",
     &[TRANSPORT, COMMAND, ARGS, URL, HEADERS, ENV, ENABLED, TIMEOUT, OAUTH],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 /// `transport` written as a block.
-static TRANSPORT_BLOCK: Table = Table::new(
+static TRANSPORT_BLOCK: FieldTable = FieldTable::new(
     "`transport`",
     &[
-        Field::required("type", Kind::Choice(TRANSPORTS), "How the server is spoken to."),
+        Field::required("type", FieldKind::Choice(TRANSPORTS), "How the server is spoken to."),
         COMMAND,
         ARGS,
         URL,
         HEADERS,
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 /// `oauth`.
-static OAUTH_BLOCK: Table = Table::new(
+static OAUTH_BLOCK: FieldTable = FieldTable::new(
     "`oauth`",
     &[
-        Field::optional("auth_url", Kind::Line, "Where the person is asked."),
-        Field::optional("token_url", Kind::Line, "Where the token is fetched."),
-        Field::optional("client_id", Kind::Line, "Who asks."),
-        Field::optional("client_secret", Kind::Line, "The secret of who asks; use a variable."),
-        Field::optional("scopes", Kind::List(&Kind::Str), "What is asked for."),
-        Field::optional("redirect_uri", Kind::Line, "Where the person is sent back to."),
-        Field::optional("access_token", Kind::Line, "A token; use a variable."),
+        Field::optional("auth_url", FieldKind::Line, "Where the person is asked."),
+        Field::optional("token_url", FieldKind::Line, "Where the token is fetched."),
+        Field::optional("client_id", FieldKind::Line, "Who asks."),
+        Field::optional(
+            "client_secret",
+            FieldKind::Line,
+            "The secret of who asks; use a variable.",
+        ),
+        Field::optional("scopes", FieldKind::List(&FieldKind::Str), "What is asked for."),
+        Field::optional("redirect_uri", FieldKind::Line, "Where the person is sent back to."),
+        Field::optional("access_token", FieldKind::Line, "A token; use a variable."),
     ],
 )
-.keys(Keys::SnakeOrCamel);
+.keys(KeyMatching::SnakeOrCamel);
 
 /// How long a call may take where nothing is said, in seconds.
 const TIMEOUT_SECONDS: i64 = 60;
@@ -131,8 +137,8 @@ pub fn defaults(agent: &mut Agent) {
 
 /// Reads the server `name` from a record that was validated against a table with the fields above.
 /// Never fails: what is wrong is reported and left out.
-pub fn read(record: Record<'_>, name: &Spanned<String>, findings: &mut Findings) -> McpServer {
-    let reader = Reader { record, nested: record.record("transport", &TRANSPORT_BLOCK) };
+pub fn read(record: TableRecord<'_>, name: &Spanned<String>, findings: &mut Findings) -> McpServer {
+    let reader = McpReader { record, nested: record.record("transport", &TRANSPORT_BLOCK) };
     reader.written_twice(findings);
     let server = McpServer {
         name: name.value.clone(),
@@ -185,46 +191,48 @@ pub fn to_data(server: &McpServer) -> MapBuilder {
 }
 
 /// The transport that a server without one has.
-pub fn derived_transport(server: &McpServer) -> ModelField<Transport> {
+pub fn derived_transport(server: &McpServer) -> Declared<McpTransport> {
     match (&server.command, &server.url) {
-        (Some(command), None) => Some(Spanned::new(Transport::Stdio, command.span)),
-        (None, Some(url)) => Some(Spanned::new(Transport::StreamableHttp, url.span)),
+        (Some(command), None) => Some(Spanned::new(McpTransport::Stdio, command.span)),
+        (None, Some(url)) => Some(Spanned::new(McpTransport::StreamableHttp, url.span)),
         _ => None,
     }
 }
 
 /// A server's block, with what its `transport` block holds.
-struct Reader<'t> {
-    record: Record<'t>,
-    nested: Option<Record<'t>>,
+struct McpReader<'t> {
+    record: TableRecord<'t>,
+    nested: Option<TableRecord<'t>>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> McpReader<'t> {
     /// The entry of `field`, which may also stand in the `transport` block.
-    fn pick(&self, field: &str) -> Option<&'t Entry> {
+    fn pick(&self, field: &str) -> Option<&'t TreeEntry> {
         let nested = self.nested.and_then(|nested| nested.entry(field));
         self.record.entry(field).or(nested)
     }
 
-    fn text(&self, field: &str) -> ModelField<String> {
+    fn text(&self, field: &str) -> Declared<String> {
         let text = self.pick(field)?.value.to_spanned()?;
         (!text.trim().is_empty()).then_some(text)
     }
 
-    fn args(&self) -> ListField<String> {
+    fn args(&self) -> DeclaredList<String> {
         let items = self.pick("args")?.value.as_list()?;
-        Some(items.iter().filter_map(agentry_text::Node::to_spanned).collect())
+        Some(items.iter().filter_map(agentry_text::TreeNode::to_spanned).collect())
     }
 
-    fn transport(&self) -> ModelField<Transport> {
+    fn transport(&self) -> Declared<McpTransport> {
         let word = match self.nested {
             Some(nested) => nested.str("type")?,
             None => self.record.str("transport")?,
         };
         let transport = match word.value.as_str() {
-            "stdio" => Transport::Stdio,
-            "http" | "sse" => Transport::Http,
-            "streamable-http" | "streamable_http" | "streamableHttp" => Transport::StreamableHttp,
+            "stdio" => McpTransport::Stdio,
+            "http" | "sse" => McpTransport::Http,
+            "streamable-http" | "streamable_http" | "streamableHttp" => {
+                McpTransport::StreamableHttp
+            }
             _ => return None,
         };
         Some(Spanned::new(transport, word.span))
@@ -252,12 +260,12 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn pairs(entry: &Entry) -> Vec<(String, Spanned<String>)> {
+fn pairs(entry: &TreeEntry) -> Vec<(String, Spanned<String>)> {
     entry.value.as_map().map(strings).unwrap_or_default()
 }
 
 /// The entries of a map whose values are texts; of a key that was written twice, the last.
-fn strings(map: &Map) -> Vec<(String, Spanned<String>)> {
+fn strings(map: &TreeMap) -> Vec<(String, Spanned<String>)> {
     let mut out: Vec<(String, Spanned<String>)> = Vec::with_capacity(map.entries.len());
     for entry in &map.entries {
         let Some(text) = entry.value.to_spanned() else { continue };
@@ -284,8 +292,10 @@ fn address(server: &McpServer, place: Span, findings: &mut Findings) {
         (None, None, _) if server.enabled.is_some_and(|enabled| !enabled.value) => {}
         (None, None, transport) => {
             let (missing, hint) = match transport.as_ref().map(|transport| transport.value) {
-                Some(Transport::Stdio) => ("no `command`", "add `command`"),
-                Some(Transport::Http | Transport::StreamableHttp) => ("no `url`", "add `url`"),
+                Some(McpTransport::Stdio) => ("no `command`", "add `command`"),
+                Some(McpTransport::Http | McpTransport::StreamableHttp) => {
+                    ("no `url`", "add `url`")
+                }
                 None => ("neither `command` nor `url`", "add `command` (stdio) or `url` (http)"),
             };
             let message = format!("the MCP server `{name}` has {missing}");
@@ -298,17 +308,17 @@ fn address(server: &McpServer, place: Span, findings: &mut Findings) {
                 .related(command.span, "the command")
                 .hint("keep `command` for a local server, `url` for a remote one");
         }
-        (Some(_), None, Some(transport)) if transport.value != Transport::Stdio => {
+        (Some(_), None, Some(transport)) if transport.value != McpTransport::Stdio => {
             mismatch(transport, "`command`, which is `stdio`", "stdio", findings);
         }
-        (None, Some(_), Some(transport)) if transport.value == Transport::Stdio => {
+        (None, Some(_), Some(transport)) if transport.value == McpTransport::Stdio => {
             mismatch(transport, "`url`, which is `streamable-http`", "streamable-http", findings);
         }
         _ => {}
     }
 }
 
-fn mismatch(transport: &Spanned<Transport>, has: &str, fits: &str, findings: &mut Findings) {
+fn mismatch(transport: &Spanned<McpTransport>, has: &str, fits: &str, findings: &mut Findings) {
     let message = format!("transport `{}` does not fit a server with {has}", transport.value);
     findings
         .add(&TRANSPORT_MISMATCH, transport.span, message)
@@ -367,14 +377,14 @@ fn unused(server: &McpServer, findings: &mut Findings) {
 }
 
 /// Reports a literal secret, or a reference of another tool, in the value of one key.
-pub fn check_secret(entry: &Entry, findings: &mut Findings) {
+pub fn check_secret(entry: &TreeEntry, findings: &mut Findings) {
     if let Some(text) = entry.value.to_spanned() {
         secret::check(&entry.key.text, &text, findings);
     }
 }
 
 /// Values that should not stand in a file: literal secrets, and references of other tools.
-fn secrets(reader: &Reader<'_>, findings: &mut Findings) {
+fn secrets(reader: &McpReader<'_>, findings: &mut Findings) {
     let maps = [reader.pick("headers"), reader.record.entry("env"), reader.record.entry("oauth")];
     for entry in maps.into_iter().flatten() {
         let items = entry.value.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();

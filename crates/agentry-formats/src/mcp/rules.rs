@@ -1,10 +1,10 @@
 //! What can be wrong with an MCP server.
 
 use agentry_text::Severity::{Error, Warning};
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 /// Every rule about MCP servers, in code order.
-pub const RULES: &[&Rule] = &[
+pub const RULES: &[&LintRule] = &[
     &NO_ADDRESS,
     &TWO_ADDRESSES,
     &TRANSPORT_MISMATCH,
@@ -18,7 +18,7 @@ pub const RULES: &[&Rule] = &[
 /// An agent directory with one MCP server.
 macro_rules! server {
     ($text:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/instructions.md", "You answer questions.\n"),
             ("helper/tools/search.md", concat!("---\nkind: mcp\n", $text, "---\n")),
         ])
@@ -26,7 +26,7 @@ macro_rules! server {
 }
 
 /// A server that can be neither started nor reached.
-pub static NO_ADDRESS: Rule = Rule {
+pub static NO_ADDRESS: LintRule = LintRule {
     code: "AG0151",
     name: "mcp-without-address",
     severity: Error,
@@ -37,7 +37,7 @@ pub static NO_ADDRESS: Rule = Rule {
 };
 
 /// A server that is both a program and an address.
-pub static TWO_ADDRESSES: Rule = Rule {
+pub static TWO_ADDRESSES: LintRule = LintRule {
     code: "AG0152",
     name: "mcp-two-addresses",
     severity: Error,
@@ -48,7 +48,7 @@ pub static TWO_ADDRESSES: Rule = Rule {
 };
 
 /// A transport that contradicts the rest of the server.
-pub static TRANSPORT_MISMATCH: Rule = Rule {
+pub static TRANSPORT_MISMATCH: LintRule = LintRule {
     code: "AG0153",
     name: "mcp-transport-mismatch",
     severity: Error,
@@ -59,7 +59,7 @@ pub static TRANSPORT_MISMATCH: Rule = Rule {
 };
 
 /// A `url` that no web address is.
-pub static NOT_A_WEB_ADDRESS: Rule = Rule {
+pub static NOT_A_WEB_ADDRESS: LintRule = LintRule {
     code: "AG0154",
     name: "mcp-url",
     severity: Error,
@@ -69,7 +69,7 @@ pub static NOT_A_WEB_ADDRESS: Rule = Rule {
 };
 
 /// A secret that is written out.
-pub static LITERAL_SECRET: Rule = Rule {
+pub static LITERAL_SECRET: LintRule = LintRule {
     code: "AG0155",
     name: "literal-secret",
     severity: Warning,
@@ -80,7 +80,7 @@ pub static LITERAL_SECRET: Rule = Rule {
 };
 
 /// A reference that is not expanded.
-pub static FOREIGN_VARIABLE: Rule = Rule {
+pub static FOREIGN_VARIABLE: LintRule = LintRule {
     code: "AG0156",
     name: "foreign-variable",
     severity: Warning,
@@ -91,7 +91,7 @@ pub static FOREIGN_VARIABLE: Rule = Rule {
 };
 
 /// A field that says nothing for this kind of server.
-pub static UNUSED_FIELD: Rule = Rule {
+pub static UNUSED_FIELD: LintRule = LintRule {
     code: "AG0157",
     name: "mcp-unused-field",
     severity: Warning,
@@ -102,7 +102,7 @@ pub static UNUSED_FIELD: Rule = Rule {
 };
 
 /// A server name that makes the names of its tools ambiguous.
-pub static ODD_SERVER_NAME: Rule = Rule {
+pub static ODD_SERVER_NAME: LintRule = LintRule {
     code: "AG0158",
     name: "mcp-server-name",
     severity: Warning,

@@ -4,7 +4,7 @@
 use agentry_text::{Findings, Fix, Spanned, credentials};
 
 use super::rules::{FOREIGN_VARIABLE, LITERAL_SECRET};
-use crate::words::is_variable;
+use crate::text_checks::is_variable;
 
 /// Words of a key that promise a secret.
 const SECRET_WORDS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Servers as trees, without any data language around them.
 
-use agentry_text::table::{Coerce, validate};
-use agentry_text::{FileId, Node};
+use agentry_text::table::{Coercion, validate};
+use agentry_text::{FileId, TreeNode};
 
 use super::*;
 
@@ -11,10 +11,10 @@ fn place() -> Span {
 
 /// Reads a server that is written as JSON.
 fn read_json(json: &str) -> (McpServer, Vec<String>) {
-    let node = Node::from_data(&data(&serde_json::from_str(json).expect("json")), place());
+    let node = TreeNode::from_data(&data(&serde_json::from_str(json).expect("json")), place());
     let mut findings = Findings::default();
-    validate(&SERVER, &node, Coerce::Strict, &mut findings);
-    let record = Record::new(&SERVER, &node, Coerce::Strict);
+    validate(&SERVER, &node, Coercion::Strict, &mut findings);
+    let record = TableRecord::new(&SERVER, &node, Coercion::Strict);
     let server = read(record, &Spanned::new("search".to_owned(), place()), &mut findings);
     let shown = |found: &agentry_text::Diagnostic| format!("{} {}", found.rule.code, found.message);
     (server, findings.iter().map(shown).collect())

@@ -3,10 +3,10 @@
 use agentry_text::path::join;
 use agentry_text::{Findings, Span, limits};
 
-use super::Dialect;
+use super::SkillDialect;
 use super::rules::MISPLACED_SKILL;
-use crate::Files;
-use crate::walk::Walk;
+use crate::PackageFiles;
+use crate::walk::DirectoryWalk;
 
 /// The file that makes a folder a skill.
 const SKILL_FILE: &str = "SKILL.md";
@@ -14,13 +14,13 @@ const SKILL_FILE: &str = "SKILL.md";
 /// The skills below `dir` (relative to the agent's directory), as paths relative to it, sorted. A
 /// folder with a `SKILL.md` is one skill; its other files belong to it. READMEs are for people.
 pub fn list(
-    files: &mut dyn Files,
+    files: &mut dyn PackageFiles,
     dir: &str,
-    dialect: Dialect,
+    dialect: SkillDialect,
     findings: &mut Findings,
 ) -> Vec<String> {
     let mut found = Vec::new();
-    let mut walk = Walk::new(dir);
+    let mut walk = DirectoryWalk::new(dir);
     while let Some(folder) = walk.next(files, findings) {
         if folder.depth > 0 && folder.files().any(|name| name == SKILL_FILE) {
             found.push(folder.path_of(SKILL_FILE));
@@ -29,7 +29,7 @@ pub fn list(
         walk.enter(&folder);
         for name in folder.files() {
             let path = folder.path_of(name);
-            if dialect == Dialect::AgentDir && is_skill_file(name) {
+            if dialect == SkillDialect::AgentDir && is_skill_file(name) {
                 found.push(path);
             } else if folder.depth > 0 {
                 misplaced(files, &join(dir, &path), name, findings);
@@ -53,7 +53,7 @@ fn is_skill_file(name: &str) -> bool {
 }
 
 /// `skill.md` is no `SKILL.md` where names are compared by case.
-fn misplaced(files: &mut dyn Files, path: &str, name: &str, findings: &mut Findings) {
+fn misplaced(files: &mut dyn PackageFiles, path: &str, name: &str, findings: &mut Findings) {
     let near = name.eq_ignore_ascii_case(SKILL_FILE) || name.eq_ignore_ascii_case("SKILLS.md");
     let source = near.then(|| files.read(path, findings)).flatten();
     if let Some(source) = source {
@@ -86,9 +86,9 @@ mod tests {
         let folders = ["legal/contract/SKILL.md", "review/SKILL.md"];
         let files = ["legal/contract/SKILL.md", "loose.md", "lower/skill.md", "review/SKILL.md"];
         let cases = [
-            (Dialect::AgentFs, &folders[..], 1),
-            (Dialect::Standard, &folders[..], 1),
-            (Dialect::AgentDir, &files[..], 0),
+            (SkillDialect::AgentFs, &folders[..], 1),
+            (SkillDialect::Standard, &folders[..], 1),
+            (SkillDialect::AgentDir, &files[..], 0),
         ];
         for (dialect, expected, count) in cases {
             let texts = FILES.iter().map(|path| ((*path).to_owned(), "x".to_owned()));
@@ -107,7 +107,7 @@ mod tests {
     fn a_bottomless_folder_ends() {
         let deep = "skills/".to_owned() + &"d/".repeat(100) + "SKILL.md";
         let mut memory = MemoryFiles::new([(deep, "x".to_owned())]);
-        let found = list(&mut memory, "skills", Dialect::AgentFs, &mut Findings::default());
+        let found = list(&mut memory, "skills", SkillDialect::AgentFs, &mut Findings::default());
         assert!(found.is_empty());
     }
 }

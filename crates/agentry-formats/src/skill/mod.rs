@@ -29,7 +29,7 @@ pub use write::{folder_path, write};
 
 /// Whose skill a file is: what it must say, and where it may lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum SkillDialect {
     /// AgentFS: `x/SKILL.md`, fields at the top level or under `metadata`.
     AgentFs,
     /// An agent directory: `x/SKILL.md` or `x.md`, every field may be left out.

@@ -1,24 +1,31 @@
 //! Reads one skill, and looks at all skills of an agent together.
 
-use agentry_model::{Field, ListField, SkillPack};
-use agentry_text::table::{Coerce, validate};
-use agentry_text::{Findings, Fix, Map, Record, Severity, Source, Span, Spanned, Value};
+use agentry_model::{Declared, DeclaredList, SkillPack};
+use agentry_text::table::{Coercion, validate};
+use agentry_text::{
+    Findings, Fix, Severity, SourceFile, Span, Spanned, TableRecord, TreeMap, TreeValue,
+};
 
 use super::fields::{METADATA, WRAPPED, top_level};
 use super::rules::{
     DESCRIPTION_TOO_LONG, EMPTY_SKILL, EMPTY_SKILL_FIELD, ODD_SKILL_NAME, SAME_SKILL_NAME,
     SKILL_NAME_AND_FOLDER, SKILL_WITHOUT_DESCRIPTION, SKILL_WITHOUT_METADATA,
 };
-use super::{Dialect, name, steps};
-use crate::front::Document;
+use super::{SkillDialect, name, steps};
+use crate::front_matter::FrontMatterFile;
 
 /// The longest description, in characters.
 const LONGEST_DESCRIPTION: usize = 1024;
 
 /// Reads the skill at `path` (relative to `skills/`). Never fails: what cannot be read is reported
 /// and left out.
-pub fn read(source: Source, path: &str, dialect: Dialect, findings: &mut Findings) -> SkillPack {
-    let document = Document::read(source, findings);
+pub fn read(
+    source: SourceFile,
+    path: &str,
+    dialect: SkillDialect,
+    findings: &mut Findings,
+) -> SkillPack {
+    let document = FrontMatterFile::read(source, findings);
     let source = &document.source;
     let mut pack = SkillPack {
         path: path.to_owned(),
@@ -30,7 +37,7 @@ pub fn read(source: Source, path: &str, dialect: Dialect, findings: &mut Finding
     } else {
         without_metadata(&document, dialect, findings);
     }
-    if pack.name.is_none() && dialect == Dialect::AgentDir {
+    if pack.name.is_none() && dialect == SkillDialect::AgentDir {
         let name = name::of_path(path).to_owned();
         pack.name = Some(Spanned::new(name, Span::start_of(source.id)));
     }
@@ -58,20 +65,25 @@ pub fn check_names(packs: &[SkillPack], findings: &mut Findings) {
     }
 }
 
-fn without_metadata(document: &Document, dialect: Dialect, findings: &mut Findings) {
+fn without_metadata(document: &FrontMatterFile, dialect: SkillDialect, findings: &mut Findings) {
     let place = Span::start_of(document.source.id);
     let found = findings.add(&SKILL_WITHOUT_METADATA, place, "the skill has no metadata");
     found.hint("start the file with `---`, `name: …`, `description: …`, `---`");
-    if dialect == Dialect::AgentDir {
+    if dialect == SkillDialect::AgentDir {
         found.severity = Severity::Warning;
     }
 }
 
-fn fields(document: &Document, dialect: Dialect, pack: &mut SkillPack, findings: &mut Findings) {
+fn fields(
+    document: &FrontMatterFile,
+    dialect: SkillDialect,
+    pack: &mut SkillPack,
+    findings: &mut Findings,
+) {
     let node = &document.metadata;
     if node.as_map().is_some_and(is_wrapped) {
-        validate(&WRAPPED, node, Coerce::Strict, findings);
-        let outer = Record::new(&WRAPPED, node, Coerce::Strict);
+        validate(&WRAPPED, node, Coercion::Strict, findings);
+        let outer = TableRecord::new(&WRAPPED, node, Coercion::Strict);
         if let Some(inner) = outer.record("metadata", &METADATA) {
             pack.name = inner.str("id");
             pack.display_name = inner.str("name");
@@ -82,14 +94,14 @@ fn fields(document: &Document, dialect: Dialect, pack: &mut SkillPack, findings:
         }
     } else {
         let table = top_level(dialect);
-        validate(table, node, Coerce::Strict, findings);
-        let record = Record::new(table, node, Coerce::Strict);
+        validate(table, node, Coercion::Strict, findings);
+        let record = TableRecord::new(table, node, Coercion::Strict);
         pack.name = record.str("name");
         pack.description = record.str("description");
         common(document, &[record], pack);
         filled("name", &pack.name, findings);
         named(pack, findings);
-        if dialect == Dialect::AgentDir && !record.has("description") {
+        if dialect == SkillDialect::AgentDir && !record.has("description") {
             findings
                 .add(&SKILL_WITHOUT_DESCRIPTION, node.span, "the skill has no description")
                 .hint("add `description`: what it does and when to use it")
@@ -100,15 +112,15 @@ fn fields(document: &Document, dialect: Dialect, pack: &mut SkillPack, findings:
 }
 
 /// Whether the fields stand under `metadata`. A `metadata` beside a name is only more about it.
-fn is_wrapped(map: &Map) -> bool {
-    let has = |map: &Map, keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
+fn is_wrapped(map: &TreeMap) -> bool {
+    let has = |map: &TreeMap, keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
     let inner = map.get("metadata").and_then(|node| node.as_map());
     !has(map, &["name", "description"])
         && inner.is_some_and(|inner| has(inner, &["id", "name", "description"]))
 }
 
 /// The fields that stand in the first of `records` that has them.
-fn common(document: &Document, records: &[Record<'_>], pack: &mut SkillPack) {
+fn common(document: &FrontMatterFile, records: &[TableRecord<'_>], pack: &mut SkillPack) {
     let with = |field: &str| records.iter().find(|record| record.has(field));
     pack.version = with("version").and_then(|record| record.str("version"));
     pack.risk_level = with("risk_level").and_then(|record| record.word("risk_level"));
@@ -116,9 +128,9 @@ fn common(document: &Document, records: &[Record<'_>], pack: &mut SkillPack) {
 }
 
 /// The tools that a skill names: a list as it is, one string at its commas, else at its spaces.
-fn tools(document: &Document, record: Record<'_>) -> ListField<String> {
+fn tools(document: &FrontMatterFile, record: TableRecord<'_>) -> DeclaredList<String> {
     let node = record.node("allowed-tools")?;
-    let Value::Str(text) = &node.value else { return record.strings("allowed-tools") };
+    let TreeValue::Str(text) = &node.value else { return record.strings("allowed-tools") };
     let as_written = document.source.slice(node.span) == text;
     let place = |at: usize, length: usize| {
         let start = node.span.range().start + at;
@@ -164,7 +176,7 @@ fn outer(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-fn filled(field: &str, value: &Field<String>, findings: &mut Findings) {
+fn filled(field: &str, value: &Declared<String>, findings: &mut Findings) {
     if let Some(value) = value.as_ref().filter(|value| value.trim().is_empty()) {
         findings
             .add(&EMPTY_SKILL_FIELD, value.span, format!("`{field}` of the skill is empty"))

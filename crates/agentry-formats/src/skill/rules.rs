@@ -1,10 +1,10 @@
 //! What can be wrong with a skill.
 
 use agentry_text::Severity::{Error, Note, Warning};
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 /// Every rule about skills, in code order.
-pub const RULES: &[&Rule] = &[
+pub const RULES: &[&LintRule] = &[
     &SKILL_WITHOUT_METADATA,
     &ODD_SKILL_NAME,
     &SKILL_NAME_AND_FOLDER,
@@ -20,7 +20,7 @@ pub const RULES: &[&Rule] = &[
 /// An agent of AgentFS with some skills.
 macro_rules! skills {
     ($(($path:literal, $text:expr)),+ $(,)?) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/agent.json", "{\n  \"name\": \"Helper\",\n  \"description\": \"Answers questions\"\n}\n"),
             ("helper/persona.md", "Give the answer first, then the reasons.\n"),
             ("helper/principles.md", "## Never Do\n- Never send a message without being asked to\n"),
@@ -32,7 +32,7 @@ macro_rules! skills {
 /// A skill of an agent directory.
 macro_rules! directory {
     ($text:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/instructions.md", "You answer questions.\n"),
             ("helper/skills/review.md", $text),
         ])
@@ -43,7 +43,7 @@ const REVIEW: &str =
     "---\nname: review\ndescription: Reviews a text\n---\n\nRead the text twice.\n";
 
 /// A skill file without a metadata block.
-pub static SKILL_WITHOUT_METADATA: Rule = Rule {
+pub static SKILL_WITHOUT_METADATA: LintRule = LintRule {
     code: "AG6001",
     name: "skill-without-metadata",
     severity: Error,
@@ -55,7 +55,7 @@ pub static SKILL_WITHOUT_METADATA: Rule = Rule {
 };
 
 /// A name that the Agent Skills standard does not allow.
-pub static ODD_SKILL_NAME: Rule = Rule {
+pub static ODD_SKILL_NAME: LintRule = LintRule {
     code: "AG6002",
     name: "odd-skill-name",
     severity: Warning,
@@ -69,7 +69,7 @@ pub static ODD_SKILL_NAME: Rule = Rule {
 };
 
 /// A name that is not that of the folder.
-pub static SKILL_NAME_AND_FOLDER: Rule = Rule {
+pub static SKILL_NAME_AND_FOLDER: LintRule = LintRule {
     code: "AG6003",
     name: "skill-name-and-folder",
     severity: Warning,
@@ -83,16 +83,16 @@ pub static SKILL_NAME_AND_FOLDER: Rule = Rule {
 };
 
 /// A description of more than 1024 characters.
-pub static DESCRIPTION_TOO_LONG: Rule = Rule {
+pub static DESCRIPTION_TOO_LONG: LintRule = LintRule {
     code: "AG6004",
     name: "skill-description-too-long",
     severity: Warning,
     why: "The descriptions of all skills are shown to the model all the time, so the Agent Skills \
           standard limits each to 1024 characters; programs cut or refuse a longer one.",
-    bad: Example::Made("a skill whose description has 1,200 characters", || {
+    bad: RuleExample::Made("a skill whose description has 1,200 characters", || {
         with_description(&"word ".repeat(240))
     }),
-    good: Example::Made("the same skill with a short description", || {
+    good: RuleExample::Made("the same skill with a short description", || {
         with_description("Reviews a text")
     }),
 };
@@ -107,7 +107,7 @@ fn with_description(description: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A name, id or description without any text.
-pub static EMPTY_SKILL_FIELD: Rule = Rule {
+pub static EMPTY_SKILL_FIELD: LintRule = LintRule {
     code: "AG6005",
     name: "empty-skill-field",
     severity: Error,
@@ -121,7 +121,7 @@ pub static EMPTY_SKILL_FIELD: Rule = Rule {
 };
 
 /// Metadata and nothing below it.
-pub static EMPTY_SKILL: Rule = Rule {
+pub static EMPTY_SKILL: LintRule = LintRule {
     code: "AG6006",
     name: "empty-skill",
     severity: Warning,
@@ -132,7 +132,7 @@ pub static EMPTY_SKILL: Rule = Rule {
 };
 
 /// A label of a step that is almost a known one.
-pub static UNKNOWN_STEP: Rule = Rule {
+pub static UNKNOWN_STEP: LintRule = LintRule {
     code: "AG6007",
     name: "unknown-step",
     severity: Note,
@@ -149,7 +149,7 @@ pub static UNKNOWN_STEP: Rule = Rule {
 };
 
 /// One name for two skills of an agent.
-pub static SAME_SKILL_NAME: Rule = Rule {
+pub static SAME_SKILL_NAME: LintRule = LintRule {
     code: "AG6008",
     name: "same-skill-name",
     severity: Warning,
@@ -168,7 +168,7 @@ pub static SAME_SKILL_NAME: Rule = Rule {
 };
 
 /// A file that would be a skill if it were called `SKILL.md`.
-pub static MISPLACED_SKILL: Rule = Rule {
+pub static MISPLACED_SKILL: LintRule = LintRule {
     code: "AG6009",
     name: "misplaced-skill",
     severity: Warning,
@@ -179,7 +179,7 @@ pub static MISPLACED_SKILL: Rule = Rule {
 };
 
 /// A skill that does not say when it is to be used.
-pub static SKILL_WITHOUT_DESCRIPTION: Rule = Rule {
+pub static SKILL_WITHOUT_DESCRIPTION: LintRule = LintRule {
     code: "AG6010",
     name: "skill-without-description",
     severity: Warning,

@@ -1,9 +1,9 @@
-//! The steps of a skill: numbered headings (`### 1. Title (Hardened Step)`) and numbered list items
+//! The steps of a skill: numbered headings (`### 1. Title (Hardened SkillStep)`) and numbered list items
 //! (`1. Title (adaptive step): …`), told apart by the label in parentheses.
 
-use agentry_model::{Step, StepKind};
-use agentry_text::near::nearest;
-use agentry_text::{Findings, Fix, Source, Span, Spanned, markdown};
+use agentry_model::{SkillStep, StepKind};
+use agentry_text::suggestion::nearest;
+use agentry_text::{Findings, Fix, SourceFile, Span, Spanned, markdown};
 
 use super::rules::UNKNOWN_STEP;
 
@@ -17,14 +17,18 @@ const LABELS: &[(&str, StepKind)] = &[
 ];
 
 /// Every step of the body, in order. A label that is almost one is reported.
-pub(super) fn read(source: &Source, body: Span, findings: &mut Findings) -> Vec<Spanned<Step>> {
+pub(super) fn read(
+    source: &SourceFile,
+    body: Span,
+    findings: &mut Findings,
+) -> Vec<Spanned<SkillStep>> {
     // Without a parenthesis there is no label, and most skills have none.
     if !source.slice(body).contains('(') {
         return Vec::new();
     }
-    let mut lines: Vec<Line> = markdown::sections(source, body.range())
+    let mut lines: Vec<StepLine> = markdown::sections(source, body.range())
         .into_iter()
-        .map(|section| Line { span: section.title.span, numbered: false })
+        .map(|section| StepLine { span: section.title.span, numbered: false })
         .collect();
     lines.extend(items(source, body));
     lines.sort_by_key(|line| line.span);
@@ -32,14 +36,14 @@ pub(super) fn read(source: &Source, body: Span, findings: &mut Findings) -> Vec<
 }
 
 /// A heading or the first line of a list item.
-struct Line {
+struct StepLine {
     span: Span,
     /// Whether the number in front was seen and taken off.
     numbered: bool,
 }
 
 /// The numbered list items of `body` outside code that may have a label.
-fn items(source: &Source, body: Span) -> Vec<Line> {
+fn items(source: &SourceFile, body: Span) -> Vec<StepLine> {
     let mut at = body.range().start;
     let mut found = Vec::new();
     for line in source.slice(body).split_inclusive('\n') {
@@ -47,7 +51,7 @@ fn items(source: &Source, body: Span) -> Vec<Line> {
             let start = at + (line.len() - rest.len());
             let span = Span::new(source.id, start, start + rest.trim_end().len());
             if rest.contains('(') {
-                found.push(Line { span, numbered: true });
+                found.push(StepLine { span, numbered: true });
             }
         }
         at += line.len();
@@ -70,7 +74,11 @@ fn after_number(text: &str) -> Option<&str> {
     gap.then(|| rest.trim_start())
 }
 
-fn step(source: &Source, line: &Line, findings: &mut Findings) -> Option<Spanned<Step>> {
+fn step(
+    source: &SourceFile,
+    line: &StepLine,
+    findings: &mut Findings,
+) -> Option<Spanned<SkillStep>> {
     let text = source.slice(line.span);
     let numbered = line.numbered || after_number(text).is_some();
     let title = if line.numbered { text } else { after_number(text).unwrap_or(text) };
@@ -79,7 +87,10 @@ fn step(source: &Source, line: &Line, findings: &mut Findings) -> Option<Spanned
         let known = LABELS.iter().find(|(name, _)| name.eq_ignore_ascii_case(label.trim()));
         if let Some((_, kind)) = known {
             let title = title.get(..open).unwrap_or("").trim_matches([' ', '*', '_', '`', '\t']);
-            return Some(Spanned::new(Step { title: title.to_owned(), kind: *kind }, line.span));
+            return Some(Spanned::new(
+                SkillStep { title: title.to_owned(), kind: *kind },
+                line.span,
+            ));
         }
         if numbered && ends_title(title, open + label.len() + 2) {
             let at = start + open + 1;

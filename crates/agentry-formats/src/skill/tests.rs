@@ -1,13 +1,13 @@
 //! Every rule about skills by example, and the way from one dialect to another.
 
 use agentry_model::SkillPack;
-use agentry_text::{Findings, Sources};
+use agentry_text::{Findings, SourceFiles};
 
-use super::{Dialect, RULES, check_names, folder_path, read, write};
+use super::{RULES, SkillDialect, check_names, folder_path, read, write};
 
 /// The skill, and its findings as `CODE line:column message`.
-fn look(path: &str, dialect: Dialect, text: &str) -> (SkillPack, Vec<String>) {
-    let mut sources = Sources::default();
+fn look(path: &str, dialect: SkillDialect, text: &str) -> (SkillPack, Vec<String>) {
+    let mut sources = SourceFiles::default();
     let mut findings = Findings::default();
     let source = sources.add(&format!("skills/{path}"), text);
     let pack = read(source, path, dialect, &mut findings);
@@ -18,7 +18,7 @@ fn look(path: &str, dialect: Dialect, text: &str) -> (SkillPack, Vec<String>) {
     (pack, findings.into_sorted().iter().map(line).collect())
 }
 
-fn codes(path: &str, dialect: Dialect, text: &str) -> Vec<String> {
+fn codes(path: &str, dialect: SkillDialect, text: &str) -> Vec<String> {
     look(path, dialect, text).1
 }
 
@@ -51,7 +51,7 @@ metadata:
 
 #[test]
 fn the_form_of_the_document() {
-    let (pack, findings) = look("contract-review/SKILL.md", Dialect::AgentFs, DOCUMENT);
+    let (pack, findings) = look("contract-review/SKILL.md", SkillDialect::AgentFs, DOCUMENT);
     assert_eq!(findings, Vec::<String>::new());
     let text = |field: &Option<agentry_text::Spanned<String>>| {
         field.as_ref().map(|text| text.value.clone()).unwrap_or_default()
@@ -96,7 +96,7 @@ fn fields_stand_at_the_top_or_under_metadata() {
         ),
     ];
     for (text, expected) in cases {
-        assert_eq!(codes(name, Dialect::AgentFs, text), expected, "{text}");
+        assert_eq!(codes(name, SkillDialect::AgentFs, text), expected, "{text}");
     }
 }
 
@@ -123,7 +123,7 @@ fn words_are_the_union_of_all_readers() {
     for (line, expected) in cases {
         let text = format!("---\nname: a\ndescription: x\n{line}\n---\ntext");
         let expected: Vec<_> = expected.into_iter().collect();
-        assert_eq!(codes("a/SKILL.md", Dialect::AgentFs, &text), expected, "{line}");
+        assert_eq!(codes("a/SKILL.md", SkillDialect::AgentFs, &text), expected, "{line}");
     }
 }
 
@@ -141,7 +141,7 @@ fn a_skill_of_an_agent_directory_needs_no_fields() {
         ("review.md", "text", "review", vec!["AG6001 1:1 the skill has no metadata"]),
     ];
     for (path, text, name, expected) in cases {
-        let (pack, findings) = look(path, Dialect::AgentDir, text);
+        let (pack, findings) = look(path, SkillDialect::AgentDir, text);
         assert_eq!(pack.name.map(|name| name.value).as_deref(), Some(name), "{text}");
         assert_eq!(findings, expected, "{text}");
     }
@@ -174,7 +174,7 @@ fn names_and_texts() {
         (&most, vec![]),
     ];
     for (text, expected) in cases {
-        assert_eq!(codes("a/SKILL.md", Dialect::AgentFs, text), expected, "{text}");
+        assert_eq!(codes("a/SKILL.md", SkillDialect::AgentFs, text), expected, "{text}");
     }
 }
 
@@ -182,8 +182,8 @@ fn names_and_texts() {
 fn steps_are_headings_and_list_items() {
     let steps = |body: &str| -> (Vec<String>, Vec<String>) {
         let text = format!("---\nname: a\ndescription: x\n---\n{body}\n");
-        let (pack, findings) = look("a/SKILL.md", Dialect::AgentFs, &text);
-        let shown = |step: &agentry_text::Spanned<agentry_model::Step>| {
+        let (pack, findings) = look("a/SKILL.md", SkillDialect::AgentFs, &text);
+        let shown = |step: &agentry_text::Spanned<agentry_model::SkillStep>| {
             format!("{}: {}", step.kind, step.title)
         };
         (pack.steps.iter().map(shown).collect(), findings)
@@ -238,13 +238,13 @@ fn allowed_tools_are_split() {
     ];
     for (line, expected) in cases {
         let text = format!("---\nname: a\ndescription: x\n{line}\n---\ntext");
-        let (pack, _) = look("a/SKILL.md", Dialect::AgentFs, &text);
+        let (pack, _) = look("a/SKILL.md", SkillDialect::AgentFs, &text);
         let tools = pack.allowed_tools.expect("written");
         let tools: Vec<_> = tools.iter().map(|tool| tool.value.as_str()).collect();
         assert_eq!(tools, expected, "{line}");
     }
     let text = "---\nname: a\ndescription: x\nallowed-tools: Read, Write\n---\ntext";
-    let (pack, _) = look("a/SKILL.md", Dialect::AgentFs, text);
+    let (pack, _) = look("a/SKILL.md", SkillDialect::AgentFs, text);
     let write = pack.allowed_tools.and_then(|tools| tools.last().map(|tool| tool.span.range()));
     assert_eq!(write.and_then(|range| text.get(range)), Some("Write"));
 }
@@ -252,7 +252,7 @@ fn allowed_tools_are_split() {
 #[test]
 fn one_name_for_two_skills() {
     let text = "---\nname: a\ndescription: x\n---\ntext";
-    let packs = ["a/SKILL.md", "b/SKILL.md"].map(|path| look(path, Dialect::AgentFs, text).0);
+    let packs = ["a/SKILL.md", "b/SKILL.md"].map(|path| look(path, SkillDialect::AgentFs, text).0);
     let mut findings = Findings::default();
     check_names(&packs, &mut findings);
     let messages: Vec<_> = findings.iter().map(|found| found.message.as_str()).collect();
@@ -283,21 +283,21 @@ fn a_skill_of_another_dialect_gets_new_metadata() {
         ),
     ];
     for (path, text, folder, expected) in cases {
-        let (pack, _) = look(path, Dialect::AgentDir, text);
+        let (pack, _) = look(path, SkillDialect::AgentDir, text);
         assert_eq!(folder_path(&pack), folder, "{text}");
-        let written = write(&pack, Dialect::AgentFs);
+        let written = write(&pack, SkillDialect::AgentFs);
         assert_eq!(written, expected, "{text}");
-        let findings = codes(folder, Dialect::AgentFs, &written);
+        let findings = codes(folder, SkillDialect::AgentFs, &written);
         assert_eq!(findings, Vec::<String>::new(), "{written}");
     }
 }
 
 #[test]
 fn a_skill_without_text_is_built_of_its_fields() {
-    let (mut pack, _) = look("contract-review/SKILL.md", Dialect::AgentFs, DOCUMENT);
+    let (mut pack, _) = look("contract-review/SKILL.md", SkillDialect::AgentFs, DOCUMENT);
     pack.text = None;
-    let written = write(&pack, Dialect::AgentFs);
-    let (again, findings) = look("contract-review/SKILL.md", Dialect::AgentFs, &written);
+    let written = write(&pack, SkillDialect::AgentFs);
+    let (again, findings) = look("contract-review/SKILL.md", SkillDialect::AgentFs, &written);
     assert_eq!(findings, Vec::<String>::new(), "{written}");
     let plain =
         |pack: &SkillPack| -> Vec<_> { pack.steps.iter().map(|s| s.value.clone()).collect() };
@@ -319,10 +319,10 @@ fn examples_show_their_rule() {
                 }));
             let mut findings = Findings::default();
             let dir = rule.code == "AG6010";
-            let dialect = if dir { Dialect::AgentDir } else { Dialect::AgentFs };
+            let dialect = if dir { SkillDialect::AgentDir } else { SkillDialect::AgentFs };
             for path in super::list(&mut files, "skills", dialect, &mut findings) {
                 let source =
-                    crate::Files::read(&mut files, &format!("skills/{path}"), &mut findings);
+                    crate::PackageFiles::read(&mut files, &format!("skills/{path}"), &mut findings);
                 packs.extend(source.map(|source| read(source, &path, dialect, &mut findings)));
             }
             check_names(&packs, &mut findings);

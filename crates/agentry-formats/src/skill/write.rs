@@ -1,17 +1,17 @@
 //! Writes a skill that came with an agent of another format.
 
-use agentry_model::{SkillPack, Step, StepKind, slug};
+use agentry_model::{SkillPack, SkillStep, StepKind, slug};
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, path};
+use agentry_text::{Data, FileId, Findings, SourceFile, Spanned, markdown, path};
 
-use super::{Dialect, name, read};
-use crate::front;
+use super::{SkillDialect, name, read};
+use crate::front_matter;
 
 /// The text of a skill: as it was written, if that says all that `dialect` wants; otherwise with
 /// new metadata above the same text.
-pub fn write(pack: &SkillPack, dialect: Dialect) -> String {
+pub fn write(pack: &SkillPack, dialect: SkillDialect) -> String {
     let Some(text) = &pack.text else { return build(pack, dialect, &body_of_steps(pack)) };
-    let source = Source::new(FileId::BUILT_IN, &pack.path, text);
+    let source = SourceFile::new(FileId::BUILT_IN, &pack.path, text);
     let mut findings = Findings::default();
     read(source.clone(), &pack.path, dialect, &mut findings);
     if !findings.has_errors() {
@@ -31,7 +31,7 @@ pub fn folder_path(pack: &SkillPack) -> String {
     }
 }
 
-fn build(pack: &SkillPack, dialect: Dialect, body: &str) -> String {
+fn build(pack: &SkillPack, dialect: SkillDialect, body: &str) -> String {
     let SkillPack {
         path: _,
         name: _,
@@ -43,10 +43,9 @@ fn build(pack: &SkillPack, dialect: Dialect, body: &str) -> String {
         steps: _,
         text: _,
     } = pack;
-    let version = version
-        .as_ref()
-        .map(|version| version.value.as_str())
-        .filter(|version| dialect != Dialect::AgentFs || semver::Version::parse(version).is_ok());
+    let version = version.as_ref().map(|version| version.value.as_str()).filter(|version| {
+        dialect != SkillDialect::AgentFs || semver::Version::parse(version).is_ok()
+    });
     let mut fields = MapBuilder::new();
     fields.set("name", Data::Str(skill_name(pack)));
     fields.set("description", Data::Str(description(pack, body)));
@@ -55,7 +54,7 @@ fn build(pack: &SkillPack, dialect: Dialect, body: &str) -> String {
     let tools = allowed_tools.as_ref().map(|list| Data::strings(list.iter().map(|t| &t.value)));
     fields.set_opt("allowed-tools", tools);
     let body = if body.is_empty() { description(pack, body) } else { body.to_owned() };
-    front::write(&fields.build(), &body)
+    front_matter::write(&fields.build(), &body)
 }
 
 /// A name that can be called: as declared, else of the file.
@@ -76,7 +75,7 @@ fn description(pack: &SkillPack, body: &str) -> String {
 }
 
 fn body_of_steps(pack: &SkillPack) -> String {
-    let line = |(at, step): (usize, &Spanned<Step>)| {
+    let line = |(at, step): (usize, &Spanned<SkillStep>)| {
         let label = match step.kind {
             StepKind::Deterministic => "Hardened Step",
             StepKind::Adaptive => "Flexible Step",

@@ -1,13 +1,13 @@
 //! From a nondeterministic automaton to a machine, state set by state set.
 
 use super::fast_map::FastMap;
-use super::machine::{Machine, NONE};
-use super::nfa::{Nfa, State};
+use super::machine::{NONE, StateMachine};
+use super::nfa::{Nfa, StateId};
 use super::set::Alphabet;
-use super::{MOST_ENTRIES, MOST_STATES, TooLarge};
+use super::{MOST_ENTRIES, MOST_STATES, MachineTooLarge};
 
 /// What to make of a set of states, given the bits of its parts and what it accepts.
-pub(crate) struct Judge<'a> {
+pub(crate) struct SubsetJudge<'a> {
     /// Whether a text that leads here can still matter.
     pub(crate) alive: &'a dyn Fn(u128, u128) -> bool,
     /// Whether a text that ends here counts.
@@ -17,17 +17,17 @@ pub(crate) struct Judge<'a> {
 /// The machine that gives `output` for the texts that count.
 pub(crate) fn determinise(
     nfa: &Nfa,
-    starts: &[State],
-    judge: &Judge<'_>,
+    starts: &[StateId],
+    judge: &SubsetJudge<'_>,
     output: u32,
-) -> Result<Machine, TooLarge> {
+) -> Result<StateMachine, MachineTooLarge> {
     nfa.finish()?;
     let (alphabet, members) = Alphabet::of(&nfa.sets);
-    let mut subsets = Subsets::new(nfa, judge);
+    let mut subsets = StateSubsets::new(nfa, judge);
     let start = subsets.number(starts.to_vec());
     let letters = alphabet.letters;
     let mut table = vec![0; letters];
-    let mut row = Row::default();
+    let mut row = SubsetRow::default();
     let mut at = 1;
     while let Some(subset) = subsets.list.get(at) {
         row.read(nfa, &members, subset, letters)?;
@@ -37,34 +37,34 @@ pub(crate) fn determinise(
         }
         at += 1;
         if subsets.list.len() > MOST_STATES || table.len() > MOST_ENTRIES {
-            return Err(TooLarge);
+            return Err(MachineTooLarge);
         }
     }
     let outputs = subsets.accepts.iter();
     let outputs = outputs.map(|accepts| if *accepts { output } else { NONE }).collect();
-    Ok(Machine { alphabet, table, outputs, start })
+    Ok(StateMachine { alphabet, table, outputs, start })
 }
 
 /// The ways on from one set of states. Most letters are in the same sets, and lead to the same
 /// states.
 #[derive(Default)]
-struct Row {
+struct SubsetRow {
     /// The sets on the edges, and where they lead, in the order of the sets.
-    edges: Vec<(u32, State)>,
+    edges: Vec<(u32, StateId)>,
     /// For each letter the sets that hold it, as bits by their order here.
     holds: Vec<[u128; 2]>,
     /// What has been found for some of these bits.
     known: Vec<([u128; 2], u32)>,
 }
 
-impl Row {
+impl SubsetRow {
     fn read(
         &mut self,
         nfa: &Nfa,
         members: &[Vec<u16>],
-        subset: &[State],
+        subset: &[StateId],
         letters: usize,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), MachineTooLarge> {
         self.edges.clear();
         self.edges.extend(subset.iter().flat_map(|state| &nfa.edges[*state as usize]));
         self.edges.sort_unstable();
@@ -74,7 +74,7 @@ impl Row {
         for (order, set) in self.edges.chunk_by(|a, b| a.0 == b.0).enumerate() {
             let (half, bit) = (order / 128, 1 << (order % 128));
             if half > 1 {
-                return Err(TooLarge);
+                return Err(MachineTooLarge);
             }
             for letter in set.first().iter().flat_map(|(set, _)| &members[*set as usize]) {
                 self.holds[usize::from(*letter)][half] |= bit;
@@ -84,7 +84,7 @@ impl Row {
     }
 
     /// The number of the set that a letter leads to.
-    fn next(&mut self, letter: usize, subsets: &mut Subsets<'_>) -> u32 {
+    fn next(&mut self, letter: usize, subsets: &mut StateSubsets<'_>) -> u32 {
         let holds = self.holds[letter];
         if holds == [0; 2] {
             return 0;
@@ -105,19 +105,19 @@ impl Row {
 }
 
 /// The state sets that were found, the dead one first.
-struct Subsets<'a> {
+struct StateSubsets<'a> {
     nfa: &'a Nfa,
-    judge: &'a Judge<'a>,
-    list: Vec<Vec<State>>,
+    judge: &'a SubsetJudge<'a>,
+    list: Vec<Vec<StateId>>,
     accepts: Vec<bool>,
     /// By the states before those that take no character are added.
-    seeds: FastMap<Vec<State>, u32>,
-    numbers: FastMap<Vec<State>, u32>,
+    seeds: FastMap<Vec<StateId>, u32>,
+    numbers: FastMap<Vec<StateId>, u32>,
     seen: Vec<bool>,
 }
 
-impl<'a> Subsets<'a> {
-    fn new(nfa: &'a Nfa, judge: &'a Judge<'a>) -> Self {
+impl<'a> StateSubsets<'a> {
+    fn new(nfa: &'a Nfa, judge: &'a SubsetJudge<'a>) -> Self {
         Self {
             nfa,
             judge,
@@ -130,7 +130,7 @@ impl<'a> Subsets<'a> {
     }
 
     /// The number of the set that `seed` leads to.
-    fn number(&mut self, mut seed: Vec<State>) -> u32 {
+    fn number(&mut self, mut seed: Vec<StateId>) -> u32 {
         if seed.is_empty() {
             return 0;
         }
@@ -144,7 +144,7 @@ impl<'a> Subsets<'a> {
         number
     }
 
-    fn close(&mut self, seed: &[State]) -> u32 {
+    fn close(&mut self, seed: &[StateId]) -> u32 {
         let mut all = Vec::new();
         let mut open = seed.to_vec();
         while let Some(state) = open.pop() {

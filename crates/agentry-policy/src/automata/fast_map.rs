@@ -4,22 +4,22 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map from state numbers, or rows of them.
-pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
 /// A set of rows of state numbers.
-pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<Mixer>>;
+pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<FastHasher>>;
 
 /// Multiplies and rotates.
 #[derive(Debug, Default)]
-pub(crate) struct Mixer(u64);
+pub(crate) struct FastHasher(u64);
 
-impl Mixer {
+impl FastHasher {
     fn mix(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 }
 
-impl Hasher for Mixer {
+impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
         // The map looks at the high and the low bits; a multiplication leaves the low ones poor.
         self.0 ^ (self.0 >> 29)

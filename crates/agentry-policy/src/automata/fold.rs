@@ -2,37 +2,37 @@
 
 use std::sync::Arc;
 
-use super::TooLarge;
+use super::MachineTooLarge;
 use super::leaf::{leaf, universe};
-use super::machine::{Machine, NONE};
+use super::machine::{NONE, StateMachine};
 use crate::memo::PolicyMemo;
-use crate::pattern::{Kind, Pattern, Protections};
-use crate::{Action, Rules};
+use crate::pattern::{HazardProtection, Pattern, PatternKind};
+use crate::{Action, RuleList};
 
 /// Merges the machines of rules about one kind of subjects.
 #[derive(Debug)]
-pub(crate) struct Folder<'m> {
+pub(crate) struct MachineFolder<'m> {
     pub(crate) memo: &'m PolicyMemo,
     /// Everything that is a subject.
-    pub(crate) universe: Arc<Machine>,
-    pub(crate) protections: Protections,
+    pub(crate) universe: Arc<StateMachine>,
+    pub(crate) protections: HazardProtection,
 }
 
-impl<'m> Folder<'m> {
+impl<'m> MachineFolder<'m> {
     /// For rules about `kind`.
     pub(crate) fn new(
         memo: &'m PolicyMemo,
-        kind: Kind,
-        protections: Protections,
-    ) -> Result<Self, TooLarge> {
+        kind: PatternKind,
+        protections: HazardProtection,
+    ) -> Result<Self, MachineTooLarge> {
         Ok(Self { memo, universe: universe(kind)?, protections })
     }
 
     /// The subjects of one pattern.
-    pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<Machine, TooLarge> {
+    pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<StateMachine, MachineTooLarge> {
         self.memo.leaves.get((self.protections, pattern.clone()), || match self.protections {
-            Protections::Off if pattern.is_protected() => leaf(pattern, Protections::Off),
-            Protections::On | Protections::Off => pattern.machine().cloned(),
+            HazardProtection::Off if pattern.is_protected() => leaf(pattern, HazardProtection::Off),
+            HazardProtection::On | HazardProtection::Off => pattern.machine().cloned(),
         })
     }
 
@@ -40,9 +40,9 @@ impl<'m> Folder<'m> {
     /// number of rules.
     pub(crate) fn rules(
         &self,
-        rules: &Rules,
+        rules: &RuleList,
         label: impl Fn(usize) -> u32,
-    ) -> Result<Machine, TooLarge> {
+    ) -> Result<StateMachine, MachineTooLarge> {
         let mut machines = Vec::with_capacity(rules.rules.len() + 1);
         for (index, rule) in rules.rules.iter().enumerate() {
             machines.push(self.leaf(&rule.pattern)?.relabel(|_| label(index)));
@@ -71,11 +71,15 @@ impl<'m> Folder<'m> {
             }
             machines = merged;
         }
-        Ok(machines.pop().unwrap_or_else(Machine::nothing))
+        Ok(machines.pop().unwrap_or_else(StateMachine::nothing))
     }
 
     /// What the first machine decides, else what the second one does.
-    fn first_of(&self, first: &Machine, second: &Machine) -> Result<Machine, TooLarge> {
+    fn first_of(
+        &self,
+        first: &StateMachine,
+        second: &StateMachine,
+    ) -> Result<StateMachine, MachineTooLarge> {
         let settled = first.settled(&self.universe, |output| output != NONE);
         first.merge(second, &settled, |a, b| if a == NONE { b } else { a })
     }
@@ -84,10 +88,10 @@ impl<'m> Folder<'m> {
     /// output means.
     pub(crate) fn strictest(
         &self,
-        first: &Machine,
-        second: &Machine,
+        first: &StateMachine,
+        second: &StateMachine,
         action: impl Fn(u32) -> Action,
-    ) -> Result<Machine, TooLarge> {
+    ) -> Result<StateMachine, MachineTooLarge> {
         let settled = first
             .settled(&self.universe, |output| output != NONE && action(output) == Action::Deny);
         let combine = |a: u32, b: u32| match (a, b) {

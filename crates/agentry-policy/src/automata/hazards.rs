@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use agentry_commands::hazard::{commands, hazards};
-use agentry_commands::{DashMeaning, Hazard, HazardSign, global_options, program};
+use agentry_commands::{CommandHazard, DashMeaning, HazardSign, global_options, program};
 
 use super::language::below;
-use super::nfa::{Items, Nfa, State};
+use super::nfa::{ItemCharacters, Nfa, StateId};
 use super::regex;
-use super::set::Set;
+use super::set::CharSet;
 
 use crate::hazard::names;
 use crate::pattern::Pattern;
-use crate::pattern::command::{CommandPattern, Hazardous};
-use crate::pattern::glob::Part;
-use crate::pattern::sequence::Element;
+use crate::pattern::command::{CommandPattern, HazardousCommands};
+use crate::pattern::glob::GlobPart;
+use crate::pattern::sequence::PatternElement;
 
 /// The bit of commands with a hazardous option; no further word makes them harmless again.
 pub(crate) const HAZARD: u128 = 4;
@@ -23,9 +23,9 @@ const FIRST: u32 = 3;
 
 /// The hazards that a pattern does not name.
 #[derive(Debug)]
-pub(crate) struct Hazards {
+pub(crate) struct UnnamedHazards {
     /// Where the automaton starts.
-    pub(crate) start: State,
+    pub(crate) start: StateId,
     /// Pairs of bits: a command that accepts the first one is a hazard unless it accepts the second
     /// one, which also is the part of all states that lead there.
     pub(crate) unless: Vec<(u128, u128)>,
@@ -36,57 +36,57 @@ pub(crate) struct Hazards {
 pub(crate) fn add_hazards(
     nfa: &mut Nfa,
     (pattern, shape): (&Pattern, &CommandPattern),
-    items: &Items,
-) -> Option<Hazards> {
+    items: &ItemCharacters,
+) -> Option<UnnamedHazards> {
     let start = nfa.build(HAZARD);
     let below = below(nfa, start, items);
     let found = nfa.state();
     nfa.accept(found, HAZARD);
     let second = shape.elements.get(1).filter(|second| !may_be_option(second));
-    let mut builder = Builder { items, found, second, unless: Vec::new() };
-    let Hazardous::Commands(commands) = &shape.hazardous else {
+    let mut builder = HazardBuilder { items, found, second, unless: Vec::new() };
+    let HazardousCommands::Commands(commands) = &shape.hazardous else {
         builder.any_command(nfa, below, pattern);
-        return Some(Hazards { start, unless: builder.unless });
+        return Some(UnnamedHazards { start, unless: builder.unless });
     };
     for command in commands {
-        let unnamed = |hazard: &&Hazard| !names(pattern, hazard);
-        let known: Vec<&Hazard> = hazards(command).iter().filter(unnamed).collect();
+        let unnamed = |hazard: &&CommandHazard| !names(pattern, hazard);
+        let known: Vec<&CommandHazard> = hazards(command).iter().filter(unnamed).collect();
         if !known.is_empty() {
             let word = nfa.text(below, command);
-            let arguments = nfa.one(word, &Set::one('\0'));
+            let arguments = nfa.one(word, &CharSet::one('\0'));
             builder.command(nfa, arguments, command, &known)?;
         }
     }
-    Some(Hazards { start, unless: builder.unless })
+    Some(UnnamedHazards { start, unless: builder.unless })
 }
 
-struct Builder<'a> {
-    items: &'a Items,
-    found: State,
+struct HazardBuilder<'a> {
+    items: &'a ItemCharacters,
+    found: StateId,
     /// The element after the command word, if it can only be a subcommand.
-    second: Option<&'a Element>,
+    second: Option<&'a PatternElement>,
     unless: Vec<(u128, u128)>,
 }
 
-impl Builder<'_> {
+impl HazardBuilder<'_> {
     /// Any command of the table with a word that the pattern does not spell out.
-    fn any_command(&self, nfa: &mut Nfa, below: State, pattern: &Pattern) {
+    fn any_command(&self, nfa: &mut Nfa, below: StateId, pattern: &Pattern) {
         let arguments = nfa.state();
-        let mut names = Tree::new(below);
+        let mut names = PrefixTree::new(below);
         for command in commands() {
             let word = names.add(nfa, command);
-            nfa.edge(word, &Set::one('\0'), arguments);
+            nfa.edge(word, &CharSet::one('\0'), arguments);
         }
-        let mut spelled = Tree::new(arguments);
+        let mut spelled = PrefixTree::new(arguments);
         for token in pattern.tokens().filter(|token| !token.contains('*')) {
             let word = spelled.add(nfa, token);
-            nfa.edge(word, &Set::one('\0'), arguments);
+            nfa.edge(word, &CharSet::one('\0'), arguments);
         }
         for (state, (text, known)) in spelled.nodes() {
             let rest = known.iter().fold(self.items.any.clone(), |rest, c| rest.without(*c));
             nfa.edge(state, &rest, self.found);
             if !pattern.tokens().any(|token| token == text) {
-                nfa.edge(state, &Set::one('\0'), self.found);
+                nfa.edge(state, &CharSet::one('\0'), self.found);
             }
         }
     }
@@ -95,9 +95,9 @@ impl Builder<'_> {
     fn command(
         &mut self,
         nfa: &mut Nfa,
-        arguments: State,
+        arguments: StateId,
         command: &str,
-        known: &[&Hazard],
+        known: &[&CommandHazard],
     ) -> Option<()> {
         let options = global_options(command);
         let unknown = nfa.state();
@@ -130,13 +130,13 @@ impl Builder<'_> {
         if self.second.is_none() {
             self.search(nfa, unknown, &everywhere, DashMeaning::Nothing, false);
         }
-        let mut names = Tree::new(front);
+        let mut names = PrefixTree::new(front);
         for (name, signs) in searches {
             let from = match name {
                 None => arguments,
                 Some(name) => {
                     let word = names.add(nfa, name);
-                    nfa.one(word, &Set::one('\0'))
+                    nfa.one(word, &CharSet::one('\0'))
                 }
             };
             let globals = name.is_none() && !options.is_empty();
@@ -148,17 +148,17 @@ impl Builder<'_> {
     }
 
     /// The arguments from `from` on are a hazard unless, joined by NUL, they match `text`.
-    fn unless(&mut self, nfa: &mut Nfa, from: State, text: &str) -> Option<()> {
+    fn unless(&mut self, nfa: &mut Nfa, from: StateId, text: &str) -> Option<()> {
         let bit = FIRST + 2 * u32::try_from(self.unless.len()).ok()?;
         let (at_all, harmless) = (1_u128.checked_shl(bit)?, 1_u128.checked_shl(bit + 1)?);
         self.unless.push((at_all, harmless));
-        let any = nfa.star(from, &Set::all());
+        let any = nfa.star(from, &CharSet::all());
         nfa.accept(any, at_all);
         if let Some(hir) = regex::read(text) {
             let start = nfa.build(HAZARD | harmless);
             nfa.join(from, start);
             let inside = nfa.regex(start, &hir);
-            let end = nfa.one(inside, &Set::one('\0'));
+            let end = nfa.one(inside, &CharSet::one('\0'));
             nfa.accept(end, harmless);
             if regex::takes_nothing(&hir) {
                 let nothing = nfa.state();
@@ -174,7 +174,7 @@ impl Builder<'_> {
     fn search(
         &self,
         nfa: &mut Nfa,
-        from: State,
+        from: StateId,
         signs: &[HazardSign],
         dashes: DashMeaning,
         globals: bool,
@@ -185,7 +185,7 @@ impl Builder<'_> {
         let (after_operand, after_option) = (nfa.state(), nfa.state());
         nfa.join(from, if globals { after_option } else { after_operand });
         let any = &self.items.any;
-        let end = Set::one('\0');
+        let end = CharSet::one('\0');
         let (word, operand, option) = (nfa.state(), nfa.state(), nfa.state());
         nfa.join(after_operand, word);
         nfa.join(after_option, word);
@@ -212,25 +212,25 @@ impl Builder<'_> {
     }
 
     /// A word that is the sign. What is sure before the word has ended is not followed further.
-    fn sign(&self, nfa: &mut Nfa, from: State, sign: HazardSign) {
+    fn sign(&self, nfa: &mut Nfa, from: StateId, sign: HazardSign) {
         let any = &self.items.any;
-        let end = Set::one('\0');
+        let end = CharSet::one('\0');
         match sign {
             HazardSign::Long(spelling, least) => {
                 let mut here = from;
                 for (count, c) in spelling.chars().map(Some).chain([None]).enumerate() {
                     if count >= least {
                         nfa.edge(here, &end, self.found);
-                        nfa.edge(here, &Set::one('='), self.found);
+                        nfa.edge(here, &CharSet::one('='), self.found);
                     }
                     if let Some(c) = c {
-                        here = nfa.one(here, &Set::one(c));
+                        here = nfa.one(here, &CharSet::one(c));
                     }
                 }
             }
             HazardSign::Short(option) => {
                 let dash = nfa.text(from, "-");
-                let only = Set::one(option);
+                let only = CharSet::one(option);
                 let other = nfa.one(dash, &any.without('-').without(option));
                 nfa.edge(other, &any.without(option), other);
                 nfa.edge(other, &only, self.found);
@@ -251,44 +251,44 @@ impl Builder<'_> {
     }
 
     /// The rest of a word, whatever it is.
-    fn tail(&self, nfa: &mut Nfa, from: State, to: State) {
+    fn tail(&self, nfa: &mut Nfa, from: StateId, to: StateId) {
         let inside = nfa.star(from, &self.items.any);
-        nfa.edge(inside, &Set::one('\0'), to);
+        nfa.edge(inside, &CharSet::one('\0'), to);
     }
 }
 
 /// Whether the word that stands here may be an option, or may be missing.
-fn may_be_option(element: &Element) -> bool {
-    let Element::One(globs) = element else { return true };
+fn may_be_option(element: &PatternElement) -> bool {
+    let PatternElement::One(globs) = element else { return true };
     globs.iter().any(|glob| match glob.parts.first() {
-        Some(Part::Text(text)) => text.starts_with(['-', '+']),
+        Some(GlobPart::Text(text)) => text.starts_with(['-', '+']),
         _ => true,
     })
 }
 
 /// Texts that share their beginnings.
-struct Tree {
-    states: BTreeMap<String, State>,
+struct PrefixTree {
+    states: BTreeMap<String, StateId>,
 }
 
-impl Tree {
-    fn new(root: State) -> Self {
+impl PrefixTree {
+    fn new(root: StateId) -> Self {
         Self { states: BTreeMap::from([(String::new(), root)]) }
     }
 
     /// The state behind `text`.
-    fn add(&mut self, nfa: &mut Nfa, text: &str) -> State {
+    fn add(&mut self, nfa: &mut Nfa, text: &str) -> StateId {
         let mut here = self.states.get("").copied().unwrap_or(0);
         for (at, c) in text.char_indices() {
             let start = text[..at + c.len_utf8()].to_owned();
             let before = here;
-            here = *self.states.entry(start).or_insert_with(|| nfa.one(before, &Set::one(c)));
+            here = *self.states.entry(start).or_insert_with(|| nfa.one(before, &CharSet::one(c)));
         }
         here
     }
 
     /// Each state with its text and the characters that lead on.
-    fn nodes(&self) -> impl Iterator<Item = (State, (&str, Vec<char>))> {
+    fn nodes(&self) -> impl Iterator<Item = (StateId, (&str, Vec<char>))> {
         self.states.iter().map(|(text, state)| {
             let below = self.states.range(text.clone()..);
             let below = below.take_while(|(other, _)| other.starts_with(text.as_str()));

@@ -5,17 +5,17 @@ use std::sync::OnceLock;
 use agentry_commands::{base_name, global_options};
 use regex_syntax::hir::Hir;
 
-use super::TooLarge;
-use super::nfa::{Items, Nfa, State};
+use super::MachineTooLarge;
+use super::nfa::{ItemCharacters, Nfa, StateId};
 use super::regex;
-use super::set::Set;
+use super::set::CharSet;
 use super::subject::{items, universe};
 use crate::Action;
 use crate::pattern::command::CommandPattern;
-use crate::pattern::glob::Glob;
-use crate::pattern::sequence::Element;
+use crate::pattern::glob::GlobPattern;
+use crate::pattern::sequence::PatternElement;
 use crate::pattern::web::WebPattern;
-use crate::pattern::{Kind, Pattern, Shape};
+use crate::pattern::{Pattern, PatternKind, PatternShape};
 
 /// The bit of what the pattern itself matches.
 pub(crate) const PATTERN: u128 = 1;
@@ -23,13 +23,17 @@ pub(crate) const PATTERN: u128 = 1;
 pub(crate) const UNIVERSE: u128 = 2;
 
 /// Adds the subjects of a kind, and gives where they start.
-pub(crate) fn add_universe(nfa: &mut Nfa, kind: Kind, part: u128) -> Result<State, TooLarge> {
+pub(crate) fn add_universe(
+    nfa: &mut Nfa,
+    kind: PatternKind,
+    part: u128,
+) -> Result<StateId, MachineTooLarge> {
     // Constants of the program, built when they are needed first.
-    static UNIVERSES: [OnceLock<Option<Hir>>; Kind::COUNT] =
-        [const { OnceLock::new() }; Kind::COUNT];
+    static UNIVERSES: [OnceLock<Option<Hir>>; PatternKind::COUNT] =
+        [const { OnceLock::new() }; PatternKind::COUNT];
     let start = nfa.build(part);
-    let known = UNIVERSES.get(kind as usize).ok_or(TooLarge)?;
-    let hir = known.get_or_init(|| regex::read(universe(kind))).as_ref().ok_or(TooLarge)?;
+    let known = UNIVERSES.get(kind as usize).ok_or(MachineTooLarge)?;
+    let hir = known.get_or_init(|| regex::read(universe(kind))).as_ref().ok_or(MachineTooLarge)?;
     let end = nfa.regex(start, hir);
     nfa.accept(end, part);
     Ok(start)
@@ -37,10 +41,13 @@ pub(crate) fn add_universe(nfa: &mut Nfa, kind: Kind, part: u128) -> Result<Stat
 
 /// Adds what a pattern matches apart from protections, and gives where it starts. Nothing for a
 /// pattern that matches nothing.
-pub(crate) fn add_pattern(nfa: &mut Nfa, pattern: &Pattern) -> Result<Option<State>, TooLarge> {
+pub(crate) fn add_pattern(
+    nfa: &mut Nfa,
+    pattern: &Pattern,
+) -> Result<Option<StateId>, MachineTooLarge> {
     match &pattern.shape {
-        Shape::Wrong(_) if pattern.action == Action::Allow => return Ok(None),
-        Shape::Everything | Shape::Wrong(_) => {
+        PatternShape::Wrong(_) if pattern.action == Action::Allow => return Ok(None),
+        PatternShape::Everything | PatternShape::Wrong(_) => {
             return add_universe(nfa, pattern.kind, PATTERN).map(Some);
         }
         _ => {}
@@ -48,26 +55,34 @@ pub(crate) fn add_pattern(nfa: &mut Nfa, pattern: &Pattern) -> Result<Option<Sta
     let start = nfa.build(PATTERN);
     let items = items(pattern.kind);
     let end = match &pattern.shape {
-        Shape::Everything | Shape::Wrong(_) => start,
-        Shape::Command(pattern) => command(nfa, start, pattern, &items),
-        Shape::Path(pattern) => nfa.elements(start, &pattern.elements, &items),
-        Shape::Web(pattern) => web(nfa, start, pattern, &items),
-        Shape::Name(glob) => nfa.glob(start, glob, &items.any),
-        Shape::Foreign(regex) => nfa.regex(start, &regex::read(regex).ok_or(TooLarge)?),
+        PatternShape::Everything | PatternShape::Wrong(_) => start,
+        PatternShape::Command(pattern) => command(nfa, start, pattern, &items),
+        PatternShape::Path(pattern) => nfa.elements(start, &pattern.elements, &items),
+        PatternShape::Web(pattern) => web(nfa, start, pattern, &items),
+        PatternShape::Name(glob) => nfa.glob(start, glob, &items.any),
+        PatternShape::Foreign(regex) => {
+            nfa.regex(start, &regex::read(regex).ok_or(MachineTooLarge)?)
+        }
     };
     nfa.accept(end, PATTERN);
     Ok(Some(start))
 }
 
-fn command(nfa: &mut Nfa, start: State, pattern: &CommandPattern, items: &Items) -> State {
+fn command(
+    nfa: &mut Nfa,
+    start: StateId,
+    pattern: &CommandPattern,
+    items: &ItemCharacters,
+) -> StateId {
     let end = nfa.elements(start, &pattern.elements, items);
     if pattern.as_written {
         return end;
     }
     // A leading `**` that takes no word leaves the command word to what follows it; one that takes
     // some can take the global options as well.
-    let many = pattern.elements.iter().take_while(|element| **element == Element::Many).count();
-    let Some((Element::One(globs), rest)) = pattern.elements[many..].split_first() else {
+    let many =
+        pattern.elements.iter().take_while(|element| **element == PatternElement::Many).count();
+    let Some((PatternElement::One(globs), rest)) = pattern.elements[many..].split_first() else {
         return end;
     };
     let after = nfa.state();
@@ -80,7 +95,7 @@ fn command(nfa: &mut Nfa, start: State, pattern: &CommandPattern, items: &Items)
 }
 
 /// A state behind the directory of a command word, or behind nothing.
-pub(crate) fn below(nfa: &mut Nfa, start: State, items: &Items) -> State {
+pub(crate) fn below(nfa: &mut Nfa, start: StateId, items: &ItemCharacters) -> StateId {
     let inside = nfa.star(start, &items.any);
     let below = nfa.text(inside, "/");
     nfa.join(start, below);
@@ -89,26 +104,26 @@ pub(crate) fn below(nfa: &mut Nfa, start: State, items: &Items) -> State {
 
 /// The ways in which the command word of a deny or an ask may be written.
 struct CommandWord<'a> {
-    globs: &'a [Glob],
-    items: &'a Items,
+    globs: &'a [GlobPattern],
+    items: &'a ItemCharacters,
     /// Where it starts.
-    start: State,
+    start: StateId,
     /// Where its base name starts.
-    below: State,
+    below: StateId,
     /// Where the words after it start.
-    after: State,
+    after: StateId,
 }
 
 impl CommandWord<'_> {
     fn by_base_name(&self, nfa: &mut Nfa) {
         for glob in self.globs {
             let end = nfa.glob(self.below, glob, &self.items.any.without('/'));
-            nfa.edge(end, &Set::one('\0'), self.after);
+            nfa.edge(end, &CharSet::one('\0'), self.after);
         }
     }
 
     /// A state behind an option that nobody knows: the words after the command start anywhere.
-    fn anywhere(&self, nfa: &mut Nfa) -> State {
+    fn anywhere(&self, nfa: &mut Nfa) -> StateId {
         let unknown = nfa.state();
         let again = nfa.item(unknown, self.items);
         nfa.join(again, unknown);
@@ -125,25 +140,25 @@ impl CommandWord<'_> {
                 continue;
             }
             let word = nfa.glob(self.start, glob, &self.items.any);
-            let named = nfa.one(word, &Set::one('\0'));
+            let named = nfa.one(word, &CharSet::one('\0'));
             let unknown = (!options.is_empty()).then(|| self.anywhere(nfa));
             let around = nfa.global_options(named, options, self.items, unknown);
             nfa.join(around, self.after);
             let word = nfa.glob(self.below, glob, &self.items.any.without('/'));
-            nfa.edge(word, &Set::one('\0'), named);
+            nfa.edge(word, &CharSet::one('\0'), named);
         }
     }
 }
 
-fn web(nfa: &mut Nfa, start: State, pattern: &WebPattern, labels: &Items) -> State {
-    let any = Set::all().without('\0');
+fn web(nfa: &mut Nfa, start: StateId, pattern: &WebPattern, labels: &ItemCharacters) -> StateId {
+    let any = CharSet::all().without('\0');
     let scheme = nfa.text(start, pattern.scheme);
     let host = nfa.text(scheme, "://");
     let host = nfa.elements(host, &pattern.host, labels);
     let port = nfa.text(host, ":");
     let path = match pattern.port {
         Some(number) => nfa.text(port, &number.to_string()),
-        None => nfa.star(port, &Set::ranges([('0', '9')].into_iter())),
+        None => nfa.star(port, &CharSet::ranges([('0', '9')].into_iter())),
     };
     let Some(glob) = &pattern.path else {
         let path = nfa.text(path, "/");

@@ -2,45 +2,48 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::TooLarge;
-use super::determinise::{Judge, determinise};
+use super::MachineTooLarge;
+use super::determinise::{SubsetJudge, determinise};
 use super::hazards::{HAZARD, add_hazards};
 use super::language::{PATTERN, UNIVERSE, add_pattern, add_universe};
-use super::machine::Machine;
+use super::machine::StateMachine;
 use super::nfa::Nfa;
 use super::subject::items;
 use crate::Action;
-use crate::pattern::{Kind, Pattern, Protections, Shape};
+use crate::pattern::{HazardProtection, Pattern, PatternKind, PatternShape};
 
 /// The machine of everything that is a subject of a kind. Its output is 0.
-pub(crate) fn universe(kind: Kind) -> Result<Arc<Machine>, TooLarge> {
+pub(crate) fn universe(kind: PatternKind) -> Result<Arc<StateMachine>, MachineTooLarge> {
     // Constants of the program, built when they are needed first.
-    static UNIVERSES: [OnceLock<Result<Arc<Machine>, TooLarge>>; Kind::COUNT] =
-        [const { OnceLock::new() }; Kind::COUNT];
+    static UNIVERSES: [OnceLock<Result<Arc<StateMachine>, MachineTooLarge>>; PatternKind::COUNT] =
+        [const { OnceLock::new() }; PatternKind::COUNT];
     let build = || {
         let mut nfa = Nfa::default();
         let start = add_universe(&mut nfa, kind, UNIVERSE)?;
-        let judge = Judge { alive: &|_, _| true, accepts: &|accepts| accepts != 0 };
+        let judge = SubsetJudge { alive: &|_, _| true, accepts: &|accepts| accepts != 0 };
         Ok(Arc::new(determinise(&nfa, &[start], &judge, 0)?.minimise()))
     };
-    UNIVERSES.get(kind as usize).ok_or(TooLarge)?.get_or_init(build).clone()
+    UNIVERSES.get(kind as usize).ok_or(MachineTooLarge)?.get_or_init(build).clone()
 }
 
 /// The machine of the subjects that a pattern matches. Its output is 0.
-pub(crate) fn leaf(pattern: &Pattern, protections: Protections) -> Result<Machine, TooLarge> {
-    if matches!(pattern.shape, Shape::Everything) {
+pub(crate) fn leaf(
+    pattern: &Pattern,
+    protections: HazardProtection,
+) -> Result<StateMachine, MachineTooLarge> {
+    if matches!(pattern.shape, PatternShape::Everything) {
         return Ok(universe(pattern.kind)?.as_ref().clone());
     }
     let mut nfa = Nfa::default();
-    let Some(start) = add_pattern(&mut nfa, pattern)? else { return Ok(Machine::nothing()) };
+    let Some(start) = add_pattern(&mut nfa, pattern)? else { return Ok(StateMachine::nothing()) };
     let mut starts = vec![start, add_universe(&mut nfa, pattern.kind, UNIVERSE)?];
     let mut unless = Vec::new();
-    let guarded = pattern.action == Action::Allow && protections == Protections::On;
-    if let Shape::Command(shape) = &pattern.shape
+    let guarded = pattern.action == Action::Allow && protections == HazardProtection::On;
+    if let PatternShape::Command(shape) = &pattern.shape
         && guarded
     {
         let items = items(pattern.kind);
-        let hazards = add_hazards(&mut nfa, (pattern, shape), &items).ok_or(TooLarge)?;
+        let hazards = add_hazards(&mut nfa, (pattern, shape), &items).ok_or(MachineTooLarge)?;
         starts.push(hazards.start);
         unless = hazards.unless;
     }
@@ -48,7 +51,7 @@ pub(crate) fn leaf(pattern: &Pattern, protections: Protections) -> Result<Machin
     let harmless = |accepts: u128, bits: u128| {
         unless.iter().all(|(at_all, harmless)| accepts & at_all == 0 || bits & harmless != 0)
     };
-    let judge = Judge {
+    let judge = SubsetJudge {
         alive: &|part, accepts| {
             part & both == both && accepts & HAZARD == 0 && harmless(accepts, part)
         },

@@ -2,14 +2,14 @@
 
 use super::fast_map::FastMap;
 use super::set::Alphabet;
-use super::{MOST_ENTRIES, MOST_STATES, TooLarge};
+use super::{MOST_ENTRIES, MOST_STATES, MachineTooLarge};
 
 /// The output of a text that nothing decides about.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A complete machine. State 0 is dead: it has no output and leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub(crate) struct StateMachine {
     pub(crate) alphabet: Alphabet,
     /// For each state and each letter the next state.
     pub(crate) table: Vec<u32>,
@@ -18,7 +18,7 @@ pub(crate) struct Machine {
     pub(crate) start: u32,
 }
 
-impl Machine {
+impl StateMachine {
     /// The machine without any output.
     pub(crate) fn nothing() -> Self {
         let (alphabet, _) = Alphabet::of(&[]);
@@ -73,7 +73,7 @@ impl Machine {
     /// `decided`, so that no other machine needs to be asked.
     pub(crate) fn settled(&self, universe: &Self, decided: impl Fn(u32) -> bool) -> Vec<bool> {
         let (_, letters) = self.alphabet.refine(&universe.alphabet);
-        let mut pairs = Pairs::new(self.start, universe.start);
+        let mut pairs = StatePairs::new(self.start, universe.start);
         let mut back: Vec<(u32, u32)> = Vec::new();
         let mut open: Vec<bool> = Vec::new();
         let mut at = 0;
@@ -106,13 +106,13 @@ impl Machine {
         other: &Self,
         settled: &[bool],
         combine: impl Fn(u32, u32) -> u32,
-    ) -> Result<Self, TooLarge> {
+    ) -> Result<Self, MachineTooLarge> {
         let (alphabet, letters) = self.alphabet.refine(&other.alphabet);
         let key = |left: u32, right: u32| {
             let settled = settled.get(left as usize).copied().unwrap_or(false);
             (left, if settled { 0 } else { right })
         };
-        let mut pairs = Pairs::new(0, 0);
+        let mut pairs = StatePairs::new(0, 0);
         let (left, right) = key(self.start, other.start);
         let start = pairs.number(left, right);
         let (mut table, mut outputs) = (Vec::new(), Vec::new());
@@ -133,7 +133,7 @@ impl Machine {
             }
             at += 1;
             if at > MOST_STATES || table.len() > MOST_ENTRIES {
-                return Err(TooLarge);
+                return Err(MachineTooLarge);
             }
         }
         Ok(Self { alphabet, table, outputs, start })
@@ -156,12 +156,12 @@ fn spread(open: &mut [bool], back: &mut [(u32, u32)]) {
 }
 
 /// Pairs of states, numbered as they are found.
-pub(crate) struct Pairs {
+pub(crate) struct StatePairs {
     pub(crate) list: Vec<(u32, u32)>,
     numbers: FastMap<u64, u32>,
 }
 
-impl Pairs {
+impl StatePairs {
     /// The first pair has the number 0.
     pub(crate) fn new(left: u32, right: u32) -> Self {
         let mut pairs = Self { list: Vec::new(), numbers: FastMap::default() };

@@ -2,14 +2,14 @@
 //! transitions in turn until nothing tells two states of a block apart. Transitions to the dead
 //! state are left out, so that the time depends on what a machine says and not on its alphabet.
 
-use super::machine::{Machine, NONE};
+use super::machine::{NONE, StateMachine};
 
-impl Machine {
+impl StateMachine {
     /// The smallest machine with the same outputs.
     pub(crate) fn minimise(&self) -> Self {
         let arrows = self.arrows();
-        let incoming = Incoming::new(&arrows.heads, self.states());
-        let mut blocks = Partition::new(self.states());
+        let incoming = IncomingTransitions::new(&arrows.heads, self.states());
+        let mut blocks = StatePartition::new(self.states());
         for output in self.distinct_outputs() {
             for (state, _) in (0..).zip(&self.outputs).filter(|(_, found)| **found == output) {
                 blocks.mark(state);
@@ -37,7 +37,7 @@ impl Machine {
     }
 
     /// For each state whether it can lead to an output at all.
-    fn live(&self, arrows: &Arrows, incoming: &Incoming) -> Vec<bool> {
+    fn live(&self, arrows: &SortedTransitions, incoming: &IncomingTransitions) -> Vec<bool> {
         let mut live: Vec<bool> = self.outputs.iter().map(|output| *output != NONE).collect();
         let mut open: Vec<u32> =
             (0..).zip(&live).filter(|(_, live)| **live).map(|(at, _)| at).collect();
@@ -53,9 +53,9 @@ impl Machine {
     }
 
     /// The transitions that do not lead to the dead state, by letter.
-    fn arrows(&self) -> Arrows {
+    fn arrows(&self) -> SortedTransitions {
         let letters = self.alphabet.letters;
-        let mut arrows = Arrows { tails: vec![], heads: vec![], letters: vec![0] };
+        let mut arrows = SortedTransitions { tails: vec![], heads: vec![], letters: vec![0] };
         for letter in 0..letters {
             let column = self.table.iter().skip(letter).step_by(letters);
             for (state, next) in (0..).zip(column).filter(|(_, next)| **next != 0) {
@@ -68,7 +68,7 @@ impl Machine {
     }
 
     /// The machine whose states are the blocks.
-    fn quotient(&self, blocks: &Partition) -> Self {
+    fn quotient(&self, blocks: &StatePartition) -> Self {
         let letters = self.alphabet.letters;
         let dead = blocks.block[0];
         // The block of the dead state gets the number 0, in exchange for the block that has it.
@@ -99,14 +99,14 @@ impl Machine {
 }
 
 /// Transitions, sorted by letter.
-struct Arrows {
+struct SortedTransitions {
     tails: Vec<u32>,
     heads: Vec<u32>,
     /// Where the transitions of each letter start, and where the last ones end.
     letters: Vec<usize>,
 }
 
-impl Arrows {
+impl SortedTransitions {
     /// Those between states that are live.
     fn between(&self, live: &[bool]) -> Self {
         let mut kept = Self { tails: vec![], heads: vec![], letters: vec![0] };
@@ -125,13 +125,13 @@ impl Arrows {
 }
 
 /// The transitions sorted by the state they lead to.
-struct Incoming {
+struct IncomingTransitions {
     arrows: Vec<u32>,
     /// Where those of each state start.
     first: Vec<u32>,
 }
 
-impl Incoming {
+impl IncomingTransitions {
     fn new(heads: &[u32], states: usize) -> Self {
         let mut first = vec![0; states + 1];
         for head in heads {
@@ -156,9 +156,9 @@ impl Incoming {
     }
 }
 
-fn refine(blocks: &mut Partition, arrows: &Arrows) {
-    let mut bundles = Partition::of_runs(&arrows.letters);
-    let incoming = Incoming::new(&arrows.heads, blocks.elements.len());
+fn refine(blocks: &mut StatePartition, arrows: &SortedTransitions) {
+    let mut bundles = StatePartition::of_runs(&arrows.letters);
+    let incoming = IncomingTransitions::new(&arrows.heads, blocks.elements.len());
     let (mut block, mut bundle) = (1, 0);
     while bundle < bundles.first.len() {
         for at in bundles.range(bundle) {
@@ -180,7 +180,7 @@ fn refine(blocks: &mut Partition, arrows: &Arrows) {
 
 /// A partition that can be refined: elements are marked, then each block is split into its marked
 /// and its other elements. The smaller half becomes the new block.
-struct Partition {
+struct StatePartition {
     /// The elements, block by block.
     elements: Vec<u32>,
     /// Where each element stands among `elements`.
@@ -196,7 +196,7 @@ struct Partition {
     touched: Vec<u32>,
 }
 
-impl Partition {
+impl StatePartition {
     /// All elements in one block.
     fn new(count: usize) -> Self {
         Self::of_runs(&[0, count])

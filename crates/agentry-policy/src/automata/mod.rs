@@ -31,4 +31,4 @@ pub(crate) const MOST_ENTRIES: usize = 8_000_000;
 
 /// Some machine grew over its bound, so there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooLarge;
+pub(crate) struct MachineTooLarge;

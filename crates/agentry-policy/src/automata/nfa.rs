@@ -1,13 +1,13 @@
 //! Nondeterministic automata over characters, built from left to right: each method starts at a
 //! state and gives the state at which it ends.
 
-use super::TooLarge;
-use super::set::Set;
-use crate::pattern::glob::{Glob, Part};
-use crate::pattern::sequence::Element;
+use super::MachineTooLarge;
+use super::set::CharSet;
+use crate::pattern::glob::{GlobPart, GlobPattern};
+use crate::pattern::sequence::PatternElement;
 
 /// The number of a state.
-pub(crate) type State = u32;
+pub(crate) type StateId = u32;
 
 /// The most states that a nondeterministic automaton may have.
 const MOST: usize = 200_000;
@@ -16,15 +16,15 @@ const MOST: usize = 200_000;
 #[derive(Debug, Default)]
 pub(crate) struct Nfa {
     /// Each state's ways on, by the number of a set.
-    pub(crate) edges: Vec<Vec<(u32, State)>>,
+    pub(crate) edges: Vec<Vec<(u32, StateId)>>,
     /// Each state's ways on that take no character.
-    pub(crate) empty: Vec<Vec<State>>,
+    pub(crate) empty: Vec<Vec<StateId>>,
     /// What each state accepts: bits that the builder chose.
     pub(crate) accepts: Vec<u128>,
     /// The part of the automaton that each state belongs to: bits that the builder chose.
     pub(crate) part: Vec<u128>,
     /// The sets on the edges.
-    pub(crate) sets: Vec<Set>,
+    pub(crate) sets: Vec<CharSet>,
     /// The part of new states.
     building: u128,
     overflow: bool,
@@ -32,15 +32,15 @@ pub(crate) struct Nfa {
 
 /// The characters of an item, and the one that ends it.
 #[derive(Debug, Clone)]
-pub(crate) struct Items {
+pub(crate) struct ItemCharacters {
     /// What an item is made of.
-    pub(crate) any: Set,
+    pub(crate) any: CharSet,
     /// What stands behind each item.
     pub(crate) end: char,
 }
 
 /// Watches the text of a glob: a state machine over a few characters and «any other».
-pub(crate) struct Watch<'a> {
+pub(crate) struct GlobWatch<'a> {
     /// The characters that matter.
     pub(crate) characters: Vec<char>,
     /// The next state, if the text may go on.
@@ -51,13 +51,13 @@ pub(crate) struct Watch<'a> {
 
 impl Nfa {
     /// Makes every new state a part of `part`, until it is called again.
-    pub(crate) fn build(&mut self, part: u128) -> State {
+    pub(crate) fn build(&mut self, part: u128) -> StateId {
         self.building = part;
         self.state()
     }
 
     /// A new state. Past the bound the last one is given again, and [`Self::finish`] fails.
-    pub(crate) fn state(&mut self) -> State {
+    pub(crate) fn state(&mut self) -> StateId {
         if self.edges.len() >= MOST {
             self.overflow = true;
         } else {
@@ -70,19 +70,19 @@ impl Nfa {
     }
 
     /// Whether it was built within its bound.
-    pub(crate) fn finish(&self) -> Result<(), TooLarge> {
-        if self.overflow { Err(TooLarge) } else { Ok(()) }
+    pub(crate) fn finish(&self) -> Result<(), MachineTooLarge> {
+        if self.overflow { Err(MachineTooLarge) } else { Ok(()) }
     }
 
     /// A way on that takes no character.
-    pub(crate) fn join(&mut self, from: State, to: State) {
+    pub(crate) fn join(&mut self, from: StateId, to: StateId) {
         if from != to {
             self.empty[from as usize].push(to);
         }
     }
 
     /// A way on by one character of a set.
-    pub(crate) fn edge(&mut self, from: State, set: &Set, to: State) {
+    pub(crate) fn edge(&mut self, from: StateId, set: &CharSet, to: StateId) {
         if set.is_empty() {
             return;
         }
@@ -96,24 +96,24 @@ impl Nfa {
     }
 
     /// Marks a state as an end.
-    pub(crate) fn accept(&mut self, state: State, bit: u128) {
+    pub(crate) fn accept(&mut self, state: StateId, bit: u128) {
         self.accepts[state as usize] |= bit;
     }
 
     /// One character.
-    pub(crate) fn one(&mut self, from: State, set: &Set) -> State {
+    pub(crate) fn one(&mut self, from: StateId, set: &CharSet) -> StateId {
         let to = self.state();
         self.edge(from, set, to);
         to
     }
 
     /// This text.
-    pub(crate) fn text(&mut self, from: State, text: &str) -> State {
-        text.chars().fold(from, |from, c| self.one(from, &Set::one(c)))
+    pub(crate) fn text(&mut self, from: StateId, text: &str) -> StateId {
+        text.chars().fold(from, |from, c| self.one(from, &CharSet::one(c)))
     }
 
     /// Any number of characters.
-    pub(crate) fn star(&mut self, from: State, set: &Set) -> State {
+    pub(crate) fn star(&mut self, from: StateId, set: &CharSet) -> StateId {
         let around = self.state();
         self.join(from, around);
         self.edge(around, set, around);
@@ -121,7 +121,7 @@ impl Nfa {
     }
 
     /// A text that a glob matches, of characters in `any`.
-    pub(crate) fn glob(&mut self, from: State, glob: &Glob, any: &Set) -> State {
+    pub(crate) fn glob(&mut self, from: StateId, glob: &GlobPattern, any: &CharSet) -> StateId {
         if glob.segments.is_empty() {
             return self.parts(from, &glob.parts, any);
         }
@@ -138,15 +138,17 @@ impl Nfa {
         here
     }
 
-    fn parts(&mut self, from: State, parts: &[Part], any: &Set) -> State {
+    fn parts(&mut self, from: StateId, parts: &[GlobPart], any: &CharSet) -> StateId {
         let mut here = from;
         for part in parts {
             here = match part {
-                Part::Text(text) if text.chars().all(|c| any.contains(c)) => self.text(here, text),
-                Part::Text(_) => self.state(),
-                Part::Segment => self.star(here, &any.without('/')),
-                Part::Any => self.star(here, any),
-                Part::Folders => {
+                GlobPart::Text(text) if text.chars().all(|c| any.contains(c)) => {
+                    self.text(here, text)
+                }
+                GlobPart::Text(_) => self.state(),
+                GlobPart::Segment => self.star(here, &any.without('/')),
+                GlobPart::Any => self.star(here, any),
+                GlobPart::Folders => {
                     let inside = self.star(here, any);
                     let after = self.text(inside, "/");
                     self.join(here, after);
@@ -160,11 +162,11 @@ impl Nfa {
     /// A text that a glob matches and that `watch` lets through.
     pub(crate) fn watched(
         &mut self,
-        from: State,
-        glob: &Glob,
-        any: &Set,
-        watch: &Watch<'_>,
-    ) -> State {
+        from: StateId,
+        glob: &GlobPattern,
+        any: &CharSet,
+        watch: &GlobWatch<'_>,
+    ) -> StateId {
         let mut plain = Self::default();
         let start = plain.state();
         let end = plain.glob(start, glob, any);
@@ -198,28 +200,38 @@ impl Nfa {
     }
 
     /// One item, whatever it is.
-    pub(crate) fn item(&mut self, from: State, items: &Items) -> State {
+    pub(crate) fn item(&mut self, from: StateId, items: &ItemCharacters) -> StateId {
         let inside = self.star(from, &items.any);
-        self.one(inside, &Set::one(items.end))
+        self.one(inside, &CharSet::one(items.end))
     }
 
     /// A row of items.
-    pub(crate) fn elements(&mut self, from: State, row: &[Element], items: &Items) -> State {
+    pub(crate) fn elements(
+        &mut self,
+        from: StateId,
+        row: &[PatternElement],
+        items: &ItemCharacters,
+    ) -> StateId {
         row.iter().fold(from, |from, element| self.element(from, element, items))
     }
 
-    fn element(&mut self, from: State, element: &Element, items: &Items) -> State {
+    fn element(
+        &mut self,
+        from: StateId,
+        element: &PatternElement,
+        items: &ItemCharacters,
+    ) -> StateId {
         let after = self.state();
         match element {
-            Element::Many => {
+            PatternElement::Many => {
                 self.join(from, after);
                 let again = self.item(after, items);
                 self.join(again, after);
             }
-            Element::One(globs) => {
+            PatternElement::One(globs) => {
                 for glob in globs {
                     let inside = self.glob(from, glob, &items.any);
-                    self.edge(inside, &Set::one(items.end), after);
+                    self.edge(inside, &CharSet::one(items.end), after);
                 }
             }
         }
@@ -227,14 +239,14 @@ impl Nfa {
     }
 }
 
-impl Watch<'_> {
+impl GlobWatch<'_> {
     /// The parts of `set` that lead on, with the states that they lead to.
-    fn split(&self, set: &Set, state: u32) -> Vec<(Set, u32)> {
+    fn split(&self, set: &CharSet, state: u32) -> Vec<(CharSet, u32)> {
         let mut rest = set.clone();
         let mut found = Vec::new();
         for c in self.characters.iter().filter(|c| set.contains(**c)) {
             rest = rest.without(*c);
-            found.extend((self.step)(state, Some(*c)).map(|next| (Set::one(*c), next)));
+            found.extend((self.step)(state, Some(*c)).map(|next| (CharSet::one(*c), next)));
         }
         found.extend((self.step)(state, None).map(|next| (rest, next)));
         found
@@ -242,8 +254,8 @@ impl Watch<'_> {
 }
 
 /// Lets no `..` segment through. States: the number of dots at the start of a segment, 3 for more.
-fn never_climbs() -> Watch<'static> {
-    Watch {
+fn never_climbs() -> GlobWatch<'static> {
+    GlobWatch {
         characters: vec!['.', '/'],
         step: &|state, c| match (state, c) {
             (2, Some('/')) => None,

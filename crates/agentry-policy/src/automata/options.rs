@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use agentry_commands::{GlobalOption, OptionWords, option_words};
 
-use super::nfa::{Items, Nfa, State};
-use super::set::Set;
+use super::nfa::{ItemCharacters, Nfa, StateId};
+use super::set::CharSet;
 
 impl Nfa {
     /// A state behind any number of global options that start at `from`. Where an option is not
@@ -13,34 +13,34 @@ impl Nfa {
     /// it leads to the state `unknown`, like in [`agentry_commands::CommandFront`].
     pub(crate) fn global_options(
         &mut self,
-        from: State,
+        from: StateId,
         options: &[GlobalOption],
-        items: &Items,
-        unknown: Option<State>,
-    ) -> State {
+        items: &ItemCharacters,
+        unknown: Option<StateId>,
+    ) -> StateId {
         let around = self.state();
         self.join(from, around);
         let value = self.state();
         let after = self.item(value, items);
         self.join(after, around);
-        let region = Region { options, around, value, items, unknown };
+        let region = OptionRegion { options, around, value, items, unknown };
         region.build(self);
         around
     }
 }
 
-struct Region<'a> {
+struct OptionRegion<'a> {
     options: &'a [GlobalOption],
-    around: State,
-    value: State,
-    items: &'a Items,
-    unknown: Option<State>,
+    around: StateId,
+    value: StateId,
+    items: &'a ItemCharacters,
+    unknown: Option<StateId>,
 }
 
-impl Region<'_> {
+impl OptionRegion<'_> {
     /// Follows the spellings of the table like a tree; a word that leaves the tree is unknown.
     fn build(&self, nfa: &mut Nfa) {
-        let mut nodes: BTreeMap<String, State> = BTreeMap::new();
+        let mut nodes: BTreeMap<String, StateId> = BTreeMap::new();
         nodes.insert(String::new(), self.around);
         nodes.insert("-".to_owned(), nfa.state());
         for option in self.options {
@@ -52,7 +52,7 @@ impl Region<'_> {
         let unknown = nfa.state();
         let joined = nfa.state();
         nfa.edge(unknown, &self.items.any.without('='), unknown);
-        nfa.edge(unknown, &Set::one('='), joined);
+        nfa.edge(unknown, &CharSet::one('='), joined);
         nfa.edge(joined, &self.items.any, joined);
         self.end(nfa, unknown, OptionWords::Either);
         self.end(nfa, joined, OptionWords::One);
@@ -65,7 +65,7 @@ impl Region<'_> {
                 };
                 if let (Some(c), None) = (more.next(), more.next()) {
                     rest = rest.without(c);
-                    nfa.edge(*node, &Set::one(c), *state);
+                    nfa.edge(*node, &CharSet::one(c), *state);
                 }
             }
             self.leave(nfa, (text, *node), &rest, (unknown, joined));
@@ -76,9 +76,9 @@ impl Region<'_> {
     fn leave(
         &self,
         nfa: &mut Nfa,
-        (text, node): (&str, State),
-        rest: &Set,
-        (unknown, joined): (State, State),
+        (text, node): (&str, StateId),
+        rest: &CharSet,
+        (unknown, joined): (StateId, StateId),
     ) {
         self.end(
             nfa,
@@ -96,13 +96,13 @@ impl Region<'_> {
         } else {
             nfa.edge(node, &rest.without('='), unknown);
             if rest.contains('=') {
-                nfa.edge(node, &Set::one('='), joined);
+                nfa.edge(node, &CharSet::one('='), joined);
             }
         }
     }
 
-    fn end(&self, nfa: &mut Nfa, state: State, drops: OptionWords) {
-        let end = Set::one(self.items.end);
+    fn end(&self, nfa: &mut Nfa, state: StateId, drops: OptionWords) {
+        let end = CharSet::one(self.items.end);
         if let (OptionWords::Either, Some(unknown)) = (drops, self.unknown) {
             nfa.edge(state, &end, unknown);
             return;

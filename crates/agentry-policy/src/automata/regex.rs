@@ -3,8 +3,8 @@
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-use super::nfa::{Nfa, State};
-use super::set::Set;
+use super::nfa::{Nfa, StateId};
+use super::set::CharSet;
 
 /// Reads a regular expression that is meant to match a whole text. Nothing for one that we cannot
 /// turn into an automaton: a syntax error, or a look around other than an anchor at either end.
@@ -43,7 +43,7 @@ pub(crate) fn takes_nothing(hir: &Hir) -> bool {
 
 impl Nfa {
     /// A text that the regular expression matches.
-    pub(crate) fn regex(&mut self, from: State, hir: &Hir) -> State {
+    pub(crate) fn regex(&mut self, from: StateId, hir: &Hir) -> StateId {
         match hir.kind() {
             HirKind::Empty => from,
             HirKind::Look(_) => self.state(),
@@ -75,7 +75,7 @@ impl Nfa {
         }
     }
 
-    fn again(&mut self, from: State, sub: &Hir) -> State {
+    fn again(&mut self, from: StateId, sub: &Hir) -> StateId {
         let around = self.state();
         self.join(from, around);
         let end = self.regex(around, sub);
@@ -83,7 +83,7 @@ impl Nfa {
         around
     }
 
-    fn up_to(&mut self, from: State, sub: &Hir, times: u32) -> State {
+    fn up_to(&mut self, from: StateId, sub: &Hir, times: u32) -> StateId {
         let after = self.state();
         self.join(from, after);
         let mut here = from;
@@ -98,12 +98,12 @@ impl Nfa {
     }
 }
 
-fn set_of(class: &Class) -> Set {
+fn set_of(class: &Class) -> CharSet {
     match class {
         Class::Unicode(class) => {
-            Set::ranges(class.iter().map(|range| (range.start(), range.end())))
+            CharSet::ranges(class.iter().map(|range| (range.start(), range.end())))
         }
-        Class::Bytes(class) => Set::ranges(
+        Class::Bytes(class) => CharSet::ranges(
             class.iter().map(|range| (char::from(range.start()), char::from(range.end()))),
         ),
     }

@@ -2,25 +2,25 @@
 
 use std::ops::ControlFlow;
 
-use super::machine::{Machine, NONE, Pairs};
-use super::{MOST_STATES, TooLarge};
+use super::machine::{NONE, StateMachine, StatePairs};
+use super::{MOST_STATES, MachineTooLarge};
 
 /// Calls `found` with each pair of outputs, as soon as it is met, and the shortest text that has it;
 /// of texts that are as short the one that reads best.
 pub(crate) fn outputs(
-    left: &Machine,
-    right: &Machine,
+    left: &StateMachine,
+    right: &StateMachine,
     found: impl FnMut(u32, u32, &dyn Fn() -> String) -> ControlFlow<()>,
-) -> Result<(), TooLarge> {
+) -> Result<(), MachineTooLarge> {
     follow(left, right, |next| next != (0, 0), found)
 }
 
 /// The same for texts to which the left machine gives an output.
 pub(crate) fn outputs_within(
-    left: &Machine,
-    right: &Machine,
+    left: &StateMachine,
+    right: &StateMachine,
     mut found: impl FnMut(u32, &dyn Fn() -> String) -> ControlFlow<()>,
-) -> Result<(), TooLarge> {
+) -> Result<(), MachineTooLarge> {
     follow(
         left,
         right,
@@ -33,14 +33,14 @@ pub(crate) fn outputs_within(
 }
 
 fn follow(
-    left: &Machine,
-    right: &Machine,
+    left: &StateMachine,
+    right: &StateMachine,
     matters: impl Fn((u32, u32)) -> bool,
     mut found: impl FnMut(u32, u32, &dyn Fn() -> String) -> ControlFlow<()>,
-) -> Result<(), TooLarge> {
+) -> Result<(), MachineTooLarge> {
     let (alphabet, letters) = left.alphabet.refine(&right.alphabet);
     let readable = alphabet.readable();
-    let mut pairs = Pairs::new(left.start, right.start);
+    let mut pairs = StatePairs::new(left.start, right.start);
     // How each pair was reached first.
     let mut from: Vec<(u32, char)> = vec![(0, '\0')];
     let mut at = 0;
@@ -62,7 +62,7 @@ fn follow(
         }
         at += 1;
         if at > 4 * MOST_STATES {
-            return Err(TooLarge);
+            return Err(MachineTooLarge);
         }
     }
     Ok(())

@@ -4,9 +4,9 @@ use super::fast_map::FastMap;
 
 /// A set of characters: ordered ranges, both ends included, that neither meet nor touch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Set(Vec<(u32, u32)>);
+pub(crate) struct CharSet(Vec<(u32, u32)>);
 
-impl Set {
+impl CharSet {
     /// Every character.
     pub(crate) fn all() -> Self {
         Self(vec![(0, 0xd7ff), (0xe000, 0x10_ffff)])
@@ -71,7 +71,7 @@ pub(crate) struct Alphabet {
 impl Alphabet {
     /// The coarsest alphabet in which each of `sets` is a set of letters, and for each set its
     /// letters in order.
-    pub(crate) fn of(sets: &[Set]) -> (Self, Vec<Vec<u16>>) {
+    pub(crate) fn of(sets: &[CharSet]) -> (Self, Vec<Vec<u16>>) {
         let mut changes: Vec<(u32, usize)> = Vec::new();
         for (index, set) in sets.iter().enumerate() {
             for &(first, last) in &set.0 {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn letters_tell_the_sets_apart() {
-        let sets = [Set::one('a'), Set::all().without('/'), Set::one('é')];
+        let sets = [CharSet::one('a'), CharSet::all().without('/'), CharSet::one('é')];
         let (alphabet, members) = Alphabet::of(&sets);
         assert_eq!(alphabet.letters, 4, "a, é, slash with surrogates, the rest");
         let same = |a, b| alphabet.letter(a) == alphabet.letter(b);
@@ -205,15 +205,15 @@ mod tests {
 
     #[test]
     fn no_range_holds_surrogates() {
-        let all = Set::ranges([('\0', char::MAX)].into_iter());
-        assert_eq!(all, Set::all());
-        assert_eq!(Set::ranges([('a', 'c')].into_iter()), Set(vec![(97, 99)]));
+        let all = CharSet::ranges([('\0', char::MAX)].into_iter());
+        assert_eq!(all, CharSet::all());
+        assert_eq!(CharSet::ranges([('a', 'c')].into_iter()), CharSet(vec![(97, 99)]));
     }
 
     #[test]
     fn refining_keeps_both_partitions() {
-        let (a, _) = Alphabet::of(&[Set::one('a'), Set::one('c')]);
-        let (b, _) = Alphabet::of(&[Set::one('c'), Set::one('d')]);
+        let (a, _) = Alphabet::of(&[CharSet::one('a'), CharSet::one('c')]);
+        let (b, _) = Alphabet::of(&[CharSet::one('c'), CharSet::one('d')]);
         let (both, letters) = a.refine(&b);
         assert_eq!(both.letters, 4);
         for c in ['a', 'b', 'c', 'd', 'e', 'é', '\u{10ffff}'] {

@@ -1,44 +1,46 @@
 //! Subjects as texts for machines: every item of a row is followed by a character that no item
 //! holds, so that two different rows are never the same text.
 
-use super::nfa::Items;
-use super::set::Set;
+use super::nfa::ItemCharacters;
+use super::set::CharSet;
 use crate::pattern::path::segments;
-use crate::pattern::{Kind, Subject};
+use crate::pattern::{PatternKind, PatternSubject};
 
 /// What is known to be a command, a path and so on, as regular expressions over such texts.
-pub(crate) const fn universe(kind: Kind) -> &'static str {
+pub(crate) const fn universe(kind: PatternKind) -> &'static str {
     match kind {
-        Kind::Command => r"[^\x00]+\x00(?:[^\x00]*\x00)*",
-        Kind::Path => r"(?:(?:[^/.\x00][^/\x00]*|\.[^/.\x00][^/\x00]*|\.\.[^/\x00]+)/)*",
-        Kind::Web => concat!(
+        PatternKind::Command => r"[^\x00]+\x00(?:[^\x00]*\x00)*",
+        PatternKind::Path => r"(?:(?:[^/.\x00][^/\x00]*|\.[^/.\x00][^/\x00]*|\.\.[^/\x00]+)/)*",
+        PatternKind::Web => concat!(
             r"(?:https?|wss?|ftp)://(?:(?:[a-z0-9_!$&'()*+,;=~{}`\x22-]+\.)+|\[[0-9a-f:]+\]\.):",
             r"(?:0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}",
             r"|655[0-2][0-9]|6553[0-5])/[!-~&&[^#]]*"
         ),
-        Kind::Name | Kind::Text => r"[^\x00]+",
+        PatternKind::Name | PatternKind::Text => r"[^\x00]+",
     }
 }
 
 /// The items of a kind's subjects.
-pub(crate) fn items(kind: Kind) -> Items {
-    let any = Set::all().without('\0');
+pub(crate) fn items(kind: PatternKind) -> ItemCharacters {
+    let any = CharSet::all().without('\0');
     match kind {
-        Kind::Path => Items { any: any.without('/'), end: '/' },
+        PatternKind::Path => ItemCharacters { any: any.without('/'), end: '/' },
         // The labels of a host name.
-        Kind::Web => Items { any: any.without('/').without('.'), end: '.' },
-        Kind::Command | Kind::Name | Kind::Text => Items { any, end: '\0' },
+        PatternKind::Web => ItemCharacters { any: any.without('/').without('.'), end: '.' },
+        PatternKind::Command | PatternKind::Name | PatternKind::Text => {
+            ItemCharacters { any, end: '\0' }
+        }
     }
 }
 
 /// The text of a subject.
-pub(crate) fn encode(kind: Kind, subject: Subject<'_>) -> String {
+pub(crate) fn encode(kind: PatternKind, subject: PatternSubject<'_>) -> String {
     match (kind, subject) {
-        (_, Subject::Command(argv)) => argv.iter().flat_map(|word| [*word, "\0"]).collect(),
-        (Kind::Path, Subject::Text(path)) => {
+        (_, PatternSubject::Command(argv)) => argv.iter().flat_map(|word| [*word, "\0"]).collect(),
+        (PatternKind::Path, PatternSubject::Text(path)) => {
             segments(path).flat_map(|segment| [segment, "/"]).collect()
         }
-        (Kind::Web, Subject::Text(address)) => {
+        (PatternKind::Web, PatternSubject::Text(address)) => {
             let start = address.find("://").map_or(0, |at| at + 3);
             let end = address[start..].find('/').map_or(address.len(), |at| start + at);
             let (authority, path) = address.split_at(end);
@@ -47,39 +49,39 @@ pub(crate) fn encode(kind: Kind, subject: Subject<'_>) -> String {
                 None => address.to_owned(),
             }
         }
-        (_, Subject::Text(text)) => text.to_owned(),
+        (_, PatternSubject::Text(text)) => text.to_owned(),
     }
 }
 
 /// A subject that was found by a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Example {
+pub enum ExampleSubject {
     /// An argument list.
     Command(Vec<String>),
     /// A path, an address, a name.
     Text(String),
 }
 
-impl Example {
+impl ExampleSubject {
     /// The subject whose text this is.
-    pub(crate) fn decode(kind: Kind, text: &str) -> Self {
+    pub(crate) fn decode(kind: PatternKind, text: &str) -> Self {
         match kind {
-            Kind::Command => {
+            PatternKind::Command => {
                 let words = text.strip_suffix('\0').unwrap_or(text).split('\0');
                 Self::Command(words.map(str::to_owned).collect())
             }
-            Kind::Path => Self::Text(format!("/{}", text.strip_suffix('/').unwrap_or(text))),
-            Kind::Web => Self::Text(text.replacen(".:", ":", 1)),
-            Kind::Name | Kind::Text => Self::Text(text.to_owned()),
+            PatternKind::Path => Self::Text(format!("/{}", text.strip_suffix('/').unwrap_or(text))),
+            PatternKind::Web => Self::Text(text.replacen(".:", ":", 1)),
+            PatternKind::Name | PatternKind::Text => Self::Text(text.to_owned()),
         }
     }
 
     /// The same with a letter in each empty word, where that makes no difference to `what`.
-    pub(crate) fn filled<T: PartialEq>(self, what: impl Fn(Subject<'_>) -> T) -> Self {
+    pub(crate) fn filled<T: PartialEq>(self, what: impl Fn(PatternSubject<'_>) -> T) -> Self {
         let Self::Command(mut words) = self else { return self };
         let of = |words: &[String]| {
             let argv: Vec<&str> = words.iter().map(String::as_str).collect();
-            what(Subject::Command(&argv))
+            what(PatternSubject::Command(&argv))
         };
         for at in 0..words.len() {
             if words[at].is_empty() {
@@ -95,13 +97,17 @@ impl Example {
 
     /// The same as one would write it: a web address with a usual host, scheme and port, where that
     /// makes no difference to `what`.
-    pub(crate) fn usual<T: PartialEq>(self, kind: Kind, what: impl Fn(Subject<'_>) -> T) -> Self {
-        let (Kind::Web, Self::Text(text)) = (kind, &self) else { return self };
+    pub(crate) fn usual<T: PartialEq>(
+        self,
+        kind: PatternKind,
+        what: impl Fn(PatternSubject<'_>) -> T,
+    ) -> Self {
+        let (PatternKind::Web, Self::Text(text)) = (kind, &self) else { return self };
         let Some((_, rest)) = text.split_once("://") else { return self };
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
-        let own = what(Subject::Text(text));
-        let same = |text: &String| what(Subject::Text(text)) == own;
+        let own = what(PatternSubject::Text(text));
+        let same = |text: &String| what(PatternSubject::Text(text)) == own;
         let tries = ["https://example.com:443/".to_owned(), format!("https://{host}:443{path}")];
         match tries.into_iter().find(same) {
             Some(usual) => Self::Text(usual.replacen(":443/", "/", 1)),
@@ -109,19 +115,19 @@ impl Example {
         }
     }
 
-    /// Passes it on as a [`Subject`].
-    pub fn with<T>(&self, then: impl FnOnce(Subject<'_>) -> T) -> T {
+    /// Passes it on as a [`PatternSubject`].
+    pub fn with<T>(&self, then: impl FnOnce(PatternSubject<'_>) -> T) -> T {
         match self {
             Self::Command(words) => {
                 let argv: Vec<&str> = words.iter().map(String::as_str).collect();
-                then(Subject::Command(&argv))
+                then(PatternSubject::Command(&argv))
             }
-            Self::Text(text) => then(Subject::Text(text)),
+            Self::Text(text) => then(PatternSubject::Text(text)),
         }
     }
 }
 
-impl std::fmt::Display for Example {
+impl std::fmt::Display for ExampleSubject {
     /// A command is written as one would type it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -165,24 +171,24 @@ mod tests {
     #[test]
     fn texts_and_back() {
         let cases = [
-            (Kind::Path, "/", "", "/"),
-            (Kind::Path, "/a/b", "a/b/", "/a/b"),
+            (PatternKind::Path, "/", "", "/"),
+            (PatternKind::Path, "/a/b", "a/b/", "/a/b"),
             (
-                Kind::Web,
+                PatternKind::Web,
                 "https://x.org:443/a.:b",
                 "https://x.org.:443/a.:b",
                 "https://x.org:443/a.:b",
             ),
-            (Kind::Web, "http://[::1]:80/", "http://[::1].:80/", "http://[::1]:80/"),
-            (Kind::Name, "a/b", "a/b", "a/b"),
+            (PatternKind::Web, "http://[::1]:80/", "http://[::1].:80/", "http://[::1]:80/"),
+            (PatternKind::Name, "a/b", "a/b", "a/b"),
         ];
         for (kind, subject, text, back) in cases {
-            assert_eq!(encode(kind, Subject::Text(subject)), text);
-            assert_eq!(Example::decode(kind, text).to_string(), back);
+            assert_eq!(encode(kind, PatternSubject::Text(subject)), text);
+            assert_eq!(ExampleSubject::decode(kind, text).to_string(), back);
         }
         let argv = ["git", "", "a b", "it's", "~/x", "\u{1b}"];
-        let text = encode(Kind::Command, Subject::Command(&argv));
-        let back = Example::decode(Kind::Command, &text).to_string();
+        let text = encode(PatternKind::Command, PatternSubject::Command(&argv));
+        let back = ExampleSubject::decode(PatternKind::Command, &text).to_string();
         assert_eq!(back, r"git '' 'a b' 'it'\''s' ~/x '\u{1b}'");
     }
 }

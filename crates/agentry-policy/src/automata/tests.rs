@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use super::subject::encode;
 use crate::automata::leaf::{leaf, universe};
 use crate::automata::machine::NONE;
-use crate::pattern::{Kind, Pattern, Protections, Subject};
-use crate::{Action, Places};
+use crate::pattern::{HazardProtection, Pattern, PatternKind, PatternSubject};
+use crate::{Action, PathAnchors};
 
 /// Pieces that patterns and subjects are put together from, for each kind.
-pub(crate) fn pieces(kind: Kind) -> &'static [&'static str] {
+pub(crate) fn pieces(kind: PatternKind) -> &'static [&'static str] {
     match kind {
-        Kind::Command => &[
+        PatternKind::Command => &[
             "a",
             "b",
             "/",
@@ -35,7 +35,7 @@ pub(crate) fn pieces(kind: Kind) -> &'static [&'static str] {
             "/home/user",
             "é",
         ],
-        Kind::Path => &[
+        PatternKind::Path => &[
             "a",
             "b",
             "/",
@@ -51,22 +51,22 @@ pub(crate) fn pieces(kind: Kind) -> &'static [&'static str] {
             " ",
             "é",
         ],
-        Kind::Web => &[
+        PatternKind::Web => &[
             "a", "b", ".", "..", "/", "/a/", "?", "https://", "http://", ":", ":8080", "x.org",
             "a.x.org", "-", "%20",
         ],
-        Kind::Name | Kind::Text => &["a", "b", "/", "..", "-", " ", "A_", "é"],
+        PatternKind::Name | PatternKind::Text => &["a", "b", "/", "..", "-", " ", "A_", "é"],
     }
 }
 
 /// A pattern of any kind, with many wildcards.
-pub(crate) fn any_pattern(kind: Kind) -> impl Strategy<Value = String> {
+pub(crate) fn any_pattern(kind: PatternKind) -> impl Strategy<Value = String> {
     let mut parts = pieces(kind).to_vec();
     parts.extend(["*", "*", "*", "**", "**", "**/", "/*"]);
     let loose = proptest::collection::vec(proptest::sample::select(parts), 1..7)
         .prop_map(|parts| parts.concat());
     match kind {
-        Kind::Command => {
+        PatternKind::Command => {
             let options = loose.clone();
             (known_command(), options, loose.clone(), any::<u8>())
                 .prop_map(|(known, options, loose, which)| match which % 3 {
@@ -119,14 +119,14 @@ fn filled(pattern: &str, fill: &[&str]) -> String {
 }
 
 /// Makes a text into a subject of its kind.
-pub(crate) fn subject(kind: Kind, text: &str) -> Vec<String> {
+pub(crate) fn subject(kind: PatternKind, text: &str) -> Vec<String> {
     match kind {
-        Kind::Command => {
+        PatternKind::Command => {
             let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
             let first = words.iter().position(|word| !word.is_empty()).unwrap_or(0);
             words[first..].to_vec()
         }
-        Kind::Path => {
+        PatternKind::Path => {
             let mut path: Vec<&str> =
                 if text.starts_with('/') { vec![] } else { vec!["workspace"] };
             for segment in text.split('/') {
@@ -139,7 +139,7 @@ pub(crate) fn subject(kind: Kind, text: &str) -> Vec<String> {
             }
             vec![format!("/{}", path.join("/"))]
         }
-        Kind::Web => {
+        PatternKind::Web => {
             let text =
                 if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
             let Ok(url) = url::Url::parse(&text) else { return vec![] };
@@ -149,23 +149,23 @@ pub(crate) fn subject(kind: Kind, text: &str) -> Vec<String> {
             let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
             vec![format!("{}://{host}:{port}{}{query}", url.scheme(), url.path())]
         }
-        Kind::Name | Kind::Text => vec![text.to_owned()],
+        PatternKind::Name | PatternKind::Text => vec![text.to_owned()],
     }
 }
 
-fn kinds() -> impl Strategy<Value = Kind> {
+fn kinds() -> impl Strategy<Value = PatternKind> {
     proptest::sample::select(vec![
-        Kind::Command,
-        Kind::Command,
-        Kind::Command,
-        Kind::Path,
-        Kind::Web,
-        Kind::Name,
-        Kind::Text,
+        PatternKind::Command,
+        PatternKind::Command,
+        PatternKind::Command,
+        PatternKind::Path,
+        PatternKind::Web,
+        PatternKind::Name,
+        PatternKind::Text,
     ])
 }
 
-fn cases() -> impl Strategy<Value = (Kind, String, Vec<String>)> {
+fn cases() -> impl Strategy<Value = (PatternKind, String, Vec<String>)> {
     kinds().prop_flat_map(|kind| {
         let fills = proptest::collection::vec(proptest::sample::select(pieces(kind)), 1..4);
         (any_pattern(kind), any_pattern(kind), proptest::collection::vec(fills, 6)).prop_map(
@@ -189,19 +189,19 @@ proptest! {
     fn machines_say_what_matching_says((kind, text, subjects) in cases()) {
         let universe = universe(kind).expect("a small machine");
         for action in [Action::Allow, Action::Deny] {
-            let pattern = Pattern::new(kind, &text, action, &Places::default());
-            for protections in [Protections::On, Protections::Off] {
+            let pattern = Pattern::new(kind, &text, action, &PathAnchors::default());
+            for protections in [HazardProtection::On, HazardProtection::Off] {
                 let machine = leaf(&pattern, protections).expect("a small machine");
                 for text in &subjects {
                     let words = subject(kind, text);
                     let argv: Vec<&str> = words.iter().map(String::as_str).collect();
                     let subject = match (kind, argv.as_slice()) {
                         (_, [] | ["", ..]) => continue,
-                        (Kind::Command, argv) => Subject::Command(argv),
-                        (_, argv) => Subject::Text(argv[0]),
+                        (PatternKind::Command, argv) => PatternSubject::Command(argv),
+                        (_, argv) => PatternSubject::Text(argv[0]),
                     };
                     if universe.run(&encode(kind, subject)) == NONE {
-                        prop_assert_eq!(kind, Kind::Web, "{:?} is no subject", subject);
+                        prop_assert_eq!(kind, PatternKind::Web, "{:?} is no subject", subject);
                         continue;
                     }
                     let matches = pattern.matches_under(subject, protections);

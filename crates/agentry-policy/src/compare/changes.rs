@@ -3,29 +3,29 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::{Decision, KINDS, TOO_LARGE, decide, index, kind, same, side};
-use crate::automata::fold::Folder;
+use super::{DecidingRule, KINDS, TOO_LARGE, decide, index, kind, same, side};
+use crate::automata::fold::MachineFolder;
 use crate::automata::machine::NONE;
-use crate::automata::subject::Example;
-use crate::automata::{TooLarge, search};
+use crate::automata::subject::ExampleSubject;
+use crate::automata::{MachineTooLarge, search};
 use crate::memo::PolicyMemo;
-use crate::pattern::{Kind, Protections, Subject};
-use crate::{Action, Rule, Rules};
+use crate::pattern::{HazardProtection, PatternKind, PatternSubject};
+use crate::{Action, PolicyRule, RuleList};
 
 /// What changed between two versions of a section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Diff {
+pub struct RulesDiff {
     /// What is less strict now.
-    pub gained: Vec<Change>,
+    pub gained: Vec<DecisionChange>,
     /// What is stricter now.
-    pub lost: Vec<Change>,
+    pub lost: Vec<DecisionChange>,
     /// Why this is not the whole truth; then it must be taken for a gain.
     pub unknown: Option<String>,
 }
 
 /// Subjects that one rule used to decide about and another one does now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct DecisionChange {
     /// The narrower pattern of the two.
     pub pattern: String,
     /// The old answer.
@@ -35,30 +35,35 @@ pub struct Change {
     /// One of the shortest subjects.
     pub example: String,
     /// What decided; nothing when there was no layer.
-    pub old: Option<Decision>,
+    pub old: Option<DecidingRule>,
     /// What decides.
-    pub new: Option<Decision>,
+    pub new: Option<DecidingRule>,
 }
 
 /// What `new` gained and lost against `old`.
-pub fn diff(memo: &PolicyMemo, old: &[&Rules], new: &[&Rules], protections: Protections) -> Diff {
-    let unknown = |why: &str| Diff { unknown: Some(why.to_owned()), ..Diff::default() };
+pub fn diff(
+    memo: &PolicyMemo,
+    old: &[&RuleList],
+    new: &[&RuleList],
+    protections: HazardProtection,
+) -> RulesDiff {
+    let unknown = |why: &str| RulesDiff { unknown: Some(why.to_owned()), ..RulesDiff::default() };
     let Some(kind) = kind(old, new) else { return unknown(KINDS) };
     if same(old, new) {
-        return Diff::default();
+        return RulesDiff::default();
     }
-    let changes = Folder::new(memo, kind, protections)
+    let changes = MachineFolder::new(memo, kind, protections)
         .and_then(|folder| find_changes(&folder, kind, old, new));
     changes.unwrap_or_else(|_| unknown(TOO_LARGE))
 }
 
 fn find_changes(
-    folder: &Folder<'_>,
-    kind: Kind,
-    old: &[&Rules],
-    new: &[&Rules],
-) -> Result<Diff, TooLarge> {
-    let (before, after) = (Labels::new(old), Labels::new(new));
+    folder: &MachineFolder<'_>,
+    kind: PatternKind,
+    old: &[&RuleList],
+    new: &[&RuleList],
+) -> Result<RulesDiff, MachineTooLarge> {
+    let (before, after) = (RuleLabels::new(old), RuleLabels::new(new));
     let left = side(folder, old, |layer, rule| before.of(layer, rule), |l| before.action(l))?;
     let right = side(folder, new, |layer, rule| after.of(layer, rule), |l| after.action(l))?;
     let mut found: Vec<((u32, u32), String)> = Vec::new();
@@ -66,23 +71,29 @@ fn find_changes(
     search::outputs(&left, &right, |a, b, text| {
         let differ = a != NONE && b != NONE && before.action(a) != after.action(b);
         if differ && seen.insert((b, a)) {
-            let both = |subject: Subject<'_>| {
+            let both = |subject: PatternSubject<'_>| {
                 (decide(old, subject, folder.protections), decide(new, subject, folder.protections))
             };
-            let example = Example::decode(kind, &text()).filled(both).usual(kind, both);
+            let example = ExampleSubject::decode(kind, &text()).filled(both).usual(kind, both);
             found.push(((b, a), example.to_string()));
         }
         ControlFlow::Continue(())
     })?;
     found.sort_by_key(|(labels, _)| *labels);
-    let mut diff = Diff::default();
+    let mut diff = RulesDiff::default();
     for ((b, a), example) in found {
         let (from, to) = (before.action(a), after.action(b));
         let pattern = narrower(folder, before.rule(a), after.rule(b))?;
-        let change =
-            Change { pattern, from, to, example, old: before.decision(a), new: after.decision(b) };
+        let change = DecisionChange {
+            pattern,
+            from,
+            to,
+            example,
+            old: before.decision(a),
+            new: after.decision(b),
+        };
         let side = if to < from { &mut diff.gained } else { &mut diff.lost };
-        let same = |other: &&mut Change| {
+        let same = |other: &&mut DecisionChange| {
             (&other.pattern, other.from, other.to) == (&change.pattern, from, to)
         };
         match side.iter_mut().find(same) {
@@ -96,11 +107,12 @@ fn find_changes(
 
 /// The narrower pattern of two rules; without one of them, or for the intent, everything.
 fn narrower(
-    folder: &Folder<'_>,
-    old: Option<&Rule>,
-    new: Option<&Rule>,
-) -> Result<String, TooLarge> {
-    let written = |rule: Option<&Rule>| rule.cloned().filter(|rule| !rule.pattern.is_everything());
+    folder: &MachineFolder<'_>,
+    old: Option<&PolicyRule>,
+    new: Option<&PolicyRule>,
+) -> Result<String, MachineTooLarge> {
+    let written =
+        |rule: Option<&PolicyRule>| rule.cloned().filter(|rule| !rule.pattern.is_everything());
     let (old, new) = match (written(old), written(new)) {
         (None, None) => return Ok("*".to_owned()),
         (Some(rule), None) | (None, Some(rule)) => return Ok(rule.pattern.text),
@@ -121,13 +133,13 @@ fn narrower(
 }
 
 /// The rules of a side, numbered through all its layers.
-struct Labels<'a> {
-    layers: &'a [&'a Rules],
+struct RuleLabels<'a> {
+    layers: &'a [&'a RuleList],
     firsts: Vec<usize>,
 }
 
-impl<'a> Labels<'a> {
-    fn new(layers: &'a [&'a Rules]) -> Self {
+impl<'a> RuleLabels<'a> {
+    fn new(layers: &'a [&'a RuleList]) -> Self {
         let mut firsts = vec![];
         let mut next = 0;
         for rules in layers {
@@ -147,7 +159,7 @@ impl<'a> Labels<'a> {
         Some((layer, label as usize - self.firsts[layer]))
     }
 
-    fn rule(&self, label: u32) -> Option<&'a Rule> {
+    fn rule(&self, label: u32) -> Option<&'a PolicyRule> {
         let (layer, rule) = self.place(label)?;
         let rules = self.layers.get(layer)?;
         Some(rules.rules.get(rule).unwrap_or(&rules.intent))
@@ -157,8 +169,8 @@ impl<'a> Labels<'a> {
         self.rule(label).map_or(Action::Allow, |rule| rule.action)
     }
 
-    fn decision(&self, label: u32) -> Option<Decision> {
+    fn decision(&self, label: u32) -> Option<DecidingRule> {
         let (layer, rule) = self.place(label)?;
-        Some(Decision { layer, rule, action: self.action(label) })
+        Some(DecidingRule { layer, rule, action: self.action(label) })
     }
 }

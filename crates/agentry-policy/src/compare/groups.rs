@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 
 use agentry_commands::base_name;
 
-use crate::pattern::{Pattern, Shape};
-use crate::{Action, Rule, Rules};
+use crate::pattern::{Pattern, PatternShape};
+use crate::{Action, PolicyRule, RuleList};
 
 /// The rules of both sides about one command, layer by layer.
-pub(super) struct Group {
-    pub(super) first: Vec<Rules>,
-    pub(super) second: Vec<Rules>,
+pub(super) struct CommandGroup {
+    pub(super) first: Vec<RuleList>,
+    pub(super) second: Vec<RuleList>,
 }
 
 /// The commands about which the sides may differ. Nothing if they cannot be told apart: because a
 /// rule is about several commands, or because what holds for all the others differs as well.
-pub(super) fn split(first: &[&Rules], second: &[&Rules]) -> Option<Vec<Group>> {
+pub(super) fn split(first: &[&RuleList], second: &[&RuleList]) -> Option<Vec<CommandGroup>> {
     let mut commands = BTreeSet::new();
     for rule in first.iter().chain(second).flat_map(|rules| &rules.rules) {
         commands.insert(command(&rule.pattern)?);
@@ -24,18 +24,18 @@ pub(super) fn split(first: &[&Rules], second: &[&Rules]) -> Option<Vec<Group>> {
     if intent(first)? != intent(second)? {
         return None;
     }
-    let only = |layers: &[&Rules], name: &str| -> Vec<Rules> {
+    let only = |layers: &[&RuleList], name: &str| -> Vec<RuleList> {
         layers.iter().map(|rules| about(rules, name)).collect()
     };
     let groups = commands
         .into_iter()
-        .map(|name| Group { first: only(first, name), second: only(second, name) });
+        .map(|name| CommandGroup { first: only(first, name), second: only(second, name) });
     Some(groups.filter(|group| !is_same(&group.first, &group.second)).collect())
 }
 
 /// The base name of the one command that a pattern is about.
 fn command(pattern: &Pattern) -> Option<&str> {
-    if !matches!(pattern.shape, Shape::Command(_)) {
+    if !matches!(pattern.shape, PatternShape::Command(_)) {
         return None;
     }
     let name = base_name(pattern.tokens().next()?);
@@ -44,22 +44,23 @@ fn command(pattern: &Pattern) -> Option<&str> {
 }
 
 /// The strictest answer to a command that no rule is about.
-fn intent(layers: &[&Rules]) -> Option<Action> {
+fn intent(layers: &[&RuleList]) -> Option<Action> {
     layers.iter().map(|rules| rules.intent.action).max()
 }
 
-fn about(rules: &Rules, name: &str) -> Rules {
-    let is_about = |rule: &&Rule| command(&rule.pattern) == Some(name);
-    Rules {
+fn about(rules: &RuleList, name: &str) -> RuleList {
+    let is_about = |rule: &&PolicyRule| command(&rule.pattern) == Some(name);
+    RuleList {
         section: rules.section,
         rules: rules.rules.iter().filter(is_about).cloned().collect(),
         intent: rules.intent.clone(),
     }
 }
 
-fn is_same(first: &[Rules], second: &[Rules]) -> bool {
-    let rule = |(a, b): (&Rule, &Rule)| a.action == b.action && a.pattern == b.pattern;
-    let layer =
-        |(a, b): (&Rules, &Rules)| a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule);
+fn is_same(first: &[RuleList], second: &[RuleList]) -> bool {
+    let rule = |(a, b): (&PolicyRule, &PolicyRule)| a.action == b.action && a.pattern == b.pattern;
+    let layer = |(a, b): (&RuleList, &RuleList)| {
+        a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule)
+    };
     first.len() == second.len() && first.iter().zip(second).all(layer)
 }

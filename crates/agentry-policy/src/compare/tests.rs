@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::automata::subject::encode;
 use crate::automata::tests::{any_pattern, pieces, subject};
-use crate::{Pattern, PatternRule, Places, Section};
+use crate::{PathAnchors, Pattern, PatternRule, Section};
 
 /// Reads rules, the last one the intent: `git log*:allow, ask`.
-pub(crate) fn rules(section: Section, text: &str) -> Rules {
+pub(crate) fn rules(section: Section, text: &str) -> RuleList {
     let (rules, intent) = text.rsplit_once(", ").unwrap_or(("", text));
     let rules = rules.split(", ").filter(|rule| !rule.is_empty());
-    let rule = |pattern: &str, action: Action, text: &str| Rule {
-        pattern: Pattern::new(section.kind(), pattern, action, &Places::default()),
+    let rule = |pattern: &str, action: Action, text: &str| PolicyRule {
+        pattern: Pattern::new(section.kind(), pattern, action, &PathAnchors::default()),
         action,
         text: text.to_owned(),
         span: None,
@@ -22,7 +22,7 @@ pub(crate) fn rules(section: Section, text: &str) -> Rules {
         rule(&pattern, action, text)
     });
     let intent: Action = intent.parse().expect(intent);
-    Rules { section, rules: parsed.collect(), intent: rule("*", intent, "intent") }
+    RuleList { section, rules: parsed.collect(), intent: rule("*", intent, "intent") }
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn refinement() {
     ];
     for (section, first, second, expected) in cases {
         let (a, b) = (rules(section, first), rules(section, second));
-        let found = match refines(&PolicyMemo::default(), &[&a], &[&b], Protections::On) {
-            Answer::Yes => String::new(),
-            Answer::No(witness) => {
+        let found = match refines(&PolicyMemo::default(), &[&a], &[&b], HazardProtection::On) {
+            RefinementAnswer::Yes => String::new(),
+            RefinementAnswer::No(witness) => {
                 let answers = [witness.first, witness.second].map(|d| d.map(|d| d.action));
                 assert!(answers[0] < answers[1], "{first} against {second}: {answers:?}");
                 witness.subject.to_string()
             }
-            Answer::Unknown(why) => why,
+            RefinementAnswer::Unknown(why) => why,
         };
         assert_eq!(found, expected, "{first} against {second}");
     }
@@ -89,33 +89,36 @@ fn layers_take_away() {
         bash("git push*:deny, allow"),
         bash("git push*:deny, git *:allow, deny"),
     );
-    for protections in [Protections::On, Protections::Off] {
+    for protections in [HazardProtection::On, HazardProtection::Off] {
         assert_eq!(
             refines(&PolicyMemo::default(), &[&git, &no_push], &[&both], protections),
-            Answer::Yes
+            RefinementAnswer::Yes
         );
         assert_eq!(
             refines(&PolicyMemo::default(), &[&both], &[&git, &no_push], protections),
-            Answer::Yes
+            RefinementAnswer::Yes
         );
         assert_eq!(
             refines(&PolicyMemo::default(), &[&git, &no_push], &[&git], protections),
-            Answer::Yes
+            RefinementAnswer::Yes
         );
-        assert_eq!(refines(&PolicyMemo::default(), &[&git], &[], protections), Answer::Yes);
+        assert_eq!(
+            refines(&PolicyMemo::default(), &[&git], &[], protections),
+            RefinementAnswer::Yes
+        );
         assert!(matches!(
             refines(&PolicyMemo::default(), &[&git], &[&git, &no_push], protections),
-            Answer::No(_)
+            RefinementAnswer::No(_)
         ));
         assert!(matches!(
             refines(&PolicyMemo::default(), &[], &[&git], protections),
-            Answer::No(_)
+            RefinementAnswer::No(_)
         ));
     }
     let edit = rules(Section::Edit, "ask");
     assert!(matches!(
-        refines(&PolicyMemo::default(), &[&git], &[&edit], Protections::On),
-        Answer::Unknown(_)
+        refines(&PolicyMemo::default(), &[&git], &[&edit], HazardProtection::On),
+        RefinementAnswer::Unknown(_)
     ));
 }
 
@@ -123,10 +126,10 @@ fn layers_take_away() {
 fn without_protections_only_the_rules_count() {
     let (a, b) =
         (rules(Section::Bash, "sort *:allow, ask"), rules(Section::Bash, "sort -o *:ask, allow"));
-    let expected = [(Protections::On, "Yes"), (Protections::Off, "sort -o")];
+    let expected = [(HazardProtection::On, "Yes"), (HazardProtection::Off, "sort -o")];
     for (protections, expected) in expected {
         let found = match refines(&PolicyMemo::default(), &[&a], &[&b], protections) {
-            Answer::No(witness) => witness.subject.to_string(),
+            RefinementAnswer::No(witness) => witness.subject.to_string(),
             answer => format!("{answer:?}"),
         };
         assert_eq!(found, expected, "{protections:?}");
@@ -155,11 +158,11 @@ fn dead_rules() {
         (Edit, "a/*:deny, a/*/**:deny, a/**:allow, ask", "2 by 0,1: /workspace/a/x"),
     ];
     for (section, text, expected) in cases {
-        let found = dead(&PolicyMemo::default(), &rules(section, text), Protections::On)
+        let found = dead(&PolicyMemo::default(), &rules(section, text), HazardProtection::On)
             .expect("a small machine");
         let found: Vec<String> = found
             .into_iter()
-            .map(|Dead { rule, covered_by, example, still }| {
+            .map(|DeadRule { rule, covered_by, example, still }| {
                 let by: Vec<_> = covered_by.iter().map(usize::to_string).collect();
                 let example = example.map_or("-".to_owned(), |example| example.to_string());
                 let still = still.map(|still| format!(", not {still}")).unwrap_or_default();
@@ -207,22 +210,22 @@ fn changes() {
     ];
     for (section, old, new, expected) in cases {
         let (a, b) = (rules(section, old), rules(section, new));
-        let found = diff(&PolicyMemo::default(), &[&a], &[&b], Protections::On);
+        let found = diff(&PolicyMemo::default(), &[&a], &[&b], HazardProtection::On);
         assert_eq!(found.unknown, None, "{old} to {new}");
-        let line = |sign: &str, change: &Change| {
-            let Change { pattern, from, to, example, .. } = change;
+        let line = |sign: &str, change: &DecisionChange| {
+            let DecisionChange { pattern, from, to, example, .. } = change;
             format!("{sign}{pattern} {from}→{to} ({example})")
         };
         let gained = found.gained.iter().map(|change| line("+", change));
         let lost = found.lost.iter().map(|change| line("-", change));
         assert_eq!(gained.chain(lost).collect::<Vec<_>>().join("; "), expected, "{old} to {new}");
-        let back = diff(&PolicyMemo::default(), &[&b], &[&a], Protections::On);
+        let back = diff(&PolicyMemo::default(), &[&b], &[&a], HazardProtection::On);
         assert_eq!(back.gained.is_empty(), found.lost.is_empty(), "{new} to {old}");
     }
 }
 
 /// Rules of one section, and some texts that have to do with them.
-fn policies(count: usize) -> impl Strategy<Value = (Section, Vec<Rules>, Vec<Vec<String>>)> {
+fn policies(count: usize) -> impl Strategy<Value = (Section, Vec<RuleList>, Vec<Vec<String>>)> {
     let sections =
         vec![Section::Bash, Section::Edit, Section::Webfetch, Section::Mcp, Section::Question];
     proptest::sample::select(sections).prop_flat_map(move |section| {
@@ -232,7 +235,7 @@ fn policies(count: usize) -> impl Strategy<Value = (Section, Vec<Rules>, Vec<Vec
         let fills = proptest::collection::vec(proptest::sample::select(pieces(kind)), 1..3);
         let texts = proptest::collection::vec((any_pattern(kind), fills), 6);
         (proptest::collection::vec(layer, count), texts).prop_map(move |(layers, texts)| {
-            let layers: Vec<Rules> =
+            let layers: Vec<RuleList> =
                 layers.iter().map(|(list, intent)| of(section, list, *intent)).collect();
             let patterns =
                 layers.iter().flat_map(|layer| &layer.rules).map(|rule| &rule.pattern.text);
@@ -246,31 +249,32 @@ fn policies(count: usize) -> impl Strategy<Value = (Section, Vec<Rules>, Vec<Vec
     })
 }
 
-fn of(section: Section, list: &[(String, Action)], intent: Action) -> Rules {
-    let rule = |pattern: &str, action| Rule {
-        pattern: Pattern::new(section.kind(), pattern, action, &Places::default()),
+fn of(section: Section, list: &[(String, Action)], intent: Action) -> RuleList {
+    let rule = |pattern: &str, action| PolicyRule {
+        pattern: Pattern::new(section.kind(), pattern, action, &PathAnchors::default()),
         action,
         text: String::new(),
         span: None,
     };
     let rules = list.iter().map(|(pattern, action)| rule(pattern, *action)).collect();
-    Rules { section, rules, intent: rule("*", intent) }
+    RuleList { section, rules, intent: rule("*", intent) }
 }
 
 /// What the layers say about each subject that is one.
-fn answers(layers: &[&Rules], subjects: &[Vec<String>]) -> Vec<Option<Action>> {
+fn answers(layers: &[&RuleList], subjects: &[Vec<String>]) -> Vec<Option<Action>> {
     let kind = layers[0].section.kind();
     let memo = PolicyMemo::default();
-    let universe = Folder::new(&memo, kind, Protections::On).expect("a small machine").universe;
+    let universe =
+        MachineFolder::new(&memo, kind, HazardProtection::On).expect("a small machine").universe;
     let answer = |words: &Vec<String>| {
         let argv: Vec<&str> = words.iter().map(String::as_str).collect();
         let subject = match (kind, argv.as_slice()) {
-            (Kind::Command, argv) => Subject::Command(argv),
-            (_, [text]) => Subject::Text(text),
+            (PatternKind::Command, argv) => PatternSubject::Command(argv),
+            (_, [text]) => PatternSubject::Text(text),
             _ => return None,
         };
         (universe.run(&encode(kind, subject)) != NONE)
-            .then(|| decide(layers, subject, Protections::On).expect("a layer").action)
+            .then(|| decide(layers, subject, HazardProtection::On).expect("a layer").action)
     };
     subjects.iter().map(answer).collect()
 }
@@ -282,21 +286,21 @@ proptest! {
     fn refinement_agrees_with_samples((_, layers, subjects) in policies(2)) {
         let (a, b) = (&layers[0], &layers[1]);
         let milder = answers(&[a], &subjects).iter().zip(answers(&[b], &subjects)).any(|(a, b)| *a < b);
-        let answer = refines(&PolicyMemo::default(), &[a], &[b], Protections::On);
-        prop_assert!(!(milder && answer == Answer::Yes), "a sample contradicts");
-        if let Answer::No(witness) = answer {
+        let answer = refines(&PolicyMemo::default(), &[a], &[b], HazardProtection::On);
+        prop_assert!(!(milder && answer == RefinementAnswer::Yes), "a sample contradicts");
+        if let RefinementAnswer::No(witness) = answer {
             prop_assert!(witness.first.map(|d| d.action) < witness.second.map(|d| d.action), "{}", witness.subject);
         }
-        prop_assert_eq!(refines(&PolicyMemo::default(), &[a], &[a], Protections::On), Answer::Yes);
+        prop_assert_eq!(refines(&PolicyMemo::default(), &[a], &[a], HazardProtection::On), RefinementAnswer::Yes);
     }
 
     #[test]
     fn the_meet_of_layers_obeys_its_laws((_, layers, subjects) in policies(3)) {
         let memo = PolicyMemo::default();
-        let folder = Folder::new(&memo, layers[0].section.kind(), Protections::On).expect("a small machine");
+        let folder = MachineFolder::new(&memo, layers[0].section.kind(), HazardProtection::On).expect("a small machine");
         let one = |at: usize| actions(&folder, &[&layers[at]]).expect("a small machine");
-        let meet = |a: &Machine, b: &Machine| folder.strictest(a, b, action).expect("a small machine");
-        let same = |a: &Machine, b: &Machine| {
+        let meet = |a: &StateMachine, b: &StateMachine| folder.strictest(a, b, action).expect("a small machine");
+        let same = |a: &StateMachine, b: &StateMachine| {
             let mut same = true;
             search::outputs(a, b, |a, b, _| {
                 same &= a == b;
@@ -309,9 +313,9 @@ proptest! {
         prop_assert!(same(&ab, &meet(&b, &a)), "commutative");
         prop_assert!(same(&meet(&ab, &c), &meet(&a, &meet(&b, &c))), "associative");
         prop_assert!(same(&meet(&a, &a), &a), "idempotent");
-        let sides: Vec<&Rules> = layers[..2].iter().collect();
-        prop_assert_eq!(refines(&PolicyMemo::default(), &sides, &sides[..1], Protections::On), Answer::Yes);
-        prop_assert_eq!(refines(&PolicyMemo::default(), &sides, &sides[1..], Protections::On), Answer::Yes);
+        let sides: Vec<&RuleList> = layers[..2].iter().collect();
+        prop_assert_eq!(refines(&PolicyMemo::default(), &sides, &sides[..1], HazardProtection::On), RefinementAnswer::Yes);
+        prop_assert_eq!(refines(&PolicyMemo::default(), &sides, &sides[1..], HazardProtection::On), RefinementAnswer::Yes);
         let both = answers(&sides, &subjects);
         let strictest = answers(&sides[..1], &subjects).into_iter().zip(answers(&sides[1..], &subjects));
         prop_assert!(both.iter().zip(strictest).all(|(both, (a, b))| *both == a.max(b)));
@@ -321,23 +325,23 @@ proptest! {
     fn the_machine_of_a_section_says_what_its_rules_say((section, layers, subjects) in policies(1)) {
         let kind = section.kind();
         let memo = PolicyMemo::default();
-        let folder = Folder::new(&memo, kind, Protections::On).expect("a small machine");
+        let folder = MachineFolder::new(&memo, kind, HazardProtection::On).expect("a small machine");
         let machine = folder.rules(&layers[0], index).expect("a small machine");
         for words in &subjects {
             let argv: Vec<&str> = words.iter().map(String::as_str).collect();
             let subject = match (kind, argv.as_slice()) {
-                (Kind::Command, argv) => Subject::Command(argv),
-                (_, [text]) => Subject::Text(text),
+                (PatternKind::Command, argv) => PatternSubject::Command(argv),
+                (_, [text]) => PatternSubject::Text(text),
                 _ => continue,
             };
             let text = encode(kind, subject);
             if folder.universe.run(&text) != NONE {
-                let (rule, _) = decider(&layers[0], subject, Protections::On);
+                let (rule, _) = decider(&layers[0], subject, HazardProtection::On);
                 prop_assert_eq!(machine.run(&text), index(rule), "{:?}", subject);
             }
         }
-        let dead = dead(&PolicyMemo::default(), &layers[0], Protections::On).expect("a small machine");
-        for Dead { rule, covered_by, example, .. } in dead {
+        let dead = dead(&PolicyMemo::default(), &layers[0], HazardProtection::On).expect("a small machine");
+        for DeadRule { rule, covered_by, example, .. } in dead {
             prop_assert!(covered_by.iter().all(|by| *by < rule));
             if let Some(example) = example {
                 let pattern = &layers[0].rules[rule].pattern;
@@ -349,9 +353,9 @@ proptest! {
     #[test]
     fn a_diff_shows_what_it_says((_, layers, _) in policies(2)) {
         let (a, b) = (&layers[0], &layers[1]);
-        let found = diff(&PolicyMemo::default(), &[a], &[b], Protections::On);
+        let found = diff(&PolicyMemo::default(), &[a], &[b], HazardProtection::On);
         prop_assert_eq!(found.unknown, None);
-        prop_assert_eq!(found.gained.is_empty(), refines(&PolicyMemo::default(), &[b], &[a], Protections::On) == Answer::Yes);
-        prop_assert_eq!(found.lost.is_empty(), refines(&PolicyMemo::default(), &[a], &[b], Protections::On) == Answer::Yes);
+        prop_assert_eq!(found.gained.is_empty(), refines(&PolicyMemo::default(), &[b], &[a], HazardProtection::On) == RefinementAnswer::Yes);
+        prop_assert_eq!(found.lost.is_empty(), refines(&PolicyMemo::default(), &[a], &[b], HazardProtection::On) == RefinementAnswer::Yes);
     }
 }

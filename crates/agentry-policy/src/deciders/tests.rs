@@ -5,27 +5,27 @@ use proptest::prelude::*;
 use super::*;
 use crate::automata::tests::{any_pattern, pieces};
 use crate::compare::tests::rules;
-use crate::{Pattern, Places, Rule, Section};
+use crate::{PathAnchors, Pattern, PolicyRule, Section};
 
 /// Reads a set: `*` is a segment, `?` anything; a word with `+` or `@` before it may be repeated.
-fn set(line: &str) -> Vec<Arg> {
+fn set(line: &str) -> Vec<ShellArg> {
     let word = |text: &str| {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some(at) = rest.find(['*', '?']) {
-            pieces.push(Piece::Text(rest[..at].to_owned()));
+            pieces.push(WordPiece::Text(rest[..at].to_owned()));
             let any = rest[at..].starts_with('?');
-            pieces.push(if any { Piece::Any } else { Piece::Segment });
+            pieces.push(if any { WordPiece::Any } else { WordPiece::Segment });
             rest = &rest[at + 1..];
         }
-        pieces.push(Piece::Text(rest.to_owned()));
-        pieces.retain(|piece| *piece != Piece::Text(String::new()));
-        Word { pieces }
+        pieces.push(WordPiece::Text(rest.to_owned()));
+        pieces.retain(|piece| *piece != WordPiece::Text(String::new()));
+        ShellWord { pieces }
     };
     let arg = |text: &str| match (text.strip_prefix('+'), text.strip_prefix('@')) {
-        (Some(text), _) => Arg::Some(word(text)),
-        (_, Some(text)) => Arg::Many(word(text)),
-        _ => Arg::One(word(text)),
+        (Some(text), _) => ShellArg::Some(word(text)),
+        (_, Some(text)) => ShellArg::Many(word(text)),
+        _ => ShellArg::One(word(text)),
     };
     line.split(' ').map(arg).collect()
 }
@@ -59,8 +59,8 @@ fn sets() {
     ];
     for (text, line, expected) in cases {
         let found = match deciders(&rules(Section::Bash, text), &set(line)) {
-            Deciders::Unknown => "unknown".to_owned(),
-            Deciders::Known(list) => {
+            DeciderSet::Unknown => "unknown".to_owned(),
+            DeciderSet::Known(list) => {
                 let shown = list.iter().map(|d| format!("{}: {}", d.rule, d.example));
                 shown.collect::<Vec<_>>().join("; ")
             }
@@ -70,21 +70,21 @@ fn sets() {
 }
 
 /// Some member of a set.
-fn member(set: &[Arg], fills: &[&str]) -> Vec<String> {
+fn member(set: &[ShellArg], fills: &[&str]) -> Vec<String> {
     let many = fills.len() % 3;
     let mut fills = fills.iter().cycle();
     let mut words = Vec::new();
     for (at, arg) in set.iter().enumerate() {
         let (word, times) = match arg {
-            Arg::One(word) => (word, 1),
-            Arg::Some(word) => (word, 1 + at % 2),
-            Arg::Many(word) => (word, many),
+            ShellArg::One(word) => (word, 1),
+            ShellArg::Some(word) => (word, 1 + at % 2),
+            ShellArg::Many(word) => (word, many),
         };
         for _ in 0..times {
             let text = word.pieces.iter().map(|piece| match piece {
-                Piece::Text(text) => text.clone(),
-                Piece::Segment => fills.next().unwrap_or(&"").replace('/', ""),
-                Piece::Any => (*fills.next().unwrap_or(&"")).to_owned(),
+                WordPiece::Text(text) => text.clone(),
+                WordPiece::Segment => fills.next().unwrap_or(&"").replace('/', ""),
+                WordPiece::Any => (*fills.next().unwrap_or(&"")).to_owned(),
             });
             words.push(text.collect());
         }
@@ -92,18 +92,18 @@ fn member(set: &[Arg], fills: &[&str]) -> Vec<String> {
     words
 }
 
-fn layers() -> impl Strategy<Value = Rules> {
+fn layers() -> impl Strategy<Value = RuleList> {
     let action = || proptest::sample::select(Action::ALL);
-    let rules = proptest::collection::vec((any_pattern(Kind::Command), action()), 1..5);
+    let rules = proptest::collection::vec((any_pattern(PatternKind::Command), action()), 1..5);
     (rules, action()).prop_map(|(list, intent)| {
-        let rule = |(text, action): &(String, Action)| Rule {
-            pattern: Pattern::new(Kind::Command, text, *action, &Places::default()),
+        let rule = |(text, action): &(String, Action)| PolicyRule {
+            pattern: Pattern::new(PatternKind::Command, text, *action, &PathAnchors::default()),
             action: *action,
             text: text.clone(),
             span: None,
         };
         let intent = rule(&("*".to_owned(), intent));
-        Rules { section: Section::Bash, rules: list.iter().map(rule).collect(), intent }
+        RuleList { section: Section::Bash, rules: list.iter().map(rule).collect(), intent }
     })
 }
 
@@ -113,9 +113,9 @@ proptest! {
     #[test]
     fn no_member_is_forgotten(
         rules in layers(),
-        line in any_pattern(Kind::Command),
+        line in any_pattern(PatternKind::Command),
         marks in proptest::collection::vec(proptest::sample::select(vec!["", "+", "@", "?"]), 8),
-        fills in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(pieces(Kind::Command)), 1..5), 12),
+        fills in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(pieces(PatternKind::Command)), 1..5), 12),
     ) {
         // A line like the first rule, so that the two have something to do with each other.
         let like = rules.rules[0].pattern.text.clone();
@@ -126,15 +126,15 @@ proptest! {
                 _ => format!("{mark}{word}"),
             }).collect();
             let set = set(&line.join(" "));
-            let Deciders::Known(found) = deciders(&rules, &set) else { continue };
+            let DeciderSet::Known(found) = deciders(&rules, &set) else { continue };
             for fill in &fills {
                 let words = member(&set, fill);
                 let argv: Vec<&str> = words.iter().map(String::as_str).collect();
-                let (rule, _) = decider(&rules, Subject::Command(&argv), Protections::On);
+                let (rule, _) = decider(&rules, PatternSubject::Command(&argv), HazardProtection::On);
                 prop_assert!(found.iter().any(|decider| decider.rule == rule), "{:?} by {}", argv, rule);
             }
             for Decider { rule, example } in found {
-                let (decides, _) = example.with(|argv| decider(&rules, argv, Protections::On));
+                let (decides, _) = example.with(|argv| decider(&rules, argv, HazardProtection::On));
                 prop_assert_eq!(decides, rule, "{}", example);
             }
         }

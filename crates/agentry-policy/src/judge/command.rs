@@ -2,42 +2,42 @@
 
 use agentry_commands::own_rules;
 
-use crate::argv::{self, Arg};
-use crate::compare::Example;
-use crate::deciders::{Deciders, deciders};
-use crate::pattern::{Protections, Subject};
-use crate::shell::{self, Command, Part, What};
-use crate::verdict::Decision;
-use crate::{Action, Rule, Rules, Section, Source};
+use crate::argv::{self, ShellArg};
+use crate::compare::ExampleSubject;
+use crate::deciders::{DeciderSet, deciders};
+use crate::pattern::{HazardProtection, PatternSubject};
+use crate::shell::{self, LinePart, PartEffect, ShellCommand};
+use crate::verdict::LayerDecision;
+use crate::{Action, LayerSource, PolicyRule, RuleList, Section};
 
-use super::embedded::{Options, embedded};
-use super::{Judge, plain, spelling};
+use super::nested_commands::{OptionScan, embedded};
+use super::{Judge, simplify, spelling};
 
 impl Judge {
     /// The decision about a command. `parts` are those of its line, for the wrapper it may be behind;
     /// `is_inside` tells whether a directory that it names lies in the workspace.
     pub(super) fn command(
         &self,
-        command: &Command,
-        parts: &[Part],
+        command: &ShellCommand,
+        parts: &[LinePart],
         is_inside: impl Fn(&str) -> bool,
-    ) -> Decision {
+    ) -> LayerDecision {
         let outer = command.behind.and_then(|at| parts.get(at)).and_then(|part| match &part.what {
-            What::Command(outer) => Some(outer),
+            PartEffect::Command(outer) => Some(outer),
             _ => None,
         });
         let others = spelling::spellings(&command.argv);
-        let plain = plain::plain(&command.argv, is_inside);
+        let plain = simplify::plain(&command.argv, is_inside);
         self.strictest(Section::Bash, |source, rules| {
             let spelled_out = outer.and_then(|outer| spelling_out(outer, rules));
             let decision = match spelled_out {
                 Some(rule) => {
                     let against = explicit(&command.argv, rules, source);
-                    against.unwrap_or_else(|| Decision::by(rule, source))
+                    against.unwrap_or_else(|| LayerDecision::by(rule, source))
                 }
                 None if command.free => {
                     explicit(&command.argv, rules, source).unwrap_or_else(|| {
-                        Decision::built_in(
+                        LayerDecision::built_in(
                             Action::Allow,
                             "it needs no rule, and nothing is against it",
                         )
@@ -53,24 +53,29 @@ impl Judge {
 impl Judge {
     /// The strictest rule against a command that only starts others, which are judged themselves: a rule for
     /// every command is none against it.
-    pub(super) fn named(&self, argv: &[Arg]) -> Option<Decision> {
+    pub(super) fn named(&self, argv: &[ShellArg]) -> Option<LayerDecision> {
         let against = self.rules(Section::Bash).filter_map(|(source, rules)| {
             let found = match deciders(rules, argv) {
-                Deciders::Known(found) => found,
-                Deciders::Unknown => Vec::new(),
+                DeciderSet::Known(found) => found,
+                DeciderSet::Unknown => Vec::new(),
             };
             let written = found.iter().filter_map(|decider| rules.rules.get(decider.rule));
             let named = written.filter(|rule| !rule.pattern.is_everything());
             let against = named.filter(|rule| rule.action > Action::Allow);
-            against.map(|rule| Decision::by(rule, source)).reduce(Decision::strictest)
+            against.map(|rule| LayerDecision::by(rule, source)).reduce(LayerDecision::strictest)
         });
-        against.reduce(Decision::strictest)
+        against.reduce(LayerDecision::strictest)
     }
 }
 
 /// The decision about a command, or about its plain form if that is milder and no rule is against
 /// the whole.
-fn decide_or_plain(argv: &[Arg], plain: Option<&[Arg]>, rules: &Rules, source: Source) -> Decision {
+fn decide_or_plain(
+    argv: &[ShellArg],
+    plain: Option<&[ShellArg]>,
+    rules: &RuleList,
+    source: LayerSource,
+) -> LayerDecision {
     let whole = decide(argv, rules, source);
     match plain {
         Some(plain) if whole.action > Action::Allow && explicit(argv, rules, source).is_none() => {
@@ -83,56 +88,68 @@ fn decide_or_plain(argv: &[Arg], plain: Option<&[Arg]>, rules: &Rules, source: S
 
 /// The same decision, unless a rule is against the command in another spelling.
 fn in_other_words(
-    decision: Decision,
-    argv: &[Arg],
-    others: &[Vec<Arg>],
-    rules: &Rules,
-    source: Source,
-) -> Decision {
+    decision: LayerDecision,
+    argv: &[ShellArg],
+    others: &[Vec<ShellArg>],
+    rules: &RuleList,
+    source: LayerSource,
+) -> LayerDecision {
     if rules.rules.iter().all(|rule| rule.action <= decision.action) {
         return decision;
     }
     let every = std::iter::once(argv).chain(others.iter().map(Vec::as_slice));
     let longer = every.flat_map(|argv| spelling::spelled_out(argv, rules));
-    let against = |argv: &Vec<Arg>| {
+    let against = |argv: &Vec<ShellArg>| {
         let decision = explicit(argv, rules, source)?;
-        Some(Decision { note: Some(format!("the same as `{}`", shell::shown(argv))), ..decision })
+        Some(LayerDecision {
+            note: Some(format!("the same as `{}`", shell::shown(argv))),
+            ..decision
+        })
     };
-    let longer: Vec<Vec<Arg>> = longer.collect();
+    let longer: Vec<Vec<ShellArg>> = longer.collect();
     let meant = others.iter().filter(|argv| spelling::may_be_meant(argv, rules));
-    let decision = meant.chain(&longer).filter_map(against).fold(decision, Decision::strictest);
-    let seen = |argv: &Vec<Arg>| {
+    let decision =
+        meant.chain(&longer).filter_map(against).fold(decision, LayerDecision::strictest);
+    let seen = |argv: &Vec<ShellArg>| {
         let decision = explicit(argv, rules, source)?;
-        Some(Decision { note: Some(format!("it may run `{}`", shell::shown(argv))), ..decision })
+        Some(LayerDecision {
+            note: Some(format!("it may run `{}`", shell::shown(argv))),
+            ..decision
+        })
     };
-    let is_open = |rule: &Rule| rule.action == Action::Allow && rule.pattern.is_everything();
-    let options = if rules.all().any(is_open) { Options::LookedAt } else { Options::LeftAlone };
-    embedded(argv, options).iter().filter_map(seen).fold(decision, Decision::strictest)
+    let is_open = |rule: &PolicyRule| rule.action == Action::Allow && rule.pattern.is_everything();
+    let options =
+        if rules.all().any(is_open) { OptionScan::LookedAt } else { OptionScan::LeftAlone };
+    embedded(argv, options).iter().filter_map(seen).fold(decision, LayerDecision::strictest)
 }
 
 /// The strictest decision of one layer over everything that the command may become.
-fn decide(argv: &[Arg], rules: &Rules, source: Source) -> Decision {
-    let Deciders::Known(found) = deciders(rules, argv) else {
-        return Decision::built_in(Action::Ask, "not understood: it may become too much")
-            .strictest(Decision::by(&rules.intent, source));
+fn decide(argv: &[ShellArg], rules: &RuleList, source: LayerSource) -> LayerDecision {
+    let DeciderSet::Known(found) = deciders(rules, argv) else {
+        return LayerDecision::built_in(Action::Ask, "not understood: it may become too much")
+            .strictest(LayerDecision::by(&rules.intent, source));
     };
     let varies = argv::literal(argv).is_none();
     let decisions = found.iter().map(|decider| {
-        let decision = Decision::by(rules.at(decider.rule), source);
+        let decision = LayerDecision::by(rules.at(decider.rule), source);
         let told = decision.action > Action::Allow;
         let note = told.then(|| note(rules, &decider.example, varies)).flatten();
-        Decision { note, ..decision }
+        LayerDecision { note, ..decision }
     });
-    decisions.reduce(Decision::strictest).unwrap_or_else(|| Decision::by(&rules.intent, source))
+    decisions
+        .reduce(LayerDecision::strictest)
+        .unwrap_or_else(|| LayerDecision::by(&rules.intent, source))
 }
 
 /// Why the answer is stricter than an allow rule makes it look.
-fn note(rules: &Rules, example: &Example, varies: bool) -> Option<String> {
+fn note(rules: &RuleList, example: &ExampleSubject, varies: bool) -> Option<String> {
     let instance = varies.then(|| format!("for instance `{example}`"));
     let hazard = example.with(|subject| {
-        let seems =
-            rules.rules.iter().find(|rule| rule.pattern.matches_under(subject, Protections::Off));
-        let Subject::Command(words) = subject else { return None };
+        let seems = rules
+            .rules
+            .iter()
+            .find(|rule| rule.pattern.matches_under(subject, HazardProtection::Off));
+        let PatternSubject::Command(words) = subject else { return None };
         let hazard = own_rules(words).next()?;
         let rule = seems.filter(|rule| rule.action == Action::Allow)?;
         Some(format!("{} can {}, and `{}` does not name it", hazard.sign, hazard.does, rule.text))
@@ -144,24 +161,25 @@ fn note(rules: &Rules, example: &Example, varies: bool) -> Option<String> {
 }
 
 /// The strictest rule that the author wrote against the command; the intent does not count.
-fn explicit(argv: &[Arg], rules: &Rules, source: Source) -> Option<Decision> {
+fn explicit(argv: &[ShellArg], rules: &RuleList, source: LayerSource) -> Option<LayerDecision> {
     if let Some(words) = argv::literal(argv) {
-        let rule = rules.first(Subject::Command(&words));
+        let rule = rules.first(PatternSubject::Command(&words));
         let is_written = !std::ptr::eq(rule, &raw const rules.intent);
-        return (is_written && rule.action > Action::Allow).then(|| Decision::by(rule, source));
+        return (is_written && rule.action > Action::Allow)
+            .then(|| LayerDecision::by(rule, source));
     }
-    let Deciders::Known(found) = deciders(rules, argv) else {
+    let DeciderSet::Known(found) = deciders(rules, argv) else {
         return Some(decide(argv, rules, source));
     };
     let written = found.iter().filter_map(|decider| rules.rules.get(decider.rule));
     let against = written.filter(|rule| rule.action > Action::Allow);
-    against.map(|rule| Decision::by(rule, source)).reduce(Decision::strictest)
+    against.map(|rule| LayerDecision::by(rule, source)).reduce(LayerDecision::strictest)
 }
 
 /// The allow rule that names both the wrapper and the command inside, if only such a one decides.
-fn spelling_out<'r>(outer: &Command, rules: &'r Rules) -> Option<&'r Rule> {
+fn spelling_out<'r>(outer: &ShellCommand, rules: &'r RuleList) -> Option<&'r PolicyRule> {
     let inner_at = outer.inner_at?;
-    let Deciders::Known(found) = deciders(rules, &outer.argv) else { return None };
+    let DeciderSet::Known(found) = deciders(rules, &outer.argv) else { return None };
     let [only] = found.as_slice() else { return None };
     let rule = rules.at(only.rule);
     (rule.action == Action::Allow && rule.pattern.spells_out(inner_at)).then_some(rule)

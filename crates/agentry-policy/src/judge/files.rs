@@ -2,24 +2,24 @@
 
 use agentry_commands::secrets::is_secret;
 
-use crate::path::{Resolver, absolute, is_inside, with_home};
-use crate::verdict::Decision;
+use crate::path::{LinkResolver, absolute, is_inside, with_home};
+use crate::verdict::LayerDecision;
 use crate::{Action, Section};
 
-use super::{Call, Judge};
+use super::{Judge, SectionCall};
 
 impl Judge {
     /// The decision about a path as a person or a tool names it.
-    pub(super) fn file(&self, call: Call<'_>, resolver: &dyn Resolver) -> Decision {
+    pub(super) fn file(&self, call: SectionCall<'_>, resolver: &dyn LinkResolver) -> LayerDecision {
         match with_home(call.subject, &self.places) {
-            Some(path) => self.path(Call { subject: &path, ..call }, resolver),
+            Some(path) => self.path(SectionCall { subject: &path, ..call }, resolver),
             None => self.unknown_path(call.section, "another user's home"),
         }
     }
 
     /// The decision about a path, relative to the directory of the call.
-    pub(super) fn path(&self, call: Call<'_>, resolver: &dyn Resolver) -> Decision {
-        let Call { section, subject, directory } = call;
+    pub(super) fn path(&self, call: SectionCall<'_>, resolver: &dyn LinkResolver) -> LayerDecision {
+        let SectionCall { section, subject, directory } = call;
         let real =
             absolute(subject, directory, &self.places).and_then(|path| resolver.resolve(&path));
         let Some(real) = real else {
@@ -33,15 +33,14 @@ impl Judge {
             _ => decision.strictest(self.text(Section::ExternalDirectory, &folded)),
         };
         match is_secret(&folded, self.places.home.as_deref()) {
-            Some(what) if section != Section::ExternalDirectory => {
-                decision.strictest(Decision::built_in(Action::Ask, format!("a secret: {what}")))
-            }
+            Some(what) if section != Section::ExternalDirectory => decision
+                .strictest(LayerDecision::built_in(Action::Ask, format!("a secret: {what}"))),
             _ => decision,
         }
     }
 
     /// The decision about a path that may be any.
-    pub(super) fn any_path(&self, section: Section) -> Decision {
+    pub(super) fn any_path(&self, section: Section) -> LayerDecision {
         self.worst(section).strictest(self.worst(Section::ExternalDirectory))
     }
 
@@ -55,9 +54,9 @@ impl Judge {
         }
     }
 
-    fn unknown_path(&self, section: Section, why: &str) -> Decision {
+    fn unknown_path(&self, section: Section, why: &str) -> LayerDecision {
         // It may be any path, also one that is denied.
         let action = self.any_path(section).action.strictest(Action::Ask);
-        Decision::built_in(action, format!("not understood: {why}"))
+        LayerDecision::built_in(action, format!("not understood: {why}"))
     }
 }

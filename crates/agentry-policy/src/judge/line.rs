@@ -2,25 +2,30 @@
 
 use agentry_commands::variables::{VariableEffect, setting_to};
 
-use crate::argv::{Arg, Word};
-use crate::path::Resolver;
-use crate::shell::{self, Analysis, Bases, Context, Part, Scope, What};
-use crate::verdict::{Decision, Verdict};
+use crate::argv::{ShellArg, ShellWord};
+use crate::path::LinkResolver;
+use crate::shell::{
+    self, CurrentDirs, LineAnalysis, LinePart, PartEffect, ShellContext, VariableScope,
+};
+use crate::verdict::{LayerDecision, Verdict};
 use crate::{Action, Section};
 
-use super::{Call, Judge, plain};
+use super::{Judge, SectionCall, simplify};
 
 impl Judge {
     /// The verdict about a command line.
-    pub(super) fn line(&self, call: Call<'_>, resolver: &dyn Resolver) -> Verdict {
-        let context =
-            Context { home: self.places.home.clone(), directory: Some(call.directory.to_owned()) };
-        let Analysis { parts, around } = shell::analysis(call.subject, &context);
-        let judge = |part: &Part| self.part(part, &parts, call, resolver).about(part.to_string());
+    pub(super) fn line(&self, call: SectionCall<'_>, resolver: &dyn LinkResolver) -> Verdict {
+        let context = ShellContext {
+            home: self.places.home.clone(),
+            directory: Some(call.directory.to_owned()),
+        };
+        let LineAnalysis { parts, around } = shell::analysis(call.subject, &context);
+        let judge =
+            |part: &LinePart| self.part(part, &parts, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
-        let started = |argv: &Vec<Arg>| Some(self.named(argv)?.about(shell::shown(argv)));
+        let started = |argv: &Vec<ShellArg>| Some(self.named(argv)?.about(shell::shown(argv)));
         reasons.extend(around.iter().filter_map(started));
-        let start = self.entered(&Word::text("."), &Bases::default(), call, resolver);
+        let start = self.entered(&ShellWord::text("."), &CurrentDirs::default(), call, resolver);
         if start.action > Action::Allow {
             // As if somebody had gone there.
             reasons.insert(0, start.about(format!("in {}", call.directory)));
@@ -33,69 +38,69 @@ impl Judge {
 
     fn part(
         &self,
-        part: &Part,
-        parts: &[Part],
-        call: Call<'_>,
-        resolver: &dyn Resolver,
-    ) -> Decision {
-        let touch = |section, word: &Word| {
-            let call = Call { section, ..call };
+        part: &LinePart,
+        parts: &[LinePart],
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> LayerDecision {
+        let touch = |section, word: &ShellWord| {
+            let call = SectionCall { section, ..call };
             self.touched(word, &part.bases, call, resolver)
         };
         match &part.what {
-            What::Command(command) => {
+            PartEffect::Command(command) => {
                 let is_inside = |path: &str| self.leads_inside(path, &part.bases, call, resolver);
                 let decision = self.command(command, parts, is_inside);
-                let bases = match plain::directories(&command.argv) {
+                let bases = match simplify::directories(&command.argv) {
                     Some(all) => all.iter().fold(part.bases.clone(), |bases, it| bases.enter(it)),
-                    None => Bases::Unknown,
+                    None => CurrentDirs::Unknown,
                 };
                 match self.operands(&command.argv, &bases, call, resolver) {
                     Some(against) => decision.strictest(against),
                     None => decision,
                 }
             }
-            What::Read(word) => touch(Section::Read, word),
-            What::Write(word) => touch(Section::Edit, word),
-            What::Enter(word) => self.entered(word, &part.bases, call, resolver),
-            What::Set { name, value, scope } => self.set(name, value.literal(), *scope),
-            What::Unclear { why } => self.unclear(why),
+            PartEffect::Read(word) => touch(Section::Read, word),
+            PartEffect::Write(word) => touch(Section::Edit, word),
+            PartEffect::Enter(word) => self.entered(word, &part.bases, call, resolver),
+            PartEffect::Set { name, value, scope } => self.set(name, value.literal(), *scope),
+            PartEffect::Unclear { why } => self.unclear(why),
         }
     }
 
     /// A redirection: the strictest over the directories that it may be in.
     fn touched(
         &self,
-        word: &Word,
-        bases: &Bases,
-        call: Call<'_>,
-        resolver: &dyn Resolver,
-    ) -> Decision {
-        let (Some(path), Bases::Known(directories)) = (word.literal(), bases) else {
+        word: &ShellWord,
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> LayerDecision {
+        let (Some(path), CurrentDirs::Known(directories)) = (word.literal(), bases) else {
             return match word.literal() {
                 Some(path) if path.starts_with('/') => {
-                    self.path(Call { subject: path, ..call }, resolver)
+                    self.path(SectionCall { subject: path, ..call }, resolver)
                 }
                 _ => self.any_path(call.section),
             };
         };
         let decide = |base: &String| {
             let directory = &at(base, call.directory);
-            self.path(Call { subject: path, directory, ..call }, resolver)
+            self.path(SectionCall { subject: path, directory, ..call }, resolver)
         };
         let decisions = directories.iter().map(decide);
-        decisions.reduce(Decision::strictest).unwrap_or_else(|| self.any_path(call.section))
+        decisions.reduce(LayerDecision::strictest).unwrap_or_else(|| self.any_path(call.section))
     }
 
     /// Whether a path lies in the workspace, wherever it is seen from.
     fn leads_inside(
         &self,
         path: &str,
-        bases: &Bases,
-        call: Call<'_>,
-        resolver: &dyn Resolver,
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
     ) -> bool {
-        let Bases::Known(directories) = bases else { return false };
+        let CurrentDirs::Known(directories) = bases else { return false };
         directories.iter().all(|base| {
             let directory = &at(base, call.directory);
             let real = crate::path::absolute(path, directory, &self.places)
@@ -107,45 +112,45 @@ impl Judge {
     /// `cd`: free inside the workspace.
     fn entered(
         &self,
-        word: &Word,
-        bases: &Bases,
-        call: Call<'_>,
-        resolver: &dyn Resolver,
-    ) -> Decision {
-        let call = Call { section: Section::ExternalDirectory, ..call };
-        let (Some(path), Bases::Known(directories)) = (word.literal(), bases) else {
+        word: &ShellWord,
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> LayerDecision {
+        let call = SectionCall { section: Section::ExternalDirectory, ..call };
+        let (Some(path), CurrentDirs::Known(directories)) = (word.literal(), bases) else {
             return self.worst(Section::ExternalDirectory);
         };
         let decide = |base: &String| {
             let directory = &at(base, call.directory);
-            let call = Call { subject: path, directory, ..call };
+            let call = SectionCall { subject: path, directory, ..call };
             let real = crate::path::absolute(path, directory, &self.places)
                 .and_then(|path| resolver.resolve(&path));
             match real {
                 Some(real) if self.is_inside(&real) => {
-                    Decision::built_in(Action::Allow, "inside the workspace")
+                    LayerDecision::built_in(Action::Allow, "inside the workspace")
                 }
                 _ => self.path(call, resolver),
             }
         };
         let decisions = directories.iter().map(decide);
-        decisions.reduce(Decision::strictest).unwrap_or_else(|| self.worst(call.section))
+        decisions.reduce(LayerDecision::strictest).unwrap_or_else(|| self.worst(call.section))
     }
 
     /// A variable that is set for a command, or for the rest of the line.
-    fn set(&self, name: &str, value: Option<&str>, scope: Scope) -> Decision {
+    fn set(&self, name: &str, value: Option<&str>, scope: VariableScope) -> LayerDecision {
         match (setting_to(name, value), scope) {
-            (VariableEffect::Harmless, _) | (VariableEffect::Other, Scope::Shell) => {
-                Decision::built_in(Action::Allow, "a variable that changes nothing else")
+            (VariableEffect::Harmless, _) | (VariableEffect::Other, VariableScope::Shell) => {
+                LayerDecision::built_in(Action::Allow, "a variable that changes nothing else")
             }
             (VariableEffect::Dangerous, _) if self.is_open(Section::Bash) => {
                 self.worst(Section::Bash)
             }
             (VariableEffect::Dangerous, _) => {
                 let why = format!("`{name}` changes what runs");
-                self.intent().strictest(Decision::built_in(Action::Ask, why))
+                self.intent().strictest(LayerDecision::built_in(Action::Ask, why))
             }
-            (VariableEffect::Other, Scope::Command | Scope::Exported) => {
+            (VariableEffect::Other, VariableScope::Command | VariableScope::Exported) => {
                 let decision = self.text(Section::Env, name);
                 // Where every command may run, only what somebody wrote about variables counts.
                 if self.is_open(Section::Bash) && decision.span.is_none() {
@@ -158,17 +163,17 @@ impl Judge {
     }
 
     /// What is not understood: never let through, unless everything may be run and written anyway.
-    fn unclear(&self, why: &str) -> Decision {
+    fn unclear(&self, why: &str) -> LayerDecision {
         if self.is_open(Section::Bash) && self.is_open(Section::Edit) {
             return self.worst(Section::Bash);
         }
-        let unclear = Decision::built_in(Action::Ask, format!("not understood: {why}"));
+        let unclear = LayerDecision::built_in(Action::Ask, format!("not understood: {why}"));
         unclear.strictest(self.intent())
     }
 
     /// The strictest intent of the layers about commands.
-    fn intent(&self) -> Decision {
-        self.strictest(Section::Bash, |source, rules| Decision::by(&rules.intent, source))
+    fn intent(&self) -> LayerDecision {
+        self.strictest(Section::Bash, |source, rules| LayerDecision::by(&rules.intent, source))
     }
 }
 

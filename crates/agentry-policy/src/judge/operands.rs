@@ -5,33 +5,33 @@
 //! was written against the file or the address counts here: a rule that asks or denies, an intent
 //! that denies, and the table of secrets. Where nothing is written, nothing changes.
 
-mod overlap;
+mod path_set;
 
 use agentry_commands::secrets::{is_secret, may_be_secret};
 use agentry_commands::{FileUse, ProgramTrait, effects};
-use overlap::Paths;
+use path_set::PathSet;
 
-use crate::argv::{Arg, Piece, Word};
-use crate::path::{Resolver, absolute, is_inside};
-use crate::pattern::{Kind, Pattern, Subject};
-use crate::shell::{Bases, word_text};
-use crate::verdict::Decision;
+use crate::argv::{ShellArg, ShellWord, WordPiece};
+use crate::path::{LinkResolver, absolute, is_inside};
+use crate::pattern::{Pattern, PatternKind, PatternSubject};
+use crate::shell::{CurrentDirs, word_text};
+use crate::verdict::LayerDecision;
 use crate::web::address;
-use crate::{Action, Rule, Rules, Section, Source};
+use crate::{Action, LayerSource, PolicyRule, RuleList, Section};
 
 use super::line::at;
-use super::{Call, Judge};
+use super::{Judge, SectionCall};
 
 impl Judge {
     /// The strictest decision about the files and addresses that a command is given, if any is
     /// against them.
     pub(super) fn operands(
         &self,
-        argv: &[Arg],
-        bases: &Bases,
-        call: Call<'_>,
-        resolver: &dyn Resolver,
-    ) -> Option<Decision> {
+        argv: &[ShellArg],
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
         let effects = effects(argv);
         // Given a directory it may go into it: it copies something there, removes it, or reads all of it.
         let below = !effects.has(ProgramTrait::DirectoryItself);
@@ -49,22 +49,22 @@ impl Judge {
                 }
             };
             let note = Some(format!("it {does} `{}`", word_text(&word)));
-            decision.map(|decision| Decision { note, ..decision })
+            decision.map(|decision| LayerDecision { note, ..decision })
         });
-        decisions.reduce(Decision::strictest)
+        decisions.reduce(LayerDecision::strictest)
     }
 
     /// What is against a file that a command is given; `below` if it may go into a directory.
     fn operand(
         &self,
         (section, below): (Section, bool),
-        word: &Word,
-        bases: &Bases,
-        call: Call<'_>,
-        resolver: &dyn Resolver,
-    ) -> Option<Decision> {
+        word: &ShellWord,
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
         let start = match word.pieces.first() {
-            Some(Piece::Text(text)) => text.as_str(),
+            Some(WordPiece::Text(text)) => text.as_str(),
             _ => "",
         };
         // `<(…)` is a file of the shell's own.
@@ -72,16 +72,16 @@ impl Judge {
             return None;
         }
         let directories: Vec<String> = match bases {
-            Bases::Unknown if start.starts_with('/') => vec![call.directory.to_owned()],
-            Bases::Known(all) => all.iter().map(|base| at(base, call.directory)).collect(),
-            Bases::Unknown => {
-                let named = self.secret(section, &Paths::new(word, call.directory, None));
+            CurrentDirs::Unknown if start.starts_with('/') => vec![call.directory.to_owned()],
+            CurrentDirs::Known(all) => all.iter().map(|base| at(base, call.directory)).collect(),
+            CurrentDirs::Unknown => {
+                let named = self.secret(section, &PathSet::new(word, call.directory, None));
                 let why = "where it leads cannot be told";
                 return self
                     .not_understood(section, why)
                     .into_iter()
                     .chain(named)
-                    .reduce(Decision::strictest);
+                    .reduce(LayerDecision::strictest);
             }
         };
         let decide = |directory: &String| {
@@ -89,22 +89,22 @@ impl Judge {
                 let path = absolute(path, directory, &self.places)?;
                 resolver.resolve(&path)
             };
-            match Paths::resolved(word, directory, &resolve, self.places.ignores_case) {
+            match PathSet::resolved(word, directory, &resolve, self.places.ignores_case) {
                 Some(paths) if section == Section::Edit && self.is_beyond(&paths) => {
-                    let call = Call { section, subject: paths.known(), directory };
+                    let call = SectionCall { section, subject: paths.known(), directory };
                     Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
                 }
                 Some(paths) => self.paths((section, below), &paths),
                 None => self.not_understood(section, "where it leads cannot be told"),
             }
         };
-        directories.iter().filter_map(decide).reduce(Decision::strictest)
+        directories.iter().filter_map(decide).reduce(LayerDecision::strictest)
     }
 
     /// Whether files are nothing that a rule about commands alone may let be written: outside of the
     /// workspace, apart from temporary files, and where git keeps what it runs. They are judged like
     /// the target of a redirection.
-    fn is_beyond(&self, paths: &Paths) -> bool {
+    fn is_beyond(&self, paths: &PathSet) -> bool {
         const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp"];
         let path = paths.known();
         let is_temporary = TEMPORARY.iter().any(|place| is_inside(path, place));
@@ -113,27 +113,28 @@ impl Judge {
     }
 
     /// What is against any of `paths`.
-    fn paths(&self, (section, below): (Section, bool), paths: &Paths) -> Option<Decision> {
+    fn paths(&self, (section, below): (Section, bool), paths: &PathSet) -> Option<LayerDecision> {
         let own = self.against((section, below), paths);
         let is_outside = !self.is_inside(paths.known());
         let outside = || self.against((Section::ExternalDirectory, below), paths);
         let outside = is_outside.then(outside).flatten();
         let secret = self.secret(section, paths);
-        own.into_iter().chain(outside).chain(secret).reduce(Decision::strictest)
+        own.into_iter().chain(outside).chain(secret).reduce(LayerDecision::strictest)
     }
 
-    fn against(&self, (section, below): (Section, bool), paths: &Paths) -> Option<Decision> {
-        let decide = |(source, rules): (Source, &Rules)| {
+    fn against(&self, (section, below): (Section, bool), paths: &PathSet) -> Option<LayerDecision> {
+        let decide = |(source, rules): (LayerSource, &RuleList)| {
             if !is_strict(rules) {
                 return None;
             }
-            let mut strictest: Option<Decision> = None;
+            let mut strictest: Option<LayerDecision> = None;
             for rule in rules.all() {
                 let covers = paths.are_all_in(&rule.pattern);
                 let meets = || paths.meet(&rule.pattern) || (below && self.lead_into(paths, rule));
                 if counts(rule, rules) && (covers || meets()) {
-                    let decision = Decision::by(rule, source);
-                    strictest = strictest.into_iter().chain([decision]).reduce(Decision::strictest);
+                    let decision = LayerDecision::by(rule, source);
+                    strictest =
+                        strictest.into_iter().chain([decision]).reduce(LayerDecision::strictest);
                 }
                 if covers {
                     break;
@@ -141,19 +142,19 @@ impl Judge {
             }
             strictest
         };
-        self.rules(section).filter_map(decide).reduce(Decision::strictest)
+        self.rules(section).filter_map(decide).reduce(LayerDecision::strictest)
     }
 
     /// Whether a rule is about what lies in a directory that may be one of `paths`: `docs/**` for `docs`.
-    fn lead_into(&self, paths: &Paths, rule: &Rule) -> bool {
+    fn lead_into(&self, paths: &PathSet, rule: &PolicyRule) -> bool {
         let inside = ["/**/*", "/**", "/*"];
         let dir = inside.iter().find_map(|end| rule.pattern.text.strip_suffix(end));
         let dir = dir.filter(|dir| dir.contains(|c| !matches!(c, '*' | '/')));
-        let pattern = |dir| Pattern::new(Kind::Path, dir, rule.action, &self.places);
+        let pattern = |dir| Pattern::new(PatternKind::Path, dir, rule.action, &self.places);
         dir.is_some_and(|dir| paths.meet(&pattern(dir)))
     }
 
-    fn secret(&self, section: Section, paths: &Paths) -> Option<Decision> {
+    fn secret(&self, section: Section, paths: &PathSet) -> Option<LayerDecision> {
         if section != Section::Read {
             return None;
         }
@@ -162,15 +163,15 @@ impl Judge {
             Some(path) => is_secret(path, home),
             None => paths.samples().iter().find_map(|path| may_be_secret(path, home)),
         };
-        what.map(|what| Decision::built_in(Action::Ask, format!("a secret: {what}")))
+        what.map(|what| LayerDecision::built_in(Action::Ask, format!("a secret: {what}")))
     }
 
     /// A file that may be any: a question, where a rule is against some.
-    fn not_understood(&self, section: Section, why: &str) -> Option<Decision> {
+    fn not_understood(&self, section: Section, why: &str) -> Option<LayerDecision> {
         let sections = [section, Section::ExternalDirectory];
         let mut lists = sections.into_iter().flat_map(|section| self.rules(section));
         // An intent that asks about what is outside says nothing about a file that may be inside.
-        let is_against = |rules: &Rules| {
+        let is_against = |rules: &RuleList| {
             rules.intent.action == Action::Deny
                 || rules.rules.iter().any(|rule| rule.action > Action::Allow)
         };
@@ -178,22 +179,28 @@ impl Judge {
             return None;
         }
         let intents = self.rules(section).filter(|(_, rules)| counts(&rules.intent, rules));
-        let intents = intents.map(|(source, rules)| Decision::by(&rules.intent, source));
-        let ask = Decision::built_in(Action::Ask, format!("not understood: {why}"));
-        intents.chain([ask]).reduce(Decision::strictest)
+        let intents = intents.map(|(source, rules)| LayerDecision::by(&rules.intent, source));
+        let ask = LayerDecision::built_in(Action::Ask, format!("not understood: {why}"));
+        intents.chain([ask]).reduce(LayerDecision::strictest)
     }
 
     /// What is against an address.
     fn fetched(
         &self,
-        word: &Word,
-        bases: &Bases,
-        call: Call<'_>,
-        resolver: &dyn Resolver,
-    ) -> Option<Decision> {
+        word: &ShellWord,
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
         let text = word.literal();
         if let Some(path) = text.and_then(|text| text.strip_prefix("file://")) {
-            return self.operand((Section::Read, true), &Word::text(path), bases, call, resolver);
+            return self.operand(
+                (Section::Read, true),
+                &ShellWord::text(path),
+                bases,
+                call,
+                resolver,
+            );
         }
         if !self.rules(Section::Webfetch).any(|(_, rules)| is_strict(rules)) {
             return None;
@@ -202,18 +209,18 @@ impl Judge {
         let Some(address) = address else {
             return self.not_understood(Section::Webfetch, "where it leads cannot be told");
         };
-        let subject = Subject::Text(&address.text);
-        let decide = |(source, rules): (Source, &Rules)| {
+        let subject = PatternSubject::Text(&address.text);
+        let decide = |(source, rules): (LayerSource, &RuleList)| {
             let rule = rules.first(subject);
-            counts(rule, rules).then(|| Decision::by(rule, source))
+            counts(rule, rules).then(|| LayerDecision::by(rule, source))
         };
-        self.rules(Section::Webfetch).filter_map(decide).reduce(Decision::strictest)
+        self.rules(Section::Webfetch).filter_map(decide).reduce(LayerDecision::strictest)
     }
 }
 
 /// Whether a rule is against something by the will of its author. An intent that asks is not: the
 /// rules about commands answer it. Outside of the workspace it is, if it was written.
-fn counts(rule: &Rule, rules: &Rules) -> bool {
+fn counts(rule: &PolicyRule, rules: &RuleList) -> bool {
     let is_intent = std::ptr::eq(rule, &raw const rules.intent);
     match rule.action {
         Action::Allow => false,
@@ -224,7 +231,7 @@ fn counts(rule: &Rule, rules: &Rules) -> bool {
     }
 }
 
-fn is_strict(rules: &Rules) -> bool {
+fn is_strict(rules: &RuleList) -> bool {
     rules.all().any(|rule| counts(rule, rules))
 }
 

@@ -3,23 +3,23 @@
 
 use agentry_commands::{ProgramTrait, base_name, has_trait, program, subcommand};
 
-use crate::argv::{Arg, Word};
-use crate::{Action, Rules};
+use crate::argv::{ShellArg, ShellWord};
+use crate::{Action, RuleList};
 
 /// The same command in the other spellings that are known, whatever the rules are.
-pub(super) fn spellings(argv: &[Arg]) -> Vec<Vec<Arg>> {
-    let Some(word) = argv.first().and_then(Arg::literal) else { return Vec::new() };
+pub(super) fn spellings(argv: &[ShellArg]) -> Vec<Vec<ShellArg>> {
+    let Some(word) = argv.first().and_then(ShellArg::literal) else { return Vec::new() };
     let base = base_name(word);
     let is_only = dashed(base).is_none() && names(base).is_empty();
     if is_only && synonyms(base).is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<Vec<Arg>> = Vec::new();
+    let mut found: Vec<Vec<ShellArg>> = Vec::new();
     if let Some((program, subcommand)) = dashed(base) {
-        let head = [Arg::text(program), Arg::text(subcommand)];
+        let head = [ShellArg::text(program), ShellArg::text(subcommand)];
         found.push(head.into_iter().chain(argv.iter().skip(1).cloned()).collect());
         // `cargo clippy` calls `cargo-clippy clippy`.
-        if argv.get(1).and_then(Arg::literal) == Some(subcommand) {
+        if argv.get(1).and_then(ShellArg::literal) == Some(subcommand) {
             found.push(renamed(argv, program));
         }
     }
@@ -85,14 +85,14 @@ fn shortens_options(name: &str) -> bool {
     !has_trait(name, ProgramTrait::ExactOptions)
 }
 
-fn renamed(argv: &[Arg], name: &str) -> Vec<Arg> {
-    std::iter::once(Arg::text(name)).chain(argv.iter().skip(1).cloned()).collect()
+fn renamed(argv: &[ShellArg], name: &str) -> Vec<ShellArg> {
+    std::iter::once(ShellArg::text(name)).chain(argv.iter().skip(1).cloned()).collect()
 }
 
 /// `python -m pip install` is `pip install`.
-fn module(argv: &[Arg]) -> Option<Vec<Arg>> {
+fn module(argv: &[ShellArg]) -> Option<Vec<ShellArg>> {
     let mut at = 1;
-    while let Some(option) = argv.get(at).and_then(Arg::literal) {
+    while let Some(option) = argv.get(at).and_then(ShellArg::literal) {
         at += 1;
         let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
         if let Some((_, name)) = letters.split_once('m') {
@@ -100,7 +100,7 @@ fn module(argv: &[Arg]) -> Option<Vec<Arg>> {
             let name = if apart { argv.get(at)?.literal()? } else { name };
             let name = name.strip_suffix(".__main__").unwrap_or(name);
             let rest = argv.iter().skip(at + usize::from(apart)).cloned();
-            return Some(std::iter::once(Arg::text(name)).chain(rest).collect());
+            return Some(std::iter::once(ShellArg::text(name)).chain(rest).collect());
         }
         at += usize::from(letters.ends_with(['W', 'X']));
     }
@@ -108,8 +108,8 @@ fn module(argv: &[Arg]) -> Option<Vec<Arg>> {
 }
 
 /// The command with each subcommand that means the same as its own.
-fn with_synonyms(argv: &[Arg]) -> Vec<Vec<Arg>> {
-    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+fn with_synonyms(argv: &[ShellArg]) -> Vec<Vec<ShellArg>> {
+    let program = argv.first().and_then(ShellArg::literal).map_or("", base_name);
     let groups = synonyms(program);
     if groups.is_empty() {
         return Vec::new();
@@ -120,8 +120,8 @@ fn with_synonyms(argv: &[Arg]) -> Vec<Vec<Arg>> {
     for group in groups {
         let Some(own) = group.iter().find(|phrase| starts_with(rest, phrase)) else { continue };
         for phrase in group.iter().filter(|phrase| *phrase != own) {
-            let mut other: Vec<Arg> = argv.iter().take(at).cloned().collect();
-            other.extend(phrase.split(' ').map(Arg::text));
+            let mut other: Vec<ShellArg> = argv.iter().take(at).cloned().collect();
+            other.extend(phrase.split(' ').map(ShellArg::text));
             other.extend(rest.iter().skip(own.split(' ').count()).cloned());
             found.push(other);
         }
@@ -129,15 +129,15 @@ fn with_synonyms(argv: &[Arg]) -> Vec<Vec<Arg>> {
     found
 }
 
-fn starts_with(words: &[Arg], phrase: &str) -> bool {
+fn starts_with(words: &[ShellArg], phrase: &str) -> bool {
     let count = phrase.split(' ').count();
     words.len() >= count
         && words.iter().zip(phrase.split(' ')).all(|(word, own)| word.literal() == Some(own))
 }
 
 /// Whether a rule is against a command that may be `argv`, at a glance.
-pub(super) fn may_be_meant(argv: &[Arg], rules: &Rules) -> bool {
-    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+pub(super) fn may_be_meant(argv: &[ShellArg], rules: &RuleList) -> bool {
+    let program = argv.first().and_then(ShellArg::literal).map_or("", base_name);
     let mut strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
     strict.any(|rule| may_name(&rule.pattern, program))
 }
@@ -148,11 +148,11 @@ fn may_name(pattern: &crate::Pattern, program: &str) -> bool {
 }
 
 /// The command with its shortened words spelled out as the rules against it spell them.
-pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
-    let Some(program) = argv.first().and_then(Arg::literal).map(base_name) else {
+pub(super) fn spelled_out(argv: &[ShellArg], rules: &RuleList) -> Vec<Vec<ShellArg>> {
+    let Some(program) = argv.first().and_then(ShellArg::literal).map(base_name) else {
         return Vec::new();
     };
-    let is_short = |arg: &Arg| arg.literal().is_some_and(|word| word.starts_with("--"));
+    let is_short = |arg: &ShellArg| arg.literal().is_some_and(|word| word.starts_with("--"));
     let has_options = shortens_options(program) && argv.iter().skip(1).any(is_short);
     if !has_options && shortened(program) == ShortenedWords::No {
         return Vec::new();
@@ -160,7 +160,7 @@ pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
     let strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
     let strict = strict.filter(|rule| may_name(&rule.pattern, program));
     let about = strict.filter(|rule| rule.pattern.tokens().next().map(base_name) == Some(program));
-    let mut found: Vec<Vec<Arg>> = Vec::new();
+    let mut found: Vec<Vec<ShellArg>> = Vec::new();
     for rule in about {
         let other = longer(argv, program, &rule.pattern);
         found.extend(other.filter(|other| !found.contains(other)));
@@ -168,7 +168,7 @@ pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
     found
 }
 
-fn longer(argv: &[Arg], program: &str, pattern: &crate::Pattern) -> Option<Vec<Arg>> {
+fn longer(argv: &[ShellArg], program: &str, pattern: &crate::Pattern) -> Option<Vec<ShellArg>> {
     let options = shortens_options(program);
     let words = shortened(program);
     let verb = match words {
@@ -192,9 +192,9 @@ fn longer(argv: &[Arg], program: &str, pattern: &crate::Pattern) -> Option<Vec<A
         let Some((token, whole)) = wholes.next() else { return arg.clone() };
         next = token + 1;
         is_changed = true;
-        Arg::One(Word::text(whole))
+        ShellArg::One(ShellWord::text(whole))
     });
-    let spelled: Vec<Arg> = spelled.collect();
+    let spelled: Vec<ShellArg> = spelled.collect();
     is_changed.then_some(spelled)
 }
 
@@ -210,8 +210,8 @@ fn whole(word: &str, token: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn shown(all: &[Vec<Arg>]) -> Vec<String> {
-        let text = |argv: &Vec<Arg>| {
+    fn shown(all: &[Vec<ShellArg>]) -> Vec<String> {
+        let text = |argv: &Vec<ShellArg>| {
             argv.iter().map(|arg| arg.literal().unwrap_or("…")).collect::<Vec<_>>().join(" ")
         };
         all.iter().map(text).collect()
@@ -247,7 +247,7 @@ mod tests {
             ),
         ];
         for (line, expected) in cases {
-            let argv: Vec<Arg> = line.split(' ').map(Arg::text).collect();
+            let argv: Vec<ShellArg> = line.split(' ').map(ShellArg::text).collect();
             let found = shown(&spellings(&argv));
             for other in *expected {
                 let is_there = found.iter().any(|line| line == other);

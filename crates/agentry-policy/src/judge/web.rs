@@ -1,38 +1,38 @@
 //! Web addresses.
 
-use crate::pattern::Subject;
-use crate::verdict::Decision;
-use crate::web::{Address, address};
+use crate::pattern::PatternSubject;
+use crate::verdict::LayerDecision;
+use crate::web::{WebAddress, address};
 use crate::{Action, Section};
 
 use super::Judge;
 
 impl Judge {
     /// The decision about a web address.
-    pub(super) fn address(&self, text: &str) -> Decision {
-        let Address { text, private, doubt } = match address(text) {
+    pub(super) fn address(&self, text: &str) -> LayerDecision {
+        let WebAddress { text, private, doubt } = match address(text) {
             Ok(address) => address,
             Err(why) => {
                 // It may be any address, also one that is denied.
                 let action = self.worst(Section::Webfetch).action.strictest(Action::Ask);
-                return Decision::built_in(action, format!("not understood: {why}"));
+                return LayerDecision::built_in(action, format!("not understood: {why}"));
             }
         };
         let decision = self.text(Section::Webfetch, &text);
         let decision = match doubt {
-            Some(why) => decision.strictest(Decision::built_in(Action::Ask, why)),
+            Some(why) => decision.strictest(LayerDecision::built_in(Action::Ask, why)),
             None => decision,
         };
         if private && !self.names_host(&text) {
             let inside = "an address of this machine or a private network, which no rule names";
-            return decision.strictest(Decision::built_in(Action::Deny, inside));
+            return decision.strictest(LayerDecision::built_in(Action::Deny, inside));
         }
         decision
     }
 
     /// Whether an allow rule that decides about the address names its host without a wildcard.
     fn names_host(&self, address: &str) -> bool {
-        let subject = Subject::Text(address);
+        let subject = PatternSubject::Text(address);
         self.rules(Section::Webfetch).any(|(_, rules)| {
             let rule = rules.first(subject);
             rule.action == Action::Allow && rule.pattern.names_host()

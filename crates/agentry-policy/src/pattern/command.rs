@@ -8,25 +8,25 @@ use agentry_commands::{
     GlobalOption, OptionWords, base_name, global_options, option_words, program,
 };
 
-use super::glob::{Glob, Part};
-use super::sequence::{self, Element};
+use super::glob::{GlobPart, GlobPattern};
+use super::sequence::{self, PatternElement};
 
-use crate::{Action, Places};
+use crate::{Action, PathAnchors};
 
 /// A pattern about commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandPattern {
     /// The tokens, and what a trailing `*` takes.
-    pub(crate) elements: Vec<Element>,
+    pub(crate) elements: Vec<PatternElement>,
     /// Whether only the command as it is written counts.
     pub(crate) as_written: bool,
     /// The commands with hazards that the command word may name.
-    pub(crate) hazardous: Hazardous,
+    pub(crate) hazardous: HazardousCommands,
 }
 
 /// The commands with hazards that a pattern may be about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Hazardous {
+pub(crate) enum HazardousCommands {
     /// These, by their base names.
     Commands(Vec<&'static str>),
     /// So many that none of them is looked at closely.
@@ -39,7 +39,7 @@ const LOOKED_AT: usize = 6;
 
 impl CommandPattern {
     /// Reads the tokens of `text`.
-    pub(crate) fn new(text: &str, action: Action, places: &Places) -> Self {
+    pub(crate) fn new(text: &str, action: Action, places: &PathAnchors) -> Self {
         let allow = action == Action::Allow;
         let tokens: Vec<&str> = tokens(text).collect();
         let mut elements = Vec::new();
@@ -48,18 +48,18 @@ impl CommandPattern {
             let first = match elements.as_slice() {
                 [] => true,
                 // After a leading `**` an allow may stand at the command word, too.
-                before => allow && before.iter().all(|element| *element == Element::Many),
+                before => allow && before.iter().all(|element| *element == PatternElement::Many),
             };
             let stars = token.bytes().all(|byte| byte == b'*');
             if stars && (last || token.len() > 1) {
-                elements.push(Element::Many);
+                elements.push(PatternElement::Many);
                 continue;
             }
             let inside = allow && token.contains('/');
-            let star = if first || inside { Part::Segment } else { Part::Any };
-            elements.push(Element::One(spellings(token, &star, inside, allow, places)));
+            let star = if first || inside { GlobPart::Segment } else { GlobPart::Any };
+            elements.push(PatternElement::One(spellings(token, &star, inside, allow, places)));
             if last && token.ends_with('*') && !inside {
-                elements.push(Element::Many);
+                elements.push(PatternElement::Many);
             }
         }
         let hazardous = hazardous(&elements);
@@ -82,9 +82,9 @@ impl CommandPattern {
         if !command.takes(word) && !command.takes(base) {
             return false;
         }
-        match Dropped::of(command, base) {
-            Dropped::None => base != *word && self.from(base, rest, false),
-            Dropped::Options(options) => {
+        match DroppedOptions::of(command, base) {
+            DroppedOptions::None => base != *word && self.from(base, rest, false),
+            DroppedOptions::Options(options) => {
                 let starts = starts(options, argv);
                 let mut rests = starts.iter().filter_map(|start| argv.get(*start..));
                 rests.any(|rest| self.from(word, rest, false) || self.from(base, rest, false))
@@ -93,8 +93,8 @@ impl CommandPattern {
     }
 
     /// The element that the command word has to match, apart from a `**` before it.
-    pub(crate) fn command_word(&self) -> Option<&Element> {
-        self.elements.iter().find(|element| **element != Element::Many)
+    pub(crate) fn command_word(&self) -> Option<&PatternElement> {
+        self.elements.iter().find(|element| **element != PatternElement::Many)
     }
 
     fn from(&self, word: &str, rest: &[&str], empty: bool) -> bool {
@@ -107,18 +107,18 @@ impl CommandPattern {
 }
 
 /// The options that may stand between the command word and what follows it.
-pub(crate) enum Dropped {
+pub(crate) enum DroppedOptions {
     /// None.
     None,
     /// These, and what looks like one.
     Options(&'static [GlobalOption]),
 }
 
-impl Dropped {
+impl DroppedOptions {
     /// The global options of the command that `element` names. A command word with a wildcard names
     /// none, so that whatever looks like an option is dropped, with and without a value.
-    pub(crate) fn of(element: &Element, base: &str) -> Self {
-        let Element::One(globs) = element else { return Self::None };
+    pub(crate) fn of(element: &PatternElement, base: &str) -> Self {
+        let PatternElement::One(globs) = element else { return Self::None };
         if globs.iter().any(|glob| glob.as_literal().is_none()) {
             return Self::Options(&[]);
         }
@@ -131,20 +131,24 @@ impl Dropped {
 }
 
 /// The commands with hazards that the first element may name.
-fn hazardous(elements: &[Element]) -> Hazardous {
-    let Some(Element::One(globs)) = elements.first() else { return Hazardous::Many };
-    let tails: Vec<Glob> = globs.iter().map(Glob::last_segment).collect();
-    let open = tails.iter().any(|tail| tail.parts.contains(&Part::Any));
+fn hazardous(elements: &[PatternElement]) -> HazardousCommands {
+    let Some(PatternElement::One(globs)) = elements.first() else { return HazardousCommands::Many };
+    let tails: Vec<GlobPattern> = globs.iter().map(GlobPattern::last_segment).collect();
+    let open = tails.iter().any(|tail| tail.parts.contains(&GlobPart::Any));
     let named = |command: &&str| tails.iter().any(|tail| tail.matches(command));
     let commands: Vec<&'static str> = match tails.as_slice() {
-        _ if open => return Hazardous::Many,
+        _ if open => return HazardousCommands::Many,
         [tail] if tail.as_literal().is_some() => {
             let facts = program(tail.as_literal().unwrap_or_default());
             facts.filter(|it| !it.hazards.is_empty()).map(|it| it.name).into_iter().collect()
         }
         _ => commands().filter(named).take(LOOKED_AT + 1).collect(),
     };
-    if commands.len() > LOOKED_AT { Hazardous::Many } else { Hazardous::Commands(commands) }
+    if commands.len() > LOOKED_AT {
+        HazardousCommands::Many
+    } else {
+        HazardousCommands::Commands(commands)
+    }
 }
 
 /// The tokens of a pattern: what stands between runs of spaces.
@@ -154,18 +158,24 @@ pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
 
 /// The token as written, and with the home directory for its `~`. When the home directory is
 /// not known, a deny or an ask takes any for it.
-fn spellings(token: &str, star: &Part, inside: bool, allow: bool, places: &Places) -> Vec<Glob> {
-    let guard = |glob: Glob| if inside { glob.guarded() } else { glob };
-    let mut globs = vec![guard(Glob::new(token, star))];
+fn spellings(
+    token: &str,
+    star: &GlobPart,
+    inside: bool,
+    allow: bool,
+    places: &PathAnchors,
+) -> Vec<GlobPattern> {
+    let guard = |glob: GlobPattern| if inside { glob.guarded() } else { glob };
+    let mut globs = vec![guard(GlobPattern::new(token, star))];
     let below = token.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     if let Some(rest) = below {
-        let rest = Glob::new(rest, star);
+        let rest = GlobPattern::new(rest, star);
         match &places.home {
             Some(home) => globs.push(guard(rest.after(home))),
             None if allow => {}
             None => {
-                let parts = std::iter::once(Part::Any).chain(rest.parts).collect();
-                globs.push(Glob { parts, segments: Vec::new() });
+                let parts = std::iter::once(GlobPart::Any).chain(rest.parts).collect();
+                globs.push(GlobPattern { parts, segments: Vec::new() });
             }
         }
     }

@@ -2,17 +2,17 @@
 
 /// Text with wildcards in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Glob {
+pub(crate) struct GlobPattern {
     /// In order. Two texts never stand side by side.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<GlobPart>,
     /// For a guarded glob its stretches between the slashes that were written: what a wildcard of
     /// one of them stands for never holds a `..` segment. Empty for a plain glob.
-    pub(crate) segments: Vec<Glob>,
+    pub(crate) segments: Vec<GlobPattern>,
 }
 
-/// A part of a [`Glob`].
+/// A part of a [`GlobPattern`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum GlobPart {
     /// Exactly this text.
     Text(String),
     /// Any characters except `/`.
@@ -23,22 +23,22 @@ pub(crate) enum Part {
     Folders,
 }
 
-impl Glob {
+impl GlobPattern {
     /// Reads `text`, in which a single `*` means `star`; two or more are any characters.
-    pub(crate) fn new(text: &str, star: &Part) -> Self {
+    pub(crate) fn new(text: &str, star: &GlobPart) -> Self {
         let mut parts = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
             let literal = rest.find('*').unwrap_or(rest.len());
             let (before, after) = rest.split_at(literal);
             if !before.is_empty() {
-                parts.push(Part::Text(before.to_owned()));
+                parts.push(GlobPart::Text(before.to_owned()));
             }
             rest = after.trim_start_matches('*');
             match after.len() - rest.len() {
                 0 => {}
                 1 => parts.push(star.clone()),
-                _ => parts.push(Part::Any),
+                _ => parts.push(GlobPart::Any),
             }
         }
         Self { parts, segments: Vec::new() }
@@ -46,21 +46,21 @@ impl Glob {
 
     /// The glob that is exactly `text`, stars too.
     pub(crate) fn literal(text: &str) -> Self {
-        let parts = if text.is_empty() { vec![] } else { vec![Part::Text(text.to_owned())] };
+        let parts = if text.is_empty() { vec![] } else { vec![GlobPart::Text(text.to_owned())] };
         Self { parts, segments: Vec::new() }
     }
 
     /// The glob that any text matches.
     pub(crate) fn any() -> Self {
-        Self { parts: vec![Part::Any], segments: Vec::new() }
+        Self { parts: vec![GlobPart::Any], segments: Vec::new() }
     }
 
     /// The same, with `text` in front.
     pub(crate) fn after(mut self, text: &str) -> Self {
         match self.parts.first_mut() {
             _ if text.is_empty() => {}
-            Some(Part::Text(first)) => first.insert_str(0, text),
-            _ => self.parts.insert(0, Part::Text(text.to_owned())),
+            Some(GlobPart::Text(first)) => first.insert_str(0, text),
+            _ => self.parts.insert(0, GlobPart::Text(text.to_owned())),
         }
         self
     }
@@ -77,7 +77,7 @@ impl Glob {
     pub(crate) fn as_literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [GlobPart::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -94,7 +94,7 @@ impl Glob {
 
     fn plain(&self, text: &str) -> bool {
         let (parts, text) = match self.parts.as_slice() {
-            [Part::Text(first), rest @ ..] => match text.strip_prefix(first.as_str()) {
+            [GlobPart::Text(first), rest @ ..] => match text.strip_prefix(first.as_str()) {
                 Some(text) => (rest, text),
                 None => return false,
             },
@@ -102,8 +102,8 @@ impl Glob {
         };
         match parts {
             [] => text.is_empty(),
-            [Part::Any] => true,
-            [Part::Segment] => !text.contains('/'),
+            [GlobPart::Any] => true,
+            [GlobPart::Segment] => !text.contains('/'),
             parts => reaches_end(parts, text.as_bytes()),
         }
     }
@@ -143,10 +143,10 @@ fn ends(text: &str, start: usize) -> impl Iterator<Item = usize> {
     slashes.chain(std::iter::once(text.len()))
 }
 
-fn split_at_slashes(parts: &[Part]) -> Vec<Glob> {
-    let mut segments = vec![Glob { parts: Vec::new(), segments: Vec::new() }];
+fn split_at_slashes(parts: &[GlobPart]) -> Vec<GlobPattern> {
+    let mut segments = vec![GlobPattern { parts: Vec::new(), segments: Vec::new() }];
     for part in parts {
-        let Part::Text(text) = part else {
+        let GlobPart::Text(text) = part else {
             if let Some(last) = segments.last_mut() {
                 last.parts.push(part.clone());
             }
@@ -154,10 +154,10 @@ fn split_at_slashes(parts: &[Part]) -> Vec<Glob> {
         };
         for (index, piece) in text.split('/').enumerate() {
             if index > 0 {
-                segments.push(Glob { parts: Vec::new(), segments: Vec::new() });
+                segments.push(GlobPattern { parts: Vec::new(), segments: Vec::new() });
             }
             if let Some(last) = segments.last_mut().filter(|_| !piece.is_empty()) {
-                last.parts.push(Part::Text(piece.to_owned()));
+                last.parts.push(GlobPart::Text(piece.to_owned()));
             }
         }
     }
@@ -166,7 +166,7 @@ fn split_at_slashes(parts: &[Part]) -> Vec<Glob> {
 
 /// Follows all ways to place the parts at once, so that no pattern takes more than linear time in
 /// the text for each of its parts.
-fn reaches_end(parts: &[Part], text: &[u8]) -> bool {
+fn reaches_end(parts: &[GlobPart], text: &[u8]) -> bool {
     let mut here = vec![false; text.len() + 1];
     here[0] = true;
     for part in parts {
@@ -176,27 +176,27 @@ fn reaches_end(parts: &[Part], text: &[u8]) -> bool {
 }
 
 /// The offsets that can be reached by one part from the offsets in `here`.
-fn step(part: &Part, here: &[bool], text: &[u8]) -> Vec<bool> {
+fn step(part: &GlobPart, here: &[bool], text: &[u8]) -> Vec<bool> {
     let mut next = vec![false; here.len()];
     let mut open = false;
     for (at, reached) in here.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| text.get(before));
         match part {
-            Part::Text(literal) => {
+            GlobPart::Text(literal) => {
                 let fits = *reached && text[at..].starts_with(literal.as_bytes());
                 if let Some(next) = next.get_mut(at + literal.len()).filter(|_| fits) {
                     *next = true;
                 }
             }
-            Part::Segment => {
+            GlobPart::Segment => {
                 open = *reached || (open && before != Some(&b'/'));
                 next[at] = open;
             }
-            Part::Any => {
+            GlobPart::Any => {
                 open |= *reached;
                 next[at] = open;
             }
-            Part::Folders => {
+            GlobPart::Folders => {
                 next[at] = *reached || (open && before == Some(&b'/'));
                 open |= *reached;
             }
@@ -226,7 +226,7 @@ mod tests {
             ("é*", "é", true),
         ];
         for (pattern, text, expected) in cases {
-            let glob = Glob::new(pattern, &Part::Segment);
+            let glob = GlobPattern::new(pattern, &GlobPart::Segment);
             assert_eq!(glob.matches(text), expected, "{pattern} {text}");
         }
     }
@@ -248,7 +248,7 @@ mod tests {
             ("../x", "../x", true),
         ];
         for (pattern, text, expected) in cases {
-            let glob = Glob::new(pattern, &Part::Segment).guarded();
+            let glob = GlobPattern::new(pattern, &GlobPart::Segment).guarded();
             assert_eq!(glob.matches(text), expected, "{pattern} {text}");
         }
     }

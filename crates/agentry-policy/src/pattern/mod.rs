@@ -19,20 +19,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use command::CommandPattern;
-use glob::{Glob, Part};
+use glob::{GlobPart, GlobPattern};
 use path::PathPattern;
 use web::WebPattern;
 
-use crate::automata::TooLarge;
+use crate::automata::MachineTooLarge;
 use crate::automata::leaf::leaf;
-use crate::automata::machine::{Machine, NONE};
+use crate::automata::machine::{NONE, StateMachine};
 use crate::automata::subject::encode;
 use crate::memo::MemoTable;
-use crate::{Action, Places, Section, hazard};
+use crate::{Action, PathAnchors, Section, hazard};
 
 /// What kind of subject a pattern is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum PatternKind {
     /// An argument list.
     Command,
     /// An absolute path.
@@ -45,7 +45,7 @@ pub enum Kind {
     Text,
 }
 
-impl Kind {
+impl PatternKind {
     /// How many kinds there are.
     pub(crate) const COUNT: usize = Self::Text as usize + 1;
 
@@ -63,8 +63,8 @@ impl Kind {
 
 /// What a tool call is about, as far as one pattern is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject<'a> {
-    /// An argument list, for [`Kind::Command`].
+pub enum PatternSubject<'a> {
+    /// An argument list, for [`PatternKind::Command`].
     Command(&'a [&'a str]),
     /// A text, for every other kind.
     Text(&'a str),
@@ -72,7 +72,7 @@ pub enum Subject<'a> {
 
 /// Whether an allow stops at options that make a harmless command write, delete or run something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Protections {
+pub enum HazardProtection {
     /// It does, unless its pattern names the option.
     On,
     /// It does not: only what the rules say counts.
@@ -84,9 +84,9 @@ pub enum Protections {
 pub struct Pattern {
     /// As written.
     pub text: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: PatternKind,
     pub(crate) action: Action,
-    pub(crate) shape: Shape,
+    pub(crate) shape: PatternShape,
     machine: PatternMachine,
 }
 
@@ -100,7 +100,7 @@ impl Hash for Pattern {
 /// The machine of a pattern, once it has been asked for. No part of what the pattern says.
 #[derive(Debug, Clone, Default)]
 struct PatternMachine {
-    machine: Arc<OnceLock<Result<Machine, TooLarge>>>,
+    machine: Arc<OnceLock<Result<StateMachine, MachineTooLarge>>>,
     /// Patterns with one number mean the same; most have none.
     number: Option<u64>,
 }
@@ -118,7 +118,7 @@ pub const ANYTHING: &str = "(?s:.)*";
 
 /// Patterns of other rule languages, with the places of their machines. This is an interner rather than
 /// a cache: the numbers in it tell patterns apart, so they must be unique in the whole process.
-static FOREIGN: LazyLock<MemoTable<(Kind, Action, String), (Shape, PatternMachine)>> =
+static FOREIGN: LazyLock<MemoTable<(PatternKind, Action, String), (PatternShape, PatternMachine)>> =
     LazyLock::new(MemoTable::default);
 
 impl PartialEq for PatternMachine {
@@ -131,7 +131,7 @@ impl Eq for PatternMachine {}
 
 /// What a pattern was read into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum PatternShape {
     /// `*` or `**`.
     Everything,
     /// Why it cannot be understood, or can never match.
@@ -139,29 +139,29 @@ pub(crate) enum Shape {
     Command(CommandPattern),
     Path(PathPattern),
     Web(WebPattern),
-    Name(Glob),
+    Name(GlobPattern),
     /// A regular expression over the text of a subject, for rules in somebody else's language.
     Foreign(String),
 }
 
 impl Section {
     /// The kind of subjects that the section's patterns are about.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> PatternKind {
         match self {
-            Self::Bash => Kind::Command,
-            Self::Edit | Self::Read | Self::ExternalDirectory => Kind::Path,
-            Self::Webfetch => Kind::Web,
-            Self::Websearch | Self::Question => Kind::Text,
-            Self::Mcp | Self::Tool | Self::Skill | Self::Delegate | Self::Env => Kind::Name,
+            Self::Bash => PatternKind::Command,
+            Self::Edit | Self::Read | Self::ExternalDirectory => PatternKind::Path,
+            Self::Webfetch => PatternKind::Web,
+            Self::Websearch | Self::Question => PatternKind::Text,
+            Self::Mcp | Self::Tool | Self::Skill | Self::Delegate | Self::Env => PatternKind::Name,
         }
     }
 }
 
 impl Pattern {
     /// Reads a pattern. What it means depends on the action: a deny reaches further than an allow.
-    pub fn new(kind: Kind, text: &str, action: Action, places: &Places) -> Self {
-        let shape = Shape::read(kind, text.trim_matches(' '), action, places);
-        let shape = shape.unwrap_or_else(Shape::Wrong);
+    pub fn new(kind: PatternKind, text: &str, action: Action, places: &PathAnchors) -> Self {
+        let shape = PatternShape::read(kind, text.trim_matches(' '), action, places);
+        let shape = shape.unwrap_or_else(PatternShape::Wrong);
         Self { text: text.to_owned(), kind, action, shape, machine: PatternMachine::default() }
     }
 
@@ -169,13 +169,13 @@ impl Pattern {
     /// subject: the words of a command each followed by NUL, the segments of a path each followed by
     /// `/` (without the first one), an address with `.` after its host and its port always written,
     /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
-    pub fn foreign(kind: Kind, regex: &str, text: &str, action: Action) -> Self {
+    pub fn foreign(kind: PatternKind, regex: &str, text: &str, action: Action) -> Self {
         let read = || match crate::automata::regex::read(regex) {
-            Some(_) if regex == ANYTHING => (Shape::Everything, PatternMachine::default()),
-            Some(_) => (Shape::Foreign(regex.to_owned()), PatternMachine::numbered()),
+            Some(_) if regex == ANYTHING => (PatternShape::Everything, PatternMachine::default()),
+            Some(_) => (PatternShape::Foreign(regex.to_owned()), PatternMachine::numbered()),
             None => {
                 let why = "the pattern is no regular expression".to_owned();
-                (Shape::Wrong(why), PatternMachine::default())
+                (PatternShape::Wrong(why), PatternMachine::default())
             }
         };
         let (shape, machine) = FOREIGN.get((kind, action, regex.to_owned()), read);
@@ -183,12 +183,16 @@ impl Pattern {
     }
 
     /// Whether the rule holds for `subject`.
-    pub fn matches(&self, subject: Subject<'_>) -> bool {
-        self.matches_under(subject, Protections::On)
+    pub fn matches(&self, subject: PatternSubject<'_>) -> bool {
+        self.matches_under(subject, HazardProtection::On)
     }
 
     /// Whether the rule holds for `subject`, with or without the built-in protections.
-    pub fn matches_under(&self, subject: Subject<'_>, protections: Protections) -> bool {
+    pub fn matches_under(
+        &self,
+        subject: PatternSubject<'_>,
+        protections: HazardProtection,
+    ) -> bool {
         self.matches_encoded(subject, protections, &OnceCell::new())
     }
 
@@ -196,27 +200,29 @@ impl Pattern {
     /// after the other need to make it only once.
     pub(crate) fn matches_encoded(
         &self,
-        subject: Subject<'_>,
-        protections: Protections,
+        subject: PatternSubject<'_>,
+        protections: HazardProtection,
         encoded: &OnceCell<String>,
     ) -> bool {
         let stricter = self.action != Action::Allow;
         match (&self.shape, subject) {
-            (Shape::Everything, _) => true,
-            (Shape::Command(pattern), Subject::Command(argv)) => {
+            (PatternShape::Everything, _) => true,
+            (PatternShape::Command(pattern), PatternSubject::Command(argv)) => {
                 pattern.matches(argv)
-                    && (stricter || protections == Protections::Off || hazard::permits(self, argv))
+                    && (stricter
+                        || protections == HazardProtection::Off
+                        || hazard::permits(self, argv))
             }
-            (Shape::Path(pattern), Subject::Text(path)) => pattern.matches(path),
-            (Shape::Web(pattern), Subject::Text(address)) => {
+            (PatternShape::Path(pattern), PatternSubject::Text(path)) => pattern.matches(path),
+            (PatternShape::Web(pattern), PatternSubject::Text(address)) => {
                 pattern.matches(address).unwrap_or(stricter)
             }
-            (Shape::Name(glob), Subject::Text(name)) => glob.matches(name),
-            (Shape::Foreign(_), subject) => match self.machine() {
+            (PatternShape::Name(glob), PatternSubject::Text(name)) => glob.matches(name),
+            (PatternShape::Foreign(_), subject) => match self.machine() {
                 Ok(machine) => {
                     machine.run(encoded.get_or_init(|| encode(self.kind, subject))) != NONE
                 }
-                Err(TooLarge) => stricter,
+                Err(MachineTooLarge) => stricter,
             },
             // What is not understood is never allowed.
             _ => stricter,
@@ -224,21 +230,21 @@ impl Pattern {
     }
 
     /// The machine of all subjects that the rule holds for, protections included.
-    pub(crate) fn machine(&self) -> Result<&Machine, TooLarge> {
-        let machine = self.machine.machine.get_or_init(|| leaf(self, Protections::On));
+    pub(crate) fn machine(&self) -> Result<&StateMachine, MachineTooLarge> {
+        let machine = self.machine.machine.get_or_init(|| leaf(self, HazardProtection::On));
         machine.as_ref().map_err(|too_large| *too_large)
     }
 
     /// Whether the built-in protections make a difference to it.
     pub(crate) fn is_protected(&self) -> bool {
-        self.action == Action::Allow && matches!(self.shape, Shape::Command(_))
+        self.action == Action::Allow && matches!(self.shape, PatternShape::Command(_))
     }
 
     /// The same for commands as they are written only; nothing if that is what it says anyway.
     pub(crate) fn as_written(&self) -> Option<Self> {
-        let Shape::Command(shape) = &self.shape else { return None };
+        let PatternShape::Command(shape) = &self.shape else { return None };
         let narrow = CommandPattern { as_written: true, ..shape.clone() };
-        let shape = Shape::Command(narrow);
+        let shape = PatternShape::Command(narrow);
         (shape != self.shape).then(|| Self {
             shape,
             machine: PatternMachine::default(),
@@ -250,9 +256,11 @@ impl Pattern {
     /// for this process.
     pub fn identify(&self, out: &mut String) {
         match (&self.shape, self.machine.number) {
-            (Shape::Foreign(_), Some(number)) => out.extend(["foreign ", &number.to_string()]),
-            (Shape::Foreign(regex), None) => out.extend(["foreign ", regex]),
-            (Shape::Command(shape), _) if shape.as_written => {
+            (PatternShape::Foreign(_), Some(number)) => {
+                out.extend(["foreign ", &number.to_string()])
+            }
+            (PatternShape::Foreign(regex), None) => out.extend(["foreign ", regex]),
+            (PatternShape::Command(shape), _) if shape.as_written => {
                 out.extend(["as written ", &self.text]);
             }
             _ => out.extend([self.action.as_str(), " ", &self.text]),
@@ -260,25 +268,25 @@ impl Pattern {
     }
 
     /// What kind of subjects it is about.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PatternKind {
         self.kind
     }
 
     /// Whether it is one of somebody else's rule language.
     pub fn is_foreign(&self) -> bool {
-        matches!(self.shape, Shape::Foreign(_))
+        matches!(self.shape, PatternShape::Foreign(_))
     }
 
     /// Whether it is `*` or `**`, which stand for every subject.
     pub fn is_everything(&self) -> bool {
-        matches!(self.shape, Shape::Everything)
+        matches!(self.shape, PatternShape::Everything)
     }
 
     /// Why it cannot be understood, or can never match. Such an allow holds for nothing, such a
     /// deny or ask for everything.
     pub fn problem(&self) -> Option<&str> {
         match &self.shape {
-            Shape::Wrong(why) => Some(why),
+            PatternShape::Wrong(why) => Some(why),
             _ => None,
         }
     }
@@ -313,12 +321,17 @@ impl Pattern {
 
     /// Whether it is about web addresses and names the host without a wildcard.
     pub fn names_host(&self) -> bool {
-        matches!(&self.shape, Shape::Web(pattern) if pattern.names_host())
+        matches!(&self.shape, PatternShape::Web(pattern) if pattern.names_host())
     }
 }
 
-impl Shape {
-    fn read(kind: Kind, text: &str, action: Action, places: &Places) -> Result<Self, String> {
+impl PatternShape {
+    fn read(
+        kind: PatternKind,
+        text: &str,
+        action: Action,
+        places: &PathAnchors,
+    ) -> Result<Self, String> {
         if text == "*" || text == "**" {
             return Ok(Self::Everything);
         }
@@ -329,11 +342,11 @@ impl Shape {
             return Err("the pattern holds a NUL character".to_owned());
         }
         Ok(match kind {
-            Kind::Command => Self::Command(CommandPattern::new(text, action, places)),
-            Kind::Path => Self::Path(PathPattern::new(text, places)?),
-            Kind::Web => Self::Web(WebPattern::new(text, action)?),
-            Kind::Name => Self::Name(Glob::new(text, &Part::Segment)),
-            Kind::Text => Self::Name(Glob::new(text, &Part::Any)),
+            PatternKind::Command => Self::Command(CommandPattern::new(text, action, places)),
+            PatternKind::Path => Self::Path(PathPattern::new(text, places)?),
+            PatternKind::Web => Self::Web(WebPattern::new(text, action)?),
+            PatternKind::Name => Self::Name(GlobPattern::new(text, &GlobPart::Segment)),
+            PatternKind::Text => Self::Name(GlobPattern::new(text, &GlobPart::Any)),
         })
     }
 }

@@ -1,21 +1,21 @@
 //! Patterns about files: segments against an absolute, resolved path.
 
-use super::glob::{Glob, Part};
-use super::sequence::{self, Element};
-use crate::Places;
+use super::glob::{GlobPart, GlobPattern};
+use super::sequence::{self, PatternElement};
+use crate::PathAnchors;
 
 /// A pattern about files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathPattern {
     /// One element a segment, from the root on.
-    pub(crate) elements: Vec<Element>,
+    pub(crate) elements: Vec<PatternElement>,
     /// The text that every path starts with, to say no quickly.
     prefix: String,
 }
 
 impl PathPattern {
     /// Reads `text`, or says why nothing can match it.
-    pub(crate) fn new(text: &str, places: &Places) -> Result<Self, String> {
+    pub(crate) fn new(text: &str, places: &PathAnchors) -> Result<Self, String> {
         let mut elements = Vec::new();
         let rest = anchor(text, places, &mut elements)?;
         let segments: Vec<&str> =
@@ -25,11 +25,12 @@ impl PathPattern {
                 ".." => climb(&mut elements)?,
                 "**" => {
                     if index + 1 == segments.len() {
-                        elements.push(Element::any());
+                        elements.push(PatternElement::any());
                     }
-                    elements.push(Element::Many);
+                    elements.push(PatternElement::Many);
                 }
-                segment => elements.push(Element::one(Glob::new(segment, &Part::Segment))),
+                segment => elements
+                    .push(PatternElement::one(GlobPattern::new(segment, &GlobPart::Segment))),
             }
         }
         let prefix = literal_start(&elements);
@@ -55,11 +56,13 @@ pub(crate) fn segments(path: &str) -> impl Iterator<Item = &str> {
 /// Puts the place that a pattern starts from into `elements` and gives what is left to read.
 fn anchor<'a>(
     text: &'a str,
-    places: &Places,
-    elements: &mut Vec<Element>,
+    places: &PathAnchors,
+    elements: &mut Vec<PatternElement>,
 ) -> Result<&'a str, String> {
     let mut at = |place: &str| {
-        elements.extend(segments(place).map(|segment| Element::one(Glob::literal(segment))));
+        elements.extend(
+            segments(place).map(|segment| PatternElement::one(GlobPattern::literal(segment))),
+        );
     };
     if text.is_empty() {
         return Err("the pattern is empty".to_owned());
@@ -81,7 +84,7 @@ fn anchor<'a>(
 }
 
 /// Takes back the last segment, which must be one that is known.
-fn climb(elements: &mut Vec<Element>) -> Result<(), String> {
+fn climb(elements: &mut Vec<PatternElement>) -> Result<(), String> {
     match elements.pop() {
         Some(last) if last.as_literal().is_some() => Ok(()),
         Some(_) => Err("`..` after a wildcard leads nowhere".to_owned()),
@@ -89,7 +92,7 @@ fn climb(elements: &mut Vec<Element>) -> Result<(), String> {
     }
 }
 
-fn literal_start(elements: &[Element]) -> String {
+fn literal_start(elements: &[PatternElement]) -> String {
     let mut start = String::new();
     for element in elements {
         let Some(segment) = element.as_literal() else { break };

@@ -1,26 +1,26 @@
 //! Patterns over a row of items: the words of a command, the segments of a path, the labels of a
 //! host name.
 
-use super::glob::Glob;
+use super::glob::GlobPattern;
 
 /// One place of such a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Element {
+pub(crate) enum PatternElement {
     /// One item that matches any of the globs.
-    One(Vec<Glob>),
+    One(Vec<GlobPattern>),
     /// Any number of items, none too.
     Many,
 }
 
-impl Element {
+impl PatternElement {
     /// One item of this glob.
-    pub(crate) fn one(glob: Glob) -> Self {
+    pub(crate) fn one(glob: GlobPattern) -> Self {
         Self::One(vec![glob])
     }
 
     /// One item, whatever it is.
     pub(crate) fn any() -> Self {
-        Self::one(Glob::any())
+        Self::one(GlobPattern::any())
     }
 
     /// Whether one item may stand here.
@@ -45,10 +45,10 @@ impl Element {
 
 /// Whether `count` items, given by `item`, match the whole row of `elements`.
 ///
-/// Of several [`Element::Many`] only the last one seen needs to give way, so this takes at most
+/// Of several [`PatternElement::Many`] only the last one seen needs to give way, so this takes at most
 /// `elements × count` steps.
 pub(crate) fn matches<'a>(
-    elements: &[Element],
+    elements: &[PatternElement],
     count: usize,
     item: impl Fn(usize) -> &'a str,
 ) -> bool {
@@ -56,7 +56,7 @@ pub(crate) fn matches<'a>(
     let mut retry: Option<(usize, usize)> = None;
     loop {
         match elements.get(element) {
-            Some(Element::Many) => {
+            Some(PatternElement::Many) => {
                 retry = Some((element, at));
                 element += 1;
                 continue;
@@ -81,7 +81,7 @@ pub(crate) fn matches<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::glob::Part;
+    use super::super::glob::GlobPart;
     use super::*;
 
     #[test]
@@ -100,8 +100,8 @@ mod tests {
             let elements: Vec<_> = pattern
                 .split(' ')
                 .map(|token| match token {
-                    "**" => Element::Many,
-                    token => Element::one(Glob::new(token, &Part::Any)),
+                    "**" => PatternElement::Many,
+                    token => PatternElement::one(GlobPattern::new(token, &GlobPart::Any)),
                 })
                 .collect();
             let items: Vec<_> = items.split(' ').collect();

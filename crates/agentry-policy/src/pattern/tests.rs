@@ -19,13 +19,13 @@ fn rows() -> Vec<(&'static str, &'static str, &'static str, bool)> {
     rows
 }
 
-fn kind(heading: &str) -> Kind {
+fn kind(heading: &str) -> PatternKind {
     match heading {
-        "Commands" => Kind::Command,
-        "Files" => Kind::Path,
-        "Web addresses" => Kind::Web,
-        "Names" => Kind::Name,
-        "Texts" => Kind::Text,
+        "Commands" => PatternKind::Command,
+        "Files" => PatternKind::Path,
+        "Web addresses" => PatternKind::Web,
+        "Names" => PatternKind::Name,
+        "Texts" => PatternKind::Text,
         other => panic!("no kind for {other}"),
     }
 }
@@ -48,10 +48,10 @@ fn the_reference_is_true() {
     for (heading, rule, subject, expected) in rows {
         let kind = kind(heading);
         let PatternRule { pattern, action } = rule.parse().expect(rule);
-        let pattern = Pattern::new(kind, &pattern, action, &Places::default());
+        let pattern = Pattern::new(kind, &pattern, action, &PathAnchors::default());
         let matches = match kind {
-            Kind::Command => pattern.matches(Subject::Command(&words(subject))),
-            _ => pattern.matches(Subject::Text(subject)),
+            PatternKind::Command => pattern.matches(PatternSubject::Command(&words(subject))),
+            _ => pattern.matches(PatternSubject::Text(subject)),
         };
         assert_eq!(matches, expected, "{heading}: {rule} on {subject}");
     }
@@ -60,24 +60,28 @@ fn the_reference_is_true() {
 #[test]
 fn wrong_patterns_say_why() {
     let cases = [
-        (Kind::Command, " ", Some("the pattern is empty")),
-        (Kind::Command, "a\0b", Some("the pattern holds a NUL character")),
-        (Kind::Command, "ls *", None),
-        (Kind::Path, "**/../x", Some("`..` after a wildcard leads nowhere")),
-        (Kind::Path, "/../x", Some("`..` leads out of the root directory")),
-        (Kind::Web, "file:///etc", Some("`file` is no scheme of the web")),
-        (Kind::Web, "x.org:http", Some("`http` is no port")),
-        (Kind::Web, "a..*", Some("`a..*` is no host")),
-        (Kind::Web, "https://", Some("`` is no host")),
-        (Kind::Name, "x", None),
+        (PatternKind::Command, " ", Some("the pattern is empty")),
+        (PatternKind::Command, "a\0b", Some("the pattern holds a NUL character")),
+        (PatternKind::Command, "ls *", None),
+        (PatternKind::Path, "**/../x", Some("`..` after a wildcard leads nowhere")),
+        (PatternKind::Path, "/../x", Some("`..` leads out of the root directory")),
+        (PatternKind::Web, "file:///etc", Some("`file` is no scheme of the web")),
+        (PatternKind::Web, "x.org:http", Some("`http` is no port")),
+        (PatternKind::Web, "a..*", Some("`a..*` is no host")),
+        (PatternKind::Web, "https://", Some("`` is no host")),
+        (PatternKind::Name, "x", None),
     ];
     for (kind, text, expected) in cases {
         for (action, holds) in [(Action::Allow, false), (Action::Ask, true), (Action::Deny, true)] {
-            let pattern = Pattern::new(kind, text, action, &Places::default());
+            let pattern = Pattern::new(kind, text, action, &PathAnchors::default());
             assert_eq!(pattern.problem(), expected, "{text}");
             if expected.is_some() {
-                assert_eq!(pattern.matches(Subject::Text("/x")), holds, "{text}:{action}");
-                assert_eq!(pattern.matches(Subject::Command(&["x"])), holds, "{text}:{action}");
+                assert_eq!(pattern.matches(PatternSubject::Text("/x")), holds, "{text}:{action}");
+                assert_eq!(
+                    pattern.matches(PatternSubject::Command(&["x"])),
+                    holds,
+                    "{text}:{action}"
+                );
             }
         }
     }
@@ -85,7 +89,7 @@ fn wrong_patterns_say_why() {
 
 #[test]
 fn without_a_home_an_allow_shrinks_and_a_deny_grows() {
-    let places = Places { home: None, ..Places::default() };
+    let places = PathAnchors { home: None, ..PathAnchors::default() };
     let cases = [
         ("cat ~/x", Action::Allow, "cat ~/x", true),
         ("cat ~/x", Action::Allow, "cat /home/user/x", false),
@@ -93,10 +97,14 @@ fn without_a_home_an_allow_shrinks_and_a_deny_grows() {
         ("cat ~/x", Action::Deny, "cat /home/user/y", false),
     ];
     for (text, action, line, expected) in cases {
-        let pattern = Pattern::new(Kind::Command, text, action, &places);
-        assert_eq!(pattern.matches(Subject::Command(&words(line))), expected, "{text} on {line}");
+        let pattern = Pattern::new(PatternKind::Command, text, action, &places);
+        assert_eq!(
+            pattern.matches(PatternSubject::Command(&words(line))),
+            expected,
+            "{text} on {line}"
+        );
     }
-    let pattern = Pattern::new(Kind::Path, "~/x", Action::Deny, &places);
+    let pattern = Pattern::new(PatternKind::Path, "~/x", Action::Deny, &places);
     assert_eq!(pattern.problem(), Some("the home directory is not known"));
 }
 
@@ -104,8 +112,13 @@ fn without_a_home_an_allow_shrinks_and_a_deny_grows() {
 fn an_address_that_is_not_canonical_is_never_allowed() {
     for address in ["x.org", "https://x.org/", "https://x.org:443", "https://x.org:99999/"] {
         for (action, expected) in [(Action::Allow, false), (Action::Deny, true)] {
-            let pattern = Pattern::new(Kind::Web, "x.org:*", action, &Places::default());
-            assert_eq!(pattern.matches(Subject::Text(address)), expected, "{address}:{action}");
+            let pattern =
+                Pattern::new(PatternKind::Web, "x.org:*", action, &PathAnchors::default());
+            assert_eq!(
+                pattern.matches(PatternSubject::Text(address)),
+                expected,
+                "{address}:{action}"
+            );
         }
     }
 }

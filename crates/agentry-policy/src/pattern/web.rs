@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::glob::{Glob, Part};
-use super::sequence::{self, Element};
+use super::glob::{GlobPart, GlobPattern};
+use super::sequence::{self, PatternElement};
 use crate::Action;
 
 /// A pattern about web addresses.
@@ -13,11 +13,11 @@ pub(crate) struct WebPattern {
     /// In lower case.
     pub(crate) scheme: &'static str,
     /// One element a label.
-    pub(crate) host: Vec<Element>,
+    pub(crate) host: Vec<PatternElement>,
     /// The port; any if there is none.
     pub(crate) port: Option<u16>,
     /// The path and what follows it; any if there is none.
-    pub(crate) path: Option<Glob>,
+    pub(crate) path: Option<GlobPattern>,
     /// Whether an address also counts without its query.
     pub(crate) without_query: bool,
 }
@@ -54,7 +54,7 @@ impl WebPattern {
 
     /// Whether `address` matches; nothing for one that is not in canonical form.
     pub(crate) fn matches(&self, address: &str) -> Option<bool> {
-        let Address { scheme, host, port, path } = Address::of(address)?;
+        let AddressParts { scheme, host, port, path } = AddressParts::of(address)?;
         if scheme != self.scheme || self.port.is_some_and(|only| only != port) {
             return Some(false);
         }
@@ -75,14 +75,14 @@ impl WebPattern {
 }
 
 /// The parts of an address in canonical form.
-struct Address<'a> {
+struct AddressParts<'a> {
     scheme: &'a str,
     host: &'a str,
     port: u16,
     path: &'a str,
 }
 
-impl<'a> Address<'a> {
+impl<'a> AddressParts<'a> {
     fn of(address: &'a str) -> Option<Self> {
         let (scheme, rest) = address.split_once("://")?;
         let (authority, path) = rest.split_at(rest.find('/')?);
@@ -109,30 +109,33 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), Stri
 }
 
 /// Reads a host into its labels, spelled as a browser spells them.
-fn read_host(host: &str) -> Result<Vec<Element>, String> {
+fn read_host(host: &str) -> Result<Vec<PatternElement>, String> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let wrong = || format!("`{host}` is no host");
     if !host.contains('*') {
         let host = url::Host::parse(host).map_err(|_| wrong())?.to_string();
-        return Ok(host.split('.').map(|label| Element::one(Glob::literal(label))).collect());
+        return Ok(host
+            .split('.')
+            .map(|label| PatternElement::one(GlobPattern::literal(label)))
+            .collect());
     }
     let mut elements = Vec::new();
     for label in host.split('.') {
         match label {
             "" => return Err(wrong()),
-            "**" => elements.extend([Element::any(), Element::Many]),
+            "**" => elements.extend([PatternElement::any(), PatternElement::Many]),
             label if label.is_ascii() => {
                 let good = |c: char| c.is_ascii_alphanumeric() || "-_*".contains(c);
                 if !label.chars().all(good) {
                     return Err(wrong());
                 }
                 let label = label.to_ascii_lowercase();
-                elements.push(Element::one(Glob::new(&label, &Part::Segment)));
+                elements.push(PatternElement::one(GlobPattern::new(&label, &GlobPart::Segment)));
             }
             label if label.contains('*') => return Err(wrong()),
             label => {
                 let label = url::Host::parse(label).map_err(|_| wrong())?.to_string();
-                elements.push(Element::one(Glob::literal(&label)));
+                elements.push(PatternElement::one(GlobPattern::literal(&label)));
             }
         }
     }
@@ -140,36 +143,36 @@ fn read_host(host: &str) -> Result<Vec<Element>, String> {
 }
 
 /// Reads a path, with or without a query, spelled as a browser spells it.
-fn read_path(path: &str) -> Result<Glob, String> {
+fn read_path(path: &str) -> Result<GlobPattern, String> {
     let plain = path.split('?').next().unwrap_or_default();
     if plain.split('/').any(|segment| segment == "." || segment == "..") {
         return Err("an address never holds a `.` or `..` segment".to_owned());
     }
     let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
-    let glob = Glob::new(&encode(&path), &Part::Segment);
+    let glob = GlobPattern::new(&encode(&path), &GlobPart::Segment);
     Ok(with_folders(glob))
 }
 
 /// Makes each `**/` that is a whole segment stand for any number of segments.
-fn with_folders(glob: Glob) -> Glob {
-    let mut parts: Vec<Part> = Vec::new();
+fn with_folders(glob: GlobPattern) -> GlobPattern {
+    let mut parts: Vec<GlobPart> = Vec::new();
     for part in glob.parts {
         let whole = match parts.as_slice() {
-            [.., Part::Text(before), Part::Any] => before.ends_with('/'),
+            [.., GlobPart::Text(before), GlobPart::Any] => before.ends_with('/'),
             _ => false,
         };
         match part {
-            Part::Text(text) if whole && text.starts_with('/') => {
+            GlobPart::Text(text) if whole && text.starts_with('/') => {
                 parts.pop();
-                parts.push(Part::Folders);
+                parts.push(GlobPart::Folders);
                 if text.len() > 1 {
-                    parts.push(Part::Text(text[1..].to_owned()));
+                    parts.push(GlobPart::Text(text[1..].to_owned()));
                 }
             }
             part => parts.push(part),
         }
     }
-    Glob { parts, segments: Vec::new() }
+    GlobPattern { parts, segments: Vec::new() }
 }
 
 /// Writes what cannot stand in an address as `%XX`.

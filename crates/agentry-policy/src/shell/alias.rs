@@ -2,10 +2,10 @@
 
 use agentry_commands::{ProgramTrait, has_trait};
 
-use super::analyser::Analyser;
-use super::call::{By, Call};
-use super::state::State;
-use crate::argv::{Arg, Piece, Word};
+use super::analyser::ShellAnalyser;
+use super::call::{CommandLookup, ShellCall};
+use super::state::ShellState;
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// The last part of a setting whose value is run, in lower case.
 const RUN: &[&str] = &[
@@ -34,14 +34,14 @@ const RUN: &[&str] = &[
 const MAX_SETTINGS: usize = 32;
 
 /// A setting, and its value if it is literal.
-struct Setting<'a> {
+struct AliasSetting<'a> {
     key: String,
     value: Option<&'a str>,
 }
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// Adds what the settings of a call of `base` run, now or later; only rules against it count.
-    pub(super) fn settings(&mut self, base: &str, call: &Call<'_>, state: &State) {
+    pub(super) fn settings(&mut self, base: &str, call: &ShellCall<'_>, state: &ShellState) {
         if !has_trait(base, ProgramTrait::Aliases) {
             return;
         }
@@ -55,7 +55,7 @@ impl Analyser<'_> {
         if found.len() > MAX_SETTINGS {
             self.unclear(call.text, "too many settings", state);
         }
-        for Setting { key, value } in found.into_iter().take(MAX_SETTINGS) {
+        for AliasSetting { key, value } in found.into_iter().take(MAX_SETTINGS) {
             let key = key.to_ascii_lowercase();
             let last = key.rsplit('.').next().unwrap_or_default();
             if key.starts_with("alias.") || key.starts_with("aliases.") {
@@ -73,23 +73,23 @@ impl Analyser<'_> {
     }
 
     /// What another name stands for: a text for a shell, or arguments of the program itself.
-    fn alias(&mut self, base: &str, value: &str, call: &Call<'_>, state: &State) {
+    fn alias(&mut self, base: &str, value: &str, call: &ShellCall<'_>, state: &ShellState) {
         let value = value.trim_matches(['"', '\'', ' ']);
         if let Some(text) = value.strip_prefix('!') {
             self.text(text, state.of_posix_child());
             return;
         }
         let words = value.split(|c: char| c.is_whitespace() || "[]\"',".contains(c));
-        let words = words.filter(|word| !word.is_empty()).map(Arg::text);
-        let mut argv: Vec<Arg> = std::iter::once(Arg::text(base)).chain(words).collect();
-        argv.push(Arg::Many(Word::any()));
-        self.call(call.with(argv, By::Program), state.clone());
+        let words = words.filter(|word| !word.is_empty()).map(ShellArg::text);
+        let mut argv: Vec<ShellArg> = std::iter::once(ShellArg::text(base)).chain(words).collect();
+        argv.push(ShellArg::Many(ShellWord::any()));
+        self.call(call.with(argv, CommandLookup::Program), state.clone());
     }
 }
 
 /// The settings among the arguments.
-fn settings<'a>(base: &str, argv: &'a [Arg]) -> Vec<Setting<'a>> {
-    let words: Vec<Option<&str>> = argv.iter().map(Arg::literal).collect();
+fn settings<'a>(base: &str, argv: &'a [ShellArg]) -> Vec<AliasSetting<'a>> {
+    let words: Vec<Option<&str>> = argv.iter().map(ShellArg::literal).collect();
     let (has_alias, has_config) = (words.contains(&Some("alias")), words.contains(&Some("config")));
     let mut found = Vec::new();
     let mut before = None;
@@ -102,12 +102,12 @@ fn settings<'a>(base: &str, argv: &'a [Arg]) -> Vec<Setting<'a>> {
         if let Some((key, value)) = setting.and_then(|setting| setting.split_once('=')) {
             let is_literal = arg.literal().is_some() && !word.starts_with("--config-env");
             let value = Some(value).filter(|_| is_literal && before != Some("--config-env"));
-            found.push(Setting { key: key.trim().to_owned(), value });
+            found.push(AliasSetting { key: key.trim().to_owned(), value });
         } else if base == "gh" && before == Some("set") && has_alias {
-            found.push(Setting { key: format!("alias.{word}"), value: next });
+            found.push(AliasSetting { key: format!("alias.{word}"), value: next });
         } else if base != "gh" && has_config && is_key(word) && at + 1 < argv.len() {
             // `git config alias.p push`; without a value it is only shown.
-            found.push(Setting { key: word.to_owned(), value: next });
+            found.push(AliasSetting { key: word.to_owned(), value: next });
         }
         before = words.get(at).copied().flatten();
     }
@@ -119,10 +119,10 @@ fn is_key(word: &str) -> bool {
 }
 
 /// What a word certainly starts with.
-fn start(arg: &Arg) -> &str {
-    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
+fn start(arg: &ShellArg) -> &str {
+    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
     match word.pieces.first() {
-        Some(Piece::Text(text)) => text,
+        Some(WordPiece::Text(text)) => text,
         _ => "",
     }
 }

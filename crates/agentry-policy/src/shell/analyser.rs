@@ -6,17 +6,17 @@ use agentry_commands::{ProgramTrait, has_trait};
 
 use brush_parser::ast::Pipeline;
 
-use super::agree;
+use super::agreement;
 use super::assign::is_name;
-use super::bases::Bases;
-use super::call::{By, Call};
-use super::expand::{Effects, Expander};
+use super::call::{CommandLookup, ShellCall};
+use super::current_dirs::CurrentDirs;
+use super::expand::{ExpansionEffects, WordExpander};
 use super::posix;
-use super::simple::{Redirect, Simple};
-use super::state::{State, Value};
-use super::written::Written;
-use super::{Analysis, Command, Context, Part, What, redirect};
-use crate::argv::{Arg, Piece, Word};
+use super::raw_command::{RawCommand, ShellRedirect};
+use super::state::{ShellState, VariableValue};
+use super::written_names::WrittenNames;
+use super::{LineAnalysis, LinePart, PartEffect, ShellCommand, ShellContext, redirect};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// Texts inside of texts: substitutions, `sh -c`, `eval`.
 const MAX_DEPTH: usize = 32;
@@ -29,26 +29,26 @@ const MAX_GROWTH: usize = 16;
 const MAX_TEXT: usize = 400;
 
 /// A command that is a function, if nothing comes in between.
-pub(super) struct FunctionCall {
+pub(super) struct ShellFunctionCall {
     pub(super) text: String,
-    pub(super) argv: Vec<Arg>,
-    pub(super) state: State,
+    pub(super) argv: Vec<ShellArg>,
+    pub(super) state: ShellState,
 }
 
 /// One analysis.
-pub(super) struct Analyser<'c> {
+pub(super) struct ShellAnalyser<'c> {
     /// Home and start directory.
-    pub(super) context: &'c Context,
+    pub(super) context: &'c ShellContext,
     /// What was found.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<LinePart>,
     /// Shells and wrappers that are not parts themselves, since what they start is.
-    around: Vec<Vec<Arg>>,
+    around: Vec<Vec<ShellArg>>,
     /// Every name that is a function somewhere in the line.
     pub(super) functions: BTreeSet<String>,
     /// Names that stop being functions somewhere in the line.
     pub(super) undefined: BTreeSet<String>,
     /// Calls of functions, which may be commands after all.
-    pub(super) calls: Vec<FunctionCall>,
+    pub(super) calls: Vec<ShellFunctionCall>,
     /// Files that are run as programs: their name, and where the part is.
     pub(super) scripts: Vec<(String, usize)>,
     /// Whether `IFS= read` was taken for the shell's own `read`.
@@ -70,8 +70,8 @@ pub(super) struct Analyser<'c> {
     fuel: usize,
 }
 
-impl<'c> Analyser<'c> {
-    pub(super) fn new(line: &str, context: &'c Context) -> Self {
+impl<'c> ShellAnalyser<'c> {
+    pub(super) fn new(line: &str, context: &'c ShellContext) -> Self {
         let size = line.len() + 256;
         Self {
             context,
@@ -95,27 +95,27 @@ impl<'c> Analyser<'c> {
     }
 
     /// What `line` comes down to, and how much work that was.
-    pub(super) fn run(mut self, line: &str) -> (Analysis, usize) {
-        let state = State::new(Bases::default());
+    pub(super) fn run(mut self, line: &str) -> (LineAnalysis, usize) {
+        let state = ShellState::new(CurrentDirs::default());
         self.text(line, state);
         self.lost_functions();
         self.fresh_scripts();
-        (Analysis { parts: self.parts, around: self.around }, self.steps)
+        (LineAnalysis { parts: self.parts, around: self.around }, self.steps)
     }
 
     /// Notes a call that only starts others.
-    pub(super) fn stands_around(&mut self, call: &Call<'_>) {
+    pub(super) fn stands_around(&mut self, call: &ShellCall<'_>) {
         if !self.around.contains(&call.argv) {
             self.around.push(call.argv.clone());
         }
     }
 
     /// Analyses a text as a program; answers with the shell after it.
-    pub(super) fn text(&mut self, text: &str, state: State) -> State {
+    pub(super) fn text(&mut self, text: &str, state: ShellState) -> ShellState {
         self.text_of_kind(text, state, false)
     }
 
-    fn text_of_kind(&mut self, text: &str, state: State, is_substitution: bool) -> State {
+    fn text_of_kind(&mut self, text: &str, state: ShellState, is_substitution: bool) -> ShellState {
         if text.trim().is_empty() {
             return state;
         }
@@ -136,8 +136,8 @@ impl<'c> Analyser<'c> {
         state
     }
 
-    fn read(&mut self, text: &str, state: State, is_substitution: bool) -> State {
-        let reading = agree::read(text);
+    fn read(&mut self, text: &str, state: ShellState, is_substitution: bool) -> ShellState {
+        let reading = agreement::read(text);
         self.steps += reading.work;
         if is_substitution && reading.is_mixed {
             // Bash writes the commands of a substitution anew, and then loses a `;` here.
@@ -153,7 +153,7 @@ impl<'c> Analyser<'c> {
         // The order of what was found is not known, and neither is what was not found.
         let mut state = state;
         state.forget_all();
-        state.bases = Bases::Unknown;
+        state.bases = CurrentDirs::Unknown;
         if let Some(program) = &reading.program {
             self.program(program, state.clone());
         }
@@ -164,28 +164,28 @@ impl<'c> Analyser<'c> {
     }
 
     /// Adds a part.
-    pub(super) fn push(&mut self, text: &str, what: What, state: &State) -> usize {
+    pub(super) fn push(&mut self, text: &str, what: PartEffect, state: &ShellState) -> usize {
         self.steps += 1;
-        self.parts.push(Part { text: clipped(text), bases: state.bases.clone(), what });
+        self.parts.push(LinePart { text: clipped(text), bases: state.bases.clone(), what });
         self.parts.len() - 1
     }
 
     /// Adds that something is not understood.
-    pub(super) fn unclear(&mut self, text: &str, why: &str, state: &State) {
-        self.push(text, What::Unclear { why: why.to_owned() }, state);
+    pub(super) fn unclear(&mut self, text: &str, why: &str, state: &ShellState) {
+        self.push(text, PartEffect::Unclear { why: why.to_owned() }, state);
     }
 
     /// Adds a command.
-    pub(super) fn command(&mut self, text: &str, argv: Vec<Arg>, state: &State) -> usize {
+    pub(super) fn command(&mut self, text: &str, argv: Vec<ShellArg>, state: &ShellState) -> usize {
         let free = state.is_guess;
-        let command = Command { argv, inner_at: None, behind: state.behind, free };
-        self.push(text, What::Command(command), state)
+        let command = ShellCommand { argv, inner_at: None, behind: state.behind, free };
+        self.push(text, PartEffect::Command(command), state)
     }
 
     /// Adds a command that changes nothing outside of the shell.
-    pub(super) fn free(&mut self, text: &str, argv: Vec<Arg>, state: &State) {
-        let command = Command { argv, inner_at: None, behind: state.behind, free: true };
-        self.push(text, What::Command(command), state);
+    pub(super) fn free(&mut self, text: &str, argv: Vec<ShellArg>, state: &ShellState) {
+        let command = ShellCommand { argv, inner_at: None, behind: state.behind, free: true };
+        self.push(text, PartEffect::Command(command), state);
     }
 
     /// Takes from the work that may be done; answers whether there was enough left.
@@ -199,33 +199,38 @@ impl<'c> Analyser<'c> {
     pub(super) fn expand<T>(
         &mut self,
         text: &str,
-        state: &mut State,
-        expand: impl FnOnce(&mut Expander<'_>) -> T,
+        state: &mut ShellState,
+        expand: impl FnOnce(&mut WordExpander<'_>) -> T,
     ) -> T {
         self.steps += 1;
-        let mut effects = Effects::default();
+        let mut effects = ExpansionEffects::default();
         let context = self.context;
         let result = {
             let is_usual = !self.functions.contains("cat");
             let fuel = &mut self.fuel;
-            expand(&mut Expander { state, context, fuel, effects: &mut effects, is_usual })
+            expand(&mut WordExpander { state, context, fuel, effects: &mut effects, is_usual })
         };
         for why in effects.unclear {
             self.unclear(text, &why, state);
         }
         // Whether a command comes before or behind an assignment cannot be told any more.
-        effects.assigned.iter().for_each(|name| state.set(name, Value::Unknown));
+        effects.assigned.iter().for_each(|name| state.set(name, VariableValue::Unknown));
         for command in effects.commands {
             self.text_of_kind(&command, state.clone(), true);
         }
         for name in effects.assigned {
-            self.store(text, &name, Value::Unknown, state);
+            self.store(text, &name, VariableValue::Unknown, state);
         }
         result
     }
 
     /// Adds what redirections do.
-    pub(super) fn redirects(&mut self, text: &str, redirects: &[Redirect], state: &mut State) {
+    pub(super) fn redirects(
+        &mut self,
+        text: &str,
+        redirects: &[ShellRedirect],
+        state: &mut ShellState,
+    ) {
         for redirect in redirects {
             let found = self.expand(text, state, |words| redirect::effects(redirect, words));
             for what in found {
@@ -235,7 +240,12 @@ impl<'c> Analyser<'c> {
     }
 
     /// The arguments that the words of a command become.
-    pub(super) fn arguments(&mut self, simple: &Simple, text: &str, state: &mut State) -> Vec<Arg> {
+    pub(super) fn arguments(
+        &mut self,
+        simple: &RawCommand,
+        text: &str,
+        state: &mut ShellState,
+    ) -> Vec<ShellArg> {
         let first = simple.words.first().and_then(Option::as_deref).unwrap_or_default();
         let declares = has_trait(first, ProgramTrait::Declares);
         self.expand(text, state, |words| {
@@ -243,10 +253,10 @@ impl<'c> Analyser<'c> {
             for word in &simple.words {
                 match word {
                     Some(raw) if declares && is_assignment(raw) => {
-                        arguments.push(Arg::One(words.value(raw)));
+                        arguments.push(ShellArg::One(words.value(raw)));
                     }
                     Some(raw) => arguments.extend(words.args(raw)),
-                    None => arguments.push(Arg::One(process())),
+                    None => arguments.push(ShellArg::One(process())),
                 }
             }
             arguments
@@ -256,21 +266,23 @@ impl<'c> Analyser<'c> {
     /// The only text that a word may be; what it runs was added already.
     pub(super) fn literal(
         &mut self,
-        state: &State,
-        expand: impl FnOnce(&mut Expander<'_>) -> Word,
+        state: &ShellState,
+        expand: impl FnOnce(&mut WordExpander<'_>) -> ShellWord,
     ) -> Option<String> {
-        let mut effects = Effects::default();
+        let mut effects = ExpansionEffects::default();
         let is_usual = !self.functions.contains("cat");
         let (context, fuel) = (self.context, &mut self.fuel);
-        let word = expand(&mut Expander { state, context, fuel, effects: &mut effects, is_usual });
+        let word =
+            expand(&mut WordExpander { state, context, fuel, effects: &mut effects, is_usual });
         word.literal().map(str::to_owned)
     }
 
     /// Functions that may be gone when they are called: then the command of the same name runs.
     fn lost_functions(&mut self) {
-        let is_doubtful = self.parts.iter().any(|part| matches!(part.what, What::Unclear { .. }));
-        for FunctionCall { text, argv, state } in std::mem::take(&mut self.calls) {
-            let Some(name) = argv.first().and_then(Arg::literal).map(str::to_owned) else {
+        let is_doubtful =
+            self.parts.iter().any(|part| matches!(part.what, PartEffect::Unclear { .. }));
+        for ShellFunctionCall { text, argv, state } in std::mem::take(&mut self.calls) {
+            let Some(name) = argv.first().and_then(ShellArg::literal).map(str::to_owned) else {
                 continue;
             };
             if !self.undefined.contains(&name) && !is_doubtful {
@@ -278,7 +290,7 @@ impl<'c> Analyser<'c> {
             }
             let mut state = state;
             state.is_guess |= !self.undefined.contains(&name);
-            let call = Call { text: &text, argv, redirects: &[], by: By::Builtin };
+            let call = ShellCall { text: &text, argv, redirects: &[], by: CommandLookup::Builtin };
             self.call(call, state);
         }
     }
@@ -288,21 +300,21 @@ impl<'c> Analyser<'c> {
         if self.scripts.is_empty() {
             return;
         }
-        let written = Written::by(&self.parts);
+        let written = WrittenNames::by(&self.parts);
         let scripts = std::mem::take(&mut self.scripts);
         for (name, index) in scripts {
             let part = self.parts.get(index).filter(|part| written.may_be(&name, &part.bases));
-            if let Some(Part { text, bases, .. }) = part.cloned() {
+            if let Some(LinePart { text, bases, .. }) = part.cloned() {
                 let why = "the program that it runs is written in the same line".to_owned();
-                self.parts.push(Part { text, bases, what: What::Unclear { why } });
+                self.parts.push(LinePart { text, bases, what: PartEffect::Unclear { why } });
             }
         }
     }
 }
 
 /// The word that a process substitution becomes.
-fn process() -> Word {
-    Word { pieces: vec![Piece::Text("/dev/fd/".to_owned()), Piece::Segment] }
+fn process() -> ShellWord {
+    ShellWord { pieces: vec![WordPiece::Text("/dev/fd/".to_owned()), WordPiece::Segment] }
 }
 
 /// Whether a raw word is `NAME=value`.

@@ -1,15 +1,15 @@
 //! Arithmetic evaluates its variables again, and their subscripts can run commands.
 
 use super::assign::is_name;
-use super::state::{State, Value};
+use super::state::{ShellState, VariableValue};
 
 /// Whether an expression contains only numbers, operators and variables that are known numbers.
-pub(super) fn is_harmless(text: &str, state: &State) -> bool {
+pub(super) fn is_harmless(text: &str, state: &ShellState) -> bool {
     !assigns(text) && has_numbers_only(text, state)
 }
 
 /// Whether every name and every expansion is a number, and stands alone: `x$n` is another name.
-fn has_numbers_only(text: &str, state: &State) -> bool {
+fn has_numbers_only(text: &str, state: &ShellState) -> bool {
     const OPERATORS: &[u8] = b"+-*/%()<>=!&|^~?:, \t";
     let mut rest = text;
     let mut is_behind_word = false;
@@ -27,7 +27,7 @@ fn has_numbers_only(text: &str, state: &State) -> bool {
 }
 
 /// Takes a number, or what stands for one, off the start.
-fn number<'t>(text: &'t str, state: &State) -> Option<&'t str> {
+fn number<'t>(text: &'t str, state: &ShellState) -> Option<&'t str> {
     let Some(expansion) = text.strip_prefix('$') else {
         let (word, rest) = word(text);
         return (!word.is_empty() && (is_number(word) || is_known(word, state))).then_some(rest);
@@ -74,20 +74,20 @@ fn is_number(word: &str) -> bool {
             .is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn is_known(word: &str, state: &State) -> bool {
-    is_name(word) && state.variable(word).is_some_and(Value::is_number)
+fn is_known(word: &str, state: &ShellState) -> bool {
+    is_name(word) && state.variable(word).is_some_and(VariableValue::is_number)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::Bases;
+    use crate::shell::CurrentDirs;
 
     #[test]
     fn expressions() {
-        let mut state = State::new(Bases::default());
-        state.set("n", Value::Text("3".to_owned()));
-        state.set("x", Value::Text("a[$(rm x)]".to_owned()));
+        let mut state = ShellState::new(CurrentDirs::default());
+        state.set("n", VariableValue::Text("3".to_owned()));
+        state.set("x", VariableValue::Text("a[$(rm x)]".to_owned()));
         let cases = [
             ("1 + 2 * (3)", true),
             ("n + 1", true),

@@ -2,17 +2,23 @@
 
 use agentry_commands::variables::is_special;
 
-use super::analyser::Analyser;
-use super::call::Call;
+use super::analyser::ShellAnalyser;
+use super::call::ShellCall;
 use super::expand::tidy;
-use super::flow::Flow;
-use super::state::{State, Value};
-use super::{Scope, What};
-use crate::argv::{Arg, Piece, Word};
+use super::flow::ShellFlow;
+use super::state::{ShellState, VariableValue};
+use super::{PartEffect, VariableScope};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// `NAME=value` before a command, or alone.
-    pub(super) fn assignment(&mut self, raw: &str, text: &str, scope: Scope, state: &mut State) {
+    pub(super) fn assignment(
+        &mut self,
+        raw: &str,
+        text: &str,
+        scope: VariableScope,
+        state: &mut ShellState,
+    ) {
         let Some((name, value)) = split(raw) else {
             self.unclear(text, "an assignment that is not understood", state);
             self.expand(text, state, |words| words.value(raw));
@@ -24,18 +30,24 @@ impl Analyser<'_> {
         }
         let word = self.expand(text, state, |words| words.value(value));
         let is_whole = !is_array && is_name(raw.split('=').next().unwrap_or_default());
-        let word = if is_whole { word } else { Word::any() };
+        let word = if is_whole { word } else { ShellWord::any() };
         self.set(text, name, word, scope, state);
     }
 
     /// Sets a variable otherwise than by an assignment.
-    pub(super) fn store(&mut self, text: &str, name: &str, value: Value, state: &mut State) {
+    pub(super) fn store(
+        &mut self,
+        text: &str,
+        name: &str,
+        value: VariableValue,
+        state: &mut ShellState,
+    ) {
         self.named(name, text, state);
         self.keep(text, name, value, state);
     }
 
     /// Changes what is known of a variable.
-    fn keep(&mut self, text: &str, name: &str, value: Value, state: &mut State) {
+    fn keep(&mut self, text: &str, name: &str, value: VariableValue, state: &mut ShellState) {
         if is_special(name) {
             let why = format!("`{name}` changes how the rest of the line is read");
             self.unclear(text, &why, state);
@@ -48,21 +60,28 @@ impl Analyser<'_> {
         &mut self,
         text: &str,
         name: &str,
-        value: Word,
-        scope: Scope,
-        state: &mut State,
+        value: ShellWord,
+        scope: VariableScope,
+        state: &mut ShellState,
     ) {
         match scope {
             // The shell's own commands see it too, and some shells keep it.
-            Scope::Command => state.set(name, Value::Unknown),
-            Scope::Shell | Scope::Exported => self.keep(text, name, known(&value), state),
+            VariableScope::Command => state.set(name, VariableValue::Unknown),
+            VariableScope::Shell | VariableScope::Exported => {
+                self.keep(text, name, known(&value), state)
+            }
         }
         let name = name.to_owned();
-        self.push(text, What::Set { name, value, scope }, state);
+        self.push(text, PartEffect::Set { name, value, scope }, state);
     }
 
     /// `export`, `declare` and their like.
-    pub(super) fn declaration(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
+    pub(super) fn declaration(
+        &mut self,
+        name: &str,
+        call: &ShellCall<'_>,
+        mut state: ShellState,
+    ) -> ShellFlow {
         let mut exports = name == "export";
         if name == "readonly" {
             self.unclear(call.text, "later assignments may fail", &state);
@@ -81,7 +100,8 @@ impl Analyser<'_> {
                 }
                 _ => {
                     count += 1;
-                    let scope = if exports { Scope::Exported } else { Scope::Shell };
+                    let scope =
+                        if exports { VariableScope::Exported } else { VariableScope::Shell };
                     self.declared(argument, call.text, scope, &mut state);
                     if name == "local" {
                         // Outside of functions it fails.
@@ -93,19 +113,25 @@ impl Analyser<'_> {
         if count == 0 {
             self.command(call.text, call.argv.clone(), &state);
         }
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 
-    fn declared(&mut self, argument: &Arg, text: &str, scope: Scope, state: &mut State) {
-        let Arg::One(Word { pieces }) = argument else {
+    fn declared(
+        &mut self,
+        argument: &ShellArg,
+        text: &str,
+        scope: VariableScope,
+        state: &mut ShellState,
+    ) {
+        let ShellArg::One(ShellWord { pieces }) = argument else {
             return self.unclear(text, "the name of a variable is not literal", state);
         };
-        let Some((Piece::Text(first), rest)) = pieces.split_first() else {
+        let Some((WordPiece::Text(first), rest)) = pieces.split_first() else {
             return self.unclear(text, "the name of a variable is not literal", state);
         };
         let (name, value) = match first.split_once('=') {
             Some((name, start)) => {
-                let mut pieces = vec![Piece::Text(start.to_owned())];
+                let mut pieces = vec![WordPiece::Text(start.to_owned())];
                 pieces.extend_from_slice(rest);
                 (name.trim_end_matches('+'), tidy(pieces))
             }
@@ -118,31 +144,31 @@ impl Analyser<'_> {
         let is_array = value
             .pieces
             .first()
-            .is_some_and(|piece| matches!(piece, Piece::Text(text) if text.starts_with('(')));
+            .is_some_and(|piece| matches!(piece, WordPiece::Text(text) if text.starts_with('(')));
         if is_array && first.contains('[') {
             self.unclear(text, "an array subscript can run commands", state);
         }
-        let value = if is_array || first.contains("+=") { Word::any() } else { value };
+        let value = if is_array || first.contains("+=") { ShellWord::any() } else { value };
         self.set(text, name, value, scope, state);
     }
 }
 
 /// What a variable holds already.
-fn current(name: &str, state: &State) -> Word {
+fn current(name: &str, state: &ShellState) -> ShellWord {
     match state.variable(name) {
-        Some(Value::Text(text)) => Word::text(text.clone()),
-        Some(Value::Number) => Word { pieces: vec![Piece::Segment] },
-        Some(Value::Name(word)) => word.clone(),
-        Some(Value::Unknown) | None => Word::any(),
+        Some(VariableValue::Text(text)) => ShellWord::text(text.clone()),
+        Some(VariableValue::Number) => ShellWord { pieces: vec![WordPiece::Segment] },
+        Some(VariableValue::Name(word)) => word.clone(),
+        Some(VariableValue::Unknown) | None => ShellWord::any(),
     }
 }
 
 /// What is known of a variable with this value.
-fn known(word: &Word) -> Value {
+fn known(word: &ShellWord) -> VariableValue {
     match (word.literal(), word.pieces.as_slice()) {
-        (Some(text), _) => Value::Text(text.to_owned()),
-        (None, [Piece::Segment]) => Value::Number,
-        (None, _) => Value::Unknown,
+        (Some(text), _) => VariableValue::Text(text.to_owned()),
+        (None, [WordPiece::Segment]) => VariableValue::Number,
+        (None, _) => VariableValue::Unknown,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Brace expansion: `a{b,c}` is two words.
 
-use super::word::Bit;
+use super::word::WordBit;
 
 /// More words than these are not told apart.
 const MAX_WORDS: usize = 64;
@@ -8,14 +8,15 @@ const MAX_WORDS: usize = 64;
 const MAX_DEPTH: usize = 8;
 
 /// The words that `bits` become, or nothing if they are too many.
-pub(super) fn expand(bits: Vec<Bit>) -> Option<Vec<Vec<Bit>>> {
-    let has_braces = bits.iter().any(|bit| matches!(bit, Bit::Plain(text) if text.contains('{')));
+pub(super) fn expand(bits: Vec<WordBit>) -> Option<Vec<Vec<WordBit>>> {
+    let has_braces =
+        bits.iter().any(|bit| matches!(bit, WordBit::Plain(text) if text.contains('{')));
     if !has_braces {
         return Some(vec![bits]);
     }
-    let units: Vec<Unit> = bits.into_iter().flat_map(units).collect();
+    let units: Vec<BraceUnit> = bits.into_iter().flat_map(units).collect();
     // Finding the end of each takes a look at all that follows.
-    let openings = units.iter().filter(|unit| matches!(unit, Unit::Plain('{'))).count();
+    let openings = units.iter().filter(|unit| matches!(unit, BraceUnit::Plain('{'))).count();
     if openings > MAX_WORDS {
         return None;
     }
@@ -25,37 +26,37 @@ pub(super) fn expand(bits: Vec<Bit>) -> Option<Vec<Vec<Bit>>> {
 
 /// A character that may be syntax, or a part that is not.
 #[derive(Clone)]
-enum Unit {
+enum BraceUnit {
     Plain(char),
-    Other(Bit),
+    Other(WordBit),
 }
 
-fn units(bit: Bit) -> Vec<Unit> {
+fn units(bit: WordBit) -> Vec<BraceUnit> {
     match bit {
-        Bit::Plain(text) => text.chars().map(Unit::Plain).collect(),
-        bit => vec![Unit::Other(bit)],
+        WordBit::Plain(text) => text.chars().map(BraceUnit::Plain).collect(),
+        bit => vec![BraceUnit::Other(bit)],
     }
 }
 
-fn bits_of(units: Vec<Unit>) -> Vec<Bit> {
-    let mut bits: Vec<Bit> = Vec::new();
+fn bits_of(units: Vec<BraceUnit>) -> Vec<WordBit> {
+    let mut bits: Vec<WordBit> = Vec::new();
     for unit in units {
         match (unit, bits.last_mut()) {
-            (Unit::Plain(c), Some(Bit::Plain(text))) => text.push(c),
-            (Unit::Plain(c), _) => bits.push(Bit::Plain(c.to_string())),
-            (Unit::Other(bit), _) => bits.push(bit),
+            (BraceUnit::Plain(c), Some(WordBit::Plain(text))) => text.push(c),
+            (BraceUnit::Plain(c), _) => bits.push(WordBit::Plain(c.to_string())),
+            (BraceUnit::Other(bit), _) => bits.push(bit),
         }
     }
     bits
 }
 
 /// All words that `units` become.
-fn words(units: &[Unit], depth: usize) -> Option<Vec<Vec<Unit>>> {
-    let mut done: Vec<Vec<Unit>> = vec![Vec::new()];
+fn words(units: &[BraceUnit], depth: usize) -> Option<Vec<Vec<BraceUnit>>> {
+    let mut done: Vec<Vec<BraceUnit>> = vec![Vec::new()];
     let mut at = 0;
     while let Some(unit) = units.get(at) {
         let group = match unit {
-            Unit::Plain('{') => Group::find(units, at),
+            BraceUnit::Plain('{') => BraceGroup::find(units, at),
             _ => None,
         };
         match group {
@@ -73,60 +74,61 @@ fn words(units: &[Unit], depth: usize) -> Option<Vec<Vec<Unit>>> {
     Some(done)
 }
 
-fn product(left: &[Vec<Unit>], right: &[Vec<Unit>]) -> Option<Vec<Vec<Unit>>> {
+fn product(left: &[Vec<BraceUnit>], right: &[Vec<BraceUnit>]) -> Option<Vec<Vec<BraceUnit>>> {
     if left.len() * right.len() > MAX_WORDS {
         return None;
     }
-    let join = |head: &Vec<Unit>, tail: &Vec<Unit>| head.iter().chain(tail).cloned().collect();
+    let join =
+        |head: &Vec<BraceUnit>, tail: &Vec<BraceUnit>| head.iter().chain(tail).cloned().collect();
     Some(left.iter().flat_map(|head| right.iter().map(move |tail| join(head, tail))).collect())
 }
 
 /// A pair of braces with its commas.
-struct Group {
+struct BraceGroup {
     start: usize,
     end: usize,
     commas: Vec<usize>,
 }
 
-impl Group {
+impl BraceGroup {
     /// The group that opens at `start`, if it closes and is more than text.
-    fn find(units: &[Unit], start: usize) -> Option<Self> {
+    fn find(units: &[BraceUnit], start: usize) -> Option<Self> {
         let mut open = 0usize;
         let mut commas = Vec::new();
         for (at, unit) in units.iter().enumerate().skip(start + 1) {
             match unit {
-                Unit::Plain('{') => open += 1,
-                Unit::Plain('}') if open == 0 => {
+                BraceUnit::Plain('{') => open += 1,
+                BraceUnit::Plain('}') if open == 0 => {
                     let group = Self { start, end: at, commas };
                     return (!group.commas.is_empty() || group.is_range(units)).then_some(group);
                 }
-                Unit::Plain('}') => open -= 1,
-                Unit::Plain(',') if open == 0 => commas.push(at),
+                BraceUnit::Plain('}') => open -= 1,
+                BraceUnit::Plain(',') if open == 0 => commas.push(at),
                 _ => {}
             }
         }
         None
     }
 
-    fn inside(&self, units: &[Unit]) -> Option<String> {
+    fn inside(&self, units: &[BraceUnit]) -> Option<String> {
         let inside = units.get(self.start + 1..self.end)?;
-        let plain = |unit: &Unit| match unit {
-            Unit::Plain(c) => Some(*c),
-            Unit::Other(_) => None,
+        let plain = |unit: &BraceUnit| match unit {
+            BraceUnit::Plain(c) => Some(*c),
+            BraceUnit::Other(_) => None,
         };
         inside.iter().map(plain).collect()
     }
 
-    fn is_range(&self, units: &[Unit]) -> bool {
+    fn is_range(&self, units: &[BraceUnit]) -> bool {
         self.inside(units).is_some_and(|inside| inside.contains(".."))
     }
 
     /// The words between the commas, each expanded in turn.
-    fn choices(&self, units: &[Unit], depth: usize) -> Option<Vec<Vec<Unit>>> {
+    fn choices(&self, units: &[BraceUnit], depth: usize) -> Option<Vec<Vec<BraceUnit>>> {
         if self.commas.is_empty() {
             let range = range(&self.inside(units)?)?;
             return Some(
-                range.iter().map(|text| text.chars().map(Unit::Plain).collect()).collect(),
+                range.iter().map(|text| text.chars().map(BraceUnit::Plain).collect()).collect(),
             );
         }
         let ends = self.commas.iter().copied().chain([self.end]);
@@ -201,8 +203,8 @@ mod tests {
         ];
         for (text, expected) in cases {
             let words = expand(lex(text)).map(|words| {
-                let word = |bits: Vec<Bit>| match bits.as_slice() {
-                    [Bit::Plain(text)] => text.clone(),
+                let word = |bits: Vec<WordBit>| match bits.as_slice() {
+                    [WordBit::Plain(text)] => text.clone(),
                     _ => "?".to_owned(),
                 };
                 words.into_iter().map(word).collect::<Vec<_>>().join(" ")

@@ -8,9 +8,9 @@ use brush_parser::ast::Program;
 use brush_parser::{ParserOptions, Token};
 
 mod documents;
-mod flat;
+mod items;
 
-use super::item::Item;
+use super::item::ShellItem;
 use super::screen::nesting;
 
 /// So many openings are read on the caller's stack.
@@ -26,15 +26,15 @@ const LEVEL: usize = 64 * 1024;
 const MAX_DEPTH: usize = 32;
 
 /// A program and its flat list.
-pub(super) struct Tree {
+pub(super) struct BrushTree {
     /// What to walk.
     pub(super) program: Program,
     /// What to compare.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ShellItem>,
 }
 
 /// Reads `text`.
-pub(super) fn read(text: &str) -> Result<Tree, String> {
+pub(super) fn read(text: &str) -> Result<BrushTree, String> {
     let openings = openings(text);
     if openings <= SHALLOW {
         return caught(text);
@@ -61,12 +61,12 @@ fn openings(text: &str) -> usize {
 }
 
 /// Reads on the current stack. A panic of the parser is an answer too: not understood.
-fn caught(text: &str) -> Result<Tree, String> {
+fn caught(text: &str) -> Result<BrushTree, String> {
     let result = catch_unwind(AssertUnwindSafe(|| direct(text)));
     result.unwrap_or_else(|_| Err("the line cannot be parsed".to_owned()))
 }
 
-fn direct(text: &str) -> Result<Tree, String> {
+fn direct(text: &str) -> Result<BrushTree, String> {
     // Extended globs are off in scripts, and then `!(rm x)` runs `rm`.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
     if documents::may_hang(text) {
@@ -80,8 +80,8 @@ fn direct(text: &str) -> Result<Tree, String> {
     let program = brush_parser::parse_tokens(&tokens, &options);
     let program = program.map_err(|error| error.to_string())?;
     // A tree that is too deep is dropped here, where there is stack enough.
-    match flat::flat(&program) {
-        (items, depth) if depth <= MAX_DEPTH => Ok(Tree { program, items }),
+    match items::flat(&program) {
+        (items, depth) if depth <= MAX_DEPTH => Ok(BrushTree { program, items }),
         _ => Err("too much nesting".to_owned()),
     }
 }

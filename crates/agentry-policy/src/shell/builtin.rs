@@ -2,13 +2,13 @@
 
 use agentry_commands::{ProgramTrait, has_trait};
 
-use super::analyser::Analyser;
-use super::call::{By, Call};
-use super::flow::Flow;
+use super::analyser::ShellAnalyser;
+use super::call::{CommandLookup, ShellCall};
+use super::flow::ShellFlow;
 use super::getopt;
-use super::state::State;
-use super::{Bases, Part, What};
-use crate::argv::{Arg, Word};
+use super::state::ShellState;
+use super::{CurrentDirs, LinePart, PartEffect};
+use crate::argv::{ShellArg, ShellWord};
 
 /// Options of `set` that change nothing that matters here.
 const SET_LETTERS: &str = "euxvfhCET";
@@ -31,9 +31,14 @@ const BINARY_TESTS: &[&str] = &[
     "-o",
 ];
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// What a command of the shell does. Nothing if `name` is none.
-    pub(super) fn builtin(&mut self, name: &str, call: &Call<'_>, state: &State) -> Option<Flow> {
+    pub(super) fn builtin(
+        &mut self,
+        name: &str,
+        call: &ShellCall<'_>,
+        state: &ShellState,
+    ) -> Option<ShellFlow> {
         let state = state.clone();
         Some(match name {
             "wait" if call.argv.len() > 1 => self.names(name, call, state),
@@ -42,13 +47,13 @@ impl Analyser<'_> {
             name if has_trait(name, ProgramTrait::FreeBuiltin) => self.harmless(call, state),
             "exit" | "logout" => {
                 self.harmless(call, state.clone());
-                Flow::end(state)
+                ShellFlow::end(state)
             }
             "cd" | "chdir" => self.cd(call, state),
             "pushd" => self.pushd(call, state),
             "popd" => {
                 let mut state = state;
-                state.bases = Bases::Unknown;
+                state.bases = CurrentDirs::Unknown;
                 self.harmless(call, state)
             }
             "[" | "test" => self.test(call, state),
@@ -71,21 +76,25 @@ impl Analyser<'_> {
         })
     }
 
-    pub(super) fn harmless(&mut self, call: &Call<'_>, state: State) -> Flow {
+    pub(super) fn harmless(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         self.free(call.text, call.argv.clone(), &state);
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 
-    pub(super) fn opaque_builtin(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+    pub(super) fn opaque_builtin(
+        &mut self,
+        call: &ShellCall<'_>,
+        mut state: ShellState,
+    ) -> ShellFlow {
         self.unclear(call.text, "it can change what later commands mean", &state);
         state.forget_all();
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 
-    fn cd(&mut self, call: &Call<'_>, state: State) -> Flow {
+    fn cd(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         let mut physical = false;
         let mut rest = call.argv.get(1..).unwrap_or_default();
-        while let Some(option) = rest.first().and_then(Arg::literal)
+        while let Some(option) = rest.first().and_then(ShellArg::literal)
             && matches!(option, "-L" | "-P" | "-e" | "-@" | "--")
         {
             physical |= option != "-L" && option != "--";
@@ -97,12 +106,12 @@ impl Analyser<'_> {
                 .home
                 .clone()
                 .filter(|_| state.variable("HOME").is_none())
-                .map(Word::text),
-            [Arg::One(word)] if word.literal() != Some("-") => Some(word.clone()),
+                .map(ShellWord::text),
+            [ShellArg::One(word)] if word.literal() != Some("-") => Some(word.clone()),
             [_] => self.previous(&state),
             _ => None,
         };
-        let target = target.unwrap_or_else(Word::any);
+        let target = target.unwrap_or_else(ShellWord::any);
         let mut state = state;
         if self.is_last
             && !self.has_trap
@@ -114,81 +123,81 @@ impl Analyser<'_> {
         let entered = match target.literal() {
             Some("") => state.bases.clone(),
             Some(path) if !physical && !path.starts_with('-') => state.bases.enter(path),
-            _ => Bases::Unknown,
+            _ => CurrentDirs::Unknown,
         };
-        self.push(call.text, What::Enter(target.clone()), &state);
+        self.push(call.text, PartEffect::Enter(target.clone()), &state);
         let mut ok = state.clone();
         ok.hoped = Some(match target.literal() {
             Some(path) if !physical => state.hoped.as_ref().unwrap_or(&state.bases).enter(path),
-            _ => Bases::Unknown,
+            _ => CurrentDirs::Unknown,
         });
         ok.previous = Some(state.bases.clone()).filter(|_| state.variable("OLDPWD").is_none());
         ok.bases = entered;
-        Flow { ok: Some(ok), fail: Some(state.clone()), last: state }
+        ShellFlow { ok: Some(ok), fail: Some(state.clone()), last: state }
     }
 
     /// The directory that `cd -` goes back to, from the root of the file system.
-    fn previous(&self, state: &State) -> Option<Word> {
+    fn previous(&self, state: &ShellState) -> Option<ShellWord> {
         state.variable("OLDPWD").is_none().then_some(())?;
         let previous = state.previous.as_ref()?.single()?;
         let start = self.context.directory.as_deref();
         match previous {
-            path if path.starts_with('/') => Some(Word::text(path)),
-            "." => start.map(Word::text),
-            path => start.map(|start| Word::text(format!("{start}/{path}"))),
+            path if path.starts_with('/') => Some(ShellWord::text(path)),
+            "." => start.map(ShellWord::text),
+            path => start.map(|start| ShellWord::text(format!("{start}/{path}"))),
         }
     }
 
-    fn pushd(&mut self, call: &Call<'_>, state: State) -> Flow {
+    fn pushd(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         let flow = match call.argv.as_slice() {
-            [_, Arg::One(_)] => self.cd(call, state),
+            [_, ShellArg::One(_)] => self.cd(call, state),
             _ => {
-                self.push(call.text, What::Enter(Word::any()), &state);
-                Flow::both(state)
+                self.push(call.text, PartEffect::Enter(ShellWord::any()), &state);
+                ShellFlow::both(state)
             }
         };
-        let target = call.argv.get(1).and_then(Arg::literal);
+        let target = call.argv.get(1).and_then(ShellArg::literal);
         if target.is_some_and(|path| !path.starts_with(['+', '-'])) {
             return flow;
         }
         let mut state = flow.after();
-        state.bases = Bases::Unknown;
-        Flow::both(state)
+        state.bases = CurrentDirs::Unknown;
+        ShellFlow::both(state)
     }
 
     /// `[` evaluates nothing but the subscript behind `-v`.
-    fn test(&mut self, call: &Call<'_>, state: State) -> Flow {
+    fn test(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         let mut arguments = call.argv.get(1..).unwrap_or_default();
-        if call.argv.first().and_then(Arg::literal) == Some("[") {
+        if call.argv.first().and_then(ShellArg::literal) == Some("[") {
             arguments = arguments.split_last().map(|(_, rest)| rest).unwrap_or_default();
         }
         if is_plain_test(arguments) {
             return self.harmless(call, state);
         }
         self.unclear(call.text, "a test whose operators are not known", &state);
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 
-    fn eval(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+    fn eval(&mut self, call: &ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let words = match call.argv.get(1..).unwrap_or_default() {
             [first, rest @ ..] if first.literal() == Some("--") => rest,
             words => words,
         };
         match crate::argv::literal(words) {
-            Some(words) => Flow::both(self.text(&words.join(" "), state)),
+            Some(words) => ShellFlow::both(self.text(&words.join(" "), state)),
             None => {
                 self.unclear(call.text, "the text that `eval` runs is not literal", &state);
                 state.forget_all();
-                state.bases = Bases::Unknown;
-                Flow::both(state)
+                state.bases = CurrentDirs::Unknown;
+                ShellFlow::both(state)
             }
         }
     }
 
-    fn source(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+    fn source(&mut self, call: &ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let index = self.command(call.text, call.argv.clone(), &state);
         let found = getopt::read(&call.argv, "", "");
-        let file = found.operands.first().and_then(Arg::literal).filter(|_| found.is_known);
+        let file = found.operands.first().and_then(ShellArg::literal).filter(|_| found.is_known);
         match file {
             Some(file) if !file.starts_with("/dev/") && !file.starts_with("/proc/") => {
                 self.scripts.push((file.to_owned(), index));
@@ -196,35 +205,38 @@ impl Analyser<'_> {
             _ => self.unclear(call.text, "the file that it runs is not literal", &state),
         }
         state.forget_all();
-        state.bases = Bases::Unknown;
-        Flow::both(state)
+        state.bases = CurrentDirs::Unknown;
+        ShellFlow::both(state)
     }
 
-    fn trap(&mut self, call: &Call<'_>, state: State) -> Flow {
+    fn trap(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         self.has_trap = true;
         let mut operands = call.argv.iter().skip(1).skip_while(|word| word.literal() == Some("--"));
         let action = operands.next();
-        match action.map(Arg::literal) {
+        match action.map(ShellArg::literal) {
             None | Some(Some("" | "-" | "-l" | "-p")) => self.harmless(call, state),
             Some(Some(text)) => {
                 let mut later = state.clone();
                 later.forget_all();
-                later.bases = Bases::Unknown;
+                later.bases = CurrentDirs::Unknown;
                 let found = self.parts.len();
                 let after = self.text(text, later.clone());
-                let changes = |part: &Part| {
-                    matches!(part.what, What::Set { .. } | What::Enter(_) | What::Unclear { .. })
+                let changes = |part: &LinePart| {
+                    matches!(
+                        part.what,
+                        PartEffect::Set { .. } | PartEffect::Enter(_) | PartEffect::Unclear { .. }
+                    )
                 };
                 let changes = after != later || self.parts.iter().skip(found).any(changes);
-                let mut signals = operands.map(Arg::literal);
+                let mut signals = operands.map(ShellArg::literal);
                 if changes && !signals.all(|signal| matches!(signal, Some("EXIT" | "0"))) {
                     self.unclear(call.text, "it may change anything between two commands", &state);
                 }
-                Flow::both(state)
+                ShellFlow::both(state)
             }
             Some(None) => {
                 self.unclear(call.text, "the text that `trap` runs is not literal", &state);
-                Flow::both(state)
+                ShellFlow::both(state)
             }
         }
     }
@@ -237,12 +249,12 @@ impl Analyser<'_> {
     }
 
     /// `alias` and its like: what their texts would run.
-    fn definition(&mut self, call: &Call<'_>, state: State) -> Flow {
+    fn definition(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         let mut later = state.clone();
         later.forget_all();
-        later.bases = Bases::Unknown;
+        later.bases = CurrentDirs::Unknown;
         later.is_guess = true;
-        let words = call.argv.iter().skip(1).filter_map(Arg::literal);
+        let words = call.argv.iter().skip(1).filter_map(ShellArg::literal);
         let texts: Vec<String> = words
             .map(|word| {
                 let attached = word.strip_prefix("-C").filter(|text| !text.is_empty());
@@ -256,7 +268,7 @@ impl Analyser<'_> {
         self.opaque_builtin(call, state)
     }
 
-    fn set_options(&mut self, call: &Call<'_>, state: State) -> Flow {
+    fn set_options(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         let mut words = call.argv.iter().skip(1);
         let mut is_harmless = call.argv.len() > 1;
         while let Some(word) = words.next() {
@@ -266,7 +278,7 @@ impl Analyser<'_> {
                     let letters = option.trim_start_matches(['-', '+']);
                     is_harmless &= letters.chars().all(|c| c == 'o' || SET_LETTERS.contains(c));
                     if letters.contains('o') {
-                        let name = words.next().and_then(Arg::literal);
+                        let name = words.next().and_then(ShellArg::literal);
                         is_harmless &= name.is_some_and(|name| SET_NAMES.contains(&name));
                     }
                 }
@@ -278,30 +290,30 @@ impl Analyser<'_> {
             (true, _) => self.harmless(call, state),
             (false, 1) => {
                 self.command(call.text, call.argv.clone(), &state);
-                Flow::both(state)
+                ShellFlow::both(state)
             }
             (false, _) => self.opaque_builtin(call, state),
         }
     }
 
     /// `command`, `builtin` and `exec` run the rest.
-    fn prefix(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
+    fn prefix(&mut self, name: &str, call: &ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let (flags, valued, by) = match name {
-            "command" => ("pvV", "", By::Builtin),
-            "exec" => ("cl", "a", By::Program),
-            _ => ("", "", By::Builtin),
+            "command" => ("pvV", "", CommandLookup::Builtin),
+            "exec" => ("cl", "a", CommandLookup::Program),
+            _ => ("", "", CommandLookup::Builtin),
         };
         let found = getopt::read(&call.argv, flags, valued);
         if !found.is_known {
             self.unclear(call.text, "an option that is not known", &state);
             self.guess(call.argv.get(1..).unwrap_or_default(), 0, call, &state);
             state.forget_all();
-            state.bases = Bases::Unknown;
-            return Flow::both(state);
+            state.bases = CurrentDirs::Unknown;
+            return ShellFlow::both(state);
         }
         if found.has('v') || found.has('V') {
             self.command(call.text, call.argv.clone(), &state);
-            return Flow::both(state);
+            return ShellFlow::both(state);
         }
         if found.operands.is_empty() {
             return self.harmless(call, state);
@@ -309,32 +321,33 @@ impl Analyser<'_> {
         let argv = found.operands.to_vec();
         self.stands_around(call);
         let flow = self.call(call.with(argv, by), state);
-        if name == "exec" { Flow { ok: None, ..flow } } else { flow }
+        if name == "exec" { ShellFlow { ok: None, ..flow } } else { flow }
     }
 
     /// `jobs -x command`
-    fn jobs(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+    fn jobs(&mut self, call: &ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let found = getopt::read(&call.argv, "lnprsx", "");
         if found.is_known && !found.has('x') {
             self.command(call.text, call.argv.clone(), &state);
-            return Flow::both(state);
+            return ShellFlow::both(state);
         }
         self.unclear(call.text, "a command with the numbers of jobs", &state);
         self.guess(found.operands, 0, call, &state);
         state.forget_all();
-        state.bases = Bases::Unknown;
-        Flow::both(state)
+        state.bases = CurrentDirs::Unknown;
+        ShellFlow::both(state)
     }
 }
 
 /// Whether every operator of a test is literal and harmless.
-fn is_plain_test(arguments: &[Arg]) -> bool {
-    if let [Arg::One(_)] = arguments {
+fn is_plain_test(arguments: &[ShellArg]) -> bool {
+    if let [ShellArg::One(_)] = arguments {
         return true;
     }
-    let literal = |at: Option<usize>| at.and_then(|at| arguments.get(at)).and_then(Arg::literal);
+    let literal =
+        |at: Option<usize>| at.and_then(|at| arguments.get(at)).and_then(ShellArg::literal);
     arguments.iter().enumerate().all(|(at, argument)| match argument {
-        Arg::One(word) => match word.literal() {
+        ShellArg::One(word) => match word.literal() {
             Some(text) => !matches!(text, "-v" | "-R"),
             None => {
                 let before = literal(at.checked_sub(1));
@@ -345,7 +358,7 @@ fn is_plain_test(arguments: &[Arg]) -> bool {
                 is_operand || after.is_some_and(|text| BINARY_TESTS.contains(&text))
             }
         },
-        Arg::Some(_) | Arg::Many(_) => false,
+        ShellArg::Some(_) | ShellArg::Many(_) => false,
     })
 }
 

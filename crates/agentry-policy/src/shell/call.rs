@@ -3,36 +3,36 @@
 use agentry_commands::variables::is_special;
 use agentry_commands::{ShellKind, program};
 
-use super::analyser::{Analyser, FunctionCall};
-use super::flow::Flow;
-use super::simple::{Redirect, Simple};
-use super::state::State;
-use super::{Bases, Scope};
-use crate::argv::Arg;
+use super::analyser::{ShellAnalyser, ShellFunctionCall};
+use super::flow::ShellFlow;
+use super::raw_command::{RawCommand, ShellRedirect};
+use super::state::ShellState;
+use super::{CurrentDirs, VariableScope};
+use crate::argv::ShellArg;
 
 /// One call.
 #[derive(Debug, Clone)]
-pub(super) struct Call<'a> {
+pub(super) struct ShellCall<'a> {
     /// As written.
     pub(super) text: &'a str,
     /// The words.
-    pub(super) argv: Vec<Arg>,
+    pub(super) argv: Vec<ShellArg>,
     /// Where its input may come from.
-    pub(super) redirects: &'a [Redirect],
+    pub(super) redirects: &'a [ShellRedirect],
     /// Who looks the name up.
-    pub(super) by: By,
+    pub(super) by: CommandLookup,
 }
 
-impl Call<'_> {
+impl ShellCall<'_> {
     /// Another call in the place of this one.
-    pub(super) fn with(&self, argv: Vec<Arg>, by: By) -> Self {
+    pub(super) fn with(&self, argv: Vec<ShellArg>, by: CommandLookup) -> Self {
         Self { text: self.text, argv, redirects: self.redirects, by }
     }
 }
 
 /// Who looks a command's name up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum CommandLookup {
     /// The shell: functions, then its own commands, then programs.
     Shell,
     /// The shell without functions.
@@ -55,14 +55,14 @@ const SYSTEM: &[&str] = &[
 /// So many wrappers around a command are followed.
 const MAX_WRAPPERS: usize = 32;
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// A simple command.
-    pub(super) fn simple(&mut self, simple: &Simple, mut state: State) -> Flow {
+    pub(super) fn simple(&mut self, simple: &RawCommand, mut state: ShellState) -> ShellFlow {
         let text = simple.text();
         self.named_descriptors(simple, &text, &state);
         self.lists_apart(simple, &text, &state);
         let argv = self.arguments(simple, &text, &mut state);
-        let scope = if argv.is_empty() { Scope::Shell } else { Scope::Command };
+        let scope = if argv.is_empty() { VariableScope::Shell } else { VariableScope::Command };
         let before = state.clone();
         for raw in &simple.assignments {
             match raw.strip_prefix("IFS=").filter(|_| self.is_own_read(&argv)) {
@@ -80,21 +80,27 @@ impl Analyser<'_> {
         self.redirects(&text, &simple.redirects, &mut state);
         self.special_prefixes(simple, &argv, &text, &state);
         if argv.is_empty() {
-            return Flow::both(state);
+            return ShellFlow::both(state);
         }
         let redirects = &simple.redirects;
-        self.call(Call { text: &text, argv, redirects, by: By::Shell }, state)
+        self.call(ShellCall { text: &text, argv, redirects, by: CommandLookup::Shell }, state)
     }
 
     /// Whether a command is `read` and no function of that name.
-    fn is_own_read(&self, argv: &[Arg]) -> bool {
-        let name = argv.first().and_then(Arg::literal);
+    fn is_own_read(&self, argv: &[ShellArg]) -> bool {
+        let name = argv.first().and_then(ShellArg::literal);
         name == Some("read") && !self.functions.contains("read")
     }
 
     /// `IFS=, read a b` splits only what is read; before another command of the shell it may change
     /// how that command's text is read.
-    fn special_prefixes(&mut self, simple: &Simple, argv: &[Arg], text: &str, state: &State) {
+    fn special_prefixes(
+        &mut self,
+        simple: &RawCommand,
+        argv: &[ShellArg],
+        text: &str,
+        state: &ShellState,
+    ) {
         let Some(name) = argv.first() else { return };
         let is_special =
             |raw: &String| raw.split_once('=').is_some_and(|(name, _)| is_special(name));
@@ -104,10 +110,10 @@ impl Analyser<'_> {
     }
 
     /// A command, which a wrapper may have given.
-    pub(super) fn call(&mut self, call: Call<'_>, state: State) -> Flow {
+    pub(super) fn call(&mut self, call: ShellCall<'_>, state: ShellState) -> ShellFlow {
         if self.wrappers >= MAX_WRAPPERS {
             self.unclear(call.text, "too much nesting", &state);
-            return Flow::both(state);
+            return ShellFlow::both(state);
         }
         self.wrappers += 1;
         let flow = self.dispatch(call, state);
@@ -115,28 +121,28 @@ impl Analyser<'_> {
         flow
     }
 
-    fn dispatch(&mut self, call: Call<'_>, mut state: State) -> Flow {
-        let Some(name) = call.argv.first().and_then(Arg::literal).map(str::to_owned) else {
+    fn dispatch(&mut self, call: ShellCall<'_>, mut state: ShellState) -> ShellFlow {
+        let Some(name) = call.argv.first().and_then(ShellArg::literal).map(str::to_owned) else {
             self.unclear(call.text, "the command is not literal", &state);
             // It may be nothing, or something that runs the rest.
             self.guess(call.argv.get(1..).unwrap_or_default(), 0, &call, &state);
             state.forget_all();
-            state.bases = Bases::Unknown;
-            return Flow::both(state);
+            state.bases = CurrentDirs::Unknown;
+            return ShellFlow::both(state);
         };
         if name.starts_with('-') {
             // `time -- command`
             self.guess(call.argv.get(1..).unwrap_or_default(), 0, &call, &state);
         }
-        if call.by == By::Shell && self.functions.contains(&name) {
+        if call.by == CommandLookup::Shell && self.functions.contains(&name) {
             return self.function_call(&name, call, state);
         }
         self.known(&name, call, state)
     }
 
     /// A command that is not a function.
-    fn known(&mut self, name: &str, call: Call<'_>, state: State) -> Flow {
-        if call.by != By::Program
+    fn known(&mut self, name: &str, call: ShellCall<'_>, state: ShellState) -> ShellFlow {
+        if call.by != CommandLookup::Program
             && let Some(flow) = self.builtin(name, &call, &state)
         {
             return flow;
@@ -157,25 +163,30 @@ impl Analyser<'_> {
         } else if let Some(kind) = shell.filter(|kind| *kind != ShellKind::Other) {
             return self.shell(kind, &call, state);
         } else if self.wrapped(base, &call, &state) || self.runner(base, &call, &state) {
-            return Flow::both(state);
+            return ShellFlow::both(state);
         }
         if is_system {
             self.command(call.text, call.argv, &state);
         }
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 
     /// A call of a function, whose body was looked at where it is defined.
-    fn function_call(&mut self, name: &str, call: Call<'_>, mut state: State) -> Flow {
+    fn function_call(
+        &mut self,
+        name: &str,
+        call: ShellCall<'_>,
+        mut state: ShellState,
+    ) -> ShellFlow {
         if state.is_function(name) {
             let (text, argv) = (call.text.to_owned(), call.argv);
-            self.calls.push(FunctionCall { text, argv, state: state.clone() });
+            self.calls.push(ShellFunctionCall { text, argv, state: state.clone() });
         } else {
             // It may be the command as well.
             self.known(name, call, state.clone());
         }
         state.forget_all();
-        state.bases = Bases::Unknown;
-        Flow::both(state)
+        state.bases = CurrentDirs::Unknown;
+        ShellFlow::both(state)
     }
 }

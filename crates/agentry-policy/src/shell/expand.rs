@@ -3,17 +3,17 @@
 mod field;
 mod parameter;
 
-use field::Builder;
+use field::WordBuilder;
 
 use super::braces;
-use super::state::{State, Value};
-use super::word::{Bit, Open, lex, lex_text};
-use super::{Context, arithmetic};
-use crate::argv::{Arg, Piece, Word};
+use super::state::{ShellState, VariableValue};
+use super::word::{WordBit, WordExpansion, lex, lex_text};
+use super::{ShellContext, arithmetic};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// What expanding a word does besides.
 #[derive(Debug, Default)]
-pub(super) struct Effects {
+pub(super) struct ExpansionEffects {
     /// Commands whose output is inserted.
     pub(super) commands: Vec<String>,
     /// What was not understood.
@@ -23,32 +23,32 @@ pub(super) struct Effects {
 }
 
 /// Expands the words of one command.
-pub(super) struct Expander<'a> {
+pub(super) struct WordExpander<'a> {
     /// What the shell knows before it.
-    pub(super) state: &'a State,
+    pub(super) state: &'a ShellState,
     /// Home and start directory.
-    pub(super) context: &'a Context,
+    pub(super) context: &'a ShellContext,
     /// How many bytes known variables may still insert.
     pub(super) fuel: &'a mut usize,
     /// What the expansions do.
-    pub(super) effects: &'a mut Effects,
+    pub(super) effects: &'a mut ExpansionEffects,
     /// Whether `cat` is the program of that name.
     pub(super) is_usual: bool,
 }
 
 /// What a variable stands for.
-enum Found {
+enum VariableExpansion {
     Text(String),
     Number,
-    Name(Word),
+    Name(ShellWord),
     Unknown,
 }
 
-impl Expander<'_> {
+impl WordExpander<'_> {
     /// The arguments that a raw word becomes.
-    pub(super) fn args(&mut self, raw: &str) -> Vec<Arg> {
+    pub(super) fn args(&mut self, raw: &str) -> Vec<ShellArg> {
         if is_simple(raw) {
-            return vec![Arg::text(raw)];
+            return vec![ShellArg::text(raw)];
         }
         self.processes(raw);
         let bits = lex(raw);
@@ -57,66 +57,66 @@ impl Expander<'_> {
             None => {
                 // The substitutions inside run all the same.
                 self.single(&lex(raw), true);
-                vec![Arg::Many(Word::any())]
+                vec![ShellArg::Many(ShellWord::any())]
             }
         }
     }
 
     /// The one word that a raw word becomes where nothing is split: the value of an assignment.
-    pub(super) fn value(&mut self, raw: &str) -> Word {
+    pub(super) fn value(&mut self, raw: &str) -> ShellWord {
         self.processes(raw);
         self.single(&lex(raw), false)
     }
 
     /// The target of a redirection.
-    pub(super) fn target(&mut self, raw: &str) -> Word {
+    pub(super) fn target(&mut self, raw: &str) -> ShellWord {
         self.processes(raw);
         self.single(&lex(raw), true)
     }
 
     /// The body of a here-document.
-    pub(super) fn text(&mut self, raw: &str) -> Word {
+    pub(super) fn text(&mut self, raw: &str) -> ShellWord {
         self.single(&lex_text(raw), false)
     }
 
-    fn fields(&mut self, bits: &[Bit]) -> Vec<Arg> {
-        let mut builder = Builder::default();
+    fn fields(&mut self, bits: &[WordBit]) -> Vec<ShellArg> {
+        let mut builder = WordBuilder::default();
         for (index, bit) in bits.iter().enumerate() {
             match bit {
-                Bit::Plain(text) => {
+                WordBit::Plain(text) => {
                     let rest = self.tilde(text, index, bits, &mut builder);
                     builder.plain(rest, index + 1 < bits.len());
                 }
-                Bit::Quoted(text) => builder.quoted(text),
-                Bit::Open { quoted, what } => self.field(*quoted, what, &mut builder),
+                WordBit::Quoted(text) => builder.quoted(text),
+                WordBit::Open { quoted, what } => self.field(*quoted, what, &mut builder),
             }
         }
         builder.finish()
     }
 
-    fn field(&mut self, quoted: bool, what: &Open, builder: &mut Builder) {
+    fn field(&mut self, quoted: bool, what: &WordExpansion, builder: &mut WordBuilder) {
         // `"$@"` and `"${x[@]}"` are several words even in quotes.
         let is_list = match what {
-            Open::Variable(name) => name == "@",
-            Open::Braced(inside) => inside.contains('@'),
+            WordExpansion::Variable(name) => name == "@",
+            WordExpansion::Braced(inside) => inside.contains('@'),
             _ => false,
         };
         match (self.open(what, quoted), quoted) {
-            (Found::Unknown, _) if is_list => builder.unknown(),
-            (Found::Text(text), true) => builder.quoted(&text),
-            (Found::Text(text), false) => builder.split(&text),
-            (Found::Number, _) => builder.number(),
-            (Found::Name(word), true) => builder.name(word),
-            (Found::Unknown, true) => builder.any(),
-            (Found::Name(_) | Found::Unknown, false) => builder.unknown(),
+            (VariableExpansion::Unknown, _) if is_list => builder.unknown(),
+            (VariableExpansion::Text(text), true) => builder.quoted(&text),
+            (VariableExpansion::Text(text), false) => builder.split(&text),
+            (VariableExpansion::Number, _) => builder.number(),
+            (VariableExpansion::Name(word), true) => builder.name(word),
+            (VariableExpansion::Unknown, true) => builder.any(),
+            (VariableExpansion::Name(_) | VariableExpansion::Unknown, false) => builder.unknown(),
         }
     }
 
-    fn single(&mut self, bits: &[Bit], globs: bool) -> Word {
-        let mut builder = Builder::default();
+    fn single(&mut self, bits: &[WordBit], globs: bool) -> ShellWord {
+        let mut builder = WordBuilder::default();
         for (index, bit) in bits.iter().enumerate() {
             match bit {
-                Bit::Plain(text) => {
+                WordBit::Plain(text) => {
                     let rest = self.tilde(text, index, bits, &mut builder);
                     if globs {
                         builder.plain(rest, index + 1 < bits.len());
@@ -124,12 +124,12 @@ impl Expander<'_> {
                         builder.quoted(rest);
                     }
                 }
-                Bit::Quoted(text) => builder.quoted(text),
-                Bit::Open { quoted, what } => match self.open(what, *quoted) {
-                    Found::Text(text) => builder.quoted(&text),
-                    Found::Number => builder.number(),
-                    Found::Name(word) => builder.name(word),
-                    Found::Unknown => builder.any(),
+                WordBit::Quoted(text) => builder.quoted(text),
+                WordBit::Open { quoted, what } => match self.open(what, *quoted) {
+                    VariableExpansion::Text(text) => builder.quoted(&text),
+                    VariableExpansion::Number => builder.number(),
+                    VariableExpansion::Name(word) => builder.name(word),
+                    VariableExpansion::Unknown => builder.any(),
                 },
             }
         }
@@ -141,8 +141,8 @@ impl Expander<'_> {
         &mut self,
         text: &'t str,
         index: usize,
-        bits: &[Bit],
-        builder: &mut Builder,
+        bits: &[WordBit],
+        builder: &mut WordBuilder,
     ) -> &'t str {
         let (before, tail) = match text.find('~') {
             Some(0) if index == 0 => ("", text.get(1..).unwrap_or_default()),
@@ -172,66 +172,74 @@ impl Expander<'_> {
             _ => return None,
         };
         match found {
-            Found::Text(text) => Some(text),
-            Found::Number | Found::Name(_) | Found::Unknown => None,
+            VariableExpansion::Text(text) => Some(text),
+            VariableExpansion::Number | VariableExpansion::Name(_) | VariableExpansion::Unknown => {
+                None
+            }
         }
     }
 
     /// What an expansion stands for.
-    fn open(&mut self, what: &Open, quoted: bool) -> Found {
+    fn open(&mut self, what: &WordExpansion, quoted: bool) -> VariableExpansion {
         match what {
-            Open::Variable(name) => self.charged(name),
-            Open::Command { text, .. } => {
+            WordExpansion::Variable(name) => self.charged(name),
+            WordExpansion::Command { text, .. } => {
                 self.effects.commands.push(text.clone());
                 match output(text).filter(|_| self.is_usual && !self.state.is_tainted) {
                     Some(text) if text.len() < *self.fuel => {
                         *self.fuel -= text.len();
-                        Found::Text(text)
+                        VariableExpansion::Text(text)
                     }
-                    _ => Found::Unknown,
+                    _ => VariableExpansion::Unknown,
                 }
             }
-            Open::Arithmetic(text) => self.arithmetic(text),
-            Open::Braced(inside) => self.braced(inside, quoted),
-            Open::Unclear(why) => {
+            WordExpansion::Arithmetic(text) => self.arithmetic(text),
+            WordExpansion::Braced(inside) => self.braced(inside, quoted),
+            WordExpansion::Unclear(why) => {
                 self.effects.unclear.push((*why).to_owned());
-                Found::Unknown
+                VariableExpansion::Unknown
             }
         }
     }
 
-    fn arithmetic(&mut self, text: &str) -> Found {
+    fn arithmetic(&mut self, text: &str) -> VariableExpansion {
         if arithmetic::is_harmless(text, self.state) {
-            return Found::Number;
+            return VariableExpansion::Number;
         }
         self.effects.unclear.push("arithmetic on something unknown can run commands".to_owned());
         self.single(&lex_text(text), false);
-        Found::Unknown
+        VariableExpansion::Unknown
     }
 
     /// A variable's value, as long as values have not been inserted too often.
-    fn charged(&mut self, name: &str) -> Found {
+    fn charged(&mut self, name: &str) -> VariableExpansion {
         match self.variable(name) {
-            Found::Text(text) if text.len() >= *self.fuel => Found::Unknown,
-            Found::Text(text) => {
+            VariableExpansion::Text(text) if text.len() >= *self.fuel => VariableExpansion::Unknown,
+            VariableExpansion::Text(text) => {
                 *self.fuel -= text.len();
-                Found::Text(text)
+                VariableExpansion::Text(text)
             }
             found => found,
         }
     }
 
-    fn variable(&self, name: &str) -> Found {
+    fn variable(&self, name: &str) -> VariableExpansion {
         if matches!(name, "?" | "$" | "#") {
-            return Found::Number;
+            return VariableExpansion::Number;
         }
         match (self.state.variable(name), name) {
-            (Some(Value::Text(text)), _) => Found::Text(text.clone()),
-            (Some(Value::Number), _) => Found::Number,
-            (Some(Value::Name(word)), _) => Found::Name(word.clone()),
-            (None, "HOME") => self.context.home.clone().map_or(Found::Unknown, Found::Text),
-            (None, "PWD") => self.directory().map_or(Found::Unknown, Found::Text),
-            (Some(Value::Unknown) | None, _) => Found::Unknown,
+            (Some(VariableValue::Text(text)), _) => VariableExpansion::Text(text.clone()),
+            (Some(VariableValue::Number), _) => VariableExpansion::Number,
+            (Some(VariableValue::Name(word)), _) => VariableExpansion::Name(word.clone()),
+            (None, "HOME") => self
+                .context
+                .home
+                .clone()
+                .map_or(VariableExpansion::Unknown, VariableExpansion::Text),
+            (None, "PWD") => {
+                self.directory().map_or(VariableExpansion::Unknown, VariableExpansion::Text)
+            }
+            (Some(VariableValue::Unknown) | None, _) => VariableExpansion::Unknown,
         }
     }
 
@@ -240,7 +248,7 @@ impl Expander<'_> {
         if base.starts_with('/') {
             return Some(base.to_owned());
         }
-        let start = super::Bases::one(self.context.directory.clone()?).enter(base);
+        let start = super::CurrentDirs::one(self.context.directory.clone()?).enter(base);
         start.single().filter(|path| path.starts_with('/')).map(str::to_owned)
     }
 }
@@ -283,15 +291,16 @@ fn is_assignment(text: &str) -> bool {
 }
 
 /// A word whose texts are joined and whose empty pieces are gone.
-pub(super) fn tidy(pieces: Vec<Piece>) -> Word {
-    let mut tidied: Vec<Piece> = Vec::with_capacity(pieces.len());
+pub(super) fn tidy(pieces: Vec<WordPiece>) -> ShellWord {
+    let mut tidied: Vec<WordPiece> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match (piece, tidied.last_mut()) {
-            (Piece::Text(text), _) if text.is_empty() => {}
-            (Piece::Text(text), Some(Piece::Text(last))) => last.push_str(&text),
-            (Piece::Any, Some(Piece::Any)) | (Piece::Segment, Some(Piece::Segment)) => {}
+            (WordPiece::Text(text), _) if text.is_empty() => {}
+            (WordPiece::Text(text), Some(WordPiece::Text(last))) => last.push_str(&text),
+            (WordPiece::Any, Some(WordPiece::Any))
+            | (WordPiece::Segment, Some(WordPiece::Segment)) => {}
             (piece, _) => tidied.push(piece),
         }
     }
-    Word { pieces: tidied }
+    ShellWord { pieces: tidied }
 }

@@ -1,27 +1,27 @@
 //! Options of the shell's own commands, read as the shell reads them: clusters, values attached or
 //! apart, up to `--` or the first operand.
 
-use crate::argv::{Arg, Piece};
+use crate::argv::{ShellArg, WordPiece};
 
 /// The arguments of a command of the shell.
 #[derive(Debug)]
-pub(super) struct Arguments<'a> {
+pub(super) struct GetoptArguments<'a> {
     /// Letters and their values, in their order.
-    pub(super) options: Vec<(char, Option<Arg>)>,
+    pub(super) options: Vec<(char, Option<ShellArg>)>,
     /// The rest.
-    pub(super) operands: &'a [Arg],
+    pub(super) operands: &'a [ShellArg],
     /// Whether every option is known, and where the options end.
     pub(super) is_known: bool,
 }
 
-impl Arguments<'_> {
+impl GetoptArguments<'_> {
     /// Whether an option is among them.
     pub(super) fn has(&self, letter: char) -> bool {
         self.options.iter().any(|(found, _)| *found == letter)
     }
 
     /// The values of an option.
-    pub(super) fn of(&self, letter: char) -> impl Iterator<Item = &Arg> {
+    pub(super) fn of(&self, letter: char) -> impl Iterator<Item = &ShellArg> {
         self.options
             .iter()
             .filter(move |(found, _)| *found == letter)
@@ -30,8 +30,8 @@ impl Arguments<'_> {
 }
 
 /// Reads the arguments behind the command's name; the letters of `valued` take a value.
-pub(super) fn read<'a>(argv: &'a [Arg], flags: &str, valued: &str) -> Arguments<'a> {
-    let mut found = Arguments {
+pub(super) fn read<'a>(argv: &'a [ShellArg], flags: &str, valued: &str) -> GetoptArguments<'a> {
+    let mut found = GetoptArguments {
         options: Vec::new(),
         operands: argv.get(1..).unwrap_or_default(),
         is_known: true,
@@ -61,7 +61,7 @@ pub(super) fn read<'a>(argv: &'a [Arg], flags: &str, valued: &str) -> Arguments<
     found
 }
 
-impl Arguments<'_> {
+impl GetoptArguments<'_> {
     fn take_value(&mut self, letter: char, behind: &str) {
         let value = match (behind, self.operands.split_first()) {
             ("", Some((value, rest))) => {
@@ -69,20 +69,20 @@ impl Arguments<'_> {
                 Some(value.clone())
             }
             ("", None) => None,
-            (attached, _) => Some(Arg::text(attached)),
+            (attached, _) => Some(ShellArg::text(attached)),
         };
-        self.is_known &= matches!(value, Some(Arg::One(_)));
+        self.is_known &= matches!(value, Some(ShellArg::One(_)));
         self.options.push((letter, value));
     }
 }
 
 /// Whether an argument is one word or more that do not start with `-`.
-pub(super) fn is_certainly_operand(argument: &Arg) -> bool {
-    let (Arg::One(word) | Arg::Some(word)) = argument else { return false };
+pub(super) fn is_certainly_operand(argument: &ShellArg) -> bool {
+    let (ShellArg::One(word) | ShellArg::Some(word)) = argument else { return false };
     match word.pieces.as_slice() {
         // A number.
-        [Piece::Segment] => matches!(argument, Arg::One(_)),
-        [Piece::Text(text), ..] => !text.starts_with('-'),
+        [WordPiece::Segment] => matches!(argument, ShellArg::One(_)),
+        [WordPiece::Text(text), ..] => !text.starts_with('-'),
         _ => false,
     }
 }
@@ -105,15 +105,15 @@ mod tests {
             ("read x -r", "", "x -r", true),
         ];
         for (line, options, operands, is_known) in cases {
-            let argv: Vec<Arg> = line.split(' ').map(Arg::text).collect();
+            let argv: Vec<ShellArg> = line.split(' ').map(ShellArg::text).collect();
             let found = read(&argv, "ers", "adinNptu");
-            let option = |(letter, value): &(char, Option<Arg>)| match value {
+            let option = |(letter, value): &(char, Option<ShellArg>)| match value {
                 Some(value) => format!("{letter}={}", value.literal().unwrap_or_default()),
                 None if letter == &'a' => format!("{letter}="),
                 None => letter.to_string(),
             };
             let seen: Vec<String> = found.options.iter().map(option).collect();
-            let rest: Vec<&str> = found.operands.iter().filter_map(Arg::literal).collect();
+            let rest: Vec<&str> = found.operands.iter().filter_map(ShellArg::literal).collect();
             assert_eq!(
                 (seen.join(" ").as_str(), rest.join(" ").as_str(), found.is_known),
                 (options, operands, is_known),

@@ -2,34 +2,48 @@
 
 use agentry_commands::{RunnerRow, RunnerTrust, program};
 
-use super::Bases;
-use super::analyser::Analyser;
+use super::CurrentDirs;
+use super::analyser::ShellAnalyser;
 use super::assign::is_name;
-use super::call::{By, Call};
-use super::state::State;
-use crate::argv::Arg;
+use super::call::{CommandLookup, ShellCall};
+use super::state::ShellState;
+use crate::argv::ShellArg;
 
 /// Guesses inside of guesses are made so deep.
 const MAX_DEPTH: usize = 2;
 /// So many starts are looked at.
 const MAX_STARTS: usize = 64;
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// Adds whatever of `words` may be a command behind options and `operands` operands; only rules
     /// against it count.
-    pub(super) fn guess(&mut self, words: &[Arg], operands: usize, call: &Call<'_>, state: &State) {
+    pub(super) fn guess(
+        &mut self,
+        words: &[ShellArg],
+        operands: usize,
+        call: &ShellCall<'_>,
+        state: &ShellState,
+    ) {
         let mut inside = state.clone();
         inside.is_guess = true;
         self.starts(words, operands, call, &inside);
     }
 
-    fn starts(&mut self, words: &[Arg], operands: usize, call: &Call<'_>, state: &State) {
+    fn starts(
+        &mut self,
+        words: &[ShellArg],
+        operands: usize,
+        call: &ShellCall<'_>,
+        state: &ShellState,
+    ) {
         if state.guesses >= MAX_DEPTH {
             return;
         }
         let mut inside = state.clone();
         inside.guesses += 1;
-        for text in words.iter().filter_map(Arg::literal).filter_map(command_of).take(MAX_STARTS) {
+        for text in
+            words.iter().filter_map(ShellArg::literal).filter_map(command_of).take(MAX_STARTS)
+        {
             self.text(text, inside.of_posix_child());
         }
         for start in starts(words, operands) {
@@ -37,17 +51,17 @@ impl Analyser<'_> {
             if !self.pay(argv.len() * 8) {
                 return self.unclear(call.text, "too much nesting", state);
             }
-            let text = argv.first().and_then(Arg::literal).filter(|text| text.contains(' '));
+            let text = argv.first().and_then(ShellArg::literal).filter(|text| text.contains(' '));
             if let Some(text) = text.map(str::to_owned) {
                 self.text(&text, inside.of_posix_child());
             } else {
-                self.call(call.with(argv, By::Program), inside.clone());
+                self.call(call.with(argv, CommandLookup::Program), inside.clone());
             }
         }
     }
 
     /// A program that runs others in ways of its own. Answers whether `base` is one.
-    pub(super) fn runner(&mut self, base: &str, call: &Call<'_>, state: &State) -> bool {
+    pub(super) fn runner(&mut self, base: &str, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let words = call.argv.get(1..).unwrap_or_default();
         let found = runners(base)
             .iter()
@@ -58,7 +72,7 @@ impl Analyser<'_> {
         let mut inside = state.clone();
         inside.behind = Some(self.outer(first, call, state));
         if runner.trust != RunnerTrust::Same {
-            inside.bases = Bases::Unknown;
+            inside.bases = CurrentDirs::Unknown;
         }
         match runner.trust {
             RunnerTrust::Package => self.guess(rest, runner.operands, call, &inside),
@@ -78,11 +92,12 @@ fn runners(base: &str) -> &'static [RunnerRow] {
 }
 
 /// Where the words behind the subcommand start; nothing if they have another one.
-fn behind_subcommand(runner: &RunnerRow, words: &[Arg]) -> Option<usize> {
+fn behind_subcommand(runner: &RunnerRow, words: &[ShellArg]) -> Option<usize> {
     let mut at = 0;
     for wanted in runner.subcommand.iter() {
         let rest = words.get(at..).unwrap_or_default();
-        let is_wanted = |start: &usize| rest.get(*start).and_then(Arg::literal) == Some(wanted);
+        let is_wanted =
+            |start: &usize| rest.get(*start).and_then(ShellArg::literal) == Some(wanted);
         at += starts(rest, 0).into_iter().find(is_wanted)? + 1;
     }
     Some(at)
@@ -95,7 +110,7 @@ fn command_of(option: &str) -> Option<&str> {
 }
 
 /// The indices where a command may start: behind options, their values, and operands.
-fn starts(words: &[Arg], operands: usize) -> Vec<usize> {
+fn starts(words: &[ShellArg], operands: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut certain = 0;
     let mut is_ended = false;
@@ -119,7 +134,7 @@ fn starts(words: &[Arg], operands: usize) -> Vec<usize> {
             }
             _ => found.push(at),
         }
-        let is_one = matches!(word, Arg::One(_));
+        let is_one = matches!(word, ShellArg::One(_));
         match literal {
             Some(_) if !may_be_value => {
                 certain += 1;
@@ -138,7 +153,7 @@ fn starts(words: &[Arg], operands: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argv::Word;
+    use crate::argv::ShellWord;
 
     #[test]
     fn the_dynamic_linker_runs_programs() {
@@ -162,10 +177,10 @@ mod tests {
         ];
         for (line, operands, expected) in cases {
             let word = |text: &str| match text {
-                "?" => Arg::One(Word::any()),
-                text => Arg::text(text),
+                "?" => ShellArg::One(ShellWord::any()),
+                text => ShellArg::text(text),
             };
-            let words: Vec<Arg> = line.split(' ').map(word).collect();
+            let words: Vec<ShellArg> = line.split(' ').map(word).collect();
             assert_eq!(starts(&words, *operands), *expected, "{line}");
         }
     }

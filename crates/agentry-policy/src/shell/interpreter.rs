@@ -2,20 +2,20 @@
 
 use agentry_commands::{ShellKind, program as program_facts};
 
-use super::analyser::Analyser;
+use super::analyser::ShellAnalyser;
 use super::builtin::SET_NAMES;
-use super::call::Call;
-use super::flow::Flow;
-use super::simple::Kind;
-use super::state::State;
-use crate::argv::Arg;
+use super::call::ShellCall;
+use super::flow::ShellFlow;
+use super::raw_command::RedirectKind;
+use super::state::ShellState;
+use crate::argv::ShellArg;
 
 /// What a shell is asked to run.
-enum Program<'a> {
+enum InterpreterProgram<'a> {
     /// `-c TEXT`
-    Text(&'a Arg),
+    Text(&'a ShellArg),
     /// A file.
-    File(&'a Arg),
+    File(&'a ShellArg),
     /// Standard input.
     Input,
     /// Nothing: `--version`.
@@ -24,34 +24,39 @@ enum Program<'a> {
     Unclear(&'static str),
 }
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// A call of a shell.
-    pub(super) fn shell(&mut self, kind: ShellKind, call: &Call<'_>, state: State) -> Flow {
+    pub(super) fn shell(
+        &mut self,
+        kind: ShellKind,
+        call: &ShellCall<'_>,
+        state: ShellState,
+    ) -> ShellFlow {
         if kind == ShellKind::Own {
             self.unclear(call.text, "a shell that reads lines in its own way", &state);
         }
         match program(&call.argv) {
-            Program::Text(text) => {
+            InterpreterProgram::Text(text) => {
                 self.stands_around(call);
                 self.program_text(text, call, &state);
             }
-            Program::File(file) => self.program_file(file, call, &state),
-            Program::Input => {
+            InterpreterProgram::File(file) => self.program_file(file, call, &state),
+            InterpreterProgram::Input => {
                 self.stands_around(call);
                 self.program_input(call, &state);
             }
-            Program::Nothing => {
+            InterpreterProgram::Nothing => {
                 self.command(call.text, call.argv.clone(), &state);
             }
-            Program::Unclear(why) => {
+            InterpreterProgram::Unclear(why) => {
                 self.unclear(call.text, why, &state);
                 self.guess(call.argv.get(1..).unwrap_or_default(), 0, call, &state);
             }
         }
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 
-    fn program_text(&mut self, text: &Arg, call: &Call<'_>, state: &State) {
+    fn program_text(&mut self, text: &ShellArg, call: &ShellCall<'_>, state: &ShellState) {
         match text.literal() {
             Some(text) => {
                 self.text(text, started(call, state));
@@ -60,7 +65,7 @@ impl Analyser<'_> {
         }
     }
 
-    fn program_file(&mut self, file: &Arg, call: &Call<'_>, state: &State) {
+    fn program_file(&mut self, file: &ShellArg, call: &ShellCall<'_>, state: &ShellState) {
         match file.literal() {
             Some(file) if !file.starts_with("/dev/") && !file.starts_with("/proc/") => {
                 let index = self.command(call.text, call.argv.clone(), state);
@@ -71,15 +76,15 @@ impl Analyser<'_> {
     }
 
     /// Only a literal here-document or here-string is known.
-    pub(super) fn program_input(&mut self, call: &Call<'_>, state: &State) {
+    pub(super) fn program_input(&mut self, call: &ShellCall<'_>, state: &ShellState) {
         let mut inputs = call.redirects.iter().filter(|redirect| redirect.is_input);
         let program = match (inputs.next(), inputs.next()) {
             (Some(input), None) => match (input.kind, &input.target) {
-                (Kind::Here { expands: false }, Some(body)) => Some(body.clone()),
-                (Kind::Here { expands: true }, Some(body)) => {
+                (RedirectKind::Here { expands: false }, Some(body)) => Some(body.clone()),
+                (RedirectKind::Here { expands: true }, Some(body)) => {
                     self.literal(state, |words| words.text(body))
                 }
-                (Kind::Text, Some(raw)) => self.literal(state, |words| words.value(raw)),
+                (RedirectKind::Text, Some(raw)) => self.literal(state, |words| words.value(raw)),
                 _ => None,
             },
             _ => None,
@@ -94,12 +99,12 @@ impl Analyser<'_> {
 }
 
 /// The base name of the command.
-fn name<'a>(call: &'a Call<'_>) -> Option<&'a str> {
-    call.argv.first().and_then(Arg::literal)?.rsplit('/').next()
+fn name<'a>(call: &'a ShellCall<'_>) -> Option<&'a str> {
+    call.argv.first().and_then(ShellArg::literal)?.rsplit('/').next()
 }
 
 /// What the shell that is called would know.
-fn started(call: &Call<'_>, state: &State) -> State {
+fn started(call: &ShellCall<'_>, state: &ShellState) -> ShellState {
     match name(call).and_then(program_facts).and_then(|facts| facts.shell) {
         Some(ShellKind::Bash) => state.of_child(),
         _ => state.of_posix_child(),
@@ -107,34 +112,38 @@ fn started(call: &Call<'_>, state: &State) -> State {
 }
 
 /// Finds the program among the arguments.
-fn program(argv: &[Arg]) -> Program<'_> {
+fn program(argv: &[ShellArg]) -> InterpreterProgram<'_> {
     let mut words = argv.iter().skip(1);
     let mut has_text = false;
     while let Some(word) = words.next() {
         let Some(option) = word.literal() else {
-            let is_text = has_text && matches!(word, Arg::One(_));
-            return if is_text { Program::Text(word) } else { Program::File(word) };
+            let is_text = has_text && matches!(word, ShellArg::One(_));
+            return if is_text {
+                InterpreterProgram::Text(word)
+            } else {
+                InterpreterProgram::File(word)
+            };
         };
         match option {
-            "--version" | "--help" => return Program::Nothing,
+            "--version" | "--help" => return InterpreterProgram::Nothing,
             "--login" | "--norc" | "--noprofile" | "--posix" | "--restricted" | "--verbose" => {}
             "--" | "-" => return operand(words.next(), has_text),
             option if option.starts_with("--") => {
-                return Program::Unclear("an option of the shell");
+                return InterpreterProgram::Unclear("an option of the shell");
             }
             option if option.len() > 1 && option.starts_with(['-', '+']) => {
                 let letters = option.get(1..).unwrap_or_default();
                 if !letters.chars().all(|c| "bcefhlmnopruvxBCEHPTs".contains(c)) {
-                    return Program::Unclear("an option of the shell");
+                    return InterpreterProgram::Unclear("an option of the shell");
                 }
                 // A `+` does not take the `c` back.
                 has_text |= letters.contains('c');
                 if letters.contains('s') {
-                    return Program::Input;
+                    return InterpreterProgram::Input;
                 }
-                let name = letters.contains('o').then(|| words.next().and_then(Arg::literal));
+                let name = letters.contains('o').then(|| words.next().and_then(ShellArg::literal));
                 if name.is_some_and(|name| !name.is_some_and(|name| SET_NAMES.contains(&name))) {
-                    return Program::Unclear("an option of the shell");
+                    return InterpreterProgram::Unclear("an option of the shell");
                 }
             }
             _ => return operand(Some(word), has_text),
@@ -143,11 +152,11 @@ fn program(argv: &[Arg]) -> Program<'_> {
     operand(None, has_text)
 }
 
-fn operand(word: Option<&Arg>, has_text: bool) -> Program<'_> {
+fn operand(word: Option<&ShellArg>, has_text: bool) -> InterpreterProgram<'_> {
     match (word, has_text) {
-        (Some(text), true) => Program::Text(text),
-        (Some(file), false) => Program::File(file),
-        (None, true) => Program::Unclear("`-c` without a text"),
-        (None, false) => Program::Input,
+        (Some(text), true) => InterpreterProgram::Text(text),
+        (Some(file), false) => InterpreterProgram::File(file),
+        (None, true) => InterpreterProgram::Unclear("`-c` without a text"),
+        (None, false) => InterpreterProgram::Input,
     }
 }

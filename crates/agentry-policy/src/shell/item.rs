@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// One thing that a parser saw. Two readings are the same when their lists are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum ShellItem {
     /// The first word of a simple command.
     Name(String),
     /// Any other word.

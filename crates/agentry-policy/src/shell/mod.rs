@@ -8,73 +8,73 @@
 //! ```
 //!
 //! The shell is bash without options; where other shells differ, the words may be other ones, but
-//! they are no other commands. Nothing is run or looked up. What is not understood becomes a part of its own, [`What::Unclear`],
+//! they are no other commands. Nothing is run or looked up. What is not understood becomes a part of its own, [`PartEffect::Unclear`],
 //! which no policy allows; the parts that were understood are there all the same, so a deny still
 //! denies.
 
-mod agree;
+mod agreement;
 mod alias;
 mod analyser;
 mod arithmetic;
+mod arrays;
 mod assign;
-mod bases;
 mod braces;
 mod brush;
 mod builtin;
 mod call;
+mod current_dirs;
+mod describe;
 mod expand;
 mod flow;
 mod getopt;
 mod guess;
 mod interpreter;
 mod item;
-mod lists;
+mod loop_effects;
 mod naming;
 mod posix;
+mod raw_command;
 mod redirect;
 mod screen;
-mod shown;
-mod simple;
 mod state;
 mod test;
-mod touched;
 mod tree_sitter;
 mod walk;
 mod word;
 mod wrapper;
-mod written;
+mod written_names;
 
 #[cfg(test)]
 mod tests;
 
-pub use bases::Bases;
-pub(crate) use bases::MAX_BYTES;
-pub(crate) use shown::{shown, text as word_text};
+pub use current_dirs::CurrentDirs;
+pub(crate) use current_dirs::MAX_BYTES;
+pub(crate) use describe::{shown, text as word_text};
 
-use crate::argv::{Arg, Word};
+use crate::argv::{ShellArg, ShellWord};
 
 /// Everything that `line` runs, reads, writes and sets.
-pub fn analyse(line: &str, context: &Context) -> Vec<Part> {
+pub fn analyse(line: &str, context: &ShellContext) -> Vec<LinePart> {
     analysis(line, context).parts
 }
 
 /// The same with the commands that only start others.
-pub(crate) fn analysis(line: &str, context: &Context) -> Analysis {
-    analyser::Analyser::new(line, context).run(line).0
+pub(crate) fn analysis(line: &str, context: &ShellContext) -> LineAnalysis {
+    analyser::ShellAnalyser::new(line, context).run(line).0
 }
 
 /// What a line comes down to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Analysis {
+pub(crate) struct LineAnalysis {
     /// Everything that it runs, reads, writes and sets.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<LinePart>,
     /// Shells and wrappers around parts, each with all its words: `sh -c ls`, `timeout 5 ls`.
-    pub(crate) around: Vec<Vec<Arg>>,
+    pub(crate) around: Vec<Vec<ShellArg>>,
 }
 
 /// What is known of the shell before the line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Context {
+pub struct ShellContext {
     /// The home directory, if it is known.
     pub home: Option<String>,
     /// The absolute path of the start directory, if it is known.
@@ -83,34 +83,34 @@ pub struct Context {
 
 /// One effect of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct LinePart {
     /// The segment that has it, as written.
     pub text: String,
     /// The directories that it may happen in.
-    pub bases: Bases,
+    pub bases: CurrentDirs,
     /// The effect.
-    pub what: What,
+    pub what: PartEffect,
 }
 
 /// What a part of a line does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum PartEffect {
     /// Runs a command.
-    Command(Command),
+    Command(ShellCommand),
     /// Reads a file.
-    Read(Word),
+    Read(ShellWord),
     /// Writes a file.
-    Write(Word),
+    Write(ShellWord),
     /// Changes the directory.
-    Enter(Word),
+    Enter(ShellWord),
     /// Sets a variable.
     Set {
         /// Its name.
         name: String,
         /// Its value.
-        value: Word,
+        value: ShellWord,
         /// Who sees it.
-        scope: Scope,
+        scope: VariableScope,
     },
     /// Nobody knows: never to be allowed.
     Unclear {
@@ -121,7 +121,7 @@ pub enum What {
 
 /// Who sees a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum VariableScope {
     /// One command, and what it starts.
     Command,
     /// The rest of the line, but no program, unless the variable is exported already.
@@ -132,9 +132,9 @@ pub enum Scope {
 
 /// A command that a line runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct ShellCommand {
     /// What it may be called with; the first is always one literal word.
-    pub argv: Vec<Arg>,
+    pub argv: Vec<ShellArg>,
     /// For a wrapper that changes who or where, like `sudo`: where in `argv` the inner command starts.
     pub inner_at: Option<usize>,
     /// For the inner command of such a wrapper: the index of the wrapper's part.

@@ -2,20 +2,25 @@
 
 use agentry_commands::variables::{VariableEffect, setting};
 
-use super::What;
-use super::analyser::Analyser;
+use super::PartEffect;
+use super::analyser::ShellAnalyser;
 use super::assign::is_name;
-use super::call::Call;
-use super::flow::Flow;
+use super::call::ShellCall;
+use super::flow::ShellFlow;
 use super::getopt::{self, is_certainly_operand};
-use super::simple::Simple;
-use super::state::{State, Value};
-use crate::argv::{Arg, Word};
-use crate::shell::Scope;
+use super::raw_command::RawCommand;
+use super::state::{ShellState, VariableValue};
+use crate::argv::{ShellArg, ShellWord};
+use crate::shell::VariableScope;
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// `read`, `mapfile` and their like: what they set has no known value any more.
-    pub(super) fn names(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
+    pub(super) fn names(
+        &mut self,
+        name: &str,
+        call: &ShellCall<'_>,
+        mut state: ShellState,
+    ) -> ShellFlow {
         let (flags, valued, array) = match name {
             "read" => ("ers", "adinNptu", 'a'),
             "mapfile" | "readarray" => ("t", "dnOsucC", ' '),
@@ -37,14 +42,14 @@ impl Analyser<'_> {
                 _ => {}
             }
             match word.literal().filter(|text| is_name(text)) {
-                Some(text) => self.store(call.text, text, Value::Unknown, &mut state),
+                Some(text) => self.store(call.text, text, VariableValue::Unknown, &mut state),
                 None if name == "unset" && found.has('f') => {}
                 None => is_harmless = false,
             }
         }
         for own in ["REPLY", "MAPFILE", "OPTARG", "OPTIND"] {
             if state.variable(own).is_some() {
-                state.set(own, Value::Unknown);
+                state.set(own, VariableValue::Unknown);
             }
         }
         for text in found.of('C') {
@@ -54,14 +59,14 @@ impl Analyser<'_> {
             return self.harmless(call, state);
         }
         // Any word may be what is set, wherever the options end.
-        for word in call.argv.iter().skip(1).filter_map(Arg::literal) {
+        for word in call.argv.iter().skip(1).filter_map(ShellArg::literal) {
             let starts = word.char_indices().map(|(at, _)| word.get(at..).unwrap_or_default());
             starts.take(16).for_each(|name| self.named(name, call.text, &state));
         }
         self.opaque_builtin(call, state)
     }
 
-    pub(super) fn printf(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+    pub(super) fn printf(&mut self, call: &ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let found = getopt::read(&call.argv, "", "v");
         let is_text = match found.operands.split_first() {
             Some((format, values)) => match format.literal() {
@@ -72,18 +77,18 @@ impl Analyser<'_> {
             None => true,
         };
         if !found.is_known || !is_text {
-            for word in found.operands.iter().filter_map(Arg::literal) {
+            for word in found.operands.iter().filter_map(ShellArg::literal) {
                 self.named(word, call.text, &state);
             }
             return self.opaque_builtin(call, state);
         }
         if found.options.is_empty() {
             self.command(call.text, call.argv.clone(), &state);
-            return Flow::both(state);
+            return ShellFlow::both(state);
         }
         for name in found.of('v') {
             match name.literal().filter(|name| is_name(name)) {
-                Some(name) => self.store(call.text, name, Value::Unknown, &mut state),
+                Some(name) => self.store(call.text, name, VariableValue::Unknown, &mut state),
                 None => {
                     self.named(name.literal().unwrap_or_default(), call.text, &state);
                     return self.opaque_builtin(call, state);
@@ -94,16 +99,21 @@ impl Analyser<'_> {
     }
 
     /// Adds a variable that is set to nobody knows what, if it changes what runs.
-    pub(super) fn named(&mut self, name: &str, text: &str, state: &State) {
+    pub(super) fn named(&mut self, name: &str, text: &str, state: &ShellState) {
         let name = name.split('[').next().unwrap_or_default();
         if is_name(name) && setting(name) == VariableEffect::Dangerous {
-            let (name, value) = (name.to_owned(), Word::any());
-            self.push(text, What::Set { name, value, scope: Scope::Shell }, state);
+            let (name, value) = (name.to_owned(), ShellWord::any());
+            self.push(text, PartEffect::Set { name, value, scope: VariableScope::Shell }, state);
         }
     }
 
     /// `{name}> file` sets `name`, unless the braces stand apart, which cannot be told any more.
-    pub(super) fn named_descriptors(&mut self, simple: &Simple, text: &str, state: &State) {
+    pub(super) fn named_descriptors(
+        &mut self,
+        simple: &RawCommand,
+        text: &str,
+        state: &ShellState,
+    ) {
         let name = |word: &String| {
             let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
             name.is_some_and(is_name)
@@ -114,7 +124,7 @@ impl Analyser<'_> {
         if at == 0 && simple.words.len() > 1 {
             // The command may come behind it.
             let words = simple.words.get(1..).unwrap_or_default().to_vec();
-            let rest = Simple { words, ..simple.clone() };
+            let rest = RawCommand { words, ..simple.clone() };
             self.simple(&rest, state.clone());
         }
     }

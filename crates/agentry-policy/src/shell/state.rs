@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::bases::Bases;
-use crate::argv::Word;
+use super::current_dirs::CurrentDirs;
+use crate::argv::ShellWord;
 
 /// So many variables and functions are remembered; further ones are unknown.
 const MAX_NAMES: usize = 64;
@@ -13,14 +13,14 @@ const MAX_VALUE: usize = 4096;
 
 /// The shell at one point. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct ShellState {
     /// Where it may be.
-    pub(super) bases: Bases,
+    pub(super) bases: CurrentDirs,
     /// Where it was before the last `cd`, if the line has one.
-    pub(super) previous: Option<Bases>,
+    pub(super) previous: Option<CurrentDirs>,
     /// Where it is if every `cd` has worked.
-    pub(super) hoped: Option<Bases>,
-    variables: Rc<BTreeMap<String, Value>>,
+    pub(super) hoped: Option<CurrentDirs>,
+    variables: Rc<BTreeMap<String, VariableValue>>,
     functions: Rc<BTreeSet<String>>,
     /// The part of the wrapper that changed who or where, if the line runs behind one.
     pub(super) behind: Option<usize>,
@@ -38,18 +38,18 @@ pub(super) struct State {
 
 /// What is known of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum VariableValue {
     /// Exactly this.
     Text(String),
     /// Digits.
     Number,
     /// One of the names that a glob stands for, with some text of its own.
-    Name(Word),
+    Name(ShellWord),
     /// Anything.
     Unknown,
 }
 
-impl Value {
+impl VariableValue {
     /// Whether it is certainly a number.
     pub(super) fn is_number(&self) -> bool {
         match self {
@@ -64,9 +64,9 @@ impl Value {
     }
 }
 
-impl State {
+impl ShellState {
     /// A shell that knows nothing but where it is.
-    pub(super) fn new(bases: Bases) -> Self {
+    pub(super) fn new(bases: CurrentDirs) -> Self {
         Self {
             bases,
             previous: None,
@@ -99,14 +99,14 @@ impl State {
     }
 
     /// What is known of `name`: nothing if the line did not touch it.
-    pub(super) fn variable(&self, name: &str) -> Option<&Value> {
-        self.variables.get(name).or(self.is_tainted.then_some(&Value::Unknown))
+    pub(super) fn variable(&self, name: &str) -> Option<&VariableValue> {
+        self.variables.get(name).or(self.is_tainted.then_some(&VariableValue::Unknown))
     }
 
     /// Sets `name`.
-    pub(super) fn set(&mut self, name: &str, value: Value) {
+    pub(super) fn set(&mut self, name: &str, value: VariableValue) {
         let value = match value {
-            Value::Text(text) if text.len() > MAX_VALUE => Value::Unknown,
+            VariableValue::Text(text) if text.len() > MAX_VALUE => VariableValue::Unknown,
             value => value,
         };
         if self.variables.len() >= MAX_NAMES && !self.variables.contains_key(name) {
@@ -161,14 +161,14 @@ impl State {
 }
 
 fn either(
-    left: &BTreeMap<String, Value>,
-    right: &BTreeMap<String, Value>,
-) -> BTreeMap<String, Value> {
+    left: &BTreeMap<String, VariableValue>,
+    right: &BTreeMap<String, VariableValue>,
+) -> BTreeMap<String, VariableValue> {
     let names = left.keys().chain(right.keys());
     let value = |name: &String| match (left.get(name), right.get(name)) {
         (Some(left), Some(right)) if left == right => left.clone(),
-        (Some(left), Some(right)) if left.is_number() && right.is_number() => Value::Number,
-        _ => Value::Unknown,
+        (Some(left), Some(right)) if left.is_number() && right.is_number() => VariableValue::Number,
+        _ => VariableValue::Unknown,
     };
     names.map(|name| (name.clone(), value(name))).collect()
 }

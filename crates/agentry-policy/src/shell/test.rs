@@ -3,10 +3,10 @@
 use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
 
 use super::arithmetic;
-use super::state::State;
+use super::state::ShellState;
 
 /// Whether nothing in there is evaluated as an expression.
-pub(super) fn check(expression: &ExtendedTestExpr, state: &State) -> Result<(), &'static str> {
+pub(super) fn check(expression: &ExtendedTestExpr, state: &ShellState) -> Result<(), &'static str> {
     match expression {
         ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
             check(left, state)?;

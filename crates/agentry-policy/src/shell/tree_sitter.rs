@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-use super::item::{Item, assignment, body, joined, mark};
+use super::item::{ShellItem, assignment, body, joined, mark};
 use super::screen::nesting;
 
 /// Texts that nest deeper are given up before any work.
 const MAX_NESTING: usize = 1_000;
 
 /// What tree-sitter found.
-pub(super) struct Flat {
+pub(super) struct TreeSitterItems {
     /// In the order of their effect.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ShellItem>,
     /// Whether every byte fitted its grammar.
     pub(super) is_sound: bool,
     /// How much work it was.
@@ -21,23 +21,23 @@ pub(super) struct Flat {
 }
 
 /// Reads `text`. Nothing if it took too much work.
-pub(super) fn read(text: &str) -> Option<Flat> {
+pub(super) fn read(text: &str) -> Option<TreeSitterItems> {
     if nesting(text) > MAX_NESTING {
         return None;
     }
     let (tree, work) = parse(text)?;
-    let mut reader = Reader {
+    let mut reader = TreeSitterReader {
         text,
         items: Vec::new(),
         within: Vec::new(),
-        next: Next::Word,
+        next: WordRole::Word,
         brackets: false,
         end: usize::MAX,
         seen: 0,
     };
     reader.walk(&tree);
     let is_sound = !tree.root_node().has_error();
-    Some(Flat { work: work + reader.items.len(), items: reader.items, is_sound })
+    Some(TreeSitterItems { work: work + reader.items.len(), items: reader.items, is_sound })
 }
 
 /// Parses with a bound on the work: mending errors has a price that grows faster than the text.
@@ -69,13 +69,13 @@ fn masked(text: &str) -> Cow<'_, [u8]> {
     text.bytes().map(|byte| if byte.is_ascii() { byte } else { b'.' }).collect()
 }
 
-struct Reader<'t> {
+struct TreeSitterReader<'t> {
     text: &'t str,
-    items: Vec<Item>,
+    items: Vec<ShellItem>,
     /// The kinds of the nodes that enclose the current one.
     within: Vec<&'static str>,
     /// What the next word is.
-    next: Next,
+    next: WordRole,
     /// Whether the current node is between `[[` and `]]`.
     brackets: bool,
     /// Where the last word ended, so that the parts of one word are put together again.
@@ -86,7 +86,7 @@ struct Reader<'t> {
 
 /// The part that a word plays.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum WordRole {
     Name,
     Word,
     /// Where a redirection leads; afterwards comes the given part.
@@ -97,17 +97,17 @@ enum Next {
 
 /// What to do after a node was looked at.
 #[derive(PartialEq, Eq)]
-enum Then {
+enum NodeVisit {
     Descend,
     Skip,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TreeSitterReader<'t> {
     fn walk(&mut self, tree: &'t Tree) {
         let mut cursor = tree.walk();
         loop {
             let kind = cursor.node().kind();
-            if self.enter(cursor.node()) == Then::Descend && cursor.goto_first_child() {
+            if self.enter(cursor.node()) == NodeVisit::Descend && cursor.goto_first_child() {
                 self.within.push(kind);
                 continue;
             }
@@ -121,41 +121,41 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn enter(&mut self, node: Node<'t>) -> Then {
+    fn enter(&mut self, node: Node<'t>) -> NodeVisit {
         if !node.is_named() {
             self.token(node);
-            return Then::Skip;
+            return NodeVisit::Skip;
         }
         match node.kind() {
             "comment" | "heredoc_start" | "heredoc_body" | "heredoc_end" | "file_descriptor" => {
-                Then::Skip
+                NodeVisit::Skip
             }
             kind if begins(kind, node) => {
-                self.next = Next::Name;
+                self.next = WordRole::Name;
                 self.end = usize::MAX;
-                Then::Descend
+                NodeVisit::Descend
             }
             "process_substitution" => self.opens_process(node),
             "variable_assignment" => self.assigned(node),
             "file_redirect" | "herestring_redirect" | "heredoc_redirect" => self.redirected(node),
-            "function_definition" | "for_statement" => Then::Descend,
+            "function_definition" | "for_statement" => NodeVisit::Descend,
             kind if is_literal(kind) => self.literal(node),
-            _ => Then::Descend,
+            _ => NodeVisit::Descend,
         }
     }
 
     fn leave(&mut self, node: Node<'t>) {
         if node.kind() == "process_substitution" {
-            self.items.push(Item::Mark(")"));
-            self.next = Next::Word;
+            self.items.push(ShellItem::Mark(")"));
+            self.next = WordRole::Word;
         }
     }
 
-    fn opens_process(&mut self, node: Node<'t>) -> Then {
+    fn opens_process(&mut self, node: Node<'t>) -> NodeVisit {
         let opening = if self.slice(node).starts_with('<') { "<(" } else { ">(" };
-        self.items.push(Item::Mark(opening));
-        self.next = Next::Word;
-        Then::Descend
+        self.items.push(ShellItem::Mark(opening));
+        self.next = WordRole::Word;
+        NodeVisit::Descend
     }
 
     fn parent(&self) -> &'static str {
@@ -177,12 +177,12 @@ impl<'t> Reader<'t> {
             | ("process_substitution", _) => {}
             ("declaration_command" | "unset_command", _) => self.word(node),
             ("test_command", "[[") => {
-                self.items.push(Item::Mark("[["));
-                self.next = Next::Word;
+                self.items.push(ShellItem::Mark("[["));
+                self.next = WordRole::Word;
                 self.brackets = true;
             }
             ("test_command", "]]") => {
-                self.items.push(Item::Mark("]]"));
+                self.items.push(ShellItem::Mark("]]"));
                 self.brackets = false;
             }
             ("test_command", _) | ("command" | "concatenation", "$" | "==" | "=~") => {
@@ -193,22 +193,22 @@ impl<'t> Reader<'t> {
                     self.word(node);
                 }
             }
-            ("for_statement", "select") => self.items.push(Item::Mark("select")),
-            (_, "((") => self.items.push(Item::Mark("((")),
-            (_, kind) => self.items.extend(mark(kind).map(Item::Mark)),
+            ("for_statement", "select") => self.items.push(ShellItem::Mark("select")),
+            (_, "((") => self.items.push(ShellItem::Mark("((")),
+            (_, kind) => self.items.extend(mark(kind).map(ShellItem::Mark)),
         }
     }
 
-    fn assigned(&mut self, node: Node<'t>) -> Then {
+    fn assigned(&mut self, node: Node<'t>) -> NodeVisit {
         if self.parent() == "declaration_command" {
             return self.literal(node);
         }
-        self.items.push(Item::Assign(assignment(self.slice(node))));
+        self.items.push(ShellItem::Assign(assignment(self.slice(node))));
         self.inside(node);
-        Then::Skip
+        NodeVisit::Skip
     }
 
-    fn literal(&mut self, node: Node<'t>) -> Then {
+    fn literal(&mut self, node: Node<'t>) -> NodeVisit {
         match self.parent() {
             "function_definition" => self.bound(node),
             "for_statement" if node.kind() == "variable_name" => self.bound(node),
@@ -216,11 +216,11 @@ impl<'t> Reader<'t> {
                 if node.kind() == "test_operator" && self.brackets => {}
             _ => self.word(node),
         }
-        Then::Skip
+        NodeVisit::Skip
     }
 
     fn bound(&mut self, node: Node<'t>) {
-        self.items.push(Item::Bound(joined(self.slice(node))));
+        self.items.push(ShellItem::Bound(joined(self.slice(node))));
     }
 
     /// A word, or the rest of the last one if nothing stands between.
@@ -231,10 +231,10 @@ impl<'t> Reader<'t> {
         self.seen = self.end;
         if !(touches && self.continues(&text)) {
             let (item, next) = match self.next {
-                Next::Name => (Item::Name(text), Next::Word),
-                Next::Word => (Item::Word(text), Next::Word),
-                Next::Target { names: true } => (Item::Target(text), Next::Name),
-                Next::Target { names: false } => (Item::Target(text), Next::Word),
+                WordRole::Name => (ShellItem::Name(text), WordRole::Word),
+                WordRole::Word => (ShellItem::Word(text), WordRole::Word),
+                WordRole::Target { names: true } => (ShellItem::Target(text), WordRole::Name),
+                WordRole::Target { names: false } => (ShellItem::Target(text), WordRole::Word),
             };
             self.items.push(item);
             self.next = next;
@@ -244,9 +244,9 @@ impl<'t> Reader<'t> {
 
     /// Adds `text` to the last word, if the last item is one.
     fn continues(&mut self, text: &str) -> bool {
-        let last = self.items.iter_mut().rev().find(|item| !matches!(item, Item::Inside(_)));
+        let last = self.items.iter_mut().rev().find(|item| !matches!(item, ShellItem::Inside(_)));
         match last {
-            Some(Item::Name(word) | Item::Word(word) | Item::Target(word)) => {
+            Some(ShellItem::Name(word) | ShellItem::Word(word) | ShellItem::Target(word)) => {
                 word.push_str(text);
                 true
             }
@@ -261,7 +261,7 @@ impl<'t> Reader<'t> {
             let here = cursor.node();
             let found = matches!(here.kind(), "command_substitution" | "process_substitution");
             if found && here.is_named() {
-                self.items.push(Item::Inside(joined(self.slice(here))));
+                self.items.push(ShellItem::Inside(joined(self.slice(here))));
             } else if cursor.goto_first_child() {
                 continue;
             }
@@ -274,7 +274,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A redirection. Words after the target of a file are the command's, whatever the tree says.
-    fn redirected(&mut self, node: Node<'t>) -> Then {
+    fn redirected(&mut self, node: Node<'t>) -> NodeVisit {
         let mut cursor = node.walk();
         let children: Vec<Node<'t>> = node.children(&mut cursor).collect();
         let descriptor = children.iter().find(|child| child.kind() == "file_descriptor");
@@ -284,15 +284,15 @@ impl<'t> Reader<'t> {
         self.dash(node.start_byte());
         self.end = usize::MAX;
         let open = operator.strip_suffix('-').filter(|open| open.ends_with('&'));
-        self.items.push(Item::Redirect(format!("{descriptor}{}", open.unwrap_or(operator))));
+        self.items.push(ShellItem::Redirect(format!("{descriptor}{}", open.unwrap_or(operator))));
         if node.kind() == "heredoc_redirect" {
             self.here(&children);
         } else if open.is_some() {
-            self.items.push(Item::Target("-".to_owned()));
+            self.items.push(ShellItem::Target("-".to_owned()));
         } else {
-            self.next = Next::Target { names: self.next == Next::Name };
+            self.next = WordRole::Target { names: self.next == WordRole::Name };
         }
-        Then::Descend
+        NodeVisit::Descend
     }
 
     /// The grammar skips a lone `-` before a here-document, as in `python - <<EOF`.
@@ -300,14 +300,14 @@ impl<'t> Reader<'t> {
         let gap = self.text.get(self.seen..start).unwrap_or_default();
         let is_dash = gap.trim_matches([' ', '\t']) == "-";
         if is_dash && gap.starts_with([' ', '\t']) && gap.ends_with([' ', '\t']) {
-            self.items.push(Item::Word("-".to_owned()));
+            self.items.push(ShellItem::Word("-".to_owned()));
         }
     }
 
     fn here(&mut self, children: &[Node<'t>]) {
         let find = |kind: &str| children.iter().find(|child| child.kind() == kind).copied();
         let text = |kind: &str| find(kind).map_or("", |child| self.slice(child));
-        let item = Item::Here(text("heredoc_start").to_owned(), body(text("heredoc_body")));
+        let item = ShellItem::Here(text("heredoc_start").to_owned(), body(text("heredoc_body")));
         self.items.push(item);
         if let Some(found) = find("heredoc_body") {
             self.inside(found);

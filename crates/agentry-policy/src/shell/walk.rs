@@ -7,13 +7,13 @@ use brush_parser::ast::{
     SeparatorOperator, SimpleCommand,
 };
 
-use super::analyser::Analyser;
-use super::bases::Bases;
-use super::flow::{Flow, either};
-use super::simple::{Redirect, Simple};
-use super::state::{State, Value};
-use super::touched::Touched;
-use crate::argv::{Arg, Piece};
+use super::analyser::ShellAnalyser;
+use super::current_dirs::CurrentDirs;
+use super::flow::{ShellFlow, either};
+use super::loop_effects::LoopEffects;
+use super::raw_command::{RawCommand, ShellRedirect};
+use super::state::{ShellState, VariableValue};
+use crate::argv::{ShellArg, WordPiece};
 
 /// A loop over so many literal words is followed word by word.
 const MAX_ROUNDS: usize = 16;
@@ -21,8 +21,8 @@ const MAX_ROUNDS: usize = 16;
 /// So many compound commands inside of each other are followed, in all nested texts together.
 const MAX_COMPOUNDS: usize = 48;
 
-impl Analyser<'_> {
-    pub(super) fn program(&mut self, program: &Program, mut state: State) -> State {
+impl ShellAnalyser<'_> {
+    pub(super) fn program(&mut self, program: &Program, mut state: ShellState) -> ShellState {
         if self.depth == 1 {
             self.last = last(program).map(std::ptr::from_ref);
         }
@@ -32,16 +32,16 @@ impl Analyser<'_> {
         state
     }
 
-    fn list(&mut self, list: &CompoundList, state: State) -> Flow {
-        let mut flow = Flow::both(state);
+    fn list(&mut self, list: &CompoundList, state: ShellState) -> ShellFlow {
+        let mut flow = ShellFlow::both(state);
         for item in &list.0 {
             let state = flow.after();
             flow = match item.1 {
                 SeparatorOperator::Async => {
                     self.and_or(&item.0, state.clone());
                     let mut state = state;
-                    state.set("!", Value::Number);
-                    Flow::both(state)
+                    state.set("!", VariableValue::Number);
+                    ShellFlow::both(state)
                 }
                 SeparatorOperator::Sequence => self.and_or(&item.0, state),
             };
@@ -49,7 +49,7 @@ impl Analyser<'_> {
         flow
     }
 
-    fn and_or(&mut self, list: &AndOrList, state: State) -> Flow {
+    fn and_or(&mut self, list: &AndOrList, state: ShellState) -> ShellFlow {
         let mut flow = self.pipeline(&list.first, state);
         for next in &list.additional {
             flow = match next {
@@ -66,11 +66,11 @@ impl Analyser<'_> {
         flow
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, state: State) -> Flow {
+    fn pipeline(&mut self, pipeline: &Pipeline, state: ShellState) -> ShellFlow {
         let is_simple = matches!(pipeline.seq.as_slice(), [Command::Simple(_)]);
         self.is_last = is_simple && self.last == Some(std::ptr::from_ref(pipeline));
         let flow = match pipeline.seq.as_slice() {
-            [] => Flow::both(state),
+            [] => ShellFlow::both(state),
             [one] => self.one(one, state),
             several => {
                 let mut last = state.clone();
@@ -78,23 +78,23 @@ impl Analyser<'_> {
                     last = self.one(command, state.clone()).after();
                 }
                 // Some shells run the last command themselves, others do not.
-                Flow::both(state.or(&last))
+                ShellFlow::both(state.or(&last))
             }
         };
         if pipeline.bang { flow.negated() } else { flow }
     }
 
-    fn one(&mut self, command: &Command, mut state: State) -> Flow {
+    fn one(&mut self, command: &Command, mut state: ShellState) -> ShellFlow {
         match command {
             Command::Simple(command) => {
                 self.processes(command, state.clone());
-                self.simple(&Simple::new(command), state)
+                self.simple(&RawCommand::new(command), state)
             }
             Command::Compound(compound, redirects) => {
                 self.redirected(redirects.as_ref(), &mut state);
                 self.compound(compound, state)
             }
-            Command::Function(function) => Flow::both(self.function(function, state)),
+            Command::Function(function) => ShellFlow::both(self.function(function, state)),
             Command::ExtendedTest(test, redirects) => {
                 self.redirected(redirects.as_ref(), &mut state);
                 self.extended_test(test, state)
@@ -103,8 +103,8 @@ impl Analyser<'_> {
     }
 
     /// The commands of process substitutions.
-    fn processes(&mut self, command: &SimpleCommand, mut state: State) {
-        Touched::by_simple(command).forget(&mut state);
+    fn processes(&mut self, command: &SimpleCommand, mut state: ShellState) {
+        LoopEffects::by_simple(command).forget(&mut state);
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
         for item in prefix.chain(suffix) {
@@ -118,7 +118,7 @@ impl Analyser<'_> {
         }
     }
 
-    fn process(&mut self, redirect: &IoRedirect, state: &State) {
+    fn process(&mut self, redirect: &IoRedirect, state: &ShellState) {
         if let IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, inner)) =
             redirect
         {
@@ -126,20 +126,20 @@ impl Analyser<'_> {
         }
     }
 
-    fn redirected(&mut self, redirects: Option<&RedirectList>, state: &mut State) {
+    fn redirected(&mut self, redirects: Option<&RedirectList>, state: &mut ShellState) {
         let Some(redirects) = redirects else { return };
-        let all: Vec<Redirect> = redirects.0.iter().map(Redirect::new).collect();
-        let text = Simple { redirects: all.clone(), ..Simple::default() }.text();
+        let all: Vec<ShellRedirect> = redirects.0.iter().map(ShellRedirect::new).collect();
+        let text = RawCommand { redirects: all.clone(), ..RawCommand::default() }.text();
         self.redirects(&text, &all, state);
         // They may also come before what the others set, which is unknown by now.
         redirects.0.iter().for_each(|redirect| self.process(redirect, state));
     }
 
     /// A compound command, as long as they are not too many inside of each other.
-    fn compound(&mut self, compound: &CompoundCommand, state: State) -> Flow {
+    fn compound(&mut self, compound: &CompoundCommand, state: ShellState) -> ShellFlow {
         if self.compounds >= MAX_COMPOUNDS {
             self.unclear("…", "too much nesting", &state);
-            return Flow::both(state);
+            return ShellFlow::both(state);
         }
         self.compounds += 1;
         let flow = self.kind_of_compound(compound, state);
@@ -147,23 +147,23 @@ impl Analyser<'_> {
         flow
     }
 
-    fn kind_of_compound(&mut self, compound: &CompoundCommand, state: State) -> Flow {
+    fn kind_of_compound(&mut self, compound: &CompoundCommand, state: ShellState) -> ShellFlow {
         match compound {
             CompoundCommand::BraceGroup(group) => self.list(&group.list, state),
             CompoundCommand::Subshell(group) => {
                 self.list(&group.list, state.clone());
-                Flow::both(state)
+                ShellFlow::both(state)
             }
             CompoundCommand::IfClause(clause) => self.if_clause(clause, state),
-            CompoundCommand::ForClause(clause) => Flow::both(self.for_clause(clause, state)),
-            CompoundCommand::CaseClause(clause) => Flow::both(self.case_clause(clause, state)),
+            CompoundCommand::ForClause(clause) => ShellFlow::both(self.for_clause(clause, state)),
+            CompoundCommand::CaseClause(clause) => ShellFlow::both(self.case_clause(clause, state)),
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                Flow::both(self.while_clause(&clause.0, &clause.1.list, state))
+                ShellFlow::both(self.while_clause(&clause.0, &clause.1.list, state))
             }
             CompoundCommand::Coprocess(clause) => {
                 self.unclear("coproc", "a coprocess", &state);
                 self.one(&clause.body, state.clone());
-                Flow::both(state)
+                ShellFlow::both(state)
             }
             CompoundCommand::Arithmetic(_) => self.opaque("(( … ))", state),
             CompoundCommand::ArithmeticForClause(clause) => {
@@ -173,13 +173,13 @@ impl Analyser<'_> {
         }
     }
 
-    fn opaque(&mut self, text: &str, mut state: State) -> Flow {
+    fn opaque(&mut self, text: &str, mut state: ShellState) -> ShellFlow {
         self.unclear(text, "arithmetic on something unknown can run commands", &state);
         state.forget_all();
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 
-    fn if_clause(&mut self, clause: &IfClauseCommand, state: State) -> Flow {
+    fn if_clause(&mut self, clause: &IfClauseCommand, state: ShellState) -> ShellFlow {
         let mut condition = self.list(&clause.condition, state);
         let mut flow = self.list(&clause.then, condition.success());
         let mut has_else = false;
@@ -208,39 +208,39 @@ impl Analyser<'_> {
         &mut self,
         condition: &CompoundList,
         body: &CompoundList,
-        mut state: State,
-    ) -> State {
-        Touched::by(&[condition, body], &self.functions).forget(&mut state);
+        mut state: ShellState,
+    ) -> ShellState {
+        LoopEffects::by(&[condition, body], &self.functions).forget(&mut state);
         let flow = self.list(condition, state.clone());
         let after = self.list(body, flow.success()).after();
         state.or(&after).or(&flow.after())
     }
 
-    fn for_clause(&mut self, clause: &ForClauseCommand, mut state: State) -> State {
+    fn for_clause(&mut self, clause: &ForClauseCommand, mut state: ShellState) -> ShellState {
         let text = format!("for {}", clause.variable_name);
         let values = match &clause.values {
             Some(values) => {
-                let simple = Simple {
+                let simple = RawCommand {
                     words: values.iter().map(|word| Some(word.value.clone())).collect(),
-                    ..Simple::default()
+                    ..RawCommand::default()
                 };
                 self.arguments(&simple, &text, &mut state)
             }
-            None => vec![Arg::Many(crate::argv::Word::any())],
+            None => vec![ShellArg::Many(crate::argv::ShellWord::any())],
         };
         let body = &clause.body.list;
-        Touched::by(&[body], &self.functions).forget(&mut state);
+        LoopEffects::by(&[body], &self.functions).forget(&mut state);
         let rounds = state.rounds;
-        let literals: Option<Vec<&str>> = values.iter().map(Arg::literal).collect();
+        let literals: Option<Vec<&str>> = values.iter().map(ShellArg::literal).collect();
         let followed = literals.filter(|all| all.len() * rounds <= MAX_ROUNDS && !all.is_empty());
-        self.store(&text, &clause.variable_name, Value::Unknown, &mut state);
+        self.store(&text, &clause.variable_name, VariableValue::Unknown, &mut state);
         let mut after = state.clone();
         match followed {
             Some(literals) => {
                 state.rounds = rounds * literals.len();
                 for literal in literals {
                     let mut round = state.clone();
-                    round.set(&clause.variable_name, Value::Text(literal.to_owned()));
+                    round.set(&clause.variable_name, VariableValue::Text(literal.to_owned()));
                     after = after.or(&self.list(body, round).after());
                 }
             }
@@ -250,11 +250,11 @@ impl Analyser<'_> {
             }
         }
         after.rounds = rounds;
-        after.set(&clause.variable_name, Value::Unknown);
+        after.set(&clause.variable_name, VariableValue::Unknown);
         after
     }
 
-    fn case_clause(&mut self, clause: &CaseClauseCommand, mut state: State) -> State {
+    fn case_clause(&mut self, clause: &CaseClauseCommand, mut state: ShellState) -> ShellState {
         self.expand("case", &mut state, |words| words.value(&clause.value.value));
         let mut after = state.clone();
         let mut falls = None;
@@ -274,7 +274,7 @@ impl Analyser<'_> {
     }
 
     /// The body may run whenever, with any arguments.
-    fn function(&mut self, function: &FunctionDefinition, mut state: State) -> State {
+    fn function(&mut self, function: &FunctionDefinition, mut state: ShellState) -> ShellState {
         let name = function.fname.value.clone();
         let is_plain =
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
@@ -283,7 +283,7 @@ impl Analyser<'_> {
         }
         let mut inside = state.clone();
         inside.forget_all();
-        inside.bases = Bases::Unknown;
+        inside.bases = CurrentDirs::Unknown;
         if name == "read" && self.reads_apart {
             self.unclear(&name, "a function that gets a variable of `read`", &state);
         }
@@ -294,7 +294,11 @@ impl Analyser<'_> {
         state
     }
 
-    fn extended_test(&mut self, test: &ExtendedTestExprCommand, mut state: State) -> Flow {
+    fn extended_test(
+        &mut self,
+        test: &ExtendedTestExprCommand,
+        mut state: ShellState,
+    ) -> ShellFlow {
         if let Err(why) = super::test::check(&test.expr, &state) {
             self.unclear("[[ … ]]", why, &state);
         }
@@ -302,19 +306,19 @@ impl Analyser<'_> {
             self.expand("[[ … ]]", &mut state, |words| words.value(raw));
         }
         if state.variable("BASH_REMATCH").is_some() {
-            state.set("BASH_REMATCH", Value::Unknown);
+            state.set("BASH_REMATCH", VariableValue::Unknown);
         }
-        Flow::both(state)
+        ShellFlow::both(state)
     }
 }
 
 /// What the variable of a loop over `values` is: one of the names of a single glob, if something of
 /// them is known.
-fn name_of(values: &[Arg]) -> Value {
-    let [Arg::Some(word)] = values else { return Value::Unknown };
-    let has_text = word.pieces.iter().any(|piece| matches!(piece, Piece::Text(_)));
-    let is_open = word.pieces.contains(&Piece::Any);
-    if has_text && !is_open { Value::Name(word.clone()) } else { Value::Unknown }
+fn name_of(values: &[ShellArg]) -> VariableValue {
+    let [ShellArg::Some(word)] = values else { return VariableValue::Unknown };
+    let has_text = word.pieces.iter().any(|piece| matches!(piece, WordPiece::Text(_)));
+    let is_open = word.pieces.contains(&WordPiece::Any);
+    if has_text && !is_open { VariableValue::Name(word.clone()) } else { VariableValue::Unknown }
 }
 
 /// The last pipeline of a program.

@@ -6,17 +6,17 @@ mod search;
 use agentry_commands::{
     InnerForm, InnerSyntax, ProgramFacts, WrapperOption, WrapperReach, WrapperRow, program,
 };
-use options::{Found, Options};
+use options::{WrappedCommand, WrapperOptions};
 
-use super::analyser::Analyser;
-use super::call::{By, Call};
-use super::state::State;
-use super::{Bases, Command, Scope, What};
-use crate::argv::{Arg, Piece, Word};
+use super::analyser::ShellAnalyser;
+use super::call::{CommandLookup, ShellCall};
+use super::state::ShellState;
+use super::{CurrentDirs, PartEffect, ShellCommand, VariableScope};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// Follows a wrapper. Answers whether the call needs no part of its own any more.
-    pub(super) fn wrapped(&mut self, base: &str, call: &Call<'_>, state: &State) -> bool {
+    pub(super) fn wrapped(&mut self, base: &str, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let Some(facts) = program(base) else { return false };
         match facts.syntax {
             Some(InnerSyntax::Find) => self.find(call, state),
@@ -27,7 +27,7 @@ impl Analyser<'_> {
             }
             Some(InnerSyntax::Later) => self.at(call, state),
             Some(InnerSyntax::Table) => {
-                if call.argv.get(1).and_then(Arg::literal).is_none_or(|word| word == "-") {
+                if call.argv.get(1).and_then(ShellArg::literal).is_none_or(|word| word == "-") {
                     self.unclear(call.text, "it reads commands to run later", state);
                 }
                 false
@@ -40,8 +40,14 @@ impl Analyser<'_> {
     }
 
     /// Follows the wrapper `entry`, whose options start at `at`.
-    fn follow(&mut self, entry: &WrapperRow, at: usize, call: &Call<'_>, state: &State) -> bool {
-        let found = Options { entry, argv: &call.argv }.read(at);
+    fn follow(
+        &mut self,
+        entry: &WrapperRow,
+        at: usize,
+        call: &ShellCall<'_>,
+        state: &ShellState,
+    ) -> bool {
+        let found = WrapperOptions { entry, argv: &call.argv }.read(at);
         for why in &found.unclear {
             self.unclear(call.text, why, state);
         }
@@ -55,12 +61,12 @@ impl Analyser<'_> {
     fn followed(
         &mut self,
         entry: &WrapperRow,
-        found: &Found,
-        call: &Call<'_>,
-        mut state: State,
+        found: &WrappedCommand,
+        call: &ShellCall<'_>,
+        mut state: ShellState,
     ) -> bool {
         let has = |wanted| found.extras.iter().any(|(extra, _)| *extra == wanted);
-        let texts: Vec<&Arg> = found.of(WrapperOption::Text).collect();
+        let texts: Vec<&ShellArg> = found.of(WrapperOption::Text).collect();
         let nothing = texts.is_empty() && found.split.is_none();
         let is_bare = found.inner_at >= call.argv.len() && nothing && !has(WrapperOption::Entry);
         if is_bare || has(WrapperOption::Nothing) {
@@ -72,7 +78,7 @@ impl Analyser<'_> {
         } else {
             state.behind = Some(self.outer(Some(found.inner_at), call, &state));
             if entry.reach == WrapperReach::Place {
-                state.bases = Bases::Unknown;
+                state.bases = CurrentDirs::Unknown;
             }
         }
         self.extras(found, call, &mut state);
@@ -86,23 +92,28 @@ impl Analyser<'_> {
     }
 
     /// The part of a wrapper that needs a rule of its own.
-    pub(super) fn outer(&mut self, at: Option<usize>, call: &Call<'_>, state: &State) -> usize {
-        let command = Command {
+    pub(super) fn outer(
+        &mut self,
+        at: Option<usize>,
+        call: &ShellCall<'_>,
+        state: &ShellState,
+    ) -> usize {
+        let command = ShellCommand {
             argv: call.argv.clone(),
             inner_at: at.map(|at| at.min(call.argv.len())),
             behind: state.behind,
             free: state.is_guess,
         };
-        self.push(call.text, What::Command(command), state)
+        self.push(call.text, PartEffect::Command(command), state)
     }
 
     /// A wrapper that was given nothing to run.
     fn without_command(
         &mut self,
         entry: &WrapperRow,
-        found: &Found,
-        call: &Call<'_>,
-        state: &State,
+        found: &WrappedCommand,
+        call: &ShellCall<'_>,
+        state: &ShellState,
     ) {
         let starts_shell = found.extras.iter().any(|(extra, _)| *extra == WrapperOption::Shell)
             || entry.starts_shell;
@@ -114,28 +125,32 @@ impl Analyser<'_> {
     }
 
     /// What the options do besides.
-    fn extras(&mut self, found: &Found, call: &Call<'_>, state: &mut State) {
+    fn extras(&mut self, found: &WrappedCommand, call: &ShellCall<'_>, state: &mut ShellState) {
         for (name, value) in &found.assignments {
             let (name, value) = (name.clone(), value.clone());
-            self.push(call.text, What::Set { name, value, scope: Scope::Command }, state);
+            self.push(
+                call.text,
+                PartEffect::Set { name, value, scope: VariableScope::Command },
+                state,
+            );
         }
         for (extra, value) in &found.extras {
-            let Some(Arg::One(word)) = value else { continue };
+            let Some(ShellArg::One(word)) = value else { continue };
             match extra {
                 WrapperOption::Read => {
-                    self.push(call.text, What::Read(word.clone()), state);
+                    self.push(call.text, PartEffect::Read(word.clone()), state);
                 }
                 WrapperOption::Write if runs(word) => {
                     self.unclear(call.text, "the output may go to a command", state);
                 }
                 WrapperOption::Write => {
-                    self.push(call.text, What::Write(word.clone()), state);
+                    self.push(call.text, PartEffect::Write(word.clone()), state);
                 }
                 WrapperOption::Enter => {
-                    self.push(call.text, What::Enter(word.clone()), state);
+                    self.push(call.text, PartEffect::Enter(word.clone()), state);
                     state.bases = match word.literal() {
                         Some(path) => state.bases.enter(path),
-                        None => Bases::Unknown,
+                        None => CurrentDirs::Unknown,
                     };
                 }
                 _ => {}
@@ -144,7 +159,7 @@ impl Analyser<'_> {
     }
 
     /// A text that is given to a shell.
-    pub(super) fn text_of(&mut self, text: &Arg, call: &Call<'_>, state: &State) {
+    pub(super) fn text_of(&mut self, text: &ShellArg, call: &ShellCall<'_>, state: &ShellState) {
         match text.literal() {
             Some(text) => {
                 self.text(text, state.of_posix_child());
@@ -153,7 +168,13 @@ impl Analyser<'_> {
         }
     }
 
-    fn inner(&mut self, entry: &WrapperRow, found: &Found, call: &Call<'_>, state: &State) {
+    fn inner(
+        &mut self,
+        entry: &WrapperRow,
+        found: &WrappedCommand,
+        call: &ShellCall<'_>,
+        state: &ShellState,
+    ) {
         let words = call.argv.get(found.inner_at..).unwrap_or_default();
         let exact = found.extras.iter().any(|(extra, _)| *extra == WrapperOption::Exact);
         let argv = match entry.inner {
@@ -164,7 +185,7 @@ impl Analyser<'_> {
             InnerForm::Fed => fed(words, found),
             InnerForm::Template => return self.template(words, call, state),
             InnerForm::Words | InnerForm::Text => {
-                let mut argv: Vec<Arg> = match &found.split {
+                let mut argv: Vec<ShellArg> = match &found.split {
                     // What was split is read once more, with all that follows.
                     Some(split) => call.argv.iter().take(1).chain(split).cloned().collect(),
                     None => found.of(WrapperOption::Entry).last().cloned().into_iter().collect(),
@@ -173,11 +194,11 @@ impl Analyser<'_> {
                 argv
             }
         };
-        self.call(call.with(argv, By::Program), state.clone());
+        self.call(call.with(argv, CommandLookup::Program), state.clone());
     }
 
     /// Words that a shell gets as one text.
-    fn joined(&mut self, words: &[Arg], call: &Call<'_>, state: &State) {
+    fn joined(&mut self, words: &[ShellArg], call: &ShellCall<'_>, state: &ShellState) {
         match crate::argv::literal(words) {
             Some(words) => {
                 self.text(&words.join(" "), state.of_posix_child());
@@ -187,30 +208,31 @@ impl Analyser<'_> {
     }
 
     /// `parallel` puts its arguments into a text, quoted, and gives that to a shell.
-    fn template(&mut self, words: &[Arg], call: &Call<'_>, state: &State) {
-        let is_separator = |word: &Arg| word.literal().is_some_and(|text| text.starts_with(":::"));
+    fn template(&mut self, words: &[ShellArg], call: &ShellCall<'_>, state: &ShellState) {
+        let is_separator =
+            |word: &ShellArg| word.literal().is_some_and(|text| text.starts_with(":::"));
         let end = words.iter().position(is_separator).unwrap_or(words.len());
         let (words, _) = words.split_at(end);
         let is_word = |text: &str| {
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./={}:,+@%".contains(&byte);
             text.bytes().all(plain)
         };
-        let is_plain = |word: &Arg| word.literal().is_some_and(is_word);
+        let is_plain = |word: &ShellArg| word.literal().is_some_and(is_word);
         if words.is_empty() || !words.iter().all(is_plain) {
             self.unclear(call.text, "a template that a shell runs", state);
             return self.joined(words, call, state);
         }
-        let braces = |word: &Arg| word.literal().is_some_and(|text| text.contains('{'));
-        let mut argv: Vec<Arg> = words
+        let braces = |word: &ShellArg| word.literal().is_some_and(|text| text.contains('{'));
+        let mut argv: Vec<ShellArg> = words
             .iter()
-            .map(|word| if braces(word) { Arg::One(Word::any()) } else { word.clone() })
+            .map(|word| if braces(word) { ShellArg::One(ShellWord::any()) } else { word.clone() })
             .collect();
-        argv.push(Arg::Many(Word::any()));
-        self.call(call.with(argv, By::Program), state.clone());
+        argv.push(ShellArg::Many(ShellWord::any()));
+        self.call(call.with(argv, CommandLookup::Program), state.clone());
     }
 
     /// `at` and `batch` run their input later.
-    fn at(&mut self, call: &Call<'_>, state: &State) -> bool {
+    fn at(&mut self, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let index = self.command(call.text, call.argv.clone(), state);
         let mut later = state.of_posix_child();
         later.behind = Some(index);
@@ -220,7 +242,7 @@ impl Analyser<'_> {
 }
 
 /// The row of a wrapper, and where its options start: behind the subcommand, if it has one.
-fn row_of<'f>(facts: &'f ProgramFacts, argv: &[Arg]) -> Option<(&'f WrapperRow, usize)> {
+fn row_of<'f>(facts: &'f ProgramFacts, argv: &[ShellArg]) -> Option<(&'f WrapperRow, usize)> {
     // An option before the subcommand may take a value: look on, a rule for the whole remains.
     const MAX_WORDS: usize = 9;
     let words = argv.iter().enumerate().skip(1).take(MAX_WORDS);
@@ -234,11 +256,12 @@ fn row_of<'f>(facts: &'f ProgramFacts, argv: &[Arg]) -> Option<(&'f WrapperRow, 
 }
 
 /// The command of `xargs` with its input.
-fn fed(words: &[Arg], found: &Found) -> Vec<Arg> {
+fn fed(words: &[ShellArg], found: &WrappedCommand) -> Vec<ShellArg> {
     let mut argv = words.to_vec();
-    let replaced: Vec<&str> = found.of(WrapperOption::Replace).filter_map(Arg::literal).collect();
+    let replaced: Vec<&str> =
+        found.of(WrapperOption::Replace).filter_map(ShellArg::literal).collect();
     if replaced.is_empty() {
-        argv.push(Arg::Many(Word::any()));
+        argv.push(ShellArg::Many(ShellWord::any()));
         return argv;
     }
     for mark in replaced.iter().filter(|mark| !mark.is_empty()) {
@@ -250,21 +273,22 @@ fn fed(words: &[Arg], found: &Found) -> Vec<Arg> {
 }
 
 /// Replaces `mark` in a word by anything.
-pub(super) fn replace(argument: &mut Arg, mark: &str) {
-    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = argument;
-    let has_mark = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(mark));
+pub(super) fn replace(argument: &mut ShellArg, mark: &str) {
+    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = argument;
+    let has_mark =
+        |piece: &WordPiece| matches!(piece, WordPiece::Text(text) if text.contains(mark));
     if !word.pieces.iter().any(has_mark) {
         return;
     }
     let mut pieces = Vec::new();
     for piece in word.pieces.drain(..) {
         match piece {
-            Piece::Text(text) => {
+            WordPiece::Text(text) => {
                 for (index, part) in text.split(mark).enumerate() {
                     if index > 0 {
-                        pieces.push(Piece::Any);
+                        pieces.push(WordPiece::Any);
                     }
-                    pieces.push(Piece::Text(part.to_owned()));
+                    pieces.push(WordPiece::Text(part.to_owned()));
                 }
             }
             piece => pieces.push(piece),
@@ -274,9 +298,9 @@ pub(super) fn replace(argument: &mut Arg, mark: &str) {
 }
 
 /// Whether an output file is a command in disguise: `strace -o '|cmd'`.
-fn runs(word: &Word) -> bool {
+fn runs(word: &ShellWord) -> bool {
     match word.pieces.first() {
-        Some(Piece::Text(text)) => text.starts_with(['|', '!']),
+        Some(WordPiece::Text(text)) => text.starts_with(['|', '!']),
         Some(_) => true,
         None => false,
     }

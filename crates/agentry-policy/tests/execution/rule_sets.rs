@@ -2,7 +2,8 @@
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{
-    Action, Call, Judge, Permissions, Places, Section, SectionRules, Source, Subject, layer,
+    Action, Judge, LayerSource, PathAnchors, PatternSubject, Permissions, Section, SectionCall,
+    SectionRules, layer,
 };
 use agentry_text::{FileId, Span, Spanned};
 
@@ -92,8 +93,8 @@ fn set(name: &str, written: &[Written<'_>]) -> RuleSet {
             .collect(),
     };
     let sections = written.iter().map(section).collect();
-    let places = Places::default();
-    let layer = layer(Source::Permissions, &Permissions { sections }, &places);
+    let places = PathAnchors::default();
+    let layer = layer(LayerSource::Permissions, &Permissions { sections }, &places);
     RuleSet::new(name, Judge::new(vec![layer], places))
 }
 
@@ -111,7 +112,7 @@ impl RuleSet {
     /// Whether one command may, as it was really called: nothing is taken apart here, but a command
     /// with a plain form is judged as a line of its own.
     pub(crate) fn allows_command(&self, argv: &[&str]) -> bool {
-        let subject = Subject::Command(argv);
+        let subject = PatternSubject::Command(argv);
         let mut rules = self.judge.rules(Section::Bash);
         let is_allowed = rules.all(|(_, rules)| rules.first(subject).action == Action::Allow);
         is_allowed || (has_plain_form(argv) && self.allows(&quoted(argv)))
@@ -134,7 +135,7 @@ impl RuleSet {
     }
 
     fn asks(&self, section: Section, subject: &str) -> Action {
-        let call = Call { section, subject, directory: "/workspace" };
+        let call = SectionCall { section, subject, directory: "/workspace" };
         self.judge.judge(call, &NoLinks).action
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentry_policy::{Judge, Permissions, Places, SectionRules, Source, layer};
+use agentry_policy::{Judge, LayerSource, PathAnchors, Permissions, SectionRules, layer};
 use agentry_text::{FileId, Span, Spanned};
 use toml::Value;
 
@@ -62,6 +62,6 @@ fn judge(rules: &Value) -> Judge {
             .collect(),
     };
     let sections = rules.as_table().expect("sections").iter().map(section).collect();
-    let places = Places::default();
-    Judge::new(vec![layer(Source::Permissions, &Permissions { sections }, &places)], places)
+    let places = PathAnchors::default();
+    Judge::new(vec![layer(LayerSource::Permissions, &Permissions { sections }, &places)], places)
 }

@@ -9,9 +9,9 @@ const MOST_LINES: usize = 60;
 
 /// The first difference between a run and its cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct CassetteDifference {
     /// What differs.
-    pub kind: Kind,
+    pub kind: DifferenceKind,
     /// In one line.
     pub message: String,
     /// Line by line: `-` is recorded, `+` is now; empty if the message says it all.
@@ -20,7 +20,7 @@ pub struct Difference {
 
 /// What may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DifferenceKind {
     /// What the model is told: its instructions, or what was said.
     Prompt,
     /// The tools that it is given.
@@ -33,7 +33,7 @@ pub enum Kind {
     Length,
 }
 
-impl Kind {
+impl DifferenceKind {
     /// What programs read.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,8 +46,8 @@ impl Kind {
     }
 }
 
-impl Difference {
-    pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
+impl CassetteDifference {
+    pub(super) fn new(kind: DifferenceKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), diff: String::new() }
     }
 
@@ -66,11 +66,11 @@ impl Difference {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for CassetteDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         if self.diff.is_empty() { Ok(()) } else { write!(f, "\n{}", self.diff) }
     }
 }
 
-impl std::error::Error for Difference {}
+impl std::error::Error for CassetteDifference {}

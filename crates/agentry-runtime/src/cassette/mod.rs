@@ -15,12 +15,12 @@
 //! written. Secrets are left out, and directories of this machine have names of their own, so that a
 //! cassette can be shipped with an agent.
 
+mod decode;
 mod difference;
-mod expected;
-mod places;
-mod reading;
+mod difference_text;
+mod directory_names;
+mod expectation;
 mod record;
-mod shown;
 mod tape;
 mod target;
 
@@ -31,14 +31,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use difference::{Difference, Kind};
-pub use places::Places;
-pub use record::Recorder;
+pub use difference::{CassetteDifference, DifferenceKind};
+pub use directory_names::CassettePaths;
+pub use record::CassetteRecorder;
 pub use tape::{Tape, TapeError};
 pub use target::{admit, keep};
 
 use crate::conversation::Message;
-use crate::event::Event;
+use crate::event::RunEvent;
 use crate::tool::ToolSpec;
 
 /// The format that is written here.
@@ -49,7 +49,7 @@ const PART: &str = ".part";
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Header {
+struct CassetteHeader {
     cassette: u64,
     agent: String,
     recorded: String,
@@ -57,31 +57,31 @@ struct Header {
 
 /// Any other line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Line {
+struct CassetteLine {
     at: u64,
     #[serde(flatten)]
-    entry: Entry,
+    entry: CassetteEntry,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Entry {
-    Asked(Asked),
-    Event(Event),
+enum CassetteEntry {
+    Asked(RecordedQuestion),
+    Event(RunEvent),
 }
 
 /// A question to the model, as far as it says something new.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct RecordedQuestion {
     #[serde(rename = "type")]
-    kind: AskedKind,
+    kind: RecordedQuestionKind,
     /// What the model is called; for people.
     model: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    tools: Option<Vec<Tool>>,
+    tools: Option<Vec<RecordedTool>>,
     /// How many of the expected messages were still there; all of them if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<usize>,
@@ -92,20 +92,20 @@ struct Asked {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum AskedKind {
+enum RecordedQuestionKind {
     #[default]
     Asked,
 }
 
 /// What the model was told of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Tool {
+struct RecordedTool {
     name: String,
     description: String,
     schema: Value,
 }
 
-impl From<&ToolSpec> for Tool {
+impl From<&ToolSpec> for RecordedTool {
     fn from(ToolSpec { name, description, schema }: &ToolSpec) -> Self {
         Self { name: name.clone(), description: description.clone(), schema: schema.clone() }
     }

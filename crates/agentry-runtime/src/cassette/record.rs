@@ -7,38 +7,41 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::expected::{Expected, copied, same, take_over};
-use super::{Asked, AskedKind, Entry, FORMAT, Header, Line, PART, Places, Tool};
-use crate::event::{Event, Happened};
-use crate::journal::Written;
-use crate::provider::Request;
+use super::expectation::{ExpectedConversation, copied, same, take_over};
+use super::{
+    CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, PART, RecordedQuestion,
+    RecordedQuestionKind, RecordedTool,
+};
+use crate::event::{RunEvent, TimedEvent};
+use crate::journal::DisplayTime;
+use crate::provider::ProviderRequest;
 use crate::redact::Redactor;
 
 /// Records a run. What was there before is replaced when the recording is finished.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct CassetteRecorder {
     path: PathBuf,
     part: PathBuf,
     file: BufWriter<File>,
     redactor: Arc<Redactor>,
-    places: Places,
-    expected: Expected,
+    places: CassettePaths,
+    expected: ExpectedConversation,
     system: Option<String>,
-    tools: Option<Vec<Tool>>,
+    tools: Option<Vec<RecordedTool>>,
     /// A question that was not sent so far.
-    asking: Option<Happened>,
+    asking: Option<TimedEvent>,
     /// Whether one is under way.
     is_asked: bool,
 }
 
-impl Recorder {
+impl CassetteRecorder {
     /// Starts a cassette of a run of `agent` that begins now.
     pub fn create(
         path: &Path,
         agent: &str,
         now: u64,
         redactor: Arc<Redactor>,
-        places: Places,
+        places: CassettePaths,
     ) -> io::Result<Self> {
         let mut part = path.as_os_str().to_owned();
         part.push(PART);
@@ -49,26 +52,30 @@ impl Recorder {
             part,
             redactor,
             places,
-            expected: Expected::default(),
+            expected: ExpectedConversation::default(),
             system: None,
             tools: None,
             asking: None,
             is_asked: false,
         };
-        let when = Written(now).to_string();
-        recorder.write(&Header { cassette: FORMAT, agent: agent.to_owned(), recorded: when })?;
+        let when = DisplayTime(now).to_string();
+        recorder.write(&CassetteHeader {
+            cassette: FORMAT,
+            agent: agent.to_owned(),
+            recorded: when,
+        })?;
         Ok(recorder)
     }
 
     /// The model is asked.
-    pub fn asked(&mut self, at: u64, request: &Request<'_>) -> io::Result<()> {
+    pub fn asked(&mut self, at: u64, request: &ProviderRequest<'_>) -> io::Result<()> {
         self.sent();
         self.expected.report();
         let messages = request.messages;
         let same = same(&self.expected.messages, messages);
-        let tools: Vec<Tool> = request.tools.iter().map(Tool::from).collect();
-        let asked = Asked {
-            kind: AskedKind::Asked,
+        let tools: Vec<RecordedTool> = request.tools.iter().map(RecordedTool::from).collect();
+        let asked = RecordedQuestion {
+            kind: RecordedQuestionKind::Asked,
             model: request.model.to_owned(),
             system: changed(&mut self.system, request.system.to_owned()),
             tools: changed(&mut self.tools, tools),
@@ -76,18 +83,18 @@ impl Recorder {
             messages: copied(messages.get(same..).unwrap_or_default()),
         };
         take_over(&mut self.expected.messages, messages);
-        self.write(&Line { at, entry: Entry::Asked(asked) })
+        self.write(&CassetteLine { at, entry: CassetteEntry::Asked(asked) })
     }
 
     /// Something happened.
-    pub fn happened(&mut self, happened: &Happened) -> io::Result<()> {
+    pub fn happened(&mut self, happened: &TimedEvent) -> io::Result<()> {
         self.expected.event(&happened.event);
         match happened.event {
             // They follow from the rest.
-            Event::Started { .. } | Event::Waited | Event::Resumed => return Ok(()),
+            RunEvent::Started { .. } | RunEvent::Waited | RunEvent::Resumed => return Ok(()),
             // A question that is sent is written as such.
-            Event::Asking { .. } if self.is_asked => return Ok(()),
-            Event::Asking { .. } => {
+            RunEvent::Asking { .. } if self.is_asked => return Ok(()),
+            RunEvent::Asking { .. } => {
                 self.asking = Some(happened.clone());
                 return Ok(());
             }
@@ -104,8 +111,11 @@ impl Recorder {
         self.is_asked = true;
     }
 
-    fn event(&mut self, happened: &Happened) -> io::Result<()> {
-        self.write(&Line { at: happened.at, entry: Entry::Event(happened.event.clone()) })
+    fn event(&mut self, happened: &TimedEvent) -> io::Result<()> {
+        self.write(&CassetteLine {
+            at: happened.at,
+            entry: CassetteEntry::Event(happened.event.clone()),
+        })
     }
 
     /// A question was too much for a limit: that cannot be known from the rest.

@@ -9,14 +9,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::difference::{Difference, Kind};
-use super::expected::{same, take_over};
-use super::reading::{Reading, Recorded};
-use super::shown::{said, shown, written};
-use super::{Entry, FORMAT, Header, Line, Places, Tool};
-use crate::conversation::{Call, Message, Usage};
-use crate::event::{Event, Happened, Judgement};
-use crate::provider::Request;
+use super::decode::{CassetteReading, RecordedTurn};
+use super::difference::{CassetteDifference, DifferenceKind};
+use super::difference_text::{said, shown, written};
+use super::expectation::{same, take_over};
+use super::{CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedTool};
+use crate::conversation::{Message, TokenUsage, ToolCall};
+use crate::event::{CallJudgement, RunEvent, TimedEvent};
+use crate::provider::ProviderRequest;
 use crate::redact::{Redactor, says_the_same};
 use crate::tool::ToolSpec;
 
@@ -56,38 +56,38 @@ pub enum TapeError {
 pub struct Tape {
     agent: String,
     redactor: Arc<Redactor>,
-    places: Places,
+    places: CassettePaths,
     /// What the model was asked and what came of it, in order.
-    turns: VecDeque<Recorded>,
+    turns: VecDeque<RecordedTurn>,
     /// What the person said, in order.
-    said: VecDeque<Happened>,
+    said: VecDeque<TimedEvent>,
     /// What became of calls, by kind and identifier: a call that was tried again has several.
-    events: BTreeMap<(Slot, String), VecDeque<Happened>>,
+    events: BTreeMap<(EventSlot, String), VecDeque<TimedEvent>>,
     /// Where it was stopped: by the person, or because its time was over.
-    cancelled: VecDeque<Happened>,
+    cancelled: VecDeque<TimedEvent>,
     /// Questions that were too much for a limit: after how many that were sent.
-    refused: VecDeque<(usize, Usage)>,
+    refused: VecDeque<(usize, TokenUsage)>,
     /// How many questions there were, and how many have been asked here.
     questions: (usize, usize),
     /// How the run began, in cassettes that say so.
-    began: Option<Event>,
+    began: Option<RunEvent>,
     now: u64,
     /// The last question that was recorded.
-    last: Question,
+    last: ModelQuestion,
     /// Its messages, as they were asked here.
     seen: Vec<Arc<Message>>,
 }
 
 /// A question to the model, in full.
 #[derive(Debug, Default)]
-struct Question {
+struct ModelQuestion {
     system: String,
-    tools: Vec<Tool>,
+    tools: Vec<RecordedTool>,
     messages: Vec<Message>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Slot {
+enum EventSlot {
     Judged,
     Answered,
     Ended,
@@ -97,7 +97,11 @@ enum Slot {
 
 impl Tape {
     /// Reads a cassette.
-    pub fn open(path: &Path, redactor: Arc<Redactor>, places: Places) -> Result<Self, TapeError> {
+    pub fn open(
+        path: &Path,
+        redactor: Arc<Redactor>,
+        places: CassettePaths,
+    ) -> Result<Self, TapeError> {
         let shown = path.display().to_string();
         let text = fs::read_to_string(path)
             .map_err(|source| TapeError::Io { path: shown.clone(), source })?;
@@ -111,19 +115,19 @@ impl Tape {
             Some(_) => {}
             None => return Err(damaged(1, "this is no cassette".to_owned())),
         }
-        let header: Header =
+        let header: CassetteHeader =
             serde_json::from_value(header).map_err(|e| damaged(1, e.to_string()))?;
         let mut tape = Self::empty(header.agent, redactor, places);
-        let mut reading = Reading::default();
+        let mut reading = CassetteReading::default();
         for (at, line) in lines {
-            let line: Line =
+            let line: CassetteLine =
                 serde_json::from_str(line).map_err(|error| damaged(at + 1, error.to_string()))?;
             tape.take(line, &mut reading).map_err(|why| damaged(at + 1, why.to_owned()))?;
         }
         Ok(tape)
     }
 
-    fn empty(agent: String, redactor: Arc<Redactor>, places: Places) -> Self {
+    fn empty(agent: String, redactor: Arc<Redactor>, places: CassettePaths) -> Self {
         Self {
             agent,
             redactor,
@@ -136,7 +140,7 @@ impl Tape {
             questions: (0, 0),
             began: None,
             now: 0,
-            last: Question::default(),
+            last: ModelQuestion::default(),
             seen: Vec::new(),
         }
     }
@@ -144,69 +148,69 @@ impl Tape {
     /// Sorts a line in.
     fn take(
         &mut self,
-        Line { at, entry }: Line,
-        reading: &mut Reading,
+        CassetteLine { at, entry }: CassetteLine,
+        reading: &mut CassetteReading,
     ) -> Result<(), &'static str> {
         if self.now == 0 {
             self.now = at;
         }
         let event = match entry {
-            Entry::Asked(asked) => {
+            CassetteEntry::Asked(asked) => {
                 self.turns.push_back(reading.asked(asked)?);
                 self.questions.0 += 1;
                 return Ok(());
             }
-            Entry::Event(event) => event,
+            CassetteEntry::Event(event) => event,
         };
         reading.expected.event(&event);
-        let happened = Happened { at, event };
+        let happened = TimedEvent { at, event };
         let slot = match &happened.event {
-            Event::Said { .. } => {
+            RunEvent::Said { .. } => {
                 self.said.push_back(happened);
                 return Ok(());
             }
-            Event::Turned(_) | Event::TurnFailed(_) => {
+            RunEvent::Turned(_) | RunEvent::TurnFailed(_) => {
                 let open = self.turns.back_mut().filter(|turn| turn.reply.is_none());
                 match (open, &happened.event) {
                     (Some(open), _) => open.reply = Some(happened),
                     // Fewer words were asked for, which is not recorded as a question.
-                    (None, Event::TurnFailed(_)) => {
+                    (None, RunEvent::TurnFailed(_)) => {
                         self.questions.0 += 1;
-                        let slot = (Slot::Compacted, String::new());
+                        let slot = (EventSlot::Compacted, String::new());
                         self.events.entry(slot).or_default().push_back(happened);
                     }
                     (None, _) => return Err("the model answers, but was not asked"),
                 }
                 return Ok(());
             }
-            Event::Asking { usage } => {
+            RunEvent::Asking { usage } => {
                 self.refused.push_back((self.questions.0, *usage));
                 return Ok(());
             }
-            Event::Began { .. } => {
+            RunEvent::Began { .. } => {
                 self.began = Some(happened.event);
                 return Ok(());
             }
-            Event::Cancelled { .. } | Event::TimeUp => {
+            RunEvent::Cancelled { .. } | RunEvent::TimeUp => {
                 self.cancelled.push_back(happened);
                 return Ok(());
             }
-            Event::Judged { id, .. } => (Slot::Judged, id.clone()),
-            Event::Ended { id, .. } => (Slot::Ended, id.clone()),
-            Event::Answered { id, .. } => (Slot::Answered, id.clone().unwrap_or_default()),
-            Event::Compacted { .. } => {
+            RunEvent::Judged { id, .. } => (EventSlot::Judged, id.clone()),
+            RunEvent::Ended { id, .. } => (EventSlot::Ended, id.clone()),
+            RunEvent::Answered { id, .. } => (EventSlot::Answered, id.clone().unwrap_or_default()),
+            RunEvent::Compacted { .. } => {
                 self.questions.0 += 1;
-                (Slot::Compacted, String::new())
+                (EventSlot::Compacted, String::new())
             }
             // A call has led there: the last one that ended.
-            Event::Moved { .. } => (Slot::Moved, reading.ended.clone()),
-            Event::Started { .. }
-            | Event::Waited
-            | Event::Resumed
-            | Event::Adjusted { .. }
-            | Event::Undone { .. } => return Ok(()),
+            RunEvent::Moved { .. } => (EventSlot::Moved, reading.ended.clone()),
+            RunEvent::Started { .. }
+            | RunEvent::Waited
+            | RunEvent::Resumed
+            | RunEvent::Adjusted { .. }
+            | RunEvent::Undone { .. } => return Ok(()),
         };
-        if slot.0 == Slot::Ended {
+        if slot.0 == EventSlot::Ended {
             reading.ended.clone_from(&slot.1);
         }
         self.events.entry(slot).or_default().push_back(happened);
@@ -219,7 +223,7 @@ impl Tape {
     }
 
     /// How the run began, if the cassette says so.
-    pub fn began(&self) -> Option<&Event> {
+    pub fn began(&self) -> Option<&RunEvent> {
         self.began.as_ref()
     }
 
@@ -243,19 +247,22 @@ impl Tape {
     }
 
     /// What the person says next, if they say anything more.
-    pub fn said(&mut self) -> Option<Happened> {
+    pub fn said(&mut self) -> Option<TimedEvent> {
         let said = self.said.pop_front()?;
         Some(self.play(said))
     }
 
     /// What the model answers when it is asked this.
-    pub fn turn(&mut self, request: &Request<'_>) -> Result<Happened, Difference> {
+    pub fn turn(
+        &mut self,
+        request: &ProviderRequest<'_>,
+    ) -> Result<TimedEvent, CassetteDifference> {
         let Some(recorded) = self.turns.pop_front() else {
             let message = "the model is asked once more than when this was recorded";
-            return Err(Difference::new(Kind::Length, message));
+            return Err(CassetteDifference::new(DifferenceKind::Length, message));
         };
         self.questions.1 += 1;
-        let Recorded { model: _, system, tools, kept, messages, reply } = recorded;
+        let RecordedTurn { model: _, system, tools, kept, messages, reply } = recorded;
         self.last.system = system.unwrap_or(std::mem::take(&mut self.last.system));
         self.last.tools = tools.unwrap_or(std::mem::take(&mut self.last.tools));
         self.last.messages.truncate(kept);
@@ -271,15 +278,15 @@ impl Tape {
     }
 
     /// What the next question would have used up, if it was too much for a limit.
-    pub fn refused(&mut self) -> Option<Usage> {
+    pub fn refused(&mut self) -> Option<TokenUsage> {
         let is_next = self.refused.front().is_some_and(|(after, _)| *after == self.questions.1);
         let refused = if is_next { self.refused.pop_front() } else { None };
         refused.map(|(_, usage)| usage)
     }
 
     /// The words that take the place of many.
-    pub fn compacted(&mut self) -> Result<Happened, Difference> {
-        match self.next(Slot::Compacted, "") {
+    pub fn compacted(&mut self) -> Result<TimedEvent, CassetteDifference> {
+        match self.next(EventSlot::Compacted, "") {
             Some(happened) => {
                 self.questions.1 += 1;
                 Ok(happened)
@@ -291,16 +298,17 @@ impl Tape {
     /// What the policy says of a call now: the same as when it was recorded.
     pub fn judged(
         &mut self,
-        call: &Call,
-        verdict: Judgement,
+        call: &ToolCall,
+        verdict: CallJudgement,
         reason: &str,
-    ) -> Result<(), Difference> {
-        let Call { id, tool, .. } = call;
-        let recorded = match self.next(Slot::Judged, id).map(|happened| happened.event) {
-            Some(Event::Judged { verdict, reason, .. }) => (verdict, reason),
+    ) -> Result<(), CassetteDifference> {
+        let ToolCall { id, tool, .. } = call;
+        let recorded = match self.next(EventSlot::Judged, id).map(|happened| happened.event) {
+            Some(RunEvent::Judged { verdict, reason, .. }) => (verdict, reason),
             _ => {
                 let message = format!("the call `{id}` of `{tool}` was not made before");
-                return Err(Difference::new(Kind::Calls, message).between("", &shown(call)));
+                return Err(CassetteDifference::new(DifferenceKind::Calls, message)
+                    .between("", &shown(call)));
             }
         };
         if recorded.0 == verdict {
@@ -311,16 +319,16 @@ impl Tape {
             recorded.0.as_str(),
             verdict.as_str()
         );
-        let line = |verdict: Judgement, reason: &str| {
+        let line = |verdict: CallJudgement, reason: &str| {
             format!("{}{}: {reason}\n", shown(call), verdict.as_str())
         };
-        let difference = Difference::new(Kind::Verdict, message);
+        let difference = CassetteDifference::new(DifferenceKind::Verdict, message);
         Err(difference.between(&line(recorded.0, &recorded.1), &line(verdict, reason)))
     }
 
     /// What the person answers to a question about a call, or about the whole run.
-    pub fn answer(&mut self, id: Option<&str>) -> Result<Happened, Difference> {
-        match self.next(Slot::Answered, id.unwrap_or_default()) {
+    pub fn answer(&mut self, id: Option<&str>) -> Result<TimedEvent, CassetteDifference> {
+        match self.next(EventSlot::Answered, id.unwrap_or_default()) {
             Some(happened) => Ok(happened),
             None => self.stopped(&match id {
                 Some(id) => format!("nobody was asked about the call `{id}` before"),
@@ -330,8 +338,8 @@ impl Tape {
     }
 
     /// What a call gives.
-    pub fn result(&mut self, call: &Call) -> Result<Happened, Difference> {
-        match self.next(Slot::Ended, &call.id) {
+    pub fn result(&mut self, call: &ToolCall) -> Result<TimedEvent, CassetteDifference> {
+        match self.next(EventSlot::Ended, &call.id) {
             Some(happened) => Ok(happened),
             None => {
                 let message =
@@ -343,50 +351,50 @@ impl Tape {
     }
 
     /// The directory that a call has led to, if it led anywhere.
-    pub fn moved(&mut self, call: &Call) -> Option<String> {
-        match self.next(Slot::Moved, &call.id)?.event {
-            Event::Moved { directory } => Some(directory),
+    pub fn moved(&mut self, call: &ToolCall) -> Option<String> {
+        match self.next(EventSlot::Moved, &call.id)?.event {
+            RunEvent::Moved { directory } => Some(directory),
             _ => None,
         }
     }
 
     /// Whether the run ends where the recorded one ended.
-    pub fn finish(&self) -> Result<(), Difference> {
+    pub fn finish(&self) -> Result<(), CassetteDifference> {
         if !self.turns.is_empty() {
             let message = format!(
                 "the run ends, but the model was asked {} more times when this was recorded",
                 self.turns.len()
             );
-            return Err(Difference::new(Kind::Length, message));
+            return Err(CassetteDifference::new(DifferenceKind::Length, message));
         }
-        let ended = |((slot, _), events): &(&(Slot, String), &VecDeque<Happened>)| {
-            *slot == Slot::Ended && !events.is_empty()
+        let ended = |((slot, _), events): &(&(EventSlot, String), &VecDeque<TimedEvent>)| {
+            *slot == EventSlot::Ended && !events.is_empty()
         };
         match self.events.iter().find(ended) {
             Some(((_, id), _)) => {
                 let message =
                     format!("the call `{id}` was run when this was recorded, and is not now");
-                Err(Difference::new(Kind::Calls, message))
+                Err(CassetteDifference::new(DifferenceKind::Calls, message))
             }
             None => Ok(()),
         }
     }
 
-    fn next(&mut self, slot: Slot, id: &str) -> Option<Happened> {
+    fn next(&mut self, slot: EventSlot, id: &str) -> Option<TimedEvent> {
         let happened = self.events.get_mut(&(slot, id.to_owned()))?.pop_front()?;
         Some(self.play(happened))
     }
 
     /// Nothing was recorded here: the person stopped it then, or it is a difference.
-    fn stopped(&mut self, otherwise: &str) -> Result<Happened, Difference> {
+    fn stopped(&mut self, otherwise: &str) -> Result<TimedEvent, CassetteDifference> {
         match self.cancelled.pop_front() {
             Some(cancelled) => Ok(self.play(cancelled)),
-            None => Err(Difference::new(Kind::Calls, otherwise)),
+            None => Err(CassetteDifference::new(DifferenceKind::Calls, otherwise)),
         }
     }
 
     /// Something recorded, as it would have happened here.
-    fn play(&mut self, happened: Happened) -> Happened {
+    fn play(&mut self, happened: TimedEvent) -> TimedEvent {
         self.now = self.now.max(happened.at);
         convert(&happened, |value| self.places.show(value)).unwrap_or(happened)
     }
@@ -397,38 +405,46 @@ impl Tape {
         hidden.unwrap_or_else(|| now.clone())
     }
 
-    fn compare_system(&self, now: &str) -> Result<(), Difference> {
+    fn compare_system(&self, now: &str) -> Result<(), CassetteDifference> {
         let recorded = &self.last.system;
         let now = self.as_recorded(&now.to_owned());
         if says_the_same(recorded, &now) {
             return Ok(());
         }
-        let difference = Difference::new(Kind::Prompt, "the system prompt is another one");
+        let difference =
+            CassetteDifference::new(DifferenceKind::Prompt, "the system prompt is another one");
         Err(difference.between(recorded, &now))
     }
 
-    fn compare_tools(&self, now: &[ToolSpec]) -> Result<(), Difference> {
+    fn compare_tools(&self, now: &[ToolSpec]) -> Result<(), CassetteDifference> {
         let recorded = &self.last.tools;
-        let now = self.as_recorded(&now.iter().map(Tool::from).collect::<Vec<Tool>>());
+        let now =
+            self.as_recorded(&now.iter().map(RecordedTool::from).collect::<Vec<RecordedTool>>());
         if *recorded == now {
             return Ok(());
         }
-        let names = |tools: &[Tool]| {
+        let names = |tools: &[RecordedTool]| {
             tools.iter().flat_map(|tool| [tool.name.as_str(), "\n"]).collect::<String>()
         };
         let (before, after) = (names(recorded), names(&now));
         if before != after {
-            let difference = Difference::new(Kind::Tools, "the model is given other tools");
+            let difference =
+                CassetteDifference::new(DifferenceKind::Tools, "the model is given other tools");
             return Err(difference.between(&before, &after));
         }
         let changed = recorded.iter().zip(&now).find(|(recorded, now)| recorded != now);
         let Some((recorded, now)) = changed else { return Ok(()) };
         let message = format!("the model is told something else of the tool `{}`", now.name);
-        Err(Difference::new(Kind::Tools, message).between(&written(recorded), &written(now)))
+        Err(CassetteDifference::new(DifferenceKind::Tools, message)
+            .between(&written(recorded), &written(now)))
     }
 
     /// The first `kept` messages were recorded with the question before.
-    fn compare_messages(&self, kept: usize, now: &[Arc<Message>]) -> Result<(), Difference> {
+    fn compare_messages(
+        &self,
+        kept: usize,
+        now: &[Arc<Message>],
+    ) -> Result<(), CassetteDifference> {
         // What was the same the last time is the same now.
         let known = same(&self.seen, now).min(kept);
         let recorded = self.last.messages.get(known..).unwrap_or_default();
@@ -439,7 +455,7 @@ impl Tape {
                 continue;
             }
             let message = format!("message {} of the conversation is another one", known + at + 1);
-            let difference = Difference::new(Kind::Prompt, message);
+            let difference = CassetteDifference::new(DifferenceKind::Prompt, message);
             return Err(difference.between(&said(recorded), &said(&now)));
         }
         if recorded.len() == now.len() {
@@ -450,7 +466,7 @@ impl Tape {
             known + now.len(),
             known + recorded.len()
         );
-        Err(Difference::new(Kind::Prompt, message))
+        Err(CassetteDifference::new(DifferenceKind::Prompt, message))
     }
 }
 

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use serde_json::Value;
 
 use super::PART;
-use crate::protected::{self, ProtectedKind};
-use crate::tool::files::{self, Missing};
+use crate::protected_paths::{self, ProtectedKind};
+use crate::tool::files::{self, MissingDirectory};
 use crate::tool::real;
 
 /// The most bytes of the first line that are looked at.
@@ -50,7 +50,7 @@ pub fn keep(recorded: &Path, target: &Path) -> io::Result<()> {
 
 /// Makes an empty file beside `target`, instead of what a run that was killed has left.
 fn part(target: &Path) -> io::Result<(OwnedFd, OsString)> {
-    let (parent, mut name) = files::parent(target, Missing::Fails)?;
+    let (parent, mut name) = files::parent(target, MissingDirectory::Fails)?;
     name.push(PART);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let make = || rustix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o666));
@@ -79,8 +79,8 @@ fn replaceable(target: &Path) -> io::Result<()> {
 
 /// Whether a name says that a file is something else, also while nothing is in it.
 fn is_others(target: &Path) -> bool {
-    let named = target.file_name().map(Path::new).and_then(protected::why_protected);
-    named != Some(ProtectedKind::Recorded.why()) && protected::why_protected(target).is_some()
+    let named = target.file_name().map(Path::new).and_then(protected_paths::why_protected);
+    named != Some(ProtectedKind::Recorded.why()) && protected_paths::why_protected(target).is_some()
 }
 
 fn is_cassette(file: File) -> io::Result<bool> {

@@ -5,12 +5,14 @@ use serde_json::{Map, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::conversation::{Block, Call, Role, Usage};
-use crate::event::{Answer, Class, Failure, FailureKind, Happened, Judgement, Turn};
-use crate::provider::Request;
-use crate::redact::{Redactor, Secret};
-use crate::state::State;
-use crate::step::{Effect, Question, step};
+use crate::conversation::{MessageBlock, MessageRole, TokenUsage, ToolCall};
+use crate::event::{
+    ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, TimedEvent,
+};
+use crate::provider::ProviderRequest;
+use crate::redact::{KnownSecret, Redactor};
+use crate::state::StepState;
+use crate::step::{PersonQuestion, RunEffect, step};
 
 const NOW: u64 = 1_794_754_833_000;
 
@@ -19,7 +21,7 @@ const NOW: u64 = 1_794_754_833_000;
 struct Agent {
     system: String,
     tools: Vec<ToolSpec>,
-    verdict: Judgement,
+    verdict: CallJudgement,
     prompt: String,
     workspace: PathBuf,
 }
@@ -33,15 +35,15 @@ fn agent() -> Agent {
     Agent {
         system: "You write.\nBe short.\n".to_owned(),
         tools: vec![tool("read"), tool("write")],
-        verdict: Judgement::Allow,
+        verdict: CallJudgement::Allow,
         prompt: "write it".to_owned(),
         workspace: PathBuf::from("/home/me/project"),
     }
 }
 
 impl Agent {
-    fn ask<T>(&self, messages: &[Arc<Message>], then: impl FnOnce(&Request<'_>) -> T) -> T {
-        then(&Request {
+    fn ask<T>(&self, messages: &[Arc<Message>], then: impl FnOnce(&ProviderRequest<'_>) -> T) -> T {
+        then(&ProviderRequest {
             model: "some-model",
             system: &self.system,
             messages,
@@ -52,13 +54,13 @@ impl Agent {
         })
     }
 
-    fn places(&self) -> Places {
-        Places::new([("workspace", self.workspace.as_path())])
+    fn places(&self) -> CassettePaths {
+        CassettePaths::new([("workspace", self.workspace.as_path())])
     }
 }
 
 fn redactor() -> Arc<Redactor> {
-    Arc::new(Redactor::new(Secret::new("KEY", "hunter2hunter2")))
+    Arc::new(Redactor::new(KnownSecret::new("KEY", "hunter2hunter2")))
 }
 
 /// Says of a line of a cassette whether it stays.
@@ -66,29 +68,33 @@ type Keep<'a> = &'a dyn Fn(&&str) -> bool;
 
 /// The world of a run: where its events come from.
 trait World {
-    fn asked(&mut self, agent: &Agent, messages: &[Arc<Message>]) -> Result<Event, Difference>;
-    fn judged(&mut self, agent: &Agent, call: &Call) -> Result<Event, Difference>;
-    fn answered(&mut self, id: &str) -> Result<Event, Difference>;
-    fn ran(&mut self, call: &Call) -> Result<Event, Difference>;
-    fn happened(&mut self, event: &Event);
+    fn asked(
+        &mut self,
+        agent: &Agent,
+        messages: &[Arc<Message>],
+    ) -> Result<RunEvent, CassetteDifference>;
+    fn judged(&mut self, agent: &Agent, call: &ToolCall) -> Result<RunEvent, CassetteDifference>;
+    fn answered(&mut self, id: &str) -> Result<RunEvent, CassetteDifference>;
+    fn ran(&mut self, call: &ToolCall) -> Result<RunEvent, CassetteDifference>;
+    fn happened(&mut self, event: &RunEvent);
 }
 
 /// A driver: does what the loop says until nothing is left.
-fn drive(agent: &Agent, world: &mut dyn World) -> Result<State, Difference> {
-    let mut state = State::default();
-    let mut events: Vec<Event> = vec![Event::Said { text: agent.prompt.clone() }];
+fn drive(agent: &Agent, world: &mut dyn World) -> Result<StepState, CassetteDifference> {
+    let mut state = StepState::default();
+    let mut events: Vec<RunEvent> = vec![RunEvent::Said { text: agent.prompt.clone() }];
     while !events.is_empty() {
         let event = events.remove(0);
         world.happened(&event);
-        for effect in step(&mut state, Happened { at: NOW, event }) {
+        for effect in step(&mut state, TimedEvent { at: NOW, event }) {
             let call = |id: &str| state.call(id).map(|call| call.call.clone()).expect("a call");
             events.push(match effect {
-                Effect::Ask { .. } => world.asked(agent, &state.messages)?,
-                Effect::Judge { id } => world.judged(agent, &call(&id))?,
-                Effect::Put(Question::Call { id, .. }) => world.answered(&id)?,
-                Effect::Run { id } => world.ran(&call(&id))?,
-                Effect::Wait { .. } => Event::Waited,
-                Effect::Stop | Effect::Finish(_) => continue,
+                RunEffect::Ask { .. } => world.asked(agent, &state.messages)?,
+                RunEffect::Judge { id } => world.judged(agent, &call(&id))?,
+                RunEffect::Put(PersonQuestion::Call { id, .. }) => world.answered(&id)?,
+                RunEffect::Run { id } => world.ran(&call(&id))?,
+                RunEffect::Wait { .. } => RunEvent::Waited,
+                RunEffect::Stop | RunEffect::Finish(_) => continue,
                 other => panic!("{other:?}"),
             });
         }
@@ -96,42 +102,46 @@ fn drive(agent: &Agent, world: &mut dyn World) -> Result<State, Difference> {
     Ok(state)
 }
 
-fn judged(agent: &Agent, call: &Call) -> Event {
-    let verdict = if call.tool == "write" { agent.verdict } else { Judgement::Allow };
-    let class = if call.tool == "write" { Class::Write } else { Class::Read };
-    Event::Judged { id: call.id.clone(), verdict, reason: "a rule".to_owned(), class }
+fn judged(agent: &Agent, call: &ToolCall) -> RunEvent {
+    let verdict = if call.tool == "write" { agent.verdict } else { CallJudgement::Allow };
+    let class = if call.tool == "write" { CallClass::Write } else { CallClass::Read };
+    RunEvent::Judged { id: call.id.clone(), verdict, reason: "a rule".to_owned(), class }
 }
 
 /// A model with a script, and its recorder.
 struct Live {
-    answers: Vec<Event>,
-    recorder: Recorder,
+    answers: Vec<RunEvent>,
+    recorder: CassetteRecorder,
     now: u64,
 }
 
 impl World for Live {
-    fn asked(&mut self, agent: &Agent, messages: &[Arc<Message>]) -> Result<Event, Difference> {
+    fn asked(
+        &mut self,
+        agent: &Agent,
+        messages: &[Arc<Message>],
+    ) -> Result<RunEvent, CassetteDifference> {
         self.now += 10;
         agent.ask(messages, |request| self.recorder.asked(self.now, request)).expect("a line");
         Ok(self.answers.remove(0))
     }
 
-    fn judged(&mut self, agent: &Agent, call: &Call) -> Result<Event, Difference> {
+    fn judged(&mut self, agent: &Agent, call: &ToolCall) -> Result<RunEvent, CassetteDifference> {
         Ok(judged(agent, call))
     }
 
-    fn answered(&mut self, id: &str) -> Result<Event, Difference> {
-        Ok(Event::Answered { id: Some(id.to_owned()), answer: Answer::Yes })
+    fn answered(&mut self, id: &str) -> Result<RunEvent, CassetteDifference> {
+        Ok(RunEvent::Answered { id: Some(id.to_owned()), answer: ApprovalAnswer::Yes })
     }
 
-    fn ran(&mut self, call: &Call) -> Result<Event, Difference> {
+    fn ran(&mut self, call: &ToolCall) -> Result<RunEvent, CassetteDifference> {
         let text = format!("{} in /home/me/project/a: hunter2hunter2", call.tool);
-        Ok(Event::Ended { id: call.id.clone(), text, failed: false })
+        Ok(RunEvent::Ended { id: call.id.clone(), text, failed: false })
     }
 
-    fn happened(&mut self, event: &Event) {
+    fn happened(&mut self, event: &RunEvent) {
         self.now += 1;
-        let happened = Happened { at: self.now, event: event.clone() };
+        let happened = TimedEvent { at: self.now, event: event.clone() };
         self.recorder.happened(&happened).expect("a line");
     }
 }
@@ -139,53 +149,57 @@ impl World for Live {
 struct Replay(Tape);
 
 impl World for Replay {
-    fn asked(&mut self, agent: &Agent, messages: &[Arc<Message>]) -> Result<Event, Difference> {
+    fn asked(
+        &mut self,
+        agent: &Agent,
+        messages: &[Arc<Message>],
+    ) -> Result<RunEvent, CassetteDifference> {
         agent.ask(messages, |request| self.0.turn(request)).map(|happened| happened.event)
     }
 
-    fn judged(&mut self, agent: &Agent, call: &Call) -> Result<Event, Difference> {
+    fn judged(&mut self, agent: &Agent, call: &ToolCall) -> Result<RunEvent, CassetteDifference> {
         let event = judged(agent, call);
-        if let Event::Judged { verdict, reason, .. } = &event {
+        if let RunEvent::Judged { verdict, reason, .. } = &event {
             self.0.judged(call, *verdict, reason)?;
         }
         Ok(event)
     }
 
-    fn answered(&mut self, id: &str) -> Result<Event, Difference> {
+    fn answered(&mut self, id: &str) -> Result<RunEvent, CassetteDifference> {
         self.0.answer(Some(id)).map(|happened| happened.event)
     }
 
-    fn ran(&mut self, call: &Call) -> Result<Event, Difference> {
+    fn ran(&mut self, call: &ToolCall) -> Result<RunEvent, CassetteDifference> {
         self.0.result(call).map(|happened| happened.event)
     }
 
-    fn happened(&mut self, _: &Event) {}
+    fn happened(&mut self, _: &RunEvent) {}
 }
 
-fn answer(calls: &[(&str, &str)]) -> Event {
+fn answer(calls: &[(&str, &str)]) -> RunEvent {
     let calls = calls.iter().map(|(id, tool)| {
         let arguments = json!({"path": "/home/me/project/a"});
-        Block::Call(Call {
+        MessageBlock::Call(ToolCall {
             id: (*id).to_owned(),
             tool: (*tool).to_owned(),
             arguments,
             opaque: None,
         })
     });
-    let text = Block::Text { text: "hm".to_owned() };
+    let text = MessageBlock::Text { text: "hm".to_owned() };
     let blocks = std::iter::once(text).chain(calls).collect();
-    let message = Message { role: Role::Assistant, blocks };
-    let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    Event::Turned(Turn { message, usage, truncated: false, model: 0 })
+    let message = Message { role: MessageRole::Assistant, blocks };
+    let usage = TokenUsage { input: 10, output: 5, ..TokenUsage::default() };
+    RunEvent::Turned(ModelTurn { message, usage, truncated: false, model: 0 })
 }
 
 /// Records a run with two reads and a write; gives the cassette and how the run ended.
-fn recorded(directory: &TempDir, agent: &Agent) -> (PathBuf, State) {
+fn recorded(directory: &TempDir, agent: &Agent) -> (PathBuf, StepState) {
     let path = directory.path().join("writer.cassette.jsonl");
-    let recorder = Recorder::create(&path, "writer", NOW, redactor(), agent.places());
-    let busy = Failure::new(FailureKind::Temporary, "busy");
+    let recorder = CassetteRecorder::create(&path, "writer", NOW, redactor(), agent.places());
+    let busy = ModelFailure::new(ModelFailureKind::Temporary, "busy");
     let answers = vec![
-        Event::TurnFailed(busy),
+        RunEvent::TurnFailed(busy),
         answer(&[("a", "read"), ("b", "read")]),
         answer(&[("a", "write")]),
         answer(&[]),
@@ -196,7 +210,7 @@ fn recorded(directory: &TempDir, agent: &Agent) -> (PathBuf, State) {
     (path, state)
 }
 
-fn replayed(path: &Path, agent: &Agent) -> Result<State, Difference> {
+fn replayed(path: &Path, agent: &Agent) -> Result<StepState, CassetteDifference> {
     let tape = Tape::open(path, redactor(), agent.places()).expect("a cassette");
     let mut replay = Replay(tape);
     let state = drive(agent, &mut replay)?;
@@ -216,12 +230,12 @@ fn a_cassette_is_readable() {
 #[test]
 fn the_same_run_again() {
     let directory = TempDir::new().expect("a directory");
-    for verdict in [Judgement::Allow, Judgement::Ask, Judgement::Deny] {
+    for verdict in [CallJudgement::Allow, CallJudgement::Ask, CallJudgement::Deny] {
         let agent = Agent { verdict, ..agent() };
         let (path, live) = recorded(&directory, &agent);
         let again = replayed(&path, &agent).unwrap_or_else(|error| panic!("{verdict:?}: {error}"));
         // Apart from the secrets that were left out, and the clock.
-        let written = |state: &State| {
+        let written = |state: &StepState| {
             let messages = state.messages.iter();
             messages.map(|it| serde_json::to_value(&**it).expect("JSON")).collect::<Value>()
         };
@@ -235,7 +249,7 @@ fn a_long_run() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("long.cassette.jsonl");
     let agent = agent();
-    let recorder = Recorder::create(&path, "writer", NOW, redactor(), agent.places());
+    let recorder = CassetteRecorder::create(&path, "writer", NOW, redactor(), agent.places());
     let ids: Vec<String> = (0..1_000).map(|number| format!("call-of-{number}")).collect();
     let calls = ids
         .chunks(10)
@@ -283,7 +297,7 @@ fn the_first_difference_is_named() {
         ("the tools", fewer),
         ("a tool", described),
         ("the prompt", asked),
-        ("a verdict", Agent { verdict: Judgement::Deny, ..agent() }),
+        ("a verdict", Agent { verdict: CallJudgement::Deny, ..agent() }),
     ];
     let mut all = String::new();
     for (case, agent) in cases {
@@ -327,10 +341,10 @@ fn a_run_that_is_shorter_or_longer() {
 }
 
 /// A cassette that is being recorded.
-fn recording() -> (TempDir, PathBuf, Recorder) {
+fn recording() -> (TempDir, PathBuf, CassetteRecorder) {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("x.cassette.jsonl");
-    let recorder = Recorder::create(&path, "x", NOW, redactor(), Places::default());
+    let recorder = CassetteRecorder::create(&path, "x", NOW, redactor(), CassettePaths::default());
     (directory, path, recorder.expect("a file"))
 }
 
@@ -340,10 +354,10 @@ fn what_the_person_stopped_is_stopped_again() {
     let agent = agent();
     let messages = [Arc::new(Message::user("write it"))];
     agent.ask(&messages, |request| recorder.asked(NOW, request)).expect("a line");
-    let cancelled = Happened { at: NOW + 5, event: Event::Cancelled { run: true } };
+    let cancelled = TimedEvent { at: NOW + 5, event: RunEvent::Cancelled { run: true } };
     recorder.happened(&cancelled).expect("a line");
     recorder.finish().expect("a cassette");
-    let mut tape = Tape::open(&path, redactor(), Places::default()).expect("a cassette");
+    let mut tape = Tape::open(&path, redactor(), CassettePaths::default()).expect("a cassette");
     let played = agent.ask(&messages, |request| tape.turn(request));
     assert_eq!(played, Ok(cancelled));
     assert_eq!((tape.now(), tape.finish()), (NOW + 5, Ok(())));
@@ -355,25 +369,25 @@ fn what_a_limit_refused_is_refused_again() {
     let (_directory, path, mut recorder) = recording();
     let agent = agent();
     let messages = [Arc::new(Message::user("write it"))];
-    let usage = |input| Usage { input, ..Usage::default() };
-    let asking = |input| Happened { at: NOW, event: Event::Asking { usage: usage(input) } };
+    let usage = |input| TokenUsage { input, ..TokenUsage::default() };
+    let asking = |input| TimedEvent { at: NOW, event: RunEvent::Asking { usage: usage(input) } };
     recorder.happened(&asking(7)).expect("a line");
     agent.ask(&messages, |request| recorder.asked(NOW, request)).expect("a line");
-    let failure = Failure::new(FailureKind::Permanent, "no");
-    let failed = Happened { at: NOW, event: Event::TurnFailed(failure) };
+    let failure = ModelFailure::new(ModelFailureKind::Permanent, "no");
+    let failed = TimedEvent { at: NOW, event: RunEvent::TurnFailed(failure) };
     recorder.happened(&failed).expect("a line");
     recorder.happened(&asking(8)).expect("a line");
     let (summary, usage_of_it) = ("in short".to_owned(), usage(1));
-    let compacted = Event::Compacted { messages: 1, summary, usage: usage_of_it };
-    let compacted = Happened { at: NOW, event: compacted };
+    let compacted = RunEvent::Compacted { messages: 1, summary, usage: usage_of_it };
+    let compacted = TimedEvent { at: NOW, event: compacted };
     recorder.sent();
     recorder.happened(&compacted).expect("a line");
     recorder.happened(&asking(9)).expect("a line");
-    let said = Happened { at: NOW, event: Event::Said { text: "more".to_owned() } };
+    let said = TimedEvent { at: NOW, event: RunEvent::Said { text: "more".to_owned() } };
     recorder.happened(&said).expect("a line");
     recorder.happened(&asking(10)).expect("a line");
     recorder.finish().expect("a cassette");
-    let mut tape = Tape::open(&path, redactor(), Places::default()).expect("a cassette");
+    let mut tape = Tape::open(&path, redactor(), CassettePaths::default()).expect("a cassette");
     assert_eq!(tape.refused(), None);
     assert_eq!(agent.ask(&messages, |request| tape.turn(request)), Ok(failed));
     assert_eq!(tape.refused(), None);
@@ -403,7 +417,8 @@ fn damage_is_told_clearly() {
     ];
     for (text, expected) in cases {
         fs::write(&path, text).expect("a file");
-        let error = Tape::open(&path, redactor(), Places::default()).expect_err(text).to_string();
+        let error =
+            Tape::open(&path, redactor(), CassettePaths::default()).expect_err(text).to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
 }

@@ -4,7 +4,7 @@
 //! at first and gone with it. With a proxy, its address is there under the names that programs look
 //! for, and git is told to pass over what only stands there for the run. Everything else takes a grant.
 
-use agentry_sandbox::{Private, Sandbox};
+use agentry_sandbox::{PrivateDirectories, Sandbox};
 
 /// Where programs are if nobody says.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -28,7 +28,7 @@ pub fn environment(
 fn variables(
     granted: &[String],
     lookup: &dyn Fn(&str) -> Option<String>,
-    private: &Private,
+    private: &PrivateDirectories,
     proxy: Option<u16>,
 ) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn only_what_was_granted_is_there() {
-        let private = Private {
+        let private = PrivateDirectories {
             home: "/own/home".into(),
             temporary: "/tmp".into(),
             unseen_by_git: Some("/tmp/list".into()),

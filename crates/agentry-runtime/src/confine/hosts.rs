@@ -3,24 +3,25 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use agentry_compile::policy::compare::{Answer, refines};
+use agentry_compile::policy::compare::{RefinementAnswer, refines};
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{
-    Action, Call, Judge, Kind, Pattern, Protections, Rule, Rules, Section, web,
+    Action, HazardProtection, Judge, Pattern, PatternKind, PolicyRule, RuleList, Section,
+    SectionCall, web,
 };
-use agentry_sandbox::proxy::{Gate, Reach};
+use agentry_sandbox::proxy::{HostReach, ProxyGate};
 
 /// The hosts that commands may reach, as a proxy asks about them.
 #[derive(Clone)]
-pub struct Hosts(Judge);
+pub struct PolicyHosts(Judge);
 
-impl fmt::Debug for Hosts {
+impl fmt::Debug for PolicyHosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Hosts").field(&self.names()).finish()
+        f.debug_tuple("PolicyHosts").field(&self.names()).finish()
     }
 }
 
-impl Hosts {
+impl PolicyHosts {
     pub(super) fn new(judge: &Judge) -> Self {
         Self(judge.clone())
     }
@@ -40,7 +41,7 @@ impl Hosts {
     pub fn names(&self) -> Vec<String> {
         let rules = self.0.rules(Section::Webfetch).flat_map(|(_, rules)| rules.rules.iter());
         let granting = rules.filter(|rule| rule.action == Action::Allow);
-        let opens = |rule: &&Rule| {
+        let opens = |rule: &&PolicyRule| {
             let (scheme, host, port) = parts(&rule.pattern.text);
             host.contains('*') || self.open(scheme, host, port).is_ok()
         };
@@ -52,20 +53,20 @@ impl Hosts {
     }
 }
 
-impl Gate for Hosts {
-    fn open(&self, scheme: &str, host: &str, port: u16) -> Result<Reach, String> {
+impl ProxyGate for PolicyHosts {
+    fn open(&self, scheme: &str, host: &str, port: u16) -> Result<HostReach, String> {
         let judge = &self.0;
         let closed = || format!("the policy does not let commands reach `{host}` on port {port}");
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let place = format!("{scheme}://{host}:{port}");
         let (subject, directory) = (format!("{place}/"), &judge.places().workspace);
-        let call = Call { section: Section::Webfetch, subject: &subject, directory };
+        let call = SectionCall { section: Section::Webfetch, subject: &subject, directory };
         let address = web::address(&subject).map_err(|_| closed())?;
         if judge.judge(call, &NoLinks).action != Action::Allow || !whole(judge, &place) {
             return Err(closed());
         }
         // An address or a name of the local network is allowed only because a rule names it.
-        Ok(if address.private { Reach::Private } else { Reach::Public })
+        Ok(if address.private { HostReach::Private } else { HostReach::Public })
     }
 
     fn is_private(&self, address: IpAddr) -> bool {
@@ -75,19 +76,19 @@ impl Gate for Hosts {
 
 /// Whether the policy allows every address of a place.
 fn whole(judge: &Judge, place: &str) -> bool {
-    let rule = |text: &str, action| Rule {
-        pattern: Pattern::new(Kind::Web, text, action, judge.places()),
+    let rule = |text: &str, action| PolicyRule {
+        pattern: Pattern::new(PatternKind::Web, text, action, judge.places()),
         action,
         text: String::new(),
         span: None,
     };
-    let claim = Rules {
+    let claim = RuleList {
         section: Section::Webfetch,
         rules: vec![rule(place, Action::Allow)],
         intent: rule("**", Action::Deny),
     };
-    let policy: Vec<&Rules> = judge.rules(Section::Webfetch).map(|(_, rules)| rules).collect();
-    matches!(refines(judge.memo(), &[&claim], &policy, Protections::On), Answer::Yes)
+    let policy: Vec<&RuleList> = judge.rules(Section::Webfetch).map(|(_, rules)| rules).collect();
+    matches!(refines(judge.memo(), &[&claim], &policy, HazardProtection::On), RefinementAnswer::Yes)
 }
 
 /// Scheme, host and port of a pattern.

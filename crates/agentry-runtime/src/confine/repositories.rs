@@ -5,8 +5,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::protected::walk::{NextDirectory, WorkspaceWalk};
-use crate::protected::{CommandBarrier, fold, names_in_repository};
+use crate::protected_paths::walk::{NextDirectory, WorkspaceWalk};
+use crate::protected_paths::{CommandBarrier, fold, names_in_repository};
 
 /// The most repositories that get mounts.
 const MOST: usize = 24;

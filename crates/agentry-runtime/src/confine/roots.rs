@@ -6,15 +6,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentry_compile::policy::compare::{Answer, refines};
+use agentry_compile::policy::compare::{RefinementAnswer, refines};
 use agentry_compile::policy::path::{NoLinks, is_inside};
 use agentry_compile::policy::{
-    Action, Call, Judge, Pattern, Places, Protections, Rule, Rules, Section,
+    Action, HazardProtection, Judge, PathAnchors, Pattern, PolicyRule, RuleList, Section,
+    SectionCall,
 };
 
 /// What is open, and what of it is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Roots {
+pub(super) struct OpenRoots {
     pub(super) open: Vec<PathBuf>,
     pub(super) closed: Vec<PathBuf>,
 }
@@ -25,7 +26,7 @@ pub(super) fn of(
     section: Section,
     home: Option<&Path>,
     narrowed: &mut Vec<String>,
-) -> Roots {
+) -> OpenRoots {
     let places = judge.places();
     let mut candidates = vec![PathBuf::from(&places.workspace)];
     candidates.extend(home.map(Path::to_owned));
@@ -34,7 +35,7 @@ pub(super) fn of(
     candidates.extend(granting.filter_map(|rule| tree(&rule.pattern.text, places)));
     candidates.sort();
     candidates.dedup();
-    let mut roots = Roots::default();
+    let mut roots = OpenRoots::default();
     for path in candidates.into_iter().filter(|path| path.parent().is_some()) {
         if roots.open.iter().any(|open| path.starts_with(open)) {
             continue;
@@ -63,7 +64,7 @@ pub(super) fn of(
 pub(super) fn is_denied(judge: &Judge, section: Section, path: &Path) -> bool {
     let subject = path.to_string_lossy();
     let directory = &judge.places().workspace;
-    let verdict = judge.judge(Call { section, subject: &subject, directory }, &NoLinks);
+    let verdict = judge.judge(SectionCall { section, subject: &subject, directory }, &NoLinks);
     verdict.action == Action::Deny
 }
 
@@ -114,19 +115,22 @@ fn within(judge: &Judge, section: Section, path: &Path, closed: &[PathBuf]) -> b
         }
         let whole = if path.is_file() { text.to_owned() } else { format!("{text}/**") };
         rules.push(rule(section, &whole, action, places));
-        Some(Rules { section, rules, intent: rule(section, "**", Action::Deny, places) })
+        Some(RuleList { section, rules, intent: rule(section, "**", Action::Deny, places) })
     };
     let holds = |section: Section| {
         let Some(claim) = claim(section) else { return false };
-        let policy: Vec<&Rules> = judge.rules(section).map(|(_, rules)| rules).collect();
-        matches!(refines(judge.memo(), &[&claim], &policy, Protections::On), Answer::Yes)
+        let policy: Vec<&RuleList> = judge.rules(section).map(|(_, rules)| rules).collect();
+        matches!(
+            refines(judge.memo(), &[&claim], &policy, HazardProtection::On),
+            RefinementAnswer::Yes
+        )
     };
     holds(section) && (inside || holds(Section::ExternalDirectory))
 }
 
-fn rule(section: Section, text: &str, action: Action, places: &Places) -> Rule {
+fn rule(section: Section, text: &str, action: Action, places: &PathAnchors) -> PolicyRule {
     let pattern = Pattern::new(section.kind(), text, action, places);
-    Rule { pattern, action, text: String::new(), span: None }
+    PolicyRule { pattern, action, text: String::new(), span: None }
 }
 
 /// A path as a pattern that means exactly it.
@@ -138,13 +142,13 @@ fn literal(path: &Path) -> Option<&str> {
 }
 
 /// The directory or file that a pattern grants as a whole.
-fn tree(pattern: &str, places: &Places) -> Option<PathBuf> {
+fn tree(pattern: &str, places: &PathAnchors) -> Option<PathBuf> {
     let whole = pattern.strip_suffix("/**").unwrap_or(pattern);
     (!whole.contains('*')).then(|| prefix(whole, places)).flatten()
 }
 
 /// The longest path without a wildcard that everything a pattern matches is or lies below.
-fn prefix(pattern: &str, places: &Places) -> Option<PathBuf> {
+fn prefix(pattern: &str, places: &PathAnchors) -> Option<PathBuf> {
     let pattern = pattern.trim_matches(' ');
     let (mut path, rest) = match pattern.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {

@@ -60,7 +60,7 @@ pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>
     let denies = judge
         .rules(Section::Read)
         .any(|(_, rules)| rules.all().any(|rule| rule.action == Action::Deny));
-    let mut search = Search { judge, denies, left: MOST, hidden: Vec::new() };
+    let mut search = SecretSearch { judge, denies, left: MOST, hidden: Vec::new() };
     for root in roots {
         search.directory(root);
     }
@@ -70,7 +70,7 @@ pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>
     search.hidden
 }
 
-struct Search<'a> {
+struct SecretSearch<'a> {
     judge: &'a Judge,
     /// Whether rules deny anything at all.
     denies: bool,
@@ -78,7 +78,7 @@ struct Search<'a> {
     hidden: Vec<PathBuf>,
 }
 
-impl Search<'_> {
+impl SecretSearch<'_> {
     /// Looks through a directory and all below it, without following links.
     fn directory(&mut self, root: &Path) {
         let mut waiting = vec![root.to_owned()];

@@ -1,9 +1,9 @@
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{
-    Action, Call, PatternRule, Permissions, Places, SectionRules, Source, layer,
+    Action, LayerSource, PathAnchors, PatternRule, Permissions, SectionCall, SectionRules, layer,
 };
 use agentry_compile::text::{FileId, Span, Spanned};
-use agentry_sandbox::proxy::{Gate as _, Reach};
+use agentry_sandbox::proxy::{HostReach, ProxyGate as _};
 use proptest::prelude::*;
 
 use super::*;
@@ -55,20 +55,20 @@ impl World {
         };
         let permissions = Permissions { sections: sections.iter().map(section).collect() };
         let text = |path: PathBuf| path.to_str().expect("text").to_owned();
-        let places = Places {
+        let places = PathAnchors {
             workspace: text(self.path("w")),
             home: Some(text(self.root.clone())),
             ignores_case: false,
         };
-        Judge::new(vec![layer(Source::Permissions, &permissions, &places)], places)
+        Judge::new(vec![layer(LayerSource::Permissions, &permissions, &places)], places)
     }
 
-    fn confined(&self, sections: &[Written<'_>]) -> Confined {
+    fn confined(&self, sections: &[Written<'_>]) -> PlannedConfinement {
         let own = |name: &str, is_directory| {
             let path = self.path(name).to_str().expect("text").to_owned();
             DefinitionPart { path, is_directory }
         };
-        let surroundings = Surroundings {
+        let surroundings = ConfinementInputs {
             home: Some(self.root.clone()),
             agentry_home: Some(self.path(".agentry")),
             definition: vec![own("w/agents/own.md", false), own("w/agents/tools", true)],
@@ -176,7 +176,7 @@ fn only_what_programs_need_is_open_beside_them() {
     }
     let at = |name: &str| {
         let home = Some(world.root.clone());
-        let surroundings = Surroundings { home, ..Surroundings::default() };
+        let surroundings = ConfinementInputs { home, ..ConfinementInputs::default() };
         let mut found = world.names(&programs_at(&world.path(name), &surroundings));
         found.retain(|name| world.path(name).exists());
         found
@@ -206,17 +206,17 @@ fn hosts_are_open_if_all_of_them_is() {
         ],
     )];
     let found = world.confined(rules);
-    assert_eq!(found.confinement.network, Network::Proxy(PROXY));
+    assert_eq!(found.confinement.network, NetworkAccess::Proxy(PROXY));
     let cases = [
-        ("https", "open.org", 443, Some(Reach::Public)),
+        ("https", "open.org", 443, Some(HostReach::Public)),
         ("https", "open.org", 8443, None),
         ("http", "open.org", 80, None),
-        ("https", "a.wild.org", 443, Some(Reach::Public)),
+        ("https", "a.wild.org", 443, Some(HostReach::Public)),
         ("https", "wild.org.evil.org", 443, None),
         ("https", "closed.org", 443, None),
         ("https", "part.org", 443, None),
         ("https", "asked.org", 443, None),
-        ("http", "127.0.0.1", 8080, Some(Reach::Private)),
+        ("http", "127.0.0.1", 8080, Some(HostReach::Private)),
         ("http", "127.0.0.1", 80, None),
         ("https", "other.org", 443, None),
     ];
@@ -224,9 +224,9 @@ fn hosts_are_open_if_all_of_them_is() {
         let open = found.hosts.open(scheme, host, port).ok();
         assert_eq!(open, expected, "{scheme}://{host}:{port}");
     }
-    assert_eq!(world.confined(&[(Webfetch, Ask, &[])]).confinement.network, Network::Off);
+    assert_eq!(world.confined(&[(Webfetch, Ask, &[])]).confinement.network, NetworkAccess::Off);
     let all = world.confined(&[(Webfetch, Allow, &[])]);
-    assert_eq!(all.hosts.open("https", "any.org", 443), Ok(Reach::Public));
+    assert_eq!(all.hosts.open("https", "any.org", 443), Ok(HostReach::Public));
     assert!(all.hosts.open("http", "localhost", 80).is_err());
 }
 
@@ -302,7 +302,7 @@ proptest! {
         for name in PATHS {
             let path = world.path(name);
             let subject = path.to_str().expect("text");
-            let says = |section| judge.judge(Call { section, subject, directory }, &NoLinks).action;
+            let says = |section| judge.judge(SectionCall { section, subject, directory }, &NoLinks).action;
             let seen = (below(&reads, &path) || below(&writes, &path)) && !below(&hidden, &path);
             if below(&writes, &path) && !below(&read_only, &path) && !below(&hidden, &path) {
                 prop_assert!(says(Section::Edit) != Action::Deny, "{subject} can be written");

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::parts::{Models, Prompt, TooMuch};
-use crate::context::{self, shortened};
-use crate::conversation::{Block, Message, Role, Usage};
-use crate::event::{Event, FailureKind};
+use super::interfaces::{ModelPrompt, OverlongConversation, RunModels};
+use crate::context_window::{self, shortened};
+use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage};
+use crate::event::{ModelFailureKind, RunEvent};
 
 /// The most bytes of a summary.
 const LONGEST_SUMMARY: usize = 16_000;
@@ -23,17 +23,20 @@ const SYSTEM: &str = "You sum up the beginning of a conversation between a perso
     Answer with the summary alone.";
 
 /// Sums `said` up. A failure that goes away by itself is given back; any other is worked around.
-pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>) -> Event {
-    let TooMuch { model, window, said } = long;
+pub(super) async fn compacted<M: RunModels + ?Sized>(
+    models: &M,
+    long: OverlongConversation<'_>,
+) -> RunEvent {
+    let OverlongConversation { model, window, said } = long;
     let transcript = transcript(said, most(window));
     let question = [Arc::new(Message::user(format!("{transcript}\n\nSum this up.")))];
-    let prompt = Prompt { model, system: SYSTEM, messages: &question, tools: &[] };
+    let prompt = ModelPrompt { model, system: SYSTEM, messages: &question, tools: &[] };
     let answered = models.ask(prompt, &mut |_| {}).await;
     let (text, usage) = match answered {
         Ok(turn) if !turn.message.text().trim().is_empty() => (turn.message.text(), turn.usage),
         Ok(turn) => (transcript, turn.usage),
-        Err(failure) if failure.kind == FailureKind::Temporary => {
-            return Event::TurnFailed(failure);
+        Err(failure) if failure.kind == ModelFailureKind::Temporary => {
+            return RunEvent::TurnFailed(failure);
         }
         Err(failure) => (transcript, failure.usage),
     };
@@ -41,13 +44,13 @@ pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>)
         "What was said before, summed up:\n\n{}",
         shortened(&text, most_of_summary(window))
     );
-    Event::Compacted { messages: said.len(), summary, usage }
+    RunEvent::Compacted { messages: said.len(), summary, usage }
 }
 
 /// What summing `said` up reads.
-pub(super) fn reading(said: &[Arc<Message>], window: Option<u64>) -> Usage {
-    let bytes = context::weight(said).min(most(window)).saturating_add(SYSTEM.len());
-    Usage { input: (bytes / context::BYTES_A_TOKEN) as u64, ..Usage::default() }
+pub(super) fn reading(said: &[Arc<Message>], window: Option<u64>) -> TokenUsage {
+    let bytes = context_window::weight(said).min(most(window)).saturating_add(SYSTEM.len());
+    TokenUsage { input: (bytes / context_window::BYTES_A_TOKEN) as u64, ..TokenUsage::default() }
 }
 
 /// The bytes that surely fit: half a window of tokens that are short.
@@ -67,18 +70,20 @@ fn transcript(said: &[Arc<Message>], most: usize) -> String {
     let mut out = String::new();
     for message in said {
         let who = match message.role {
-            Role::User => "person",
-            Role::Assistant => "agent",
+            MessageRole::User => "person",
+            MessageRole::Assistant => "agent",
         };
         for block in &message.blocks {
             let _ = match block {
-                Block::Text { text } => writeln!(out, "{who}: {}", shortened(text, LONGEST_PART)),
-                Block::Thinking { .. } => Ok(()),
-                Block::Call(call) => {
+                MessageBlock::Text { text } => {
+                    writeln!(out, "{who}: {}", shortened(text, LONGEST_PART))
+                }
+                MessageBlock::Thinking { .. } => Ok(()),
+                MessageBlock::Call(call) => {
                     let arguments = call.arguments.to_string();
                     writeln!(out, "call of {}: {}", call.tool, shortened(&arguments, LONGEST_PART))
                 }
-                Block::Result { text, failed, .. } => {
+                MessageBlock::Result { text, failed, .. } => {
                     let what = if *failed { "failed" } else { "gave" };
                     writeln!(out, "it {what}: {}", shortened(text, LONGEST_PART))
                 }

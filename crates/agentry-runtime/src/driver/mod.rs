@@ -1,18 +1,18 @@
 //! Carries out what the loop decides: asks models, judges and runs calls, asks the person. Every event
 //! is written down before its effects are carried out.
 
+mod call_output;
 mod compact;
-pub mod guarded;
-pub mod live;
+pub mod guarded_tools;
+pub mod interfaces;
+pub mod live_models;
 pub mod output;
-pub mod parts;
 mod perform;
-pub mod played;
-mod printed;
-pub mod recorded;
+pub mod recording;
+pub mod replay;
+mod retry_delay;
 #[cfg(test)]
 mod tests;
-mod wait;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,27 +24,27 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use crate::approval::Approvals;
-use crate::budget::Limits;
-use crate::conversation::Call;
-use crate::event::{Class, Ending, Event, Happened};
-use crate::state::{Phase, State};
-use crate::step::{Effect, step};
+use crate::budget::RunLimits;
+use crate::conversation::ToolCall;
+use crate::event::{CallClass, RunEnding, RunEvent, TimedEvent};
+use crate::state::{RunPhase, StepState};
+use crate::step::{RunEffect, step};
 use crate::tool::ToolSpec;
-use output::Output;
-use parts::Parts;
+use interfaces::DriverParts;
+use output::RunOutput;
 
 /// Runs one agent.
-pub struct Driver {
-    state: State,
-    parts: Parts,
+pub struct RunDriver {
+    state: StepState,
+    parts: DriverParts,
     approvals: Arc<Approvals>,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<RunEffect>,
     /// What is under way; each ends with what happened.
-    tasks: JoinSet<Event>,
+    tasks: JoinSet<RunEvent>,
     /// One question at a time.
     asking: Arc<Mutex<()>>,
-    cancels: UnboundedReceiver<Cancel>,
-    canceller: UnboundedSender<Cancel>,
+    cancels: UnboundedReceiver<CancelScope>,
+    canceller: UnboundedSender<CancelScope>,
     /// Where relative paths started from when that was last written down.
     directory: String,
     /// Bytes that a model reads beside what is said: its instructions and its tools.
@@ -55,7 +55,7 @@ pub struct Driver {
 
 /// How much is to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cancel {
+pub enum CancelScope {
     /// The answer and the calls that are under way.
     Turn,
     /// The run.
@@ -67,11 +67,11 @@ pub enum Cancel {
 /// Why a run cannot go on at all: what happens can no longer be written down.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run cannot be written down: {0}")]
-pub struct Broken(pub String);
+pub struct BrokenRun(pub String);
 
-impl Driver {
+impl RunDriver {
     /// A driver of a run that nothing has happened in yet.
-    pub fn new(parts: Parts, approvals: Arc<Approvals>) -> Self {
+    pub fn new(parts: DriverParts, approvals: Arc<Approvals>) -> Self {
         let (canceller, cancels) = unbounded_channel();
         let directory = parts.tools.directory();
         let tool =
@@ -81,7 +81,7 @@ impl Driver {
             directory,
             beside: parts.system.len() + tools,
             heard: Arc::default(),
-            state: State::default(),
+            state: StepState::default(),
             parts,
             approvals,
             effects: VecDeque::new(),
@@ -93,7 +93,7 @@ impl Driver {
     }
 
     /// Where the run stands.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &StepState {
         &self.state
     }
 
@@ -103,24 +103,24 @@ impl Driver {
     }
 
     /// By which somebody else stops what is under way.
-    pub fn canceller(&self) -> mpsc::UnboundedSender<Cancel> {
+    pub fn canceller(&self) -> mpsc::UnboundedSender<CancelScope> {
         self.canceller.clone()
     }
 
     /// Begins the run.
-    pub fn begin(&mut self, began: Event) -> Result<(), Broken> {
+    pub fn begin(&mut self, began: RunEvent) -> Result<(), BrokenRun> {
         self.happen(began)
     }
 
     /// Takes in what happened before the process that ran it was gone. Nothing is done about it.
-    pub fn recall(&mut self, happened: Vec<Happened>) {
+    pub fn recall(&mut self, happened: Vec<TimedEvent>) {
         for happened in happened {
             match &happened.event {
-                Event::Moved { directory } => {
+                RunEvent::Moved { directory } => {
                     self.directory.clone_from(directory);
                     self.parts.tools.move_to(directory);
                 }
-                Event::Answered { answer, .. } => self.approvals.note(answer),
+                RunEvent::Answered { answer, .. } => self.approvals.note(answer),
                 _ => {}
             }
             step(&mut self.state, happened);
@@ -130,22 +130,22 @@ impl Driver {
     /// Lets other limits and models hold from now on, if they are others.
     pub fn adjust(
         &mut self,
-        limits: Limits,
+        limits: RunLimits,
         models: usize,
         window: Option<u64>,
-    ) -> Result<(), Broken> {
-        let State { limits: known, models: count, window: size, .. } = &self.state;
+    ) -> Result<(), BrokenRun> {
+        let StepState { limits: known, models: count, window: size, .. } = &self.state;
         if (*known, *count, *size) == (limits, models, window) {
             return Ok(());
         }
-        self.happen(Event::Adjusted { limits, models, window })
+        self.happen(RunEvent::Adjusted { limits, models, window })
     }
 
     /// Goes on with what was under way. Nothing if there was nothing.
-    pub async fn resume(&mut self) -> Result<Option<Ending>, Broken> {
-        let was_idle = self.state.phase == Phase::Idle;
-        self.happen(Event::Resumed)?;
-        if was_idle && self.state.phase == Phase::Idle {
+    pub async fn resume(&mut self) -> Result<Option<RunEnding>, BrokenRun> {
+        let was_idle = self.state.phase == RunPhase::Idle;
+        self.happen(RunEvent::Resumed)?;
+        if was_idle && self.state.phase == RunPhase::Idle {
             self.effects.clear();
             return Ok(None);
         }
@@ -153,49 +153,49 @@ impl Driver {
     }
 
     /// Says something to the agent and lets it work until it has nothing left to do.
-    pub async fn say(&mut self, text: String) -> Result<Ending, Broken> {
+    pub async fn say(&mut self, text: String) -> Result<RunEnding, BrokenRun> {
         // Stopping a turn that is over stops nothing; the end of the run is still to come.
         let mut waiting = Vec::new();
         while let Ok(cancel) = self.cancels.try_recv() {
             waiting.push(cancel);
         }
-        if waiting.iter().any(|cancel| *cancel != Cancel::Turn) {
-            let _ = self.canceller.send(Cancel::Run);
+        if waiting.iter().any(|cancel| *cancel != CancelScope::Turn) {
+            let _ = self.canceller.send(CancelScope::Run);
         }
-        self.happen(Event::Said { text })?;
+        self.happen(RunEvent::Said { text })?;
         self.go().await
     }
 
     /// Carries out effects, and takes in what they lead to, until nothing is left to do.
-    async fn go(&mut self) -> Result<Ending, Broken> {
+    async fn go(&mut self) -> Result<RunEnding, BrokenRun> {
         let ending = self.work().await;
         // Whatever happened, nothing is left running.
         self.stop().await;
         let ending = ending?;
         let spent = self.state.spent;
-        (self.parts.output)(Output::Ended { ending: ending.clone(), spent });
+        (self.parts.output)(RunOutput::Ended { ending: ending.clone(), spent });
         Ok(ending)
     }
 
-    async fn work(&mut self) -> Result<Ending, Broken> {
+    async fn work(&mut self) -> Result<RunEnding, BrokenRun> {
         loop {
             while let Some(effect) = self.effects.pop_front() {
-                if let Effect::Finish(ending) = effect {
+                if let RunEffect::Finish(ending) = effect {
                     return Ok(ending);
                 }
                 self.perform(effect).await?;
             }
             match &self.state.phase {
-                Phase::Idle => return Ok(Ending::Cancelled),
+                RunPhase::Idle => return Ok(RunEnding::Cancelled),
                 // Nothing leads on from here: whatever happened now would change nothing.
-                Phase::Ended(ending) => return Ok(ending.clone()),
+                RunPhase::Ended(ending) => return Ok(ending.clone()),
                 _ => {}
             }
             let event = self.next().await;
-            if matches!(event, Event::Cancelled { .. } | Event::TimeUp) {
+            if matches!(event, RunEvent::Cancelled { .. } | RunEvent::TimeUp) {
                 self.stopping()?;
             }
-            let ended = matches!(event, Event::Ended { .. });
+            let ended = matches!(event, RunEvent::Ended { .. });
             self.happen(event)?;
             if ended {
                 self.moved()?;
@@ -204,7 +204,7 @@ impl Driver {
     }
 
     /// What happens next.
-    async fn next(&mut self) -> Event {
+    async fn next(&mut self) -> RunEvent {
         // In a replay it is the recording that says when the time is over.
         let left = self.state.time_left().filter(|_| self.parts.waits);
         let time = async {
@@ -216,33 +216,33 @@ impl Driver {
         tokio::select! {
             biased;
             cancel = self.cancels.recv() => match cancel {
-                Some(Cancel::Time) => Event::TimeUp,
-                cancel => Event::Cancelled { run: cancel != Some(Cancel::Turn) },
+                Some(CancelScope::Time) => RunEvent::TimeUp,
+                cancel => RunEvent::Cancelled { run: cancel != Some(CancelScope::Turn) },
             },
-            () = time => Event::TimeUp,
+            () = time => RunEvent::TimeUp,
             ended = self.tasks.join_next() => match ended {
                 Some(Ok(event)) => event,
                 // Nothing is under way and nothing is asked: nobody would ever go on.
-                Some(Err(_)) | None => Event::Cancelled { run: true },
+                Some(Err(_)) | None => RunEvent::Cancelled { run: true },
             },
         }
     }
 
     /// Writes down what happened, and finds out what is to be done about it.
-    fn happen(&mut self, event: Event) -> Result<(), Broken> {
+    fn happen(&mut self, event: RunEvent) -> Result<(), BrokenRun> {
         let event = self.cleaned(event);
-        let happened = Happened { at: (self.parts.clock)(), event };
+        let happened = TimedEvent { at: (self.parts.clock)(), event };
         let durable = self.is_durable(&happened.event);
-        self.parts.log.append(&happened, durable).map_err(Broken)?;
+        self.parts.log.append(&happened, durable).map_err(BrokenRun)?;
         let heard = self.heard(&happened.event);
-        if let Event::Answered { answer, .. } = &happened.event {
+        if let RunEvent::Answered { answer, .. } = &happened.event {
             self.approvals.note(answer);
         }
         let before = self.state.limits;
-        let answered = matches!(happened.event, Event::Answered { .. });
+        let answered = matches!(happened.event, RunEvent::Answered { .. });
         let effects = step(&mut self.state, happened);
         let limits = self.state.limits;
-        let raised = (answered && limits != before).then_some(Output::Limits { limits });
+        let raised = (answered && limits != before).then_some(RunOutput::Limits { limits });
         heard.into_iter().chain(raised).for_each(|output| (self.parts.output)(output));
         self.effects.extend(effects);
         Ok(())
@@ -250,14 +250,14 @@ impl Driver {
 
     /// What a call printed, as long as there is room for, without secrets: neither the model nor a file
     /// hears them.
-    fn cleaned(&self, event: Event) -> Event {
+    fn cleaned(&self, event: RunEvent) -> RunEvent {
         match event {
-            Event::Ended { id, text, failed } => {
+            RunEvent::Ended { id, text, failed } => {
                 let text = self.parts.redactor.text(&text);
                 let room = self.state.room_for_result();
                 let long = text.len() > room;
                 let text = if long { self.parts.tools.shortened(&text, room) } else { text };
-                Event::Ended { id, text, failed }
+                RunEvent::Ended { id, text, failed }
             }
             other => other,
         }
@@ -265,19 +265,19 @@ impl Driver {
 
     /// Whether it must be on the disk before anything else happens: what comes next may change the
     /// world and must not be done twice.
-    fn is_durable(&self, event: &Event) -> bool {
-        let Event::Started { id } = event else { return false };
-        self.state.call(id).is_none_or(|call| call.class != Class::Read)
+    fn is_durable(&self, event: &RunEvent) -> bool {
+        let RunEvent::Started { id } = event else { return false };
+        self.state.call(id).is_none_or(|call| call.class != CallClass::Read)
     }
 
     /// What others are told of an event: no secrets.
-    fn heard(&self, event: &Event) -> Option<Output> {
+    fn heard(&self, event: &RunEvent) -> Option<RunOutput> {
         let redactor = &self.parts.redactor;
         Some(match event {
-            Event::Turned(turn) => {
+            RunEvent::Turned(turn) => {
                 let mut spent = self.state.spent;
                 spent.add(turn.usage);
-                Output::Turn {
+                RunOutput::Turn {
                     model: self.parts.models.name(turn.model),
                     text: redactor.text(&turn.message.text()),
                     calls: turn.message.calls().count(),
@@ -285,14 +285,14 @@ impl Driver {
                     spent,
                 }
             }
-            Event::TurnFailed(failure) => Output::ModelFailed {
+            RunEvent::TurnFailed(failure) => RunOutput::ModelFailed {
                 model: self.parts.models.name(self.state.model),
                 kind: failure.kind,
                 message: redactor.text(&failure.message),
             },
-            Event::Judged { id, verdict, reason, class } => {
+            RunEvent::Judged { id, verdict, reason, class } => {
                 let call = &self.state.call(id)?.call;
-                Output::Call {
+                RunOutput::Call {
                     id: id.clone(),
                     tool: call.tool.clone(),
                     arguments: redactor.value(call.arguments.clone()),
@@ -301,22 +301,22 @@ impl Driver {
                     class: *class,
                 }
             }
-            Event::Answered { id, answer } => {
-                Output::Answer { id: id.clone(), answer: answer.clone() }
+            RunEvent::Answered { id, answer } => {
+                RunOutput::Answer { id: id.clone(), answer: answer.clone() }
             }
-            Event::Started { id } => Output::Started { id: id.clone() },
-            Event::Ended { id, text, failed } => {
-                Output::Result { id: id.clone(), text: text.clone(), failed: *failed }
+            RunEvent::Started { id } => RunOutput::Started { id: id.clone() },
+            RunEvent::Ended { id, text, failed } => {
+                RunOutput::Result { id: id.clone(), text: text.clone(), failed: *failed }
             }
-            Event::Compacted { messages, summary, .. } => {
-                Output::Compacted { messages: *messages, summary: redactor.text(summary) }
+            RunEvent::Compacted { messages, summary, .. } => {
+                RunOutput::Compacted { messages: *messages, summary: redactor.text(summary) }
             }
             _ => return None,
         })
     }
 
     /// The call of that identifier, as it is now.
-    fn call(&self, id: &str) -> Option<Call> {
+    fn call(&self, id: &str) -> Option<ToolCall> {
         self.state.call(id).map(|state| state.call.clone())
     }
 

@@ -3,15 +3,15 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::budget::{Limits, Spent};
-use crate::conversation::Usage;
-use crate::event::{Answer, Class, Ending, FailureKind, Judgement};
+use crate::budget::{RunLimits, RunSpending};
+use crate::conversation::TokenUsage;
+use crate::event::{ApprovalAnswer, CallClass, CallJudgement, ModelFailureKind, RunEnding};
 use crate::quarantine::QuarantineReport;
 
 /// Something that happens in a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Output {
+pub enum RunOutput {
     /// The run begins, or goes on.
     Run {
         /// Its identifier; nothing for a replay.
@@ -27,16 +27,16 @@ pub enum Output {
         /// What confines its commands.
         sandbox: String,
         /// What it may spend.
-        limits: Limits,
+        limits: RunLimits,
         /// What it has spent before, if it goes on.
-        spent: Spent,
+        spent: RunSpending,
         /// What the agent says first.
         greeting: Option<String>,
     },
     /// The person lets it spend more.
     Limits {
         /// What it may spend from now on.
-        limits: Limits,
+        limits: RunLimits,
     },
     /// A piece of what the model says.
     Text {
@@ -62,9 +62,9 @@ pub enum Output {
         /// How many calls it made.
         calls: usize,
         /// What that used up.
-        usage: Usage,
+        usage: TokenUsage,
         /// What the run has spent so far.
-        spent: Spent,
+        spent: RunSpending,
     },
     /// A call was judged.
     Call {
@@ -75,18 +75,18 @@ pub enum Output {
         /// What it is called with.
         arguments: Value,
         /// What the policy says.
-        verdict: Judgement,
+        verdict: CallJudgement,
         /// Why.
         reason: String,
         /// What it does to the world.
-        class: Class,
+        class: CallClass,
     },
     /// The person answered.
     Answer {
         /// The call, if it was about one.
         id: Option<String>,
         /// What.
-        answer: Answer,
+        answer: ApprovalAnswer,
     },
     /// A call runs.
     Started {
@@ -116,7 +116,7 @@ pub enum Output {
         /// Which one.
         model: String,
         /// What kind of failure it is.
-        kind: FailureKind,
+        kind: ModelFailureKind,
         /// In words.
         message: String,
     },
@@ -136,8 +136,8 @@ pub enum Output {
     Ended {
         /// How it ended.
         #[serde(flatten)]
-        ending: Ending,
+        ending: RunEnding,
         /// What it has spent.
-        spent: Spent,
+        spent: RunSpending,
     },
 }

@@ -7,34 +7,44 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use super::output::Output;
-use super::parts::{Asked, Decision, Log, Models, Parts, Person, Prompt, Said, Show, Tools};
-use super::{Cancel, Driver};
-use crate::budget::Limits;
-use crate::conversation::{Block, Call, Message, Role, Usage};
-use crate::event::{Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
-use crate::provider::Delta;
-use crate::redact::{Redactor, Secret};
-use crate::state::OnError;
-use crate::tool::{self, Doing, ToolSpec};
+use super::interfaces::{
+    ApprovalReply, ApprovalRequest, Approver, CallDecision, DeltaSink, DriverParts, EventLog,
+    ModelPrompt, RunModels, RunTools,
+};
+use super::output::RunOutput;
+use super::{CancelScope, RunDriver};
+use crate::budget::RunLimits;
+use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
+use crate::event::{
+    CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding, RunEvent,
+    TimedEvent,
+};
+use crate::provider::AnswerDelta;
+use crate::redact::{KnownSecret, Redactor};
+use crate::state::ErrorStrategy;
+use crate::tool::{self, BoxedFuture, ToolSpec};
 
 /// Answers what the script says, then that it is done.
 #[derive(Default)]
 struct Scripted {
-    turns: Mutex<VecDeque<Result<Message, Failure>>>,
+    turns: Mutex<VecDeque<Result<Message, ModelFailure>>>,
     asked: Mutex<Vec<(usize, usize)>>,
 }
 
-impl Models for Scripted {
+impl RunModels for Scripted {
     fn name(&self, model: usize) -> String {
         format!("model-{model}")
     }
 
-    fn estimate(&self, _: usize, reading: Usage) -> Usage {
-        Usage { cost: Some(reading.input + reading.output), ..reading }
+    fn estimate(&self, _: usize, reading: TokenUsage) -> TokenUsage {
+        TokenUsage { cost: Some(reading.input + reading.output), ..reading }
     }
 
-    fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        prompt: ModelPrompt<'a>,
+        show: DeltaSink<'a>,
+    ) -> BoxedFuture<'a, Result<ModelTurn, ModelFailure>> {
         self.asked.lock().unwrap().push((prompt.model, prompt.messages.len()));
         let next = self.turns.lock().unwrap().pop_front().unwrap_or_else(|| Ok(text("done")));
         Box::pin(async move {
@@ -44,31 +54,34 @@ impl Models for Scripted {
             }
             // Piece by piece, wherever it is cut.
             for piece in message.text().as_bytes().chunks(7) {
-                show(Delta::Text(String::from_utf8_lossy(piece).into_owned()));
+                show(AnswerDelta::Text(String::from_utf8_lossy(piece).into_owned()));
             }
             if message.text() == "and so on for ever" {
                 std::future::pending::<()>().await;
             }
-            let usage = Usage { input: 10, cached: 0, output: 5, cost: Some(100) };
-            Ok(Turn { message, usage, truncated: false, model: prompt.model })
+            let usage = TokenUsage { input: 10, cached: 0, output: 5, cost: Some(100) };
+            Ok(ModelTurn { message, usage, truncated: false, model: prompt.model })
         })
     }
 }
 
 fn text(text: &str) -> Message {
-    Message { role: Role::Assistant, blocks: vec![Block::Text { text: text.to_owned() }] }
+    Message {
+        role: MessageRole::Assistant,
+        blocks: vec![MessageBlock::Text { text: text.to_owned() }],
+    }
 }
 
 fn calls(calls: &[(&str, &str)]) -> Message {
     let call = |(at, (tool, with)): (usize, &(&str, &str))| {
-        Block::Call(Call {
+        MessageBlock::Call(ToolCall {
             id: format!("{with}-{at}"),
             tool: (*tool).to_owned(),
             arguments: json!({ "with": with }),
             opaque: None,
         })
     };
-    Message { role: Role::Assistant, blocks: calls.iter().enumerate().map(call).collect() }
+    Message { role: MessageRole::Assistant, blocks: calls.iter().enumerate().map(call).collect() }
 }
 
 /// Tools that do nothing: `look` reads, `change` writes, `ask` asks, `no` is denied, `hang` never ends,
@@ -88,29 +101,29 @@ impl Drop for Guard<'_> {
     }
 }
 
-impl Tools for Pretended {
+impl RunTools for Pretended {
     fn specs(&self) -> &[ToolSpec] {
         &[]
     }
 
-    fn judge(&self, call: &Call) -> Decision {
+    fn judge(&self, call: &ToolCall) -> CallDecision {
         let verdict = match call.tool.as_str() {
-            "ask" => Judgement::Ask,
-            "no" => Judgement::Deny,
-            _ => Judgement::Allow,
+            "ask" => CallJudgement::Ask,
+            "no" => CallJudgement::Deny,
+            _ => CallJudgement::Allow,
         };
-        let class = if call.tool == "look" { Class::Read } else { Class::Write };
+        let class = if call.tool == "look" { CallClass::Read } else { CallClass::Write };
         let reason = format!("by the rule for `{}`", call.tool);
         let exact = format!("{} {}", call.tool, call.arguments);
         let rules = vec![format!("rule {}", call.tool)];
-        Decision { verdict, reason, class, places: Vec::new(), rules, exact }
+        CallDecision { verdict, reason, class, places: Vec::new(), rules, exact }
     }
 
-    fn preview(&self, _: &Call) -> Option<String> {
+    fn preview(&self, _: &ToolCall) -> Option<String> {
         None
     }
 
-    fn run<'a>(&'a self, call: &'a Call) -> Doing<'a, tool::Output> {
+    fn run<'a>(&'a self, call: &'a ToolCall) -> BoxedFuture<'a, tool::ToolOutput> {
         Box::pin(async move {
             let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
             let _guard = Guard(&self.running);
@@ -123,7 +136,7 @@ impl Tools for Pretended {
                 _ => {}
             }
             let text = if call.tool == "secret" { "it is hunter2-secret" } else { "fine" };
-            tool::Output { text: text.to_owned(), failed: call.tool == "fail" }
+            tool::ToolOutput { text: text.to_owned(), failed: call.tool == "fail" }
         })
     }
 
@@ -136,24 +149,24 @@ impl Tools for Pretended {
 
 /// Answers what the script says, then no.
 #[derive(Default)]
-struct Answers(Mutex<VecDeque<Said>>);
+struct Answers(Mutex<VecDeque<ApprovalReply>>);
 
-impl Person for Answers {
-    fn decide<'a>(&'a self, _: Asked<'a>) -> Doing<'a, Said> {
-        let said = self.0.lock().unwrap().pop_front().unwrap_or(Said::No(None));
+impl Approver for Answers {
+    fn decide<'a>(&'a self, _: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
+        let said = self.0.lock().unwrap().pop_front().unwrap_or(ApprovalReply::No(None));
         Box::pin(std::future::ready(said))
     }
 
-    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> Doing<'a, Option<String>> {
+    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
         Box::pin(std::future::ready(None))
     }
 }
 
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<(Happened, bool)>>>);
+struct Written(Arc<Mutex<Vec<(TimedEvent, bool)>>>);
 
-impl Log for Written {
-    fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String> {
+impl EventLog for Written {
+    fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), String> {
         self.0.lock().unwrap().push((happened.clone(), durable));
         Ok(())
     }
@@ -163,27 +176,27 @@ struct Run {
     models: Arc<Scripted>,
     tools: Arc<Pretended>,
     written: Written,
-    outputs: Arc<Mutex<Vec<Output>>>,
-    driver: Driver,
+    outputs: Arc<Mutex<Vec<RunOutput>>>,
+    driver: RunDriver,
 }
 
 impl Run {
-    fn new(turns: Vec<Result<Message, Failure>>, answers: Vec<Said>) -> Self {
-        Self::with(turns, answers, Limits::default(), OnError::Skip)
+    fn new(turns: Vec<Result<Message, ModelFailure>>, answers: Vec<ApprovalReply>) -> Self {
+        Self::with(turns, answers, RunLimits::default(), ErrorStrategy::Skip)
     }
 
     fn with(
-        turns: Vec<Result<Message, Failure>>,
-        answers: Vec<Said>,
-        limits: Limits,
-        on_error: OnError,
+        turns: Vec<Result<Message, ModelFailure>>,
+        answers: Vec<ApprovalReply>,
+        limits: RunLimits,
+        on_error: ErrorStrategy,
     ) -> Self {
         let models = Arc::new(Scripted { turns: Mutex::new(turns.into()), ..Scripted::default() });
         let (tools, written) = (Arc::new(Pretended::default()), Written::default());
-        let outputs: Arc<Mutex<Vec<Output>>> = Arc::default();
+        let outputs: Arc<Mutex<Vec<RunOutput>>> = Arc::default();
         let heard = Arc::clone(&outputs);
         let clock = AtomicUsize::new(0);
-        let parts = Parts {
+        let parts = DriverParts {
             system: "be brief".into(),
             models: models.clone(),
             tools: tools.clone(),
@@ -191,17 +204,23 @@ impl Run {
             log: Box::new(written.clone()),
             clock: Arc::new(move || clock.fetch_add(1, Ordering::SeqCst) as u64),
             output: Arc::new(move |output| heard.lock().unwrap().push(output)),
-            redactor: Arc::new(Redactor::new(Secret::new("PASSWORD", "hunter2-secret"))),
+            redactor: Arc::new(Redactor::new(KnownSecret::new("PASSWORD", "hunter2-secret"))),
             waits: true,
         };
-        let mut driver = Driver::new(parts, Arc::default());
+        let mut driver = RunDriver::new(parts, Arc::default());
         driver
-            .begin(Event::Began { limits, asks_at_limit: false, on_error, models: 2, window: None })
+            .begin(RunEvent::Began {
+                limits,
+                asks_at_limit: false,
+                on_error,
+                models: 2,
+                window: None,
+            })
             .unwrap();
         Self { models, tools, written, outputs, driver }
     }
 
-    async fn say(&mut self) -> Ending {
+    async fn say(&mut self) -> RunEnding {
         self.driver.say("go".to_owned()).await.unwrap()
     }
 
@@ -215,22 +234,22 @@ impl Run {
         let blocks = messages.iter().flat_map(|message| &message.blocks);
         blocks
             .filter_map(|block| match block {
-                Block::Result { text, .. } => Some(text.clone()),
+                MessageBlock::Result { text, .. } => Some(text.clone()),
                 _ => None,
             })
             .collect()
     }
 }
 
-fn failure(kind: FailureKind) -> Failure {
-    Failure::new(kind, "no").after(1)
+fn failure(kind: ModelFailureKind) -> ModelFailure {
+    ModelFailure::new(kind, "no").after(1)
 }
 
 #[tokio::test]
 async fn calls_are_judged_and_run() {
     let turn = calls(&[("look", "a"), ("look", "b"), ("change", "c"), ("no", "d"), ("break", "e")]);
     let mut run = Run::new(vec![Ok(turn)], vec![]);
-    assert_eq!(run.say().await, Ending::Done);
+    assert_eq!(run.say().await, RunEnding::Done);
     assert_eq!(run.ran(), ["a-0", "b-1", "c-2", "e-4"]);
     assert_eq!(run.tools.most.load(Ordering::SeqCst), 2, "only what looks runs side by side");
     assert_eq!(
@@ -244,7 +263,7 @@ async fn calls_are_judged_and_run() {
         ]
     );
     let outputs = run.outputs.lock().unwrap();
-    assert!(matches!(outputs.last(), Some(Output::Ended { ending: Ending::Done, .. })));
+    assert!(matches!(outputs.last(), Some(RunOutput::Ended { ending: RunEnding::Done, .. })));
 }
 
 #[tokio::test]
@@ -255,7 +274,7 @@ async fn a_change_is_on_the_disk_before_it_starts() {
     let started: Vec<_> = written
         .iter()
         .filter_map(|(happened, durable)| match &happened.event {
-            Event::Started { id } => Some((id.as_str(), *durable)),
+            RunEvent::Started { id } => Some((id.as_str(), *durable)),
             _ => None,
         })
         .collect();
@@ -266,15 +285,15 @@ async fn a_change_is_on_the_disk_before_it_starts() {
 async fn a_person_may_say_always() {
     let once = || Ok(calls(&[("ask", "a"), ("ask", "b")]));
     let cases = [
-        (vec![Said::Yes, Said::No(None)], 2, 1),
-        (vec![Said::AlwaysRules], 1, 4),
+        (vec![ApprovalReply::Yes, ApprovalReply::No(None)], 2, 1),
+        (vec![ApprovalReply::AlwaysRules], 1, 4),
         // The second call is another one, and so is refused, both times.
-        (vec![Said::AlwaysExact], 1, 2),
+        (vec![ApprovalReply::AlwaysExact], 1, 2),
         (vec![], 0, 0),
     ];
     for (answers, least, ran) in cases {
         let mut run = Run::new(vec![once(), once()], answers.clone());
-        assert_eq!(run.say().await, Ending::Done, "{answers:?}");
+        assert_eq!(run.say().await, RunEnding::Done, "{answers:?}");
         assert_eq!(run.ran().len(), ran, "{answers:?}");
         assert!(answers.len() >= least);
     }
@@ -282,13 +301,14 @@ async fn a_person_may_say_always() {
 
 #[tokio::test]
 async fn a_parked_run_goes_on_where_it_was() {
-    let mut run = Run::new(vec![Ok(calls(&[("change", "a"), ("ask", "b")]))], vec![Said::Park]);
+    let mut run =
+        Run::new(vec![Ok(calls(&[("change", "a"), ("ask", "b")]))], vec![ApprovalReply::Park]);
     let question = "whether `ask` may run".to_owned();
-    assert_eq!(run.say().await, Ending::Parked { question });
+    assert_eq!(run.say().await, RunEnding::Parked { question });
     let written: Vec<_> = run.written.0.lock().unwrap().iter().map(|(it, _)| it.clone()).collect();
-    let mut again = Run::new(vec![], vec![Said::Yes]);
+    let mut again = Run::new(vec![], vec![ApprovalReply::Yes]);
     again.driver.recall(written);
-    assert_eq!(again.driver.resume().await.unwrap(), Some(Ending::Done));
+    assert_eq!(again.driver.resume().await.unwrap(), Some(RunEnding::Done));
     assert_eq!(again.ran().iter().filter(|id| *id == "b-1").count(), 1);
     assert_eq!(
         again.ran().iter().filter(|id| *id == "a-0").count(),
@@ -299,7 +319,7 @@ async fn a_parked_run_goes_on_where_it_was() {
 #[tokio::test]
 async fn what_was_approved_of_stays_approved_after_a_crash() {
     let once = || Ok(calls(&[("ask", "a")]));
-    let mut run = Run::new(vec![once()], vec![Said::AlwaysRules]);
+    let mut run = Run::new(vec![once()], vec![ApprovalReply::AlwaysRules]);
     run.say().await;
     let written: Vec<_> = run.written.0.lock().unwrap().iter().map(|(it, _)| it.clone()).collect();
     let mut again = Run::new(vec![once()], vec![]);
@@ -311,31 +331,32 @@ async fn what_was_approved_of_stays_approved_after_a_crash() {
 
 #[tokio::test]
 async fn whatever_is_said_to_an_ended_run_ends() {
-    let none = Limits::default();
+    let none = RunLimits::default();
     let storm = || (0..9).map(|_| Ok(calls(&[("change", "a")]))).collect::<Vec<_>>();
-    let mut over = Run::with(storm(), vec![], Limits { turns: Some(1), ..none }, OnError::Skip);
+    let mut over =
+        Run::with(storm(), vec![], RunLimits { turns: Some(1), ..none }, ErrorStrategy::Skip);
     let limit = "1 turn".to_owned();
-    assert_eq!(over.say().await, Ending::OverBudget { limit: limit.clone() });
+    assert_eq!(over.say().await, RunEnding::OverBudget { limit: limit.clone() });
     let before = over.written.0.lock().unwrap().len();
-    assert_eq!(over.say().await, Ending::OverBudget { limit: limit.clone() });
-    assert_eq!(over.driver.resume().await.unwrap(), Some(Ending::OverBudget { limit }));
+    assert_eq!(over.say().await, RunEnding::OverBudget { limit: limit.clone() });
+    assert_eq!(over.driver.resume().await.unwrap(), Some(RunEnding::OverBudget { limit }));
     assert_eq!(over.written.0.lock().unwrap().len(), before + 2, "one row for what is said");
-    over.driver.adjust(Limits { turns: Some(3), ..none }, 2, None).unwrap();
+    over.driver.adjust(RunLimits { turns: Some(3), ..none }, 2, None).unwrap();
     let limit = "3 turns".to_owned();
-    assert_eq!(over.driver.resume().await.unwrap(), Some(Ending::OverBudget { limit }));
+    assert_eq!(over.driver.resume().await.unwrap(), Some(RunEnding::OverBudget { limit }));
     assert_eq!(over.ran().len(), 1);
-    let failed = (0..2).map(|_| Err(failure(FailureKind::Permanent))).collect();
+    let failed = (0..2).map(|_| Err(failure(ModelFailureKind::Permanent))).collect();
     let mut failed = Run::new(failed, vec![]);
-    assert_eq!(failed.say().await, Ending::Failed { why: "no".to_owned() });
-    assert_eq!(failed.say().await, Ending::Done, "it is asked again");
+    assert_eq!(failed.say().await, RunEnding::Failed { why: "no".to_owned() });
+    assert_eq!(failed.say().await, RunEnding::Done, "it is asked again");
 }
 
 #[tokio::test]
 async fn cancelling_leaves_nothing_running() {
     for (message, cancel) in [
-        (calls(&[("hang", "a")]), Cancel::Turn),
-        (calls(&[("hang", "a")]), Cancel::Run),
-        (text("never"), Cancel::Turn),
+        (calls(&[("hang", "a")]), CancelScope::Turn),
+        (calls(&[("hang", "a")]), CancelScope::Run),
+        (text("never"), CancelScope::Turn),
     ] {
         let mut run = Run::new(vec![Ok(message)], vec![]);
         let canceller = run.driver.canceller();
@@ -352,11 +373,15 @@ async fn cancelling_leaves_nothing_running() {
             }
             canceller.send(cancel).unwrap();
         });
-        assert_eq!(run.say().await, Ending::Cancelled, "{cancel:?}");
+        assert_eq!(run.say().await, RunEnding::Cancelled, "{cancel:?}");
         stop.await.unwrap();
         assert_eq!(run.tools.running.load(Ordering::SeqCst), 0, "{cancel:?}");
-        if cancel == Cancel::Turn {
-            assert_eq!(run.say().await, Ending::Done, "a run goes on after its turn was stopped");
+        if cancel == CancelScope::Turn {
+            assert_eq!(
+                run.say().await,
+                RunEnding::Done,
+                "a run goes on after its turn was stopped"
+            );
         }
     }
 }
@@ -375,12 +400,12 @@ async fn what_is_stopped_while_it_is_asked_is_charged() {
             for _ in 0..50 {
                 tokio::task::yield_now().await;
             }
-            canceller.send(Cancel::Turn).unwrap();
+            canceller.send(CancelScope::Turn).unwrap();
         });
-        assert_eq!(run.say().await, Ending::Cancelled, "{answer}");
+        assert_eq!(run.say().await, RunEnding::Cancelled, "{answer}");
         stop.await.unwrap();
         let cost = Some(input + output);
-        let usage = Usage { input, cached: 0, output, cost };
+        let usage = TokenUsage { input, cached: 0, output, cost };
         assert_eq!(run.driver.state().spent.usage, usage, "{answer}");
         let written: Vec<_> =
             run.written.0.lock().unwrap().iter().map(|(it, _)| it.clone()).collect();
@@ -392,16 +417,17 @@ async fn what_is_stopped_while_it_is_asked_is_charged() {
 
 #[tokio::test]
 async fn a_question_over_the_limit_is_not_sent() {
-    let none = Limits::default();
+    let none = RunLimits::default();
     for (limits, limit, sent) in [
-        (Limits { tokens: Some(1), ..none }, "1 token", 0),
-        (Limits { cost: Some(1), ..none }, "$0.0000", 0),
-        (Limits { tokens: Some(2), cost: Some(2), ..none }, "", 1),
+        (RunLimits { tokens: Some(1), ..none }, "1 token", 0),
+        (RunLimits { cost: Some(1), ..none }, "$0.0000", 0),
+        (RunLimits { tokens: Some(2), cost: Some(2), ..none }, "", 1),
     ] {
-        let mut run = Run::with(vec![], vec![], limits, OnError::Skip);
+        let mut run = Run::with(vec![], vec![], limits, ErrorStrategy::Skip);
         let ending = run.say().await;
         let over = format!("{limit}, which the next question would pass");
-        let expected = if sent == 0 { Ending::OverBudget { limit: over } } else { Ending::Done };
+        let expected =
+            if sent == 0 { RunEnding::OverBudget { limit: over } } else { RunEnding::Done };
         assert_eq!(ending, expected);
         assert_eq!(run.models.asked.lock().unwrap().len(), sent, "{limit}");
         assert_eq!(run.driver.state().spent.turns, sent as u64, "{limit}");
@@ -410,7 +436,9 @@ async fn a_question_over_the_limit_is_not_sent() {
 
 #[tokio::test]
 async fn who_ends_the_run_before_a_turn_ends_it() {
-    for (cancel, ending) in [(Cancel::Turn, Ending::Done), (Cancel::Run, Ending::Cancelled)] {
+    for (cancel, ending) in
+        [(CancelScope::Turn, RunEnding::Done), (CancelScope::Run, RunEnding::Cancelled)]
+    {
         let mut run = Run::new(vec![], vec![]);
         run.driver.canceller().send(cancel).unwrap();
         assert_eq!(run.say().await, ending, "{cancel:?}");
@@ -419,13 +447,13 @@ async fn who_ends_the_run_before_a_turn_ends_it() {
 
 #[tokio::test]
 async fn models_are_asked_again_and_then_the_next_one() {
-    let temporary = || Err(failure(FailureKind::Temporary));
+    let temporary = || Err(failure(ModelFailureKind::Temporary));
     let cases = [
-        (vec![temporary()], Ending::Done, vec![0, 0]),
-        (vec![Err(failure(FailureKind::Permanent))], Ending::Done, vec![0, 1]),
+        (vec![temporary()], RunEnding::Done, vec![0, 0]),
+        (vec![Err(failure(ModelFailureKind::Permanent))], RunEnding::Done, vec![0, 1]),
         (
             (0..12).map(|_| temporary()).collect(),
-            Ending::Failed { why: "no".to_owned() },
+            RunEnding::Failed { why: "no".to_owned() },
             vec![0, 0, 0, 0, 0, 1, 1, 1, 1, 1],
         ),
     ];
@@ -440,24 +468,28 @@ async fn models_are_asked_again_and_then_the_next_one() {
 #[tokio::test]
 async fn limits_are_hard_stops() {
     let storm = || (0..100).map(|_| Ok(calls(&[("change", "a")]))).collect::<Vec<_>>();
-    let none = Limits::default();
+    let none = RunLimits::default();
     let cases = [
-        (Limits { turns: Some(3), ..none }, "3 turns", 2),
-        (Limits { steps: Some(5), ..none }, "5 steps", 5),
-        (Limits { cost: Some(700), ..none }, "$0.0007", 6),
-        (Limits { tokens: Some(31), ..none }, "31 tokens, which the next question would pass", 2),
+        (RunLimits { turns: Some(3), ..none }, "3 turns", 2),
+        (RunLimits { steps: Some(5), ..none }, "5 steps", 5),
+        (RunLimits { cost: Some(700), ..none }, "$0.0007", 6),
+        (
+            RunLimits { tokens: Some(31), ..none },
+            "31 tokens, which the next question would pass",
+            2,
+        ),
     ];
     for (limits, limit, ran) in cases {
-        let mut run = Run::with(storm(), vec![], limits, OnError::Skip);
-        assert_eq!(run.say().await, Ending::OverBudget { limit: limit.to_owned() });
+        let mut run = Run::with(storm(), vec![], limits, ErrorStrategy::Skip);
+        assert_eq!(run.say().await, RunEnding::OverBudget { limit: limit.to_owned() });
         assert_eq!(run.ran().len(), ran, "{limit}");
     }
-    let limits = Limits { time: Some(2_000), ..none };
-    let mut run = Run::with(vec![Ok(calls(&[("hang", "a")]))], vec![], limits, OnError::Skip);
+    let limits = RunLimits { time: Some(2_000), ..none };
+    let mut run = Run::with(vec![Ok(calls(&[("hang", "a")]))], vec![], limits, ErrorStrategy::Skip);
     // The clock of the test stands nearly still, so the limit is met again and again until it is over.
     let clock = AtomicUsize::new(0);
     run.driver.parts.clock = Arc::new(move || clock.fetch_add(1_000, Ordering::SeqCst) as u64);
-    assert_eq!(run.say().await, Ending::OverBudget { limit: "2 s".to_owned() });
+    assert_eq!(run.say().await, RunEnding::OverBudget { limit: "2 s".to_owned() });
     assert_eq!(run.tools.running.load(Ordering::SeqCst), 0);
 }
 

@@ -37,9 +37,9 @@ pub(super) fn time_of(id: &str) -> Option<u64> {
 
 /// A time as people write it: `2026-11-15T15:00:33Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written(pub u64);
+pub struct DisplayTime(pub u64);
 
-impl fmt::Display for Written {
+impl fmt::Display for DisplayTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", moment(self.0).format("%FT%TZ"))
     }
@@ -65,7 +65,7 @@ mod tests {
             (u64::MAX, "9999-12-31T23:59:59Z"),
         ];
         for (time, expected) in cases {
-            assert_eq!(Written(time).to_string(), expected, "{time}");
+            assert_eq!(DisplayTime(time).to_string(), expected, "{time}");
             let id = new(time, None, 7);
             assert_eq!(time_of(&id), Some(time.min(LAST)), "{id}");
         }

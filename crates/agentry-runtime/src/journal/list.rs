@@ -7,11 +7,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
-use super::lock::{self, Lock};
-use super::{About, JournalError, about, connect, existing, id, read, rows, runs};
-use crate::conversation::Role;
-use crate::event::{Ending, Happened};
-use crate::state::{Phase, State};
+use super::lock::{self, JournalLock};
+use super::{JournalError, RunDescription, about, connect, existing, id, read, rows, runs};
+use crate::conversation::MessageRole;
+use crate::event::{RunEnding, TimedEvent};
+use crate::state::{RunPhase, StepState};
 use crate::step::step;
 
 /// How a run stands.
@@ -37,7 +37,7 @@ pub enum RunState {
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
+pub struct RunSummary {
     /// Its name.
     pub id: String,
     /// How it stands.
@@ -45,14 +45,14 @@ pub struct Summary {
     /// More about that, in words.
     pub detail: Option<String>,
     /// What it is; empty if it cannot be read.
-    pub about: About,
+    pub about: RunDescription,
 }
 
 /// What became of an old run.
 #[derive(Debug)]
-pub struct Pruned {
+pub struct PrunedRun {
     /// The run.
-    pub summary: Summary,
+    pub summary: RunSummary,
     /// Why it is still there.
     pub failed: Option<JournalError>,
 }
@@ -72,19 +72,19 @@ impl RunState {
         }
     }
 
-    fn of(ending: &Ending) -> (Self, Option<String>) {
+    fn of(ending: &RunEnding) -> (Self, Option<String>) {
         match ending {
-            Ending::Done => (Self::Done, None),
-            Ending::Failed { why } => (Self::Failed, Some(why.clone())),
-            Ending::OverBudget { limit } => (Self::OverBudget, Some(limit.clone())),
-            Ending::Cancelled => (Self::Cancelled, None),
-            Ending::Parked { question } => (Self::Parked, Some(question.clone())),
+            RunEnding::Done => (Self::Done, None),
+            RunEnding::Failed { why } => (Self::Failed, Some(why.clone())),
+            RunEnding::OverBudget { limit } => (Self::OverBudget, Some(limit.clone())),
+            RunEnding::Cancelled => (Self::Cancelled, None),
+            RunEnding::Parked { question } => (Self::Parked, Some(question.clone())),
         }
     }
 }
 
 /// All runs of a home, the oldest first.
-pub fn list(home: &Path) -> Result<Vec<Summary>, JournalError> {
+pub fn list(home: &Path) -> Result<Vec<RunSummary>, JournalError> {
     let names = names(&runs(home))?;
     // One that disappears meanwhile, or that never began, is none.
     Ok(names.iter().filter_map(|id| summary(home, id).ok()).collect())
@@ -110,7 +110,7 @@ pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
 }
 
 /// How one run stands. What is wrong with its journal is part of the answer.
-pub fn summary(home: &Path, id: &str) -> Result<Summary, JournalError> {
+pub fn summary(home: &Path, id: &str) -> Result<RunSummary, JournalError> {
     let directory = existing(home, id)?;
     let is_held = lock::is_held(&directory);
     let looked_at = look(&directory, id);
@@ -118,46 +118,50 @@ pub fn summary(home: &Path, id: &str) -> Result<Summary, JournalError> {
         Ok(found) => found,
         Err(error @ JournalError::NeverBegan(_)) => return Err(error),
         Err(JournalError::Damaged { why, .. }) => {
-            (About::default(), (RunState::Damaged, Some(why)))
+            (RunDescription::default(), (RunState::Damaged, Some(why)))
         }
-        Err(error) => (About::default(), (RunState::Damaged, Some(error.to_string()))),
+        Err(error) => (RunDescription::default(), (RunState::Damaged, Some(error.to_string()))),
     };
     let (state, detail) = match state {
         RunState::Damaged => (state, detail),
         _ if is_held => (RunState::Running, None),
         _ => (state, detail),
     };
-    Ok(Summary { id: id.to_owned(), state, detail, about })
+    Ok(RunSummary { id: id.to_owned(), state, detail, about })
 }
 
-type Standing = (RunState, Option<String>);
+type RunStanding = (RunState, Option<String>);
 
-fn look(directory: &Path, id: &str) -> Result<(About, Standing), JournalError> {
+fn look(directory: &Path, id: &str) -> Result<(RunDescription, RunStanding), JournalError> {
     let database = connect(directory, id, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     if let Some(ending) = noted(&database, id)? {
         return Ok((about(&database, id)?, RunState::of(&ending)));
     }
     let (about, events) = read(&database, id)?;
-    let mut state = State::default();
+    let mut state = StepState::default();
     for event in events {
         step(&mut state, event);
     }
     let standing = match &state.phase {
-        Phase::Ended(ending) => RunState::of(ending),
+        RunPhase::Ended(ending) => RunState::of(ending),
         // The model has not answered: the person stopped it.
-        Phase::Idle if state.messages.last().is_some_and(|last| last.role == Role::User) => {
+        RunPhase::Idle
+            if state.messages.last().is_some_and(|last| last.role == MessageRole::User) =>
+        {
             (RunState::Cancelled, None)
         }
-        Phase::Idle => (RunState::Done, None),
-        Phase::Asking | Phase::Waiting | Phase::Compacting | Phase::Calling | Phase::Blocked(_) => {
-            (RunState::Interrupted, None)
-        }
+        RunPhase::Idle => (RunState::Done, None),
+        RunPhase::Asking
+        | RunPhase::Waiting
+        | RunPhase::Compacting
+        | RunPhase::Calling
+        | RunPhase::Blocked(_) => (RunState::Interrupted, None),
     };
     Ok((about, standing))
 }
 
 /// How the run stands by its own note, if nothing has happened since.
-fn noted(database: &Connection, id: &str) -> Result<Option<Ending>, JournalError> {
+fn noted(database: &Connection, id: &str) -> Result<Option<RunEnding>, JournalError> {
     let sql = "SELECT data FROM ending WHERE seq = (SELECT max(seq) FROM events)";
     let data = database.query_row(sql, [], |row| row.get::<_, String>(0)).optional();
     let data = data.map_err(JournalError::database(id, "read"))?;
@@ -178,7 +182,7 @@ pub(super) fn names(runs: &Path) -> Result<Vec<String>, JournalError> {
 }
 
 /// Removes the runs that began before `before` and that no process runs; `dry` only names them.
-pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<Pruned>, JournalError> {
+pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, JournalError> {
     let runs = runs(home);
     let mut pruned = Vec::new();
     for id in names(&runs)? {
@@ -195,7 +199,7 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<Pruned>, Journal
             continue;
         }
         let failed = if dry { None } else { remove(&runs, &id).err() };
-        pruned.push(Pruned { summary, failed });
+        pruned.push(PrunedRun { summary, failed });
     }
     if !dry {
         sweep(&runs);
@@ -204,9 +208,9 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<Pruned>, Journal
 }
 
 /// A run whose process was gone before it could say what it is.
-fn never_begun(id: &str) -> Summary {
-    let (state, about) = (RunState::Damaged, About::default());
-    Summary { id: id.to_owned(), state, detail: Some("it never began".to_owned()), about }
+fn never_begun(id: &str) -> RunSummary {
+    let (state, about) = (RunState::Damaged, RunDescription::default());
+    RunSummary { id: id.to_owned(), state, detail: Some("it never began".to_owned()), about }
 }
 
 /// Takes away what an earlier removal has left because it was killed.
@@ -224,7 +228,7 @@ const REMOVED: &str = ".removed";
 /// Removes a run that nobody has. It loses its name first, so that a half-removed one is no run.
 fn remove(runs: &Path, id: &str) -> Result<(), JournalError> {
     let directory = runs.join(id);
-    let lock = Lock::take(&directory, id)?;
+    let lock = JournalLock::take(&directory, id)?;
     let gone = runs.join(format!(".{id}{REMOVED}"));
     fs::rename(&directory, &gone).map_err(JournalError::io("removed", &directory))?;
     fs::remove_dir_all(&gone).map_err(JournalError::io("removed", &gone))?;
@@ -233,16 +237,16 @@ fn remove(runs: &Path, id: &str) -> Result<(), JournalError> {
 }
 
 /// Reads a journal along while it is written.
-pub struct Follow {
+pub struct JournalFollower {
     id: String,
     database: Connection,
     next: i64,
     directory: std::path::PathBuf,
 }
 
-impl Follow {
+impl JournalFollower {
     /// Starts at the first event.
-    pub fn open(home: &Path, id: &str) -> Result<(Self, About), JournalError> {
+    pub fn open(home: &Path, id: &str) -> Result<(Self, RunDescription), JournalError> {
         let directory = existing(home, id)?;
         let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let about = about(&database, id)?;
@@ -250,7 +254,7 @@ impl Follow {
     }
 
     /// What happened since the last time.
-    pub fn more(&mut self) -> Result<Vec<Happened>, JournalError> {
+    pub fn more(&mut self) -> Result<Vec<TimedEvent>, JournalError> {
         let rows = rows(&self.database, &self.id, self.next)?;
         self.next += i64::try_from(rows.len()).unwrap_or(0);
         rows.iter().map(|row| row.happened(&self.id)).collect()

@@ -13,11 +13,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// A lock that is held. The system takes it away from a process that ends.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct JournalLock {
     _file: File,
 }
 
-impl Lock {
+impl JournalLock {
     pub(super) fn take(directory: &Path, id: &str) -> Result<Self, JournalError> {
         let path = directory.join("lock");
         let options =
@@ -48,16 +48,16 @@ impl Lock {
 
 /// A run that nobody else can go on with while this is kept.
 #[derive(Debug)]
-pub struct Hold {
-    _lock: Lock,
+pub struct RunHold {
+    _lock: JournalLock,
     /// Where all that belongs to the run is kept.
     pub directory: PathBuf,
 }
 
 /// Keeps others from going on with a run.
-pub fn hold(home: &Path, id: &str) -> Result<Hold, JournalError> {
+pub fn hold(home: &Path, id: &str) -> Result<RunHold, JournalError> {
     let directory = existing(home, id)?;
-    Ok(Hold { _lock: Lock::take(&directory, id)?, directory })
+    Ok(RunHold { _lock: JournalLock::take(&directory, id)?, directory })
 }
 
 /// Whether a process has the run now.

@@ -27,15 +27,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use error::JournalError;
-pub use id::Written;
-pub use list::{Follow, Pruned, RunState, Summary, find, list, prune, summary};
+pub use id::DisplayTime;
+pub use list::{JournalFollower, PrunedRun, RunState, RunSummary, find, list, prune, summary};
 
-use crate::event::{Ending, Happened};
-use crate::private;
+use crate::event::{RunEnding, TimedEvent};
+use crate::private_files;
 use crate::redact::Redactor;
-use crate::written::RuleLine;
-use lock::Lock;
-pub use lock::{Hold, hold};
+use crate::rule_lines::RuleLine;
+use lock::JournalLock;
+pub use lock::{RunHold, hold};
 
 /// The format that is written here.
 const FORMAT: i64 = 1;
@@ -49,7 +49,7 @@ const ABOUT: &str = "about";
 /// What a run is: all that another process needs to go on with it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct About {
+pub struct RunDescription {
     /// The file or directory of the agent.
     pub agent: String,
     /// Its name.
@@ -73,13 +73,13 @@ pub struct About {
     /// The process that began it.
     pub pid: u32,
     /// How it was started, for whoever goes on with it.
-    pub settings: Settings,
+    pub settings: RunSettings,
 }
 
 /// How a run was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct RunSettings {
     /// The model that the user named.
     pub model: Option<String>,
     /// Whether commands run without the sandbox.
@@ -108,7 +108,7 @@ pub struct Journal {
     waits: bool,
     /// Whether the database itself and its name are on the disk.
     settled: bool,
-    _lock: Lock,
+    _lock: JournalLock,
 }
 
 /// Where before-images of a run are kept, given its directory.
@@ -125,14 +125,14 @@ impl Journal {
     /// Begins the journal of a new run.
     pub fn create(
         home: &Path,
-        about: &About,
+        about: &RunDescription,
         redactor: Arc<Redactor>,
     ) -> Result<Self, JournalError> {
         let (id, directory) = new_directory(&runs(home), about.started)?;
-        let lock = Lock::take(&directory, &id)?;
+        let lock = JournalLock::take(&directory, &id)?;
         let path = directory.join("journal.db");
         // The database opens with the permissions of the file that it finds.
-        private::file(&path, fs::OpenOptions::new().write(true).create_new(true))
+        private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
             .map_err(JournalError::io("made", &path))?;
         let failed = || JournalError::database(&id, "made");
         let database = Connection::open(&path).map_err(failed())?;
@@ -157,9 +157,9 @@ impl Journal {
         home: &Path,
         id: &str,
         redactor: Arc<Redactor>,
-    ) -> Result<(Self, About, Vec<Happened>), JournalError> {
+    ) -> Result<(Self, RunDescription, Vec<TimedEvent>), JournalError> {
         let directory = existing(home, id)?;
-        let lock = Lock::take(&directory, id)?;
+        let lock = JournalLock::take(&directory, id)?;
         let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let (about, events) = read(&database, id)?;
         let next = i64::try_from(events.len()).unwrap_or(i64::MAX).saturating_add(1);
@@ -198,7 +198,7 @@ impl Journal {
 
     /// Writes down what happened. When `durable`, it is on the disk before this returns, together with
     /// everything before it; otherwise it outlives the process, but not the machine.
-    pub fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), JournalError> {
+    pub fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), JournalError> {
         let event = serde_json::to_value(&happened.event).unwrap_or_default();
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         self.wait_for_disk(durable)?;
@@ -206,7 +206,7 @@ impl Journal {
     }
 
     /// Notes how the run stands after its last event, so that a list need not work it out.
-    pub fn finished(&mut self, ending: &Ending) -> Result<(), JournalError> {
+    pub fn finished(&mut self, ending: &RunEnding) -> Result<(), JournalError> {
         let ending = serde_json::to_value(ending).unwrap_or_default();
         let ending = self.redactor.value(ending).to_string();
         let sql = "INSERT OR REPLACE INTO ending (only, seq, data) VALUES (0, ?1, ?2)";
@@ -242,7 +242,7 @@ impl Journal {
             checkpoint.map_err(failed())?;
             for directory in [Some(self.directory.as_path()), self.directory.parent()] {
                 let Some(directory) = directory else { continue };
-                private::sync(directory).map_err(JournalError::io("synced", directory))?;
+                private_files::sync(directory).map_err(JournalError::io("synced", directory))?;
             }
             self.settled = true;
         }
@@ -256,7 +256,7 @@ fn about_time(about: &Value) -> u64 {
 
 /// Makes the directory of a new run. The name is taken by making it.
 fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalError> {
-    private::directories(runs).map_err(JournalError::io("made", runs))?;
+    private_files::directories(runs).map_err(JournalError::io("made", runs))?;
     let newest = list::names(runs)?.pop();
     let mut newest = newest.as_deref();
     loop {
@@ -268,7 +268,7 @@ fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalErro
         })?;
         let id = id::new(now, newest.take(), u32::from_le_bytes(chance));
         let directory = runs.join(&id);
-        match private::directory(&directory) {
+        match private_files::directory(&directory) {
             Ok(()) => return Ok((id, directory)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(JournalError::io("made", &directory)(error)),
@@ -343,7 +343,10 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
 }
 
 /// What a run is, and all that has happened in it.
-fn read(database: &Connection, id: &str) -> Result<(About, Vec<Happened>), JournalError> {
+fn read(
+    database: &Connection,
+    id: &str,
+) -> Result<(RunDescription, Vec<TimedEvent>), JournalError> {
     let about = about(database, id)?;
     let rows = rows(database, id, 1)?;
     let events = rows.iter().map(|row| row.happened(id)).collect::<Result<_, _>>()?;
@@ -351,7 +354,7 @@ fn read(database: &Connection, id: &str) -> Result<(About, Vec<Happened>), Journ
 }
 
 /// What a run is.
-fn about(database: &Connection, id: &str) -> Result<About, JournalError> {
+fn about(database: &Connection, id: &str) -> Result<RunDescription, JournalError> {
     let sql = "SELECT kind, data FROM events WHERE seq = 0";
     let row =
         database.query_row(sql, [], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
@@ -365,32 +368,32 @@ fn about(database: &Connection, id: &str) -> Result<About, JournalError> {
 }
 
 /// One row of the journal.
-struct Row {
+struct JournalRow {
     seq: i64,
     at: u64,
     kind: String,
     data: String,
 }
 
-impl Row {
-    fn happened(&self, id: &str) -> Result<Happened, JournalError> {
+impl JournalRow {
+    fn happened(&self, id: &str) -> Result<TimedEvent, JournalError> {
         let event = serde_json::from_str(&self.data).map_err(|error| {
             JournalError::damaged(id, format!("row {} (`{}`): {error}", self.seq, self.kind))
         })?;
-        Ok(Happened { at: self.at, event })
+        Ok(TimedEvent { at: self.at, event })
     }
 }
 
 /// The rows from `first` on; none may be missing between them.
-fn rows(database: &Connection, id: &str, first: i64) -> Result<Vec<Row>, JournalError> {
+fn rows(database: &Connection, id: &str, first: i64) -> Result<Vec<JournalRow>, JournalError> {
     let sql = "SELECT seq, at, kind, data FROM events WHERE seq >= ?1 ORDER BY seq";
     let read = || {
         let mut statement = database.prepare_cached(sql)?;
         let rows = statement.query_map([first], |row| {
             let at = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-            Ok(Row { seq: row.get(0)?, at, kind: row.get(2)?, data: row.get(3)? })
+            Ok(JournalRow { seq: row.get(0)?, at, kind: row.get(2)?, data: row.get(3)? })
         })?;
-        rows.collect::<rusqlite::Result<Vec<Row>>>()
+        rows.collect::<rusqlite::Result<Vec<JournalRow>>>()
     };
     let rows = read().map_err(JournalError::database(id, "read"))?;
     match (first..).zip(&rows).find(|(expected, row)| row.seq != *expected) {

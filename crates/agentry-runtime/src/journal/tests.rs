@@ -4,80 +4,85 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::budget::Limits;
-use crate::conversation::{Block, Call, Message, Role, Usage};
-use crate::event::{Answer, Class, Event, Failure, FailureKind, Judgement, Turn};
-use crate::redact::Secret;
-use crate::state::OnError;
+use crate::budget::RunLimits;
+use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
+use crate::event::{
+    ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEvent,
+};
+use crate::redact::KnownSecret;
+use crate::state::ErrorStrategy;
 
 const NOW: u64 = 1_794_754_833_482;
 
-fn about() -> About {
-    About {
+fn about() -> RunDescription {
+    RunDescription {
         agent: "agents/writer.agent".to_owned(),
         name: "writer".to_owned(),
         started: NOW,
         pid: 7,
-        settings: super::Settings { unconfined: true, ..super::Settings::default() },
-        ..About::default()
+        settings: super::RunSettings { unconfined: true, ..super::RunSettings::default() },
+        ..RunDescription::default()
     }
 }
 
 fn redactor() -> Arc<Redactor> {
-    Arc::new(Redactor::new(Secret::new("KEY", "hunter2hunter2")))
+    Arc::new(Redactor::new(KnownSecret::new("KEY", "hunter2hunter2")))
 }
 
-fn happened(events: impl IntoIterator<Item = Event>) -> Vec<Happened> {
+fn happened(events: impl IntoIterator<Item = RunEvent>) -> Vec<TimedEvent> {
     let timed = events.into_iter().zip(NOW..);
-    timed.map(|(event, at)| Happened { at, event }).collect()
+    timed.map(|(event, at)| TimedEvent { at, event }).collect()
 }
 
 /// One event of every kind.
-fn all() -> Vec<Happened> {
-    let call = Call {
+fn all() -> Vec<TimedEvent> {
+    let call = ToolCall {
         id: "a".to_owned(),
         tool: "write".to_owned(),
         arguments: json!({"n": 1}),
         opaque: None,
     };
-    let usage = Usage { input: 10, cached: 2, output: 3, cost: Some(4) };
+    let usage = TokenUsage { input: 10, cached: 2, output: 3, cost: Some(4) };
     let blocks = vec![
-        Block::Thinking { text: "hm".to_owned(), opaque: Some(json!({"signature": "x"})) },
-        Block::Call(call),
+        MessageBlock::Thinking { text: "hm".to_owned(), opaque: Some(json!({"signature": "x"})) },
+        MessageBlock::Call(call),
     ];
-    let message = Message { role: Role::Assistant, blocks };
-    let failure = Failure::new(FailureKind::Temporary, "no").after(5);
-    let limits = Limits { steps: Some(5), ..Limits::default() };
+    let message = Message { role: MessageRole::Assistant, blocks };
+    let failure = ModelFailure::new(ModelFailureKind::Temporary, "no").after(5);
+    let limits = RunLimits { steps: Some(5), ..RunLimits::default() };
     let id = "a".to_owned();
     happened([
-        Event::Began {
+        RunEvent::Began {
             limits,
             asks_at_limit: true,
-            on_error: OnError::Ask,
+            on_error: ErrorStrategy::Ask,
             models: 2,
             window: None,
         },
-        Event::Said { text: "hi\u{0}\n\u{1F600}".to_owned() },
-        Event::TurnFailed(failure),
-        Event::Waited,
-        Event::Turned(Turn { message, usage, truncated: false, model: 1 }),
-        Event::Judged {
+        RunEvent::Said { text: "hi\u{0}\n\u{1F600}".to_owned() },
+        RunEvent::TurnFailed(failure),
+        RunEvent::Waited,
+        RunEvent::Turned(ModelTurn { message, usage, truncated: false, model: 1 }),
+        RunEvent::Judged {
             id: id.clone(),
-            verdict: Judgement::Ask,
+            verdict: CallJudgement::Ask,
             reason: "rule".to_owned(),
-            class: Class::Write,
+            class: CallClass::Write,
         },
-        Event::Answered { id: Some(id.clone()), answer: Answer::No(Some("why".to_owned())) },
-        Event::Answered { id: None, answer: Answer::Park },
-        Event::Started { id: id.clone() },
-        Event::Ended { id, text: "done".to_owned(), failed: true },
-        Event::Compacted { messages: 2, summary: "short".to_owned(), usage },
-        Event::Cancelled { run: true },
-        Event::Resumed,
+        RunEvent::Answered {
+            id: Some(id.clone()),
+            answer: ApprovalAnswer::No(Some("why".to_owned())),
+        },
+        RunEvent::Answered { id: None, answer: ApprovalAnswer::Park },
+        RunEvent::Started { id: id.clone() },
+        RunEvent::Ended { id, text: "done".to_owned(), failed: true },
+        RunEvent::Compacted { messages: 2, summary: "short".to_owned(), usage },
+        RunEvent::Cancelled { run: true },
+        RunEvent::Resumed,
     ])
 }
 
-fn write(home: &Path, events: &[Happened]) -> String {
+fn write(home: &Path, events: &[TimedEvent]) -> String {
     let mut journal = Journal::create(home, &about(), redactor()).expect("a journal");
     for (number, event) in events.iter().enumerate() {
         journal.append(event, number % 2 == 0).expect("a row");
@@ -92,7 +97,7 @@ fn what_was_written_is_read() {
     let (mut journal, found, events) =
         Journal::open(home.path(), &id, redactor()).expect("a journal");
     assert_eq!((found, events), (about(), all()));
-    journal.append(&happened([Event::Resumed])[0], true).expect("a row");
+    journal.append(&happened([RunEvent::Resumed])[0], true).expect("a row");
     drop(journal);
     let (_, _, events) = Journal::open(home.path(), &id, redactor()).expect("a journal");
     assert_eq!(events.len(), all().len() + 1);
@@ -101,11 +106,11 @@ fn what_was_written_is_read() {
 #[test]
 fn secrets_are_not_written() {
     let home = TempDir::new().expect("a directory");
-    let told = About { prompt: Some("use hunter2hunter2".to_owned()), ..about() };
+    let told = RunDescription { prompt: Some("use hunter2hunter2".to_owned()), ..about() };
     let mut journal = Journal::create(home.path(), &told, redactor()).expect("a journal");
     let text = "my key is hunter2hunter2, and ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8".to_owned();
-    journal.append(&happened([Event::Said { text }])[0], false).expect("a row");
-    let ending = Ending::Failed { why: "hunter2hunter2 was refused".to_owned() };
+    journal.append(&happened([RunEvent::Said { text }])[0], false).expect("a row");
+    let ending = RunEnding::Failed { why: "hunter2hunter2 was refused".to_owned() };
     journal.finished(&ending).expect("a note");
     let id = journal.id().to_owned();
     let bytes = |journal: &Journal| {
@@ -121,7 +126,7 @@ fn secrets_are_not_written() {
     let (_, about, events) = Journal::open(home.path(), &id, redactor()).expect("a journal");
     assert_eq!(about.prompt.as_deref(), Some("use [redacted: KEY]"));
     let text = "my key is [redacted: KEY], and [redacted: a GitHub token]".to_owned();
-    assert_eq!(events, happened([Event::Said { text }]));
+    assert_eq!(events, happened([RunEvent::Said { text }]));
 }
 
 #[test]
@@ -143,7 +148,7 @@ fn names_are_unique_and_sorted_when_the_clock_is_set_back() {
     let home = TempDir::new().expect("a directory");
     let times = [NOW, NOW, NOW - 86_400_000, NOW - 5, NOW + 1, 0];
     let made = times.map(|started| {
-        let about = About { started, ..about() };
+        let about = RunDescription { started, ..about() };
         Journal::create(home.path(), &about, redactor()).expect("a journal").id().to_owned()
     });
     assert!(made.is_sorted_by(|a, b| a < b), "{made:?}");
@@ -256,13 +261,13 @@ fn damaged_bytes() {
 #[test]
 fn how_runs_stand() {
     let began = || all().remove(0);
-    let said = || Happened { at: NOW, event: Event::Said { text: "hi".to_owned() } };
+    let said = || TimedEvent { at: NOW, event: RunEvent::Said { text: "hi".to_owned() } };
     let turned = || {
-        let message = Message { role: Role::Assistant, blocks: Vec::new() };
-        let turn = Turn { message, usage: Usage::default(), truncated: false, model: 0 };
-        Happened { at: NOW, event: Event::Turned(turn) }
+        let message = Message { role: MessageRole::Assistant, blocks: Vec::new() };
+        let turn = ModelTurn { message, usage: TokenUsage::default(), truncated: false, model: 0 };
+        TimedEvent { at: NOW, event: RunEvent::Turned(turn) }
     };
-    let cancelled = || Happened { at: NOW, event: Event::Cancelled { run: true } };
+    let cancelled = || TimedEvent { at: NOW, event: RunEvent::Cancelled { run: true } };
     let cases = [
         (vec![began(), said(), turned()], RunState::Done),
         (vec![began(), said()], RunState::Interrupted),
@@ -285,12 +290,12 @@ fn a_note_counts_until_something_happens() {
     for event in all().iter().take(2) {
         journal.append(event, false).expect("a row");
     }
-    journal.finished(&Ending::Parked { question: "may it?".to_owned() }).expect("a note");
+    journal.finished(&RunEnding::Parked { question: "may it?".to_owned() }).expect("a note");
     drop(journal);
     let found = summary(home.path(), &id).expect("a run");
     assert_eq!((found.state, found.detail.as_deref()), (RunState::Parked, Some("may it?")));
     let (mut journal, ..) = Journal::open(home.path(), &id, redactor()).expect("a journal");
-    journal.append(&happened([Event::Resumed])[0], false).expect("a row");
+    journal.append(&happened([RunEvent::Resumed])[0], false).expect("a row");
     drop(journal);
     assert_eq!(summary(home.path(), &id).expect("a run").state, RunState::Interrupted);
 }
@@ -299,7 +304,7 @@ fn a_note_counts_until_something_happens() {
 fn others_can_follow() {
     let home = TempDir::new().expect("a directory");
     let mut journal = Journal::create(home.path(), &about(), redactor()).expect("a journal");
-    let (mut follow, found) = Follow::open(home.path(), journal.id()).expect("a journal");
+    let (mut follow, found) = JournalFollower::open(home.path(), journal.id()).expect("a journal");
     assert_eq!((found, follow.more().expect("rows")), (about(), Vec::new()));
     for event in all() {
         journal.append(&event, false).expect("a row");
@@ -315,7 +320,7 @@ fn others_can_follow() {
 fn old_runs_are_removed() {
     let home = TempDir::new().expect("a directory");
     let create = |started| {
-        let about = About { started, ..about() };
+        let about = RunDescription { started, ..about() };
         Journal::create(home.path(), &about, redactor()).expect("a journal")
     };
     let old = create(NOW - 10_000).id().to_owned();

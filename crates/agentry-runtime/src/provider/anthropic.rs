@@ -10,17 +10,20 @@
 
 use serde_json::{Value, json};
 
-use super::draft::{Counts, Draft, Kind, Part, opened};
-use super::reading::{Mapping, Stop, Stops, reading};
+use super::draft::{AnswerDraft, DraftPart, PieceKind, TokenPointers, opened};
 use super::tidy::{arguments, plain, present, tidied};
-use super::{Context, Reader, Request, Wire, completed, fault, mend, number, text};
-use crate::conversation::{Block, Message, Role};
-use crate::event::Failure;
+use super::wire_reader::{StopReason, StopReasons, WireMapping, reading};
+use super::{
+    AnswerReader, MessageContext, ProviderRequest, ProviderWire, completed, fault, number, repair,
+    text,
+};
+use crate::conversation::{Message, MessageBlock, MessageRole};
+use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
 /// Anthropic's messages.
 #[derive(Debug, Clone, Copy)]
-pub struct Anthropic;
+pub struct AnthropicWire;
 
 /// The name under which thoughts are kept.
 const NAME: &str = "anthropic";
@@ -29,8 +32,8 @@ const VERSION: &str = "2023-06-01";
 /// Tokens for thinking where a model wants a number and the definition gives none.
 pub(super) const THINKING: u64 = 4_096;
 
-impl Wire for Anthropic {
-    fn path(&self, _: &Request<'_>) -> String {
+impl ProviderWire for AnthropicWire {
+    fn path(&self, _: &ProviderRequest<'_>) -> String {
         "/messages".to_owned()
     }
 
@@ -39,7 +42,7 @@ impl Wire for Anthropic {
         [("anthropic-version", VERSION.to_owned())].into_iter().chain(key).collect()
     }
 
-    fn frame(&self, request: &Request<'_>) -> Value {
+    fn frame(&self, request: &ProviderRequest<'_>) -> Value {
         let mut body = json!({
             "model": request.model,
             "max_tokens": request.most_output,
@@ -58,7 +61,7 @@ impl Wire for Anthropic {
         body
     }
 
-    fn items(&self, said: &Message, context: &Context<'_>) -> Vec<Value> {
+    fn items(&self, said: &Message, context: &MessageContext<'_>) -> Vec<Value> {
         let mut message = message(said, context.model);
         if context.is_last {
             cached(
@@ -68,19 +71,19 @@ impl Wire for Anthropic {
         message.into_iter().collect()
     }
 
-    fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        reading::<Messages>(model)
+    fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send> {
+        reading::<AnthropicMessages>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
         // Complaints about these may speak of thinking as well.
-        if mend::remove(body, complaint, &["temperature", "top_p", "top_k"]) {
+        if repair::remove(body, complaint, &["temperature", "top_p", "top_k"]) {
             return true;
         }
         if complaint.contains("thinking") && body.get("thinking").is_some() {
             return think_otherwise(body, complaint);
         }
-        mend::remove(body, complaint, &["output_config", "service_tier"])
+        repair::remove(body, complaint, &["output_config", "service_tier"])
     }
 }
 
@@ -109,7 +112,7 @@ fn think(body: &mut Value, is_thoughtless: bool) {
     if let Some(budget) = budget.filter(|budget| *budget >= most) {
         body["max_tokens"] = budget.saturating_add(most).into();
     }
-    mend::remove(body, "temperature top_k", &["temperature", "top_k"]);
+    repair::remove(body, "temperature top_k", &["temperature", "top_k"]);
 }
 
 /// Some models want to know how much they may think, some do not want to be told, some cannot.
@@ -129,7 +132,7 @@ fn think_otherwise(body: &mut Value, complaint: &str) -> bool {
 }
 
 /// Whether calls of the present exchange were made without a thought of this model.
-fn has_thoughtless_calls(request: &Request<'_>) -> bool {
+fn has_thoughtless_calls(request: &ProviderRequest<'_>) -> bool {
     let messages = tidied(request);
     let exchange = messages.get(present(&messages)..).unwrap_or_default();
     exchange.iter().any(|message| is_thoughtless(message, request.model))
@@ -137,25 +140,25 @@ fn has_thoughtless_calls(request: &Request<'_>) -> bool {
 
 /// Whether calls were made without a thought of this model.
 fn is_thoughtless(message: &Message, model: &str) -> bool {
-    let thought = |block: &Block| match block {
-        Block::Thinking { opaque, .. } => opened(opaque.as_ref(), NAME, model).is_some(),
+    let thought = |block: &MessageBlock| match block {
+        MessageBlock::Thinking { opaque, .. } => opened(opaque.as_ref(), NAME, model).is_some(),
         _ => false,
     };
-    message.role == Role::Assistant
+    message.role == MessageRole::Assistant
         && message.calls().next().is_some()
         && !message.blocks.iter().any(thought)
 }
 
 fn message(message: &Message, model: &str) -> Option<Value> {
-    let role = if message.role == Role::User { "user" } else { "assistant" };
+    let role = if message.role == MessageRole::User { "user" } else { "assistant" };
     let content: Vec<Value> = message.blocks.iter().filter_map(|it| block(it, model)).collect();
     (!content.is_empty()).then(|| json!({ "role": role, "content": content }))
 }
 
-fn block(block: &Block, model: &str) -> Option<Value> {
+fn block(block: &MessageBlock, model: &str) -> Option<Value> {
     Some(match block {
-        Block::Text { text } => json!({ "type": "text", "text": text }),
-        Block::Thinking { text, opaque } => {
+        MessageBlock::Text { text } => json!({ "type": "text", "text": text }),
+        MessageBlock::Thinking { text, opaque } => {
             let own = opened(opaque.as_ref(), NAME, model)?;
             match (own.get("signature"), own.get("redacted")) {
                 (Some(signature), _) => {
@@ -165,13 +168,13 @@ fn block(block: &Block, model: &str) -> Option<Value> {
                 _ => return None,
             }
         }
-        Block::Call(call) => json!({
+        MessageBlock::Call(call) => json!({
             "type": "tool_use",
             "id": plain(&call.id),
             "name": plain(&call.tool),
             "input": arguments(&call.arguments),
         }),
-        Block::Result { id, text, failed } => json!({
+        MessageBlock::Result { id, text, failed } => json!({
             "type": "tool_result",
             "tool_use_id": plain(id),
             "content": text,
@@ -181,34 +184,34 @@ fn block(block: &Block, model: &str) -> Option<Value> {
 }
 
 #[derive(Default)]
-struct Messages;
+struct AnthropicMessages;
 
 /// The field of each kind of delta that is a piece of the answer.
-const PIECES: [(&str, &str, Kind); 3] = [
-    ("text_delta", "text", Kind::Text),
-    ("thinking_delta", "thinking", Kind::Thinking),
-    ("input_json_delta", "partial_json", Kind::Arguments),
+const PIECES: [(&str, &str, PieceKind); 3] = [
+    ("text_delta", "text", PieceKind::Text),
+    ("thinking_delta", "thinking", PieceKind::Thinking),
+    ("input_json_delta", "partial_json", PieceKind::Arguments),
 ];
 
-impl Mapping for Messages {
+impl WireMapping for AnthropicMessages {
     const NAME: &'static str = NAME;
-    const COUNTS: Counts = Counts {
+    const COUNTS: TokenPointers = TokenPointers {
         places: &["/message/usage", "/usage"],
         input: &["/input_tokens", "/cache_read_input_tokens", "/cache_creation_input_tokens"],
         cached: &["/cache_read_input_tokens"],
         stored: &["/cache_creation_input_tokens"],
         output: &["/output_tokens"],
     };
-    const STOPS: Stops = Stops {
+    const STOPS: StopReasons = StopReasons {
         known: &[
-            ("max_tokens", Stop::Cut),
-            ("model_context_window_exceeded", Stop::Cut),
-            ("refusal", Stop::Refused),
+            ("max_tokens", StopReason::Cut),
+            ("model_context_window_exceeded", StopReason::Cut),
+            ("refusal", StopReason::Refused),
         ],
-        other: Stop::Done,
+        other: StopReason::Done,
     };
 
-    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         let null = Value::Null;
         let field = |name: &str| data.get(name).unwrap_or(&null);
         let index = number(data, "index").unwrap_or_default();
@@ -224,26 +227,26 @@ impl Mapping for Messages {
     }
 }
 
-fn begin(index: u64, block: &Value, draft: &mut Draft) -> Result<(), Failure> {
+fn begin(index: u64, block: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
     let part = match text(block, "type") {
-        "text" => Part::Text(text(block, "text").to_owned()),
-        "thinking" => Part::Thinking(text(block, "thinking").to_owned(), None),
+        "text" => DraftPart::Text(text(block, "text").to_owned()),
+        "thinking" => DraftPart::Thinking(text(block, "thinking").to_owned(), None),
         "redacted_thinking" => {
             let data = json!({ "redacted": block.get("data") });
-            Part::Thinking(String::new(), Some(draft.sealed(&data)))
+            DraftPart::Thinking(String::new(), Some(draft.sealed(&data)))
         }
         "tool_use" => {
             let given = block.get("input").and_then(Value::as_object);
             let given = given.filter(|input| !input.is_empty());
             let arguments = given.map(|input| Value::Object(input.clone()).to_string());
-            Part::call(text(block, "id"), text(block, "name"), arguments.unwrap_or_default())
+            DraftPart::call(text(block, "id"), text(block, "name"), arguments.unwrap_or_default())
         }
         _ => return Ok(()),
     };
     draft.begin(index, part)
 }
 
-fn delta(index: u64, delta: &Value, draft: &mut Draft) -> Result<(), Failure> {
+fn delta(index: u64, delta: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
     let name = text(delta, "type");
     if name == "signature_delta" {
         draft.sign(index, &json!({ "signature": text(delta, "signature") }));
@@ -275,9 +278,9 @@ mod tests {
         ];
         for (before, complaint, after) in cases {
             let mut body = json!({ "max_tokens": 9_000, "temperature": 0.5, "thinking": before });
-            assert!(Anthropic.mend(&mut body, complaint), "{complaint}");
+            assert!(AnthropicWire.mend(&mut body, complaint), "{complaint}");
             assert_eq!(body.get("thinking"), after, "{complaint}");
         }
-        assert!(!Anthropic.mend(&mut json!({ "messages": [] }), "messages: thinking"));
+        assert!(!AnthropicWire.mend(&mut json!({ "messages": [] }), "messages: thinking"));
     }
 }

@@ -8,11 +8,13 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::said::Said;
-use super::sse::{Event, Events};
-use super::{Answered, Delta, Reader, Request, Wire, fault, http, mend};
-use crate::conversation::{Block, Message, Usage};
-use crate::event::Failure;
+use super::sse::{SseDecoder, SseEvent};
+use super::wire_conversation::WireConversation;
+use super::{
+    AnswerDelta, AnswerReader, ModelAnswer, ProviderRequest, ProviderWire, fault, http, repair,
+};
+use crate::conversation::{Message, MessageBlock, TokenUsage};
+use crate::event::ModelFailure;
 
 /// The longest silence of a server.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -30,9 +32,9 @@ const MOST_MENDS: usize = 4;
 pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
 /// A place where models answer.
-pub struct Client {
+pub struct ModelClient {
     /// How it is talked to.
-    pub wire: &'static dyn Wire,
+    pub wire: &'static dyn ProviderWire,
     /// Its address, without the path.
     pub base: String,
     /// The key, if it wants one.
@@ -48,40 +50,44 @@ pub struct Client {
     /// What the server complained about so far: later requests are changed before they are sent.
     complaints: Mutex<Vec<String>>,
     /// What was said in the last request, as it was written.
-    said: Mutex<Said>,
+    said: Mutex<WireConversation>,
 }
 
 /// Why there is no answer.
-enum Refusal {
+enum RequestRefusal {
     /// The request was not taken; in the server's words.
-    Complaint(String, Failure),
+    Complaint(String, ModelFailure),
     /// Anything else.
-    Failed(Failure),
+    Failed(ModelFailure),
 }
 
 /// Why an answer is not whole.
-enum Broken {
+enum BrokenAnswer {
     /// Nothing more comes.
-    Connection(Failure),
+    Connection(ModelFailure),
     /// What came makes no sense.
-    Answer(Failure),
+    Answer(ModelFailure),
 }
 
-impl From<Failure> for Broken {
-    fn from(failure: Failure) -> Self {
+impl From<ModelFailure> for BrokenAnswer {
+    fn from(failure: ModelFailure) -> Self {
         Self::Answer(failure)
     }
 }
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
+impl From<ModelFailure> for RequestRefusal {
+    fn from(failure: ModelFailure) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl Client {
+impl ModelClient {
     /// A place where models answer.
-    pub fn new(wire: &'static dyn Wire, base: impl Into<String>, http: reqwest::Client) -> Self {
+    pub fn new(
+        wire: &'static dyn ProviderWire,
+        base: impl Into<String>,
+        http: reqwest::Client,
+    ) -> Self {
         Self {
             wire,
             base: base.into(),
@@ -99,9 +105,9 @@ impl Client {
     /// connection.
     pub async fn ask(
         &self,
-        request: &Request<'_>,
-        show: &mut (dyn FnMut(Delta) + Send),
-    ) -> Result<Answered, Failure> {
+        request: &ProviderRequest<'_>,
+        show: &mut (dyn FnMut(AnswerDelta) + Send),
+    ) -> Result<ModelAnswer, ModelFailure> {
         let end = Instant::now() + self.longest;
         let mut frame = self.wire.frame(request);
         for complaint in &*self.complaints.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -112,8 +118,8 @@ impl Client {
             let body = self.body(request, &frame);
             match self.send(request, body, end, show).await {
                 Ok(answered) => return Ok(answered),
-                Err(Refusal::Failed(failure)) => return Err(failure),
-                Err(Refusal::Complaint(words, failure)) => {
+                Err(RequestRefusal::Failed(failure)) => return Err(failure),
+                Err(RequestRefusal::Complaint(words, failure)) => {
                     mends += 1;
                     if mends > MOST_MENDS || !self.mend(&mut frame, words) {
                         return Err(failure);
@@ -123,7 +129,7 @@ impl Client {
         }
     }
 
-    fn body(&self, request: &Request<'_>, frame: &Value) -> String {
+    fn body(&self, request: &ProviderRequest<'_>, frame: &Value) -> String {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.body(self.wire, request, frame)
     }
@@ -132,7 +138,7 @@ impl Client {
     fn mend(&self, body: &mut Value, words: String) -> bool {
         if !self.wire.mend(body, &words) {
             // What is possible may depend on how much was said: it is found out anew.
-            return mend::lower_output(body, &words);
+            return repair::lower_output(body, &words);
         }
         self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(words);
         true
@@ -140,11 +146,11 @@ impl Client {
 
     async fn send(
         &self,
-        request: &Request<'_>,
+        request: &ProviderRequest<'_>,
         body: String,
         end: Instant,
-        show: &mut (dyn FnMut(Delta) + Send),
-    ) -> Result<Answered, Refusal> {
+        show: &mut (dyn FnMut(AnswerDelta) + Send),
+    ) -> Result<ModelAnswer, RequestRefusal> {
         let url = format!("{}{}", self.base.trim_end_matches('/'), self.wire.path(request));
         let length = body.len() as u64;
         let mut builder = self.http.post(url).header(CONTENT_TYPE, "application/json").body(body);
@@ -152,30 +158,31 @@ impl Client {
             builder = builder.header(name, value);
         }
         // It may have been read although nothing came back.
-        let unheard = Usage { input: length.div_ceil(BYTES_PER_TOKEN), ..Usage::default() };
+        let unheard =
+            TokenUsage { input: length.div_ceil(BYTES_PER_TOKEN), ..TokenUsage::default() };
         let sent = timeout(self.patience, timeout_at(end, builder.send())).await;
         let sent = sent.map_err(|_| stalled()).and_then(|sent| sent.map_err(|_| self.late()));
-        let sent = sent.map_err(|failure| Failure { usage: unheard, ..failure })?;
+        let sent = sent.map_err(|failure| ModelFailure { usage: unheard, ..failure })?;
         let response = sent.map_err(|error| {
-            let usage = if error.is_connect() { Usage::default() } else { unheard };
-            Failure { usage, ..broken(&error) }
+            let usage = if error.is_connect() { TokenUsage::default() } else { unheard };
+            ModelFailure { usage, ..broken(&error) }
         })?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
         let mut reader = self.wire.reader(request.model);
         let read = timeout_at(end, self.read(response, reader.as_mut(), show)).await;
-        let read = read.unwrap_or_else(|_| Err(Broken::Connection(self.late())));
+        let read = read.unwrap_or_else(|_| Err(BrokenAnswer::Connection(self.late())));
         let mut used = reader.used_up();
         used.input = if used.input == 0 { unheard.input } else { used.input };
         let mut answered = match (reader.finish(), read) {
             // A connection may break as it likes when the answer is there.
-            (Ok(answered), Ok(()) | Err(Broken::Connection(_))) => answered,
-            (_, Err(Broken::Connection(failure) | Broken::Answer(failure)))
-            | (Err(failure), Ok(())) => return Err(Failure { usage: used, ..failure }.into()),
+            (Ok(answered), Ok(()) | Err(BrokenAnswer::Connection(_))) => answered,
+            (_, Err(BrokenAnswer::Connection(failure) | BrokenAnswer::Answer(failure)))
+            | (Err(failure), Ok(())) => return Err(ModelFailure { usage: used, ..failure }.into()),
         };
-        answered.refusal.iter().for_each(|text| show(Delta::Text(format!("\n{text}"))));
-        if answered.usage == Usage::default() {
+        answered.refusal.iter().for_each(|text| show(AnswerDelta::Text(format!("\n{text}"))));
+        if answered.usage == TokenUsage::default() {
             answered.usage = estimate(length, &answered.message);
         }
         Ok(answered)
@@ -185,23 +192,23 @@ impl Client {
     async fn read(
         &self,
         mut response: reqwest::Response,
-        reader: &mut (dyn Reader + Send),
-        show: &mut (dyn FnMut(Delta) + Send),
-    ) -> Result<(), Broken> {
-        let kind = Kind::of(&response)?;
-        let mut events = Events::default();
+        reader: &mut (dyn AnswerReader + Send),
+        show: &mut (dyn FnMut(AnswerDelta) + Send),
+    ) -> Result<(), BrokenAnswer> {
+        let kind = AnswerKind::of(&response)?;
+        let mut events = SseDecoder::default();
         let mut whole = Vec::new();
         let mut left = MOST_BYTES;
         loop {
             let patience = if reader.is_complete() { GRACE } else { self.patience };
             let next = timeout(patience, response.chunk()).await;
-            let next = next.map_err(|_| Broken::Connection(stalled()))?;
-            let next = next.map_err(|error| Broken::Connection(broken(&error)))?;
+            let next = next.map_err(|_| BrokenAnswer::Connection(stalled()))?;
+            let next = next.map_err(|error| BrokenAnswer::Connection(broken(&error)))?;
             let Some(piece) = next else { break };
             left = left.checked_sub(piece.len()).ok_or_else(too_long)?;
             match kind {
-                Kind::Whole => whole.extend_from_slice(&piece),
-                Kind::Stream => {
+                AnswerKind::Whole => whole.extend_from_slice(&piece),
+                AnswerKind::Stream => {
                     for event in events.take(&piece).map_err(|_| too_long())? {
                         reader.take(&event, show)?;
                     }
@@ -209,16 +216,16 @@ impl Client {
             }
         }
         let last = match kind {
-            Kind::Stream => events.last(),
-            Kind::Whole => {
+            AnswerKind::Stream => events.last(),
+            AnswerKind::Whole => {
                 let data = String::from_utf8_lossy(&whole).into_owned();
-                Some(Event { name: String::new(), data })
+                Some(SseEvent { name: String::new(), data })
             }
         };
         last.map_or(Ok(()), |event| Ok(reader.take(&event, show)?))
     }
 
-    fn late(&self) -> Failure {
+    fn late(&self) -> ModelFailure {
         fault::temporary(format!("no answer within {} s", self.longest.as_secs()))
     }
 
@@ -227,7 +234,7 @@ impl Client {
     }
 
     /// What a status other than success means.
-    async fn refused(&self, mut response: reqwest::Response) -> Refusal {
+    async fn refused(&self, mut response: reqwest::Response) -> RequestRefusal {
         let (status, headers) = (response.status(), response.headers().clone());
         let mut body = Vec::new();
         while let Ok(Ok(Some(piece))) = timeout(self.patience, response.chunk()).await {
@@ -239,29 +246,29 @@ impl Client {
         let body = fault::without(&String::from_utf8_lossy(&body), self.key());
         let mut failure = fault::refused(status, &headers, &body);
         match status.as_u16() {
-            400 | 422 => Refusal::Complaint(body.to_lowercase(), failure),
+            400 | 422 => RequestRefusal::Complaint(body.to_lowercase(), failure),
             401 | 403 => {
                 let name = self.key_name.as_ref();
                 let from = name.map_or(String::new(), |name| format!(" (the key is `{name}`)"));
                 failure.message.push_str(&from);
-                Refusal::Failed(failure)
+                RequestRefusal::Failed(failure)
             }
-            _ => Refusal::Failed(failure),
+            _ => RequestRefusal::Failed(failure),
         }
     }
 }
 
 /// How an answer comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum AnswerKind {
     /// Event by event.
     Stream,
     /// In one piece.
     Whole,
 }
 
-impl Kind {
-    fn of(response: &reqwest::Response) -> Result<Self, Failure> {
+impl AnswerKind {
+    fn of(response: &reqwest::Response) -> Result<Self, ModelFailure> {
         let named = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let named = named.unwrap_or("text/event-stream").to_lowercase();
         match named.split(';').next().unwrap_or_default().trim() {
@@ -281,29 +288,29 @@ impl Kind {
 }
 
 /// What an answer used up, as a guess: a budget must hold although the server does not count.
-fn estimate(request: u64, message: &Message) -> Usage {
-    let length = |block: &Block| match block {
-        Block::Text { text } | Block::Thinking { text, .. } => text.len(),
-        Block::Call(call) => call.arguments.to_string().len(),
-        Block::Result { .. } => 0,
+fn estimate(request: u64, message: &Message) -> TokenUsage {
+    let length = |block: &MessageBlock| match block {
+        MessageBlock::Text { text } | MessageBlock::Thinking { text, .. } => text.len(),
+        MessageBlock::Call(call) => call.arguments.to_string().len(),
+        MessageBlock::Result { .. } => 0,
     };
     let written: usize = message.blocks.iter().map(length).sum();
-    Usage {
+    TokenUsage {
         input: request.div_ceil(BYTES_PER_TOKEN),
         output: (written as u64).div_ceil(BYTES_PER_TOKEN),
-        ..Usage::default()
+        ..TokenUsage::default()
     }
 }
 
-fn stalled() -> Failure {
+fn stalled() -> ModelFailure {
     fault::temporary("the server fell silent")
 }
 
-fn too_long() -> Failure {
+fn too_long() -> ModelFailure {
     fault::permanent("the answer is too long")
 }
 
-fn broken(error: &reqwest::Error) -> Failure {
+fn broken(error: &reqwest::Error) -> ModelFailure {
     let server = error.url().and_then(|url| url.host_str().map(|host| (host, url.port())));
     let at = match server {
         Some((host, Some(port))) => format!(" at `{host}:{port}`"),
@@ -312,5 +319,5 @@ fn broken(error: &reqwest::Error) -> Failure {
     };
     let what = if error.is_connect() { "no server answers" } else { "the connection broke" };
     let failure = fault::temporary(format!("{what}{at}: {}", http::reason(error)));
-    Failure { unreachable: error.is_connect(), ..failure }
+    ModelFailure { unreachable: error.is_connect(), ..failure }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::client::BYTES_PER_TOKEN;
-use super::{Answered, Delta, fault};
-use crate::conversation::{Block, Call, Message, Role, Usage};
-use crate::event::Failure;
+use super::{AnswerDelta, ModelAnswer, fault};
+use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
+use crate::event::ModelFailure;
 
 /// The most bytes of text and arguments in an answer; no model writes as much in one go.
 const LONGEST: usize = 8 << 20;
@@ -16,27 +16,27 @@ const PART: usize = 4 << 10;
 
 /// An answer while it comes. Whatever is added to it is also shown.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct AnswerDraft {
     wire: &'static str,
     model: String,
-    parts: BTreeMap<u64, Part>,
+    parts: BTreeMap<u64, DraftPart>,
     size: usize,
     /// The last number that came under each name.
     counted: BTreeMap<&'static str, u64>,
-    usage: Usage,
+    usage: TokenUsage,
     stored: u64,
     /// Whether it was cut off by its length.
     pub(super) truncated: bool,
     refusal: Option<String>,
     /// The word with which it ended.
     stop: Option<String>,
-    stage: Stage,
-    shown: Vec<Delta>,
+    stage: DraftStage,
+    shown: Vec<AnswerDelta>,
 }
 
 /// How far an answer has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+enum DraftStage {
     /// More has to come.
     #[default]
     Open,
@@ -47,7 +47,7 @@ enum Stage {
 }
 
 /// Where a wire counts tokens, as JSON pointers.
-pub(super) struct Counts {
+pub(super) struct TokenPointers {
     /// Where the numbers stand in an event.
     pub(super) places: &'static [&'static str],
     /// Tokens read, added up.
@@ -62,7 +62,7 @@ pub(super) struct Counts {
 
 /// What a piece of an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PieceKind {
     /// Text.
     Text,
     /// What the model thinks.
@@ -73,7 +73,7 @@ pub(super) enum Kind {
 
 /// A part of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Part {
+pub(super) enum DraftPart {
     /// Text.
     Text(String),
     /// What the model thinks, and what the provider needs to recognise it.
@@ -82,7 +82,7 @@ pub(super) enum Part {
     Call { id: String, tool: String, arguments: String, opaque: Option<Value> },
 }
 
-impl Part {
+impl DraftPart {
     /// A call, with as much of its arguments as is known.
     pub(super) fn call(id: &str, tool: &str, arguments: String) -> Self {
         Self::Call { id: id.to_owned(), tool: tool.to_owned(), arguments, opaque: None }
@@ -110,19 +110,19 @@ pub(super) fn written(arguments: Option<&Value>) -> String {
     }
 }
 
-impl Draft {
+impl AnswerDraft {
     /// An answer of which nothing has come.
     pub(super) fn new(wire: &'static str, model: &str) -> Self {
         Self { wire, model: model.to_owned(), ..Self::default() }
     }
 
     /// Begins a part. Nobody begins the same one twice.
-    pub(super) fn begin(&mut self, key: u64, part: Part) -> Result<(), Failure> {
+    pub(super) fn begin(&mut self, key: u64, part: DraftPart) -> Result<(), ModelFailure> {
         self.charge(PART + part.text().len())?;
         match &part {
-            Part::Call { tool, .. } => self.shown.push(Delta::Call(tool.clone())),
-            Part::Text(text) => self.show(Kind::Text, text),
-            Part::Thinking(text, _) => self.show(Kind::Thinking, text),
+            DraftPart::Call { tool, .. } => self.shown.push(AnswerDelta::Call(tool.clone())),
+            DraftPart::Text(text) => self.show(PieceKind::Text, text),
+            DraftPart::Thinking(text, _) => self.show(PieceKind::Thinking, text),
         }
         if self.parts.insert(key, part).is_some() {
             return Err(fault::temporary("the server repeats itself"));
@@ -132,15 +132,20 @@ impl Draft {
 
     /// Adds a piece to a part. Text and thoughts begin with their first piece, if nobody has begun them;
     /// arguments of no call are left out.
-    pub(super) fn piece(&mut self, key: u64, kind: Kind, piece: &str) -> Result<(), Failure> {
+    pub(super) fn piece(
+        &mut self,
+        key: u64,
+        kind: PieceKind,
+        piece: &str,
+    ) -> Result<(), ModelFailure> {
         if piece.is_empty() {
             return Ok(());
         }
         if !self.parts.contains_key(&key) {
             match kind {
-                Kind::Text => self.begin(key, Part::Text(String::new()))?,
-                Kind::Thinking => self.begin(key, Part::Thinking(String::new(), None))?,
-                Kind::Arguments => {}
+                PieceKind::Text => self.begin(key, DraftPart::Text(String::new()))?,
+                PieceKind::Thinking => self.begin(key, DraftPart::Thinking(String::new(), None))?,
+                PieceKind::Arguments => {}
             }
         }
         self.charge(piece.len())?;
@@ -151,25 +156,25 @@ impl Draft {
         Ok(())
     }
 
-    fn show(&mut self, kind: Kind, piece: &str) {
+    fn show(&mut self, kind: PieceKind, piece: &str) {
         let delta = match kind {
             _ if piece.is_empty() => return,
-            Kind::Text => Delta::Text(piece.to_owned()),
-            Kind::Thinking => Delta::Thinking(piece.to_owned()),
-            Kind::Arguments => return,
+            PieceKind::Text => AnswerDelta::Text(piece.to_owned()),
+            PieceKind::Thinking => AnswerDelta::Thinking(piece.to_owned()),
+            PieceKind::Arguments => return,
         };
         self.shown.push(delta);
     }
 
     /// What is to be shown since the last time.
-    pub(super) fn shown(&mut self) -> std::vec::Drain<'_, Delta> {
+    pub(super) fn shown(&mut self) -> std::vec::Drain<'_, AnswerDelta> {
         self.shown.drain(..)
     }
 
     /// Keeps what the model has to be given back with a thought or a call.
     pub(super) fn sign(&mut self, key: u64, value: &Value) {
         let sealed = seal(self.wire, &self.model, value);
-        if let Some(Part::Thinking(_, opaque) | Part::Call { opaque, .. }) =
+        if let Some(DraftPart::Thinking(_, opaque) | DraftPart::Call { opaque, .. }) =
             self.parts.get_mut(&key)
         {
             *opaque = Some(sealed);
@@ -182,7 +187,7 @@ impl Draft {
     }
 
     /// The part of that number.
-    pub(super) fn part(&self, key: u64) -> Option<&Part> {
+    pub(super) fn part(&self, key: u64) -> Option<&DraftPart> {
         self.parts.get(&key)
     }
 
@@ -192,17 +197,17 @@ impl Draft {
     }
 
     /// The number of the last part if it is of this kind and not signed, or of the next one.
-    pub(super) fn going_on(&self, kind: Kind) -> u64 {
+    pub(super) fn going_on(&self, kind: PieceKind) -> u64 {
         match (self.parts.last_key_value(), kind) {
-            (Some((key, Part::Text(_))), Kind::Text)
-            | (Some((key, Part::Thinking(_, None))), Kind::Thinking) => *key,
+            (Some((key, DraftPart::Text(_))), PieceKind::Text)
+            | (Some((key, DraftPart::Thinking(_, None))), PieceKind::Thinking) => *key,
             _ => self.next(),
         }
     }
 
     /// Takes in what an event says of tokens. A number that does not come again still holds.
-    pub(super) fn count(&mut self, counts: &Counts, event: &Value) {
-        let Counts { places, input, cached, stored, output } = *counts;
+    pub(super) fn count(&mut self, counts: &TokenPointers, event: &Value) {
+        let TokenPointers { places, input, cached, stored, output } = *counts;
         for usage in places.iter().filter_map(|place| event.pointer(place)) {
             for &name in [input, cached, stored, output].into_iter().flatten() {
                 if let Some(number) = usage.pointer(name).and_then(Value::as_u64) {
@@ -234,24 +239,24 @@ impl Draft {
 
     /// Nothing more has to come.
     pub(super) fn complete(&mut self) {
-        self.stage = self.stage.max(Stage::Complete);
+        self.stage = self.stage.max(DraftStage::Complete);
     }
 
     /// What comes now belongs to it no more.
     pub(super) fn close(&mut self) {
-        self.stage = Stage::Closed;
+        self.stage = DraftStage::Closed;
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        self.stage >= Stage::Complete
+        self.stage >= DraftStage::Complete
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.stage == Stage::Closed
+        self.stage == DraftStage::Closed
     }
 
     /// Puts a part in the place of another one, which was the same as far as it had come.
-    pub(super) fn replace(&mut self, key: u64, part: Part) -> Result<(), Failure> {
+    pub(super) fn replace(&mut self, key: u64, part: DraftPart) -> Result<(), ModelFailure> {
         let before = self.parts.get(&key).map_or(0, |part| part.text().len());
         self.charge(part.text().len().saturating_sub(before))?;
         self.parts.insert(key, part);
@@ -260,13 +265,13 @@ impl Draft {
 
     /// The provider stopped the answer: its calls are not to be run.
     pub(super) fn refuse(&mut self, reason: &str) {
-        self.parts.retain(|_, part| !matches!(part, Part::Call { .. }));
+        self.parts.retain(|_, part| !matches!(part, DraftPart::Call { .. }));
         let text = format!("(the answer was refused: {reason})");
-        self.parts.insert(self.next(), Part::Text(text.clone()));
+        self.parts.insert(self.next(), DraftPart::Text(text.clone()));
         self.refusal = Some(text);
     }
 
-    fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+    fn charge(&mut self, bytes: usize) -> Result<(), ModelFailure> {
         self.size = self.size.saturating_add(bytes);
         if self.size > LONGEST {
             let limit = LONGEST >> 20;
@@ -276,17 +281,17 @@ impl Draft {
     }
 
     /// What was used up so far: what the server says, and at least what it has sent.
-    pub(super) fn used_up(&self) -> Usage {
+    pub(super) fn used_up(&self) -> TokenUsage {
         let written: usize = self.parts.values().map(|part| part.text().len()).sum();
         let output = self.usage.output.max((written as u64).div_ceil(BYTES_PER_TOKEN));
-        Usage { output, ..self.usage }
+        TokenUsage { output, ..self.usage }
     }
 
     /// The answer.
-    pub(super) fn finish(self) -> Answered {
+    pub(super) fn finish(self) -> ModelAnswer {
         let blocks = self.parts.into_values().filter_map(block).collect();
-        Answered {
-            message: Message { role: Role::Assistant, blocks },
+        ModelAnswer {
+            message: Message { role: MessageRole::Assistant, blocks },
             usage: self.usage,
             stored: self.stored,
             truncated: self.truncated,
@@ -295,14 +300,14 @@ impl Draft {
     }
 }
 
-fn block(part: Part) -> Option<Block> {
+fn block(part: DraftPart) -> Option<MessageBlock> {
     Some(match part {
-        Part::Text(text) if text.is_empty() => return None,
-        Part::Text(text) => Block::Text { text },
-        Part::Thinking(text, None) if text.is_empty() => return None,
-        Part::Thinking(text, opaque) => Block::Thinking { text, opaque },
-        Part::Call { id, tool, arguments, opaque } => {
-            Block::Call(Call { id, tool, arguments: arguments_of(arguments), opaque })
+        DraftPart::Text(text) if text.is_empty() => return None,
+        DraftPart::Text(text) => MessageBlock::Text { text },
+        DraftPart::Thinking(text, None) if text.is_empty() => return None,
+        DraftPart::Thinking(text, opaque) => MessageBlock::Thinking { text, opaque },
+        DraftPart::Call { id, tool, arguments, opaque } => {
+            MessageBlock::Call(ToolCall { id, tool, arguments: arguments_of(arguments), opaque })
         }
     })
 }
@@ -330,8 +335,8 @@ pub(super) fn opened<'a>(sealed: Option<&'a Value>, wire: &str, model: &str) -> 
 mod tests {
     use super::*;
 
-    fn call(arguments: &str) -> Part {
-        Part::call("1", "t", arguments.to_owned())
+    fn call(arguments: &str) -> DraftPart {
+        DraftPart::call("1", "t", arguments.to_owned())
     }
 
     #[test]
@@ -346,7 +351,7 @@ mod tests {
             (&deep, json!(deep)),
         ];
         for (text, expected) in cases {
-            let mut draft = Draft::default();
+            let mut draft = AnswerDraft::default();
             draft.begin(0, call(text)).unwrap();
             let answered = draft.finish();
             let found: Vec<_> =
@@ -357,13 +362,14 @@ mod tests {
 
     #[test]
     fn an_answer_has_a_limit() {
-        let mut draft = Draft::default();
+        let mut draft = AnswerDraft::default();
         draft.begin(0, call("")).unwrap();
         let piece = "x".repeat(1 << 20);
-        let failed =
-            (0..10).find_map(|_| draft.piece(0, Kind::Arguments, &piece).err()).expect("too long");
+        let failed = (0..10)
+            .find_map(|_| draft.piece(0, PieceKind::Arguments, &piece).err())
+            .expect("too long");
         assert_eq!(failed.message, "the answer is longer than 8 MiB");
-        let mut draft = Draft::default();
+        let mut draft = AnswerDraft::default();
         assert!((0..3_000).any(|key| draft.begin(key, call("")).is_err()), "a storm of calls");
     }
 

@@ -11,7 +11,7 @@ use super::anthropic::THINKING;
 
 /// The words of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum ProviderDialect {
     Anthropic,
     Chat,
     Responses,
@@ -21,7 +21,7 @@ pub(super) enum Dialect {
 
 /// What an agent's extensions come down to for one provider.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Extension {
+pub(super) struct ProviderExtension {
     /// What is added to bodies.
     pub(super) extra: Map<String, Value>,
     /// The most tokens that the model may write.
@@ -34,7 +34,7 @@ pub(super) struct Extension {
 
 /// What a field may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ExtensionKind {
     Bool,
     /// A whole number, -1 for as many as there are.
     Count,
@@ -43,7 +43,7 @@ enum Kind {
     Texts,
 }
 
-impl Kind {
+impl ExtensionKind {
     fn fits(self, value: &Value) -> bool {
         match self {
             Self::Bool => value.is_boolean(),
@@ -55,11 +55,11 @@ impl Kind {
     }
 }
 
-use Dialect::{Anthropic, Chat, Gemini, Ollama, Responses};
-use Kind::{Bool, Count, Number, Texts, Word};
+use ExtensionKind::{Bool, Count, Number, Texts, Word};
+use ProviderDialect::{Anthropic, Chat, Gemini, Ollama, Responses};
 
 /// Which field goes where.
-const FIELDS: &[(Dialect, &str, Kind, &[&str])] = &[
+const FIELDS: &[(ProviderDialect, &str, ExtensionKind, &[&str])] = &[
     (Anthropic, "top_p", Number, &["top_p"]),
     (Anthropic, "top_k", Count, &["top_k"]),
     (Anthropic, "stop_sequences", Texts, &["stop_sequences"]),
@@ -99,8 +99,8 @@ const FIELDS: &[(Dialect, &str, Kind, &[&str])] = &[
 
 /// What the extensions of `agent` mean to a provider. One that searches the web by itself does so only
 /// if the agent may.
-pub(super) fn of(agent: &Agent, dialect: Dialect, may_search: bool) -> Extension {
-    let mut extension = Extension::default();
+pub(super) fn of(agent: &Agent, dialect: ProviderDialect, may_search: bool) -> ProviderExtension {
+    let mut extension = ProviderExtension::default();
     let names: &[&str] = match dialect {
         Anthropic => &["x-claude", "x-anthropic"],
         Gemini => &["x-gemini", "x-google"],
@@ -123,10 +123,10 @@ pub(super) fn of(agent: &Agent, dialect: Dialect, may_search: bool) -> Extension
     extension
 }
 
-impl Extension {
+impl ProviderExtension {
     fn take(
         &mut self,
-        dialect: Dialect,
+        dialect: ProviderDialect,
         field: &str,
         value: &Value,
         may_search: bool,
@@ -156,8 +156,9 @@ impl Extension {
                 }
             }
             _ => {
-                let known =
-                    |row: &&(Dialect, &str, Kind, &[&str])| (row.0, row.1) == (dialect, field);
+                let known = |row: &&(ProviderDialect, &str, ExtensionKind, &[&str])| {
+                    (row.0, row.1) == (dialect, field)
+                };
                 let row = FIELDS.iter().find(known).ok_or("nothing is known of it")?;
                 let (_, _, kind, path) = row;
                 if !kind.fits(value) {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     /// The extension, its fields, who reads them, and what they become.
-    type Case<'a> = (&'a str, &'a [(&'a str, Data)], Dialect, Value);
+    type Case<'a> = (&'a str, &'a [(&'a str, Data)], ProviderDialect, Value);
 
     #[test]
     fn fields_go_where_the_table_says() {

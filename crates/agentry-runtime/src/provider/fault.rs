@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::{items, text};
-use crate::event::{Failure, FailureKind};
+use crate::event::{ModelFailure, ModelFailureKind};
 
 /// The most characters of a server's own words that are shown.
 const MOST_WORDS: usize = 400;
@@ -43,34 +43,34 @@ const LASTING: &[&str] = &[
 ];
 
 /// A failure that may go away.
-pub(super) fn temporary(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Temporary, message)
+pub(super) fn temporary(message: impl Into<String>) -> ModelFailure {
+    ModelFailure::new(ModelFailureKind::Temporary, message)
 }
 
 /// A failure that stays.
-pub(super) fn permanent(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Permanent, message)
+pub(super) fn permanent(message: impl Into<String>) -> ModelFailure {
+    ModelFailure::new(ModelFailureKind::Permanent, message)
 }
 
 /// The stream ended before the answer did.
-pub(super) fn broke_off() -> Failure {
+pub(super) fn broke_off() -> ModelFailure {
     temporary("the answer broke off")
 }
 
 /// An error that a server sends inside a stream: an object with `message` and a code, or a text.
-pub(super) fn in_stream(error: &Value) -> Failure {
-    let Told { code, message, wait } = told(error);
+pub(super) fn in_stream(error: &Value) -> ModelFailure {
+    let ReportedFault { code, message, wait } = told(error);
     let words = format!("{code} {message}").to_lowercase();
     let status = code.parse::<u16>().ok().or_else(|| number(error));
     let lasting = LASTING.iter().any(|known| code.to_lowercase().contains(known))
         || status.is_some_and(|status| (400..500).contains(&status) && !passes(status));
     let kind = match () {
-        () if says(&words, TOO_LONG) => FailureKind::TooLong,
-        () if lasting || says(&words, NO_MONEY) => FailureKind::Permanent,
-        () => FailureKind::Temporary,
+        () if says(&words, TOO_LONG) => ModelFailureKind::TooLong,
+        () if lasting || says(&words, NO_MONEY) => ModelFailureKind::Permanent,
+        () => ModelFailureKind::Temporary,
     };
     let message = format!("the server broke off with an error: {}", shown(&message));
-    Failure { retry_after: wait, ..Failure::new(kind, message) }
+    ModelFailure { retry_after: wait, ..ModelFailure::new(kind, message) }
 }
 
 fn number(error: &Value) -> Option<u16> {
@@ -78,23 +78,23 @@ fn number(error: &Value) -> Option<u16> {
 }
 
 /// A status other than success.
-pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> Failure {
+pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> ModelFailure {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     let parsed = parsed.get(0).unwrap_or(&parsed);
     let error = parsed.get("error").unwrap_or(parsed);
-    let Told { code, message, wait } = told(error);
+    let ReportedFault { code, message, wait } = told(error);
     let message = if message.is_empty() { body } else { &message };
     let words = format!("{code} {message}").to_lowercase();
     let kind = match status.as_u16() {
-        _ if says(&words, NO_MONEY) => FailureKind::Permanent,
-        429 => FailureKind::Temporary,
-        413 => FailureKind::TooLong,
-        _ if says(&words, TOO_LONG) => FailureKind::TooLong,
-        status if passes(status) => FailureKind::Temporary,
-        _ => FailureKind::Permanent,
+        _ if says(&words, NO_MONEY) => ModelFailureKind::Permanent,
+        429 => ModelFailureKind::Temporary,
+        413 => ModelFailureKind::TooLong,
+        _ if says(&words, TOO_LONG) => ModelFailureKind::TooLong,
+        status if passes(status) => ModelFailureKind::Temporary,
+        _ => ModelFailureKind::Permanent,
     };
     let message = format!("the server answered {status}: {}", shown(message));
-    Failure { retry_after: retry_after(headers).or(wait), ..Failure::new(kind, message) }
+    ModelFailure { retry_after: retry_after(headers).or(wait), ..ModelFailure::new(kind, message) }
 }
 
 /// Whether a status goes away by itself.
@@ -108,20 +108,20 @@ fn says(words: &str, known: &[&str]) -> bool {
 
 /// What a server says of an error.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct ReportedFault {
     code: String,
     message: String,
     /// Milliseconds after which it wants to be asked again.
     wait: Option<u64>,
 }
 
-fn told(error: &Value) -> Told {
+fn told(error: &Value) -> ReportedFault {
     if let Some(message) = error.as_str() {
-        return Told { message: message.to_owned(), ..Told::default() };
+        return ReportedFault { message: message.to_owned(), ..ReportedFault::default() };
     }
     let codes = ["type", "code", "status"].map(|name| text(error, name));
     let delay = |detail: &Value| milliseconds(text(detail, "retryDelay").strip_suffix('s')?);
-    Told {
+    ReportedFault {
         code: codes.join(" ").trim().to_owned(),
         message: text(error, "message").to_owned(),
         wait: items(error, "details").iter().find_map(delay),
@@ -182,10 +182,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use FailureKind::{Permanent, Temporary, TooLong};
+    use ModelFailureKind::{Permanent, Temporary, TooLong};
 
     /// Status, headers and body; the kind of failure and when to ask again.
-    type Case<'a> = (u16, &'a [(&'a str, &'a str)], &'a str, FailureKind, Option<u64>);
+    type Case<'a> = (u16, &'a [(&'a str, &'a str)], &'a str, ModelFailureKind, Option<u64>);
 
     #[test]
     fn statuses() {

@@ -12,25 +12,25 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::draft::{Counts, Draft, Kind, Part, opened, written};
-use super::reading::{Mapping, Stop, Stops, reading};
+use super::draft::{AnswerDraft, DraftPart, PieceKind, TokenPointers, opened, written};
 use super::tidy::{arguments, plain};
-use super::{Context, Reader, Request, Wire, completed, items, text};
-use crate::conversation::{Block, Call, Message, Role};
-use crate::event::Failure;
+use super::wire_reader::{StopReason, StopReasons, WireMapping, reading};
+use super::{AnswerReader, MessageContext, ProviderRequest, ProviderWire, completed, items, text};
+use crate::conversation::{Message, MessageBlock, MessageRole, ToolCall};
+use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
 /// Gemini's `streamGenerateContent`.
 #[derive(Debug, Clone, Copy)]
-pub struct Gemini;
+pub struct GeminiWire;
 
 /// The name under which signatures are kept.
 const NAME: &str = "gemini";
 /// What stands for the signature of a call that another model made; the provider says so.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
-impl Wire for Gemini {
-    fn path(&self, request: &Request<'_>) -> String {
+impl ProviderWire for GeminiWire {
+    fn path(&self, request: &ProviderRequest<'_>) -> String {
         let model = request.model.strip_prefix("models/").unwrap_or(request.model);
         format!("/models/{}:streamGenerateContent?alt=sse", encoded(model))
     }
@@ -43,7 +43,7 @@ impl Wire for Gemini {
         "contents"
     }
 
-    fn frame(&self, request: &Request<'_>) -> Value {
+    fn frame(&self, request: &ProviderRequest<'_>) -> Value {
         let mut body = json!({
             "contents": [],
             "generationConfig": { "maxOutputTokens": request.most_output },
@@ -57,12 +57,12 @@ impl Wire for Gemini {
         })
     }
 
-    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value> {
+    fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value> {
         content(message, context).into_iter().collect()
     }
 
-    fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        reading::<Contents>(model)
+    fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send> {
+        reading::<GeminiContents>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
@@ -110,12 +110,12 @@ fn tool(tool: &ToolSpec) -> Value {
     json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema })
 }
 
-fn content(message: &Message, context: &Context<'_>) -> Option<Value> {
+fn content(message: &Message, context: &MessageContext<'_>) -> Option<Value> {
     let model = context.model;
-    let role = if message.role == Role::User { "user" } else { "model" };
+    let role = if message.role == MessageRole::User { "user" } else { "model" };
     let parts = message.blocks.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(json!({ "text": text })),
-        Block::Thinking { text, opaque } => {
+        MessageBlock::Text { text } => Some(json!({ "text": text })),
+        MessageBlock::Thinking { text, opaque } => {
             let own = opened(opaque.as_ref(), NAME, model)?;
             let mut part = json!({ "text": text, "thoughtSignature": own.get("signature")? });
             if !text.is_empty() {
@@ -123,8 +123,8 @@ fn content(message: &Message, context: &Context<'_>) -> Option<Value> {
             }
             Some(part)
         }
-        Block::Call(call) => Some(function_call(call, model)),
-        Block::Result { id, text, failed } => {
+        MessageBlock::Call(call) => Some(function_call(call, model)),
+        MessageBlock::Result { id, text, failed } => {
             Some(function_response(context.call(id)?, model, text, *failed))
         }
     });
@@ -140,7 +140,7 @@ fn content(message: &Message, context: &Context<'_>) -> Option<Value> {
     (!parts.is_empty()).then(|| json!({ "role": role, "parts": parts }))
 }
 
-fn function_call(call: &Call, model: &str) -> Value {
+fn function_call(call: &ToolCall, model: &str) -> Value {
     let own = opened(call.opaque.as_ref(), NAME, model);
     let mut function = json!({ "name": plain(&call.tool), "args": arguments(&call.arguments) });
     if let Some(id) = own.and_then(|own| own.get("id")) {
@@ -158,7 +158,7 @@ fn function_call(call: &Call, model: &str) -> Value {
     part
 }
 
-fn function_response(call: &Call, model: &str, text: &str, failed: bool) -> Value {
+fn function_response(call: &ToolCall, model: &str, text: &str, failed: bool) -> Value {
     let word = if failed { "error" } else { "output" };
     let mut function = json!({ "name": plain(&call.tool), "response": { word: text } });
     if let Some(id) = opened(call.opaque.as_ref(), NAME, model).and_then(|own| own.get("id")) {
@@ -168,33 +168,36 @@ fn function_response(call: &Call, model: &str, text: &str, failed: bool) -> Valu
 }
 
 #[derive(Default)]
-struct Contents;
+struct GeminiContents;
 
-impl Mapping for Contents {
+impl WireMapping for GeminiContents {
     const NAME: &'static str = NAME;
-    const COUNTS: Counts = Counts {
+    const COUNTS: TokenPointers = TokenPointers {
         places: &["/usageMetadata"],
         input: &["/promptTokenCount", "/toolUsePromptTokenCount"],
         cached: &["/cachedContentTokenCount"],
         stored: &[],
         output: &["/candidatesTokenCount", "/thoughtsTokenCount"],
     };
-    const STOPS: Stops = Stops {
+    const STOPS: StopReasons = StopReasons {
         known: &[
-            ("STOP", Stop::Done),
-            ("FINISH_REASON_UNSPECIFIED", Stop::Done),
-            ("MAX_TOKENS", Stop::Cut),
+            ("STOP", StopReason::Done),
+            ("FINISH_REASON_UNSPECIFIED", StopReason::Done),
+            ("MAX_TOKENS", StopReason::Cut),
             (
                 "MALFORMED_FUNCTION_CALL",
-                Stop::Failed("the model stopped: `MALFORMED_FUNCTION_CALL`"),
+                StopReason::Failed("the model stopped: `MALFORMED_FUNCTION_CALL`"),
             ),
-            ("UNEXPECTED_TOOL_CALL", Stop::Failed("the model stopped: `UNEXPECTED_TOOL_CALL`")),
-            ("OTHER", Stop::Failed("the model stopped: `OTHER`")),
+            (
+                "UNEXPECTED_TOOL_CALL",
+                StopReason::Failed("the model stopped: `UNEXPECTED_TOOL_CALL`"),
+            ),
+            ("OTHER", StopReason::Failed("the model stopped: `OTHER`")),
         ],
-        other: Stop::RefusedBy,
+        other: StopReason::RefusedBy,
     };
 
-    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         if let Some(feedback) = data.get("promptFeedback") {
             draft.stop(text(feedback, "blockReason"));
         }
@@ -212,7 +215,7 @@ impl Mapping for Contents {
     }
 }
 
-fn part(part: &Value, draft: &mut Draft) -> Result<(), Failure> {
+fn part(part: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
     let signature = part.get("thoughtSignature").filter(|it| it.is_string());
     if let Some(function) = part.get("functionCall") {
         return call(function, signature, draft);
@@ -221,19 +224,23 @@ fn part(part: &Value, draft: &mut Draft) -> Result<(), Failure> {
     if part.get("thought") == Some(&Value::Bool(true)) {
         return thought(piece, signature, draft);
     }
-    draft.piece(draft.going_on(Kind::Text), Kind::Text, piece)?;
+    draft.piece(draft.going_on(PieceKind::Text), PieceKind::Text, piece)?;
     // A signature of plain text is kept as a thought without words.
     signature.map_or(Ok(()), |_| thought("", signature, draft))
 }
 
-fn thought(piece: &str, signature: Option<&Value>, draft: &mut Draft) -> Result<(), Failure> {
+fn thought(
+    piece: &str,
+    signature: Option<&Value>,
+    draft: &mut AnswerDraft,
+) -> Result<(), ModelFailure> {
     let key = if piece.is_empty() {
         let key = draft.next();
-        draft.begin(key, Part::Thinking(String::new(), None))?;
+        draft.begin(key, DraftPart::Thinking(String::new(), None))?;
         key
     } else {
-        let key = draft.going_on(Kind::Thinking);
-        draft.piece(key, Kind::Thinking, piece)?;
+        let key = draft.going_on(PieceKind::Thinking);
+        draft.piece(key, PieceKind::Thinking, piece)?;
         key
     };
     if let Some(signature) = signature {
@@ -242,7 +249,11 @@ fn thought(piece: &str, signature: Option<&Value>, draft: &mut Draft) -> Result<
     Ok(())
 }
 
-fn call(function: &Value, signature: Option<&Value>, draft: &mut Draft) -> Result<(), Failure> {
+fn call(
+    function: &Value,
+    signature: Option<&Value>,
+    draft: &mut AnswerDraft,
+) -> Result<(), ModelFailure> {
     let id = text(function, "id");
     let mut own = json!({});
     if !id.is_empty() {
@@ -252,7 +263,7 @@ fn call(function: &Value, signature: Option<&Value>, draft: &mut Draft) -> Resul
         own["signature"] = signature.clone();
     }
     let key = draft.next();
-    draft.begin(key, Part::call(id, text(function, "name"), written(function.get("args"))))?;
+    draft.begin(key, DraftPart::call(id, text(function, "name"), written(function.get("args"))))?;
     draft.sign(key, &own);
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{ClientBuilder, NoProxy, Proxy};
 
-use super::plan::Environment;
+use super::plan::EnvironmentLookup;
 
 /// The longest time to reach a server.
 const CONNECTING: Duration = Duration::from_secs(20);
@@ -19,7 +19,7 @@ pub fn local() -> Result<reqwest::Client, String> {
 }
 
 /// A client for everybody else.
-pub fn remote(environment: Environment<'_>) -> Result<reqwest::Client, String> {
+pub fn remote(environment: EnvironmentLookup<'_>) -> Result<reqwest::Client, String> {
     let mut builder = builder();
     let set = |name: &&str| environment(name).filter(|value| !value.trim().is_empty());
     if let Some(address) = PROXIES.iter().find_map(set) {

@@ -17,27 +17,27 @@ mod extension;
 mod fault;
 pub mod gemini;
 pub mod http;
-mod mend;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod plan;
-mod reading;
-mod said;
+mod repair;
 pub mod sse;
 mod tidy;
+mod wire_conversation;
+mod wire_reader;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::conversation::{Call, Message, Usage};
-use crate::event::Failure;
+use crate::conversation::{Message, TokenUsage, ToolCall};
+use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
 /// What a model is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct ProviderRequest<'a> {
     /// What the provider calls the model.
     pub model: &'a str,
     /// The system prompt.
@@ -57,11 +57,11 @@ pub struct Request<'a> {
 
 /// What a model answered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct ModelAnswer {
     /// What it said.
     pub message: Message,
     /// What it used up; its cost is added by who knows the price.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Of the tokens read, those that were put into a cache: some charge more for them.
     pub stored: u64,
     /// Whether it was cut off by its length.
@@ -72,7 +72,7 @@ pub struct Answered {
 
 /// A piece of an answer, to show while it comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delta {
+pub enum AnswerDelta {
     /// Text.
     Text(String),
     /// What it thinks.
@@ -82,9 +82,9 @@ pub enum Delta {
 }
 
 /// One way of talking to models.
-pub trait Wire: Sync {
+pub trait ProviderWire: Sync {
     /// The path below the base URL.
-    fn path(&self, request: &Request<'_>) -> String;
+    fn path(&self, request: &ProviderRequest<'_>) -> String;
 
     /// The headers that carry the key and the version.
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
@@ -97,30 +97,34 @@ pub trait Wire: Sync {
     }
 
     /// A body without what was said; its list has what comes before that.
-    fn frame(&self, request: &Request<'_>) -> Value;
+    fn frame(&self, request: &ProviderRequest<'_>) -> Value;
 
     /// What a message is in the list of a body.
-    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value>;
+    fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value>;
 
     /// Reads the answer of this model, event by event.
-    fn reader(&self, model: &str) -> Box<dyn Reader + Send>;
+    fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send>;
 
     /// Takes out of the body what the server complained about, in lower case, where the request makes
     /// sense without it. Says whether something was changed.
     fn mend(&self, body: &mut Value, complaint: &str) -> bool;
 }
 
-impl dyn Wire {
+impl dyn ProviderWire {
     /// The whole body of a request.
-    pub fn body(&self, request: &Request<'_>) -> Value {
-        let body = said::Said::default().body(self, request, &self.frame(request));
+    pub fn body(&self, request: &ProviderRequest<'_>) -> Value {
+        let body = wire_conversation::WireConversation::default().body(
+            self,
+            request,
+            &self.frame(request),
+        );
         serde_json::from_str(&body).unwrap_or_default()
     }
 }
 
 /// Where a message stands in a conversation.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct MessageContext<'a> {
     /// The model that hears it.
     pub model: &'a str,
     /// Whether it belongs to the present exchange: the person has said nothing since.
@@ -131,37 +135,41 @@ pub struct Context<'a> {
     pub answer: Option<&'a Message>,
 }
 
-impl<'a> Context<'a> {
+impl<'a> MessageContext<'a> {
     /// The model, if what it thought still matters to it.
     fn present(&self) -> Option<&'a str> {
         self.is_present.then_some(self.model)
     }
 
     /// The call that a result belongs to.
-    fn call(&self, id: &str) -> Option<&'a Call> {
+    fn call(&self, id: &str) -> Option<&'a ToolCall> {
         self.answer?.calls().find(|call| call.id == id)
     }
 }
 
 /// Reads one streamed answer.
-pub trait Reader {
+pub trait AnswerReader {
     /// Takes an event in; pieces to show go to `show`. What comes after the end changes nothing.
-    fn take(&mut self, event: &sse::Event, show: &mut dyn FnMut(Delta)) -> Result<(), Failure>;
+    fn take(
+        &mut self,
+        event: &sse::SseEvent,
+        show: &mut dyn FnMut(AnswerDelta),
+    ) -> Result<(), ModelFailure>;
 
     /// Whether nothing more has to come.
     fn is_complete(&self) -> bool;
 
     /// What was used up as far as it has come: what the server says, and at least what it has sent.
-    fn used_up(&self) -> Usage;
+    fn used_up(&self) -> TokenUsage;
 
     /// The whole answer; a stream that broke off is a failure.
-    fn finish(self: Box<Self>) -> Result<Answered, Failure>;
+    fn finish(self: Box<Self>) -> Result<ModelAnswer, ModelFailure>;
 }
 
 /// A body with what all have: tools, how freely the model writes, and what only this provider knows.
 fn completed(
     mut body: Value,
-    request: &Request<'_>,
+    request: &ProviderRequest<'_>,
     options: &str,
     tools: impl Fn(&[ToolSpec]) -> Value,
 ) -> Value {
@@ -191,7 +199,7 @@ fn add(body: &mut Value, extra: &Map<String, Value>) {
 }
 
 /// The data of an event as JSON.
-fn parsed(event: &sse::Event) -> Result<Value, Failure> {
+fn parsed(event: &sse::SseEvent) -> Result<Value, ModelFailure> {
     let unreadable = |_| fault::temporary("the server sent something that is no JSON");
     serde_json::from_str(&event.data).map_err(unreadable)
 }

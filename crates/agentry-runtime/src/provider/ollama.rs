@@ -11,27 +11,27 @@
 
 use serde_json::{Value, json};
 
-use super::draft::{Counts, Draft, Kind, Part, opened, written};
+use super::draft::{AnswerDraft, DraftPart, PieceKind, TokenPointers, opened, written};
 use super::openai_chat::{CALLS, TEXT, THINKING, said, system, tool, user};
-use super::reading::{Mapping, Stop, Stops, reading};
 use super::tidy::{arguments, plain};
-use super::{Context, Reader, Request, Wire, completed, items, text};
-use crate::conversation::{Block, Call, Message, Role};
-use crate::event::Failure;
+use super::wire_reader::{StopReason, StopReasons, WireMapping, reading};
+use super::{AnswerReader, MessageContext, ProviderRequest, ProviderWire, completed, items, text};
+use crate::conversation::{Message, MessageBlock, MessageRole, ToolCall};
+use crate::event::ModelFailure;
 
 /// Ollama's own protocol.
 #[derive(Debug, Clone, Copy)]
-pub struct Ollama;
+pub struct OllamaWire;
 
 /// The name under which thoughts are kept.
 const NAME: &str = "ollama";
 
-impl Wire for Ollama {
-    fn path(&self, _: &Request<'_>) -> String {
+impl ProviderWire for OllamaWire {
+    fn path(&self, _: &ProviderRequest<'_>) -> String {
         "/api/chat".to_owned()
     }
 
-    fn frame(&self, request: &Request<'_>) -> Value {
+    fn frame(&self, request: &ProviderRequest<'_>) -> Value {
         let body = json!({
             "model": request.model,
             "messages": system(request),
@@ -41,19 +41,19 @@ impl Wire for Ollama {
         completed(body, request, "/options", |tools| tools.iter().map(tool).collect())
     }
 
-    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value> {
+    fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value> {
         let naming = |id: &str| {
             let name = context.call(id).map(|call| plain(&call.tool));
             json!({ "role": "tool", "tool_name": name })
         };
         match message.role {
-            Role::User => user(message, &naming),
-            Role::Assistant => vec![assistant(message, context.present())],
+            MessageRole::User => user(message, &naming),
+            MessageRole::Assistant => vec![assistant(message, context.present())],
         }
     }
 
-    fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        reading::<Lines>(model)
+    fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send> {
+        reading::<OllamaLines>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
@@ -63,12 +63,12 @@ impl Wire for Ollama {
 }
 
 fn assistant(message: &Message, to: Option<&str>) -> Value {
-    let call = |call: &Call| json!({ "function": { "name": plain(&call.tool), "arguments": arguments(&call.arguments) } });
+    let call = |call: &ToolCall| json!({ "function": { "name": plain(&call.tool), "arguments": arguments(&call.arguments) } });
     let calls: Vec<Value> = message.calls().map(call).collect();
     let content = said(message).unwrap_or_default();
     let mut written = json!({ "role": "assistant", "content": content });
     for block in &message.blocks {
-        if let (Block::Thinking { text, opaque }, Some(model)) = (block, to)
+        if let (MessageBlock::Thinking { text, opaque }, Some(model)) = (block, to)
             && opened(opaque.as_ref(), NAME, model).is_some()
         {
             written["thinking"] = text.as_str().into();
@@ -81,40 +81,40 @@ fn assistant(message: &Message, to: Option<&str>) -> Value {
 }
 
 #[derive(Default)]
-struct Lines;
+struct OllamaLines;
 
-impl Mapping for Lines {
+impl WireMapping for OllamaLines {
     const NAME: &'static str = NAME;
-    const COUNTS: Counts = Counts {
+    const COUNTS: TokenPointers = TokenPointers {
         places: &[""],
         input: &["/prompt_eval_count"],
         cached: &[],
         stored: &[],
         output: &["/eval_count"],
     };
-    const STOPS: Stops = Stops {
+    const STOPS: StopReasons = StopReasons {
         known: &[
-            ("length", Stop::Cut),
-            ("load", Stop::Failed("the server has only loaded the model")),
-            ("unload", Stop::Failed("the server has only loaded the model")),
+            ("length", StopReason::Cut),
+            ("load", StopReason::Failed("the server has only loaded the model")),
+            ("unload", StopReason::Failed("the server has only loaded the model")),
         ],
-        other: Stop::Done,
+        other: StopReason::Done,
     };
 
-    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         let null = Value::Null;
         let message = data.get("message").unwrap_or(&null);
         let thought = text(message, "thinking");
         if !thought.is_empty() {
-            draft.piece(THINKING, Kind::Thinking, thought)?;
+            draft.piece(THINKING, PieceKind::Thinking, thought)?;
             draft.sign(THINKING, &Value::Bool(true));
         }
-        draft.piece(TEXT, Kind::Text, text(message, "content"))?;
+        draft.piece(TEXT, PieceKind::Text, text(message, "content"))?;
         for call in items(message, "tool_calls") {
             let function = call.get("function").unwrap_or(&null);
             let (id, tool) = (text(call, "id"), text(function, "name"));
             let arguments = written(function.get("arguments"));
-            draft.begin(draft.next().max(CALLS), Part::call(id, tool, arguments))?;
+            draft.begin(draft.next().max(CALLS), DraftPart::call(id, tool, arguments))?;
         }
         if data.get("done") == Some(&Value::Bool(true)) {
             // Older ones do not say why.

@@ -12,17 +12,20 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::draft::{Counts, Draft, Kind, Part, opened, written};
-use super::reading::{Mapping, Stop, Stops, reading};
+use super::draft::{AnswerDraft, DraftPart, PieceKind, TokenPointers, opened, written};
 use super::tidy::{arguments, plain, result};
-use super::{Context, Reader, Request, Wire, completed, items, mend, number, text};
-use crate::conversation::{Block, Call, Message, Role};
-use crate::event::Failure;
+use super::wire_reader::{StopReason, StopReasons, WireMapping, reading};
+use super::{
+    AnswerReader, MessageContext, ProviderRequest, ProviderWire, completed, items, number, repair,
+    text,
+};
+use crate::conversation::{Message, MessageBlock, MessageRole, ToolCall};
+use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
 /// Chat completions.
 #[derive(Debug, Clone, Copy)]
-pub struct Chat;
+pub struct ChatWire;
 
 /// The name under which thoughts are kept.
 const NAME: &str = "chat";
@@ -33,12 +36,12 @@ pub(super) const THINKING: u64 = 0;
 pub(super) const TEXT: u64 = 1;
 pub(super) const CALLS: u64 = 2;
 
-impl Wire for Chat {
-    fn path(&self, _: &Request<'_>) -> String {
+impl ProviderWire for ChatWire {
+    fn path(&self, _: &ProviderRequest<'_>) -> String {
         "/chat/completions".to_owned()
     }
 
-    fn frame(&self, request: &Request<'_>) -> Value {
+    fn frame(&self, request: &ProviderRequest<'_>) -> Value {
         let body = json!({
             "model": request.model,
             "messages": system(request),
@@ -49,20 +52,20 @@ impl Wire for Chat {
         completed(body, request, "", |tools| tools.iter().map(tool).collect())
     }
 
-    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value> {
+    fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value> {
         match message.role {
-            Role::User => user(message, &|id| json!({ "role": "tool", "tool_call_id": id })),
-            Role::Assistant => assistant(message, context.present()).into_iter().collect(),
+            MessageRole::User => user(message, &|id| json!({ "role": "tool", "tool_call_id": id })),
+            MessageRole::Assistant => assistant(message, context.present()).into_iter().collect(),
         }
     }
 
-    fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        reading::<Chunks>(model)
+    fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send> {
+        reading::<ChatChunks>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
         let (older, newer) = ("max_tokens", "max_completion_tokens");
-        if mend::rename(body, complaint, older, newer) {
+        if repair::rename(body, complaint, older, newer) {
             return true;
         }
         let names = [
@@ -77,7 +80,7 @@ impl Wire for Chat {
             "presence_penalty",
             "stop",
         ];
-        mend::remove(body, complaint, &names)
+        repair::remove(body, complaint, &names)
     }
 }
 
@@ -89,8 +92,8 @@ pub(super) fn tool(tool: &ToolSpec) -> Value {
 
 /// What the person says in a message, as one text.
 pub(super) fn said(message: &Message) -> Option<String> {
-    let text = |block: &Block| match block {
-        Block::Text { text } => Some(text.clone()),
+    let text = |block: &MessageBlock| match block {
+        MessageBlock::Text { text } => Some(text.clone()),
         _ => None,
     };
     let texts: Vec<String> = message.blocks.iter().filter_map(text).collect();
@@ -98,7 +101,7 @@ pub(super) fn said(message: &Message) -> Option<String> {
 }
 
 /// The system prompt as the first message, if there is one.
-pub(super) fn system(request: &Request<'_>) -> Value {
+pub(super) fn system(request: &ProviderRequest<'_>) -> Value {
     if request.system.is_empty() {
         return json!([]);
     }
@@ -108,7 +111,7 @@ pub(super) fn system(request: &Request<'_>) -> Value {
 /// What calls gave, each as a message that begins with what names its call; then what the person says.
 pub(super) fn user(message: &Message, naming: &dyn Fn(&str) -> Value) -> Vec<Value> {
     let told = message.blocks.iter().filter_map(|block| match block {
-        Block::Result { id, text, failed } => {
+        MessageBlock::Result { id, text, failed } => {
             let mut told = naming(id);
             told["content"] = result(text, *failed).into();
             Some(told)
@@ -122,7 +125,7 @@ pub(super) fn user(message: &Message, naming: &dyn Fn(&str) -> Value) -> Vec<Val
 /// What the model said; its thoughts go back to the model `to` only.
 fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
     let content = said(message);
-    let call = |call: &Call| {
+    let call = |call: &ToolCall| {
         json!({ "id": call.id, "type": "function", "function": {
             "name": plain(&call.tool), "arguments": arguments(&call.arguments).to_string() } })
     };
@@ -132,7 +135,7 @@ fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
     }
     let mut written = json!({ "role": "assistant", "content": content });
     for block in &message.blocks {
-        if let (Block::Thinking { text, opaque }, Some(model)) = (block, to)
+        if let (MessageBlock::Thinking { text, opaque }, Some(model)) = (block, to)
             && let Some(field) = opened(opaque.as_ref(), NAME, model).and_then(Value::as_str)
             && THOUGHTS.contains(&field)
         {
@@ -146,30 +149,30 @@ fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
 }
 
 #[derive(Default)]
-struct Chunks {
+struct ChatChunks {
     /// Where the call of an index stands; servers that do not count send several under one.
     calls: HashMap<u64, u64>,
 }
 
-impl Mapping for Chunks {
+impl WireMapping for ChatChunks {
     const NAME: &'static str = NAME;
-    const COUNTS: Counts = Counts {
+    const COUNTS: TokenPointers = TokenPointers {
         places: &["/usage"],
         input: &["/prompt_tokens"],
         cached: &["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"],
         stored: &[],
         output: &["/completion_tokens"],
     };
-    const STOPS: Stops = Stops {
+    const STOPS: StopReasons = StopReasons {
         known: &[
-            ("error", Stop::Failed("the server broke off with an error")),
-            ("length", Stop::Cut),
-            ("content_filter", Stop::Refused),
+            ("error", StopReason::Failed("the server broke off with an error")),
+            ("length", StopReason::Cut),
+            ("content_filter", StopReason::Refused),
         ],
-        other: Stop::Done,
+        other: StopReason::Done,
     };
 
-    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         let first = |choice: &&Value| number(choice, "index").unwrap_or_default() == 0;
         let Some(choice) = items(data, "choices").iter().find(first) else { return Ok(()) };
         // What comes after the end was said before.
@@ -184,14 +187,14 @@ impl Mapping for Chunks {
     }
 }
 
-impl Chunks {
-    fn delta(&mut self, delta: &Value, draft: &mut Draft) -> Result<(), Failure> {
+impl ChatChunks {
+    fn delta(&mut self, delta: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         if let Some(field) = THOUGHTS.iter().find(|field| !text(delta, field).is_empty()) {
-            draft.piece(THINKING, Kind::Thinking, text(delta, field))?;
+            draft.piece(THINKING, PieceKind::Thinking, text(delta, field))?;
             draft.sign(THINKING, &Value::from(*field));
         }
         for field in ["content", "refusal"] {
-            draft.piece(TEXT, Kind::Text, text(delta, field))?;
+            draft.piece(TEXT, PieceKind::Text, text(delta, field))?;
         }
         for (at, call) in items(delta, "tool_calls").iter().enumerate() {
             self.call(number(call, "index").unwrap_or(at as u64), call, draft)?;
@@ -199,23 +202,28 @@ impl Chunks {
         Ok(())
     }
 
-    fn call(&mut self, index: u64, call: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn call(
+        &mut self,
+        index: u64,
+        call: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), ModelFailure> {
         let empty = Value::Null;
         let function = call.get("function").unwrap_or(&empty);
         let id = text(call, "id");
         let same = self.calls.get(&index).copied().filter(|key| match draft.part(*key) {
-            Some(Part::Call { id: known, .. }) => id.is_empty() || known == id,
+            Some(DraftPart::Call { id: known, .. }) => id.is_empty() || known == id,
             _ => false,
         });
         let key = match same {
             Some(key) => key,
             None => {
                 let key = draft.next().max(CALLS);
-                draft.begin(key, Part::call(id, text(function, "name"), String::new()))?;
+                draft.begin(key, DraftPart::call(id, text(function, "name"), String::new()))?;
                 self.calls.insert(index, key);
                 key
             }
         };
-        draft.piece(key, Kind::Arguments, &written(function.get("arguments")))
+        draft.piece(key, PieceKind::Arguments, &written(function.get("arguments")))
     }
 }

@@ -11,23 +11,26 @@
 
 use serde_json::{Value, json};
 
-use super::draft::{Counts, Draft, Kind, Part, opened};
-use super::reading::{Mapping, Stop, Stops, reading};
+use super::draft::{AnswerDraft, DraftPart, PieceKind, TokenPointers, opened};
 use super::tidy::{arguments, plain, result};
-use super::{Context, Reader, Request, Wire, completed, fault, items, mend, number, text};
-use crate::conversation::{Block, Message, Role};
-use crate::event::Failure;
+use super::wire_reader::{StopReason, StopReasons, WireMapping, reading};
+use super::{
+    AnswerReader, MessageContext, ProviderRequest, ProviderWire, completed, fault, items, number,
+    repair, text,
+};
+use crate::conversation::{Message, MessageBlock, MessageRole};
+use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
 /// Responses.
 #[derive(Debug, Clone, Copy)]
-pub struct Responses;
+pub struct ResponsesWire;
 
 /// The name under which thoughts are kept.
 const NAME: &str = "responses";
 
-impl Wire for Responses {
-    fn path(&self, _: &Request<'_>) -> String {
+impl ProviderWire for ResponsesWire {
+    fn path(&self, _: &ProviderRequest<'_>) -> String {
         "/responses".to_owned()
     }
 
@@ -35,7 +38,7 @@ impl Wire for Responses {
         "input"
     }
 
-    fn frame(&self, request: &Request<'_>) -> Value {
+    fn frame(&self, request: &ProviderRequest<'_>) -> Value {
         let mut body = json!({
             "model": request.model,
             "input": [],
@@ -50,21 +53,21 @@ impl Wire for Responses {
         completed(body, request, "", |tools| tools.iter().map(tool).collect())
     }
 
-    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value> {
+    fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value> {
         let blocks = message.blocks.iter();
         blocks.filter_map(|block| item(message.role, block, context.model)).collect()
     }
 
-    fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        reading::<Items>(model)
+    fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send> {
+        reading::<ResponseItems>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
         if complaint.contains("encrypted content") || complaint.contains("encrypted_content") {
-            return mend::remove(body, "include", &["include"]);
+            return repair::remove(body, "include", &["include"]);
         }
         let names = ["temperature", "top_p", "reasoning", "text", "service_tier"];
-        mend::remove(body, complaint, &names)
+        repair::remove(body, complaint, &names)
     }
 }
 
@@ -73,24 +76,24 @@ fn tool(tool: &ToolSpec) -> Value {
         "parameters": tool.schema, "strict": false })
 }
 
-fn item(role: Role, block: &Block, model: &str) -> Option<Value> {
+fn item(role: MessageRole, block: &MessageBlock, model: &str) -> Option<Value> {
     Some(match block {
-        Block::Text { text } => {
+        MessageBlock::Text { text } => {
             let (role, kind) = match role {
-                Role::User => ("user", "input_text"),
-                Role::Assistant => ("assistant", "output_text"),
+                MessageRole::User => ("user", "input_text"),
+                MessageRole::Assistant => ("assistant", "output_text"),
             };
             let content = json!([{ "type": kind, "text": text }]);
             json!({ "type": "message", "role": role, "content": content })
         }
-        Block::Thinking { opaque, .. } => opened(opaque.as_ref(), NAME, model)?.clone(),
-        Block::Call(call) => json!({
+        MessageBlock::Thinking { opaque, .. } => opened(opaque.as_ref(), NAME, model)?.clone(),
+        MessageBlock::Call(call) => json!({
             "type": "function_call",
             "call_id": plain(&call.id),
             "name": plain(&call.tool),
             "arguments": arguments(&call.arguments).to_string(),
         }),
-        Block::Result { id, text, failed } => json!({
+        MessageBlock::Result { id, text, failed } => json!({
             "type": "function_call_output",
             "call_id": plain(id),
             "output": result(text, *failed),
@@ -99,35 +102,35 @@ fn item(role: Role, block: &Block, model: &str) -> Option<Value> {
 }
 
 #[derive(Default)]
-struct Items {
+struct ResponseItems {
     /// The number of the last event; what comes again is left out.
     seen: Option<u64>,
 }
 
 /// The events that carry a piece of the answer.
-const PIECES: [(&str, Kind); 5] = [
-    ("response.output_text.delta", Kind::Text),
-    ("response.refusal.delta", Kind::Text),
-    ("response.reasoning_summary_text.delta", Kind::Thinking),
-    ("response.reasoning_text.delta", Kind::Thinking),
-    ("response.function_call_arguments.delta", Kind::Arguments),
+const PIECES: [(&str, PieceKind); 5] = [
+    ("response.output_text.delta", PieceKind::Text),
+    ("response.refusal.delta", PieceKind::Text),
+    ("response.reasoning_summary_text.delta", PieceKind::Thinking),
+    ("response.reasoning_text.delta", PieceKind::Thinking),
+    ("response.function_call_arguments.delta", PieceKind::Arguments),
 ];
 
-impl Mapping for Items {
+impl WireMapping for ResponseItems {
     const NAME: &'static str = NAME;
-    const COUNTS: Counts = Counts {
+    const COUNTS: TokenPointers = TokenPointers {
         places: &["/response/usage"],
         input: &["/input_tokens"],
         cached: &["/input_tokens_details/cached_tokens"],
         stored: &[],
         output: &["/output_tokens"],
     };
-    const STOPS: Stops = Stops {
-        known: &[("completed", Stop::Done), ("content_filter", Stop::Refused)],
-        other: Stop::Cut,
+    const STOPS: StopReasons = StopReasons {
+        known: &[("completed", StopReason::Done), ("content_filter", StopReason::Refused)],
+        other: StopReason::Cut,
     };
 
-    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         let number_of = number(data, "sequence_number");
         if number_of.is_some() && number_of <= self.seen {
             return Ok(());
@@ -166,10 +169,10 @@ fn ending(response: &Value) -> &str {
     }
 }
 
-fn begin(index: u64, item: &Value, draft: &mut Draft) -> Result<(), Failure> {
+fn begin(index: u64, item: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
     let part = match text(item, "type") {
-        "message" => Part::Text(String::new()),
-        "reasoning" => Part::Thinking(String::new(), None),
+        "message" => DraftPart::Text(String::new()),
+        "reasoning" => DraftPart::Thinking(String::new(), None),
         "function_call" => call(item),
         _ => return Ok(()),
     };
@@ -177,16 +180,18 @@ fn begin(index: u64, item: &Value, draft: &mut Draft) -> Result<(), Failure> {
 }
 
 /// An item is complete; what it says now is what counts.
-fn done(index: u64, item: &Value, draft: &mut Draft) -> Result<(), Failure> {
+fn done(index: u64, item: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
     let part = match text(item, "type") {
         "message" => {
             let parts = items(item, "content").iter();
-            Part::Text(parts.map(|it| [text(it, "text"), text(it, "refusal")].concat()).collect())
+            DraftPart::Text(
+                parts.map(|it| [text(it, "text"), text(it, "refusal")].concat()).collect(),
+            )
         }
         "reasoning" => {
             let parts = items(item, "summary").iter().chain(items(item, "content"));
             let thought: Vec<&str> = parts.map(|part| text(part, "text")).collect();
-            Part::Thinking(thought.join("\n\n"), kept(item).map(|kept| draft.sealed(&kept)))
+            DraftPart::Thinking(thought.join("\n\n"), kept(item).map(|kept| draft.sealed(&kept)))
         }
         "function_call" => call(item),
         _ => return Ok(()),
@@ -201,6 +206,6 @@ fn kept(item: &Value) -> Option<Value> {
     Some(json!({ "type": "reasoning", "summary": summary, "encrypted_content": encrypted }))
 }
 
-fn call(item: &Value) -> Part {
-    Part::call(text(item, "call_id"), text(item, "name"), text(item, "arguments").to_owned())
+fn call(item: &Value) -> DraftPart {
+    DraftPart::call(text(item, "call_id"), text(item, "name"), text(item, "arguments").to_owned())
 }

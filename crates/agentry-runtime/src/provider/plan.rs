@@ -8,20 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_compile::model::Agent;
-use agentry_compile::{Api, Candidate, Outcome, Price, Provider, Settings};
+use agentry_compile::{
+    CandidateOutcome, ModelCandidate, ModelProvider, ProviderApi, ResolveSettings, TokenPrice,
+};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::anthropic::Anthropic;
-use super::client::Client;
-use super::extension::{self, Dialect, Extension};
-use super::gemini::Gemini;
-use super::ollama::Ollama;
-use super::openai_chat::Chat;
-use super::openai_responses::Responses;
-use super::{Answered, Delta, Request, Wire, http};
-use crate::conversation::{Message, Usage};
-use crate::event::Failure;
+use super::anthropic::AnthropicWire;
+use super::client::ModelClient;
+use super::extension::{self, ProviderDialect, ProviderExtension};
+use super::gemini::GeminiWire;
+use super::ollama::OllamaWire;
+use super::openai_chat::ChatWire;
+use super::openai_responses::ResponsesWire;
+use super::{AnswerDelta, ModelAnswer, ProviderRequest, ProviderWire, http};
+use crate::conversation::{Message, TokenUsage};
+use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
 /// The most tokens of one answer where the definition does not say.
@@ -37,26 +39,26 @@ const ROUNDING: f64 = 1e-6;
 const UNPRICED: &str = "no price is known for it, so a limit on money could not be kept";
 
 /// The value of a variable of the user's environment.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type EnvironmentLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The models that a run may ask, in order; at least one.
-pub struct Plan {
+pub struct ModelPlan {
     /// The models.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlannedModel>,
     /// What the user should know of them: extensions that are not used, prices that nobody knows.
     pub notes: Vec<String>,
 }
 
 /// A model that a run may ask.
-pub struct Entry {
+pub struct PlannedModel {
     /// Sends.
-    pub client: Client,
+    pub client: ModelClient,
     /// Whose model it is.
     pub provider: String,
     /// What the provider calls it.
     pub model: String,
     /// What it costs, if that is known.
-    pub price: Option<Price>,
+    pub price: Option<TokenPrice>,
     /// Tokens that it can hold, if that is known.
     pub window: Option<u64>,
     /// The most tokens that it may write.
@@ -69,13 +71,13 @@ pub struct Entry {
 
 /// What a plan is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct PlanInputs<'a> {
     /// The agent, with its defaults.
     pub agent: &'a Agent,
     /// The models that it may run on, as `resolve` left them.
-    pub models: &'a [Candidate],
+    pub models: &'a [ModelCandidate],
     /// What the user's own file says, with the environment's addresses.
-    pub settings: &'a Settings,
+    pub settings: &'a ResolveSettings,
     /// Whether the policy lets the agent search the web: a provider that searches needs it.
     pub may_search: bool,
     /// Whether there is a limit on money: a model whose price nobody knows cannot keep it.
@@ -100,16 +102,20 @@ impl fmt::Display for NoModel {
 
 impl std::error::Error for NoModel {}
 
-impl Plan {
+impl ModelPlan {
     /// The models that an agent can be run on here and now.
-    pub fn of(wanted: &Wanted<'_>, environment: Environment<'_>) -> Result<Self, NoModel> {
-        let mut maker = Maker { wanted, environment, local: None, remote: None, notes: Vec::new() };
+    pub fn of(
+        wanted: &PlanInputs<'_>,
+        environment: EnvironmentLookup<'_>,
+    ) -> Result<Self, NoModel> {
+        let mut maker =
+            PlanMaker { wanted, environment, local: None, remote: None, notes: Vec::new() };
         let mut entries = Vec::new();
-        let mut skipped = Skipped::default();
+        let mut skipped = SkippedModels::default();
         for candidate in wanted.models {
             let made = match &candidate.outcome {
-                Outcome::Skipped(why) => Err(why.clone()),
-                Outcome::Chosen | Outcome::Usable => maker.entry(candidate),
+                CandidateOutcome::Skipped(why) => Err(why.clone()),
+                CandidateOutcome::Chosen | CandidateOutcome::Usable => maker.entry(candidate),
             };
             match made {
                 Ok(entry) => entries.push(entry),
@@ -132,17 +138,17 @@ impl Plan {
 }
 
 /// Makes entries; clients are shared between them.
-struct Maker<'a> {
-    wanted: &'a Wanted<'a>,
-    environment: Environment<'a>,
+struct PlanMaker<'a> {
+    wanted: &'a PlanInputs<'a>,
+    environment: EnvironmentLookup<'a>,
     local: Option<reqwest::Client>,
     remote: Option<reqwest::Client>,
     notes: Vec<String>,
 }
 
-impl Maker<'_> {
+impl PlanMaker<'_> {
     /// The entry of a candidate, or why there is none.
-    fn entry(&mut self, candidate: &Candidate) -> Result<Entry, String> {
+    fn entry(&mut self, candidate: &ModelCandidate) -> Result<PlannedModel, String> {
         let settings = self.wanted.settings;
         let unknown = || format!("no provider `{}` is known", candidate.provider);
         let provider = settings.provider(&candidate.provider).ok_or_else(unknown)?;
@@ -151,13 +157,13 @@ impl Maker<'_> {
         }
         let key = self.key(&candidate.keys)?;
         let (wire, dialect) = spoken_by(provider);
-        let mut client = Client::new(wire, provider.base_url.clone(), self.http(provider)?);
+        let mut client = ModelClient::new(wire, provider.base_url.clone(), self.http(provider)?);
         if let Some((name, key)) = key {
             (client.key, client.key_name) = (Some(key), Some(name));
         }
-        let Extension { mut extra, most_output, window, notes } =
+        let ProviderExtension { mut extra, most_output, window, notes } =
             extension::of(self.wanted.agent, dialect, self.wanted.may_search);
-        let window = if dialect == Dialect::Ollama {
+        let window = if dialect == ProviderDialect::Ollama {
             client.patience = LOADING;
             let window = window.unwrap_or_else(|| candidate.context.unwrap_or(HELD).min(HELD));
             let options = extra.entry("options").or_insert_with(|| json!({}));
@@ -176,7 +182,7 @@ impl Maker<'_> {
             self.note([format!("no price is known for `{id}`: what it costs is not counted")]);
         }
         let quarter = window.map_or(MOST_OUTPUT, |window| window / 4);
-        Ok(Entry {
+        Ok(PlannedModel {
             client,
             provider: provider.name.clone(),
             model: candidate.model.clone(),
@@ -208,7 +214,7 @@ impl Maker<'_> {
         Err(format!("{} is not set", names.join(" or ")))
     }
 
-    fn http(&mut self, provider: &Provider) -> Result<reqwest::Client, String> {
+    fn http(&mut self, provider: &ModelProvider) -> Result<reqwest::Client, String> {
         let known = if provider.is_local() { &mut self.local } else { &mut self.remote };
         if let Some(client) = known {
             return Ok(client.clone());
@@ -229,34 +235,34 @@ impl Maker<'_> {
 
 /// How a provider is talked to. `OpenAI` has a protocol of its own; whoever speaks like it, or stands
 /// in for it at another address, knows the older one.
-fn spoken_by(provider: &Provider) -> (&'static dyn Wire, Dialect) {
+fn spoken_by(provider: &ModelProvider) -> (&'static dyn ProviderWire, ProviderDialect) {
     match provider.api {
-        Api::Anthropic => (&Anthropic, Dialect::Anthropic),
-        Api::Google => (&Gemini, Dialect::Gemini),
-        Api::Ollama => (&Ollama, Dialect::Ollama),
-        Api::Responses => (&Responses, Dialect::Responses),
-        Api::OpenAi => {
-            let own = Provider::built_in("openai").map(|own| own.base_url);
+        ProviderApi::Anthropic => (&AnthropicWire, ProviderDialect::Anthropic),
+        ProviderApi::Google => (&GeminiWire, ProviderDialect::Gemini),
+        ProviderApi::Ollama => (&OllamaWire, ProviderDialect::Ollama),
+        ProviderApi::Responses => (&ResponsesWire, ProviderDialect::Responses),
+        ProviderApi::OpenAi => {
+            let own = ModelProvider::built_in("openai").map(|own| own.base_url);
             if own.as_ref() == Some(&provider.base_url) {
-                (&Responses, Dialect::Responses)
+                (&ResponsesWire, ProviderDialect::Responses)
             } else {
-                (&Chat, Dialect::Chat)
+                (&ChatWire, ProviderDialect::Chat)
             }
         }
     }
 }
 
 /// What a model on one's own machine costs. Whoever else answers there may ask somebody who charges.
-fn free(provider: &Provider) -> Option<Price> {
-    let own = provider.api == Api::Ollama && provider.is_local();
-    own.then_some(Price { input: 0.0, output: 0.0 })
+fn free(provider: &ModelProvider) -> Option<TokenPrice> {
+    let own = provider.api == ProviderApi::Ollama && provider.is_local();
+    own.then_some(TokenPrice { input: 0.0, output: 0.0 })
 }
 
 /// Models that cannot be asked, by the reason.
 #[derive(Default)]
-struct Skipped(Vec<(String, Vec<String>)>);
+struct SkippedModels(Vec<(String, Vec<String>)>);
 
-impl Skipped {
+impl SkippedModels {
     fn add(&mut self, why: String, id: &str) {
         match self.0.iter_mut().find(|(known, _)| *known == why) {
             Some((_, ids)) => ids.push(id.to_owned()),
@@ -281,7 +287,7 @@ impl Skipped {
     }
 }
 
-impl Entry {
+impl PlannedModel {
     /// `provider/model`.
     pub fn id(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -293,9 +299,9 @@ impl Entry {
         system: &str,
         messages: &[Arc<Message>],
         tools: &[ToolSpec],
-        show: &mut (dyn FnMut(Delta) + Send),
-    ) -> Result<Answered, Failure> {
-        let request = Request {
+        show: &mut (dyn FnMut(AnswerDelta) + Send),
+    ) -> Result<ModelAnswer, ModelFailure> {
+        let request = ProviderRequest {
             model: &self.model,
             system,
             messages,
@@ -316,7 +322,7 @@ impl Entry {
     }
 
     /// What that costs, in millionths of a US dollar; nothing if no price is known.
-    pub fn cost(&self, usage: &Usage) -> Option<u64> {
+    pub fn cost(&self, usage: &TokenUsage) -> Option<u64> {
         self.charged(usage, 0)
     }
 
@@ -327,8 +333,8 @@ impl Entry {
         clippy::cast_sign_loss,
         reason = "no turn has 2^52 tokens, and a sum that is too large stops at the largest number"
     )]
-    fn charged(&self, usage: &Usage, stored: u64) -> Option<u64> {
-        let Price { input, output } = self.price?;
+    fn charged(&self, usage: &TokenUsage, stored: u64) -> Option<u64> {
+        let TokenPrice { input, output } = self.price?;
         let (from_cache, to_cache) = cache_shares(&self.provider);
         let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(stored);
         let read = fresh as f64 + usage.cached as f64 * from_cache + stored as f64 * to_cache;

@@ -2,7 +2,7 @@
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// Its name, if it has one.
     pub name: String,
     /// Its data.
@@ -14,20 +14,20 @@ const LONGEST: usize = 32 << 20;
 
 /// Puts events together.
 #[derive(Debug, Default)]
-pub struct Events {
+pub struct SseDecoder {
     /// Bytes of a line that is not complete.
     rest: Vec<u8>,
-    event: Event,
+    event: SseEvent,
     some: bool,
 }
 
 /// An event grew too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooLong;
+pub struct SseTooLong;
 
-impl Events {
+impl SseDecoder {
     /// Takes bytes in and gives the events that are complete.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Event>, TooLong> {
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, SseTooLong> {
         let mut found = Vec::new();
         let mut lines = bytes.split(|c| *c == b'\n');
         // What follows the last line break is the start of the next line.
@@ -38,23 +38,23 @@ impl Events {
         }
         self.rest.extend_from_slice(last);
         let long = self.rest.len().saturating_add(self.event.data.len()) > LONGEST;
-        if long { Err(TooLong) } else { Ok(found) }
+        if long { Err(SseTooLong) } else { Ok(found) }
     }
 
     /// The event that was not closed, when nothing more comes.
-    pub fn last(mut self) -> Option<Event> {
+    pub fn last(mut self) -> Option<SseEvent> {
         let line = self.whole_line();
         line.or_else(|| self.some.then_some(self.event))
     }
 
     /// Takes the line that is complete now.
-    fn whole_line(&mut self) -> Option<Event> {
+    fn whole_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.rest);
         let line = String::from_utf8_lossy(&line);
         self.line(line.trim_end_matches('\r'))
     }
 
-    fn line(&mut self, line: &str) -> Option<Event> {
+    fn line(&mut self, line: &str) -> Option<SseEvent> {
         if line.is_empty() {
             return std::mem::take(&mut self.some).then(|| std::mem::take(&mut self.event));
         }
@@ -71,7 +71,7 @@ impl Events {
             }
             // A line of JSON by itself is an event as well.
             _ if line.starts_with('{') => {
-                return Some(Event { name: String::new(), data: line.to_owned() });
+                return Some(SseEvent { name: String::new(), data: line.to_owned() });
             }
             _ => {}
         }
@@ -89,7 +89,7 @@ mod tests {
                     data: last";
         let expected = [("a", "1\n2"), ("", "{\"x\":1}"), ("", "{\"line\":2}"), ("", "last")];
         for size in 1..text.len() {
-            let mut events = Events::default();
+            let mut events = SseDecoder::default();
             let mut found = Vec::new();
             for piece in text.as_bytes().chunks(size) {
                 found.extend(events.take(piece).expect("short"));
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn an_event_without_an_end_is_given_up() {
-        let mut events = Events::default();
+        let mut events = SseDecoder::default();
         let piece = vec![b'x'; 1 << 20];
         let taken = (0..40).map(|_| events.take(&piece)).find(Result::is_err);
-        assert_eq!(taken, Some(Err(TooLong)));
+        assert_eq!(taken, Some(Err(SseTooLong)));
     }
 }

@@ -5,24 +5,24 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::Request;
-use crate::conversation::{Block, Message, Role};
+use super::ProviderRequest;
+use crate::conversation::{Message, MessageBlock, MessageRole};
 
 /// Makes what is said ready for a wire, message by message: every call is followed by its result, no part
 /// is empty. Without tools, calls and results are told in words.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tidy {
+pub(super) struct MessageTidier {
     /// The calls that have no result yet.
     open: Vec<String>,
 }
 
-impl Tidy {
+impl MessageTidier {
     /// The next message, and what has to come before it.
     pub(super) fn next<'a>(&mut self, message: &'a Message, tools: bool) -> Vec<Cow<'a, Message>> {
         let mut list = Vec::new();
         if !tools {
             list.push(Cow::Owned(told(message)));
-        } else if message.role == Role::Assistant {
+        } else if message.role == MessageRole::Assistant {
             list.extend(self.rest());
             self.open = message.calls().map(|call| call.id.clone()).collect();
             list.push(Cow::Borrowed(message));
@@ -41,14 +41,14 @@ impl Tidy {
 
     /// Results for calls that have none, when nothing more is said.
     pub(super) fn rest<'a>(&self) -> Option<Cow<'a, Message>> {
-        let blocks: Vec<Block> = self.open.iter().map(|id| no_result(id)).collect();
-        (!blocks.is_empty()).then(|| Cow::Owned(Message { role: Role::User, blocks }))
+        let blocks: Vec<MessageBlock> = self.open.iter().map(|id| no_result(id)).collect();
+        (!blocks.is_empty()).then(|| Cow::Owned(Message { role: MessageRole::User, blocks }))
     }
 }
 
 /// All that is said, ready for a wire.
-pub(super) fn tidied<'a>(request: &Request<'a>) -> Vec<Cow<'a, Message>> {
-    let mut tidy = Tidy::default();
+pub(super) fn tidied<'a>(request: &ProviderRequest<'a>) -> Vec<Cow<'a, Message>> {
+    let mut tidy = MessageTidier::default();
     let tools = !request.tools.is_empty();
     let mut list: Vec<_> =
         request.messages.iter().flat_map(|message| tidy.next(message, tools)).collect();
@@ -56,34 +56,35 @@ pub(super) fn tidied<'a>(request: &Request<'a>) -> Vec<Cow<'a, Message>> {
     list
 }
 
-fn is_empty(block: &Block) -> bool {
-    matches!(block, Block::Text { text } if text.trim().is_empty())
+fn is_empty(block: &MessageBlock) -> bool {
+    matches!(block, MessageBlock::Text { text } if text.trim().is_empty())
 }
 
-fn no_result(id: &str) -> Block {
-    Block::Result { id: id.to_owned(), text: "there is no result".to_owned(), failed: true }
+fn no_result(id: &str) -> MessageBlock {
+    MessageBlock::Result { id: id.to_owned(), text: "there is no result".to_owned(), failed: true }
 }
 
 /// A message that answers the `open` calls: with a result for each, first of all, and for no other.
 fn answering<'a>(message: &'a Message, open: &[String]) -> Cow<'a, Message> {
     let results = message.blocks.iter().filter_map(|block| match block {
-        Block::Result { id, .. } => Some(id.as_str()),
+        MessageBlock::Result { id, .. } => Some(id.as_str()),
         _ => None,
     });
     let results: Vec<&str> = results.collect();
-    let leads = message.blocks.iter().take(open.len()).all(|it| matches!(it, Block::Result { .. }));
+    let leads =
+        message.blocks.iter().take(open.len()).all(|it| matches!(it, MessageBlock::Result { .. }));
     if leads && results.len() == open.len() && open.iter().all(|id| results.contains(&id.as_str()))
     {
         return Cow::Borrowed(message);
     }
     let mut blocks = Vec::new();
     for id in open {
-        let own = |block: &&Block| matches!(block, Block::Result { id: other, .. } if other == id);
+        let own = |block: &&MessageBlock| matches!(block, MessageBlock::Result { id: other, .. } if other == id);
         blocks.push(message.blocks.iter().find(own).cloned().unwrap_or_else(|| no_result(id)));
     }
     for block in &message.blocks {
         match block {
-            Block::Result { id, .. } if open.contains(id) => {}
+            MessageBlock::Result { id, .. } if open.contains(id) => {}
             other => blocks.push(in_words(other)),
         }
     }
@@ -92,18 +93,19 @@ fn answering<'a>(message: &'a Message, open: &[String]) -> Cow<'a, Message> {
 
 /// A message without calls and results.
 fn told(message: &Message) -> Message {
-    let blocks = message.blocks.iter().filter(|block| !matches!(block, Block::Thinking { .. }));
+    let blocks =
+        message.blocks.iter().filter(|block| !matches!(block, MessageBlock::Thinking { .. }));
     Message { role: message.role, blocks: blocks.map(in_words).collect() }
 }
 
-fn in_words(block: &Block) -> Block {
+fn in_words(block: &MessageBlock) -> MessageBlock {
     let text = match block {
-        Block::Call(call) => format!("(called `{}` with {})", call.tool, call.arguments),
-        Block::Result { text, failed: false, .. } => format!("(a call gave: {text})"),
-        Block::Result { text, failed: true, .. } => format!("(a call failed: {text})"),
-        Block::Text { .. } | Block::Thinking { .. } => return block.clone(),
+        MessageBlock::Call(call) => format!("(called `{}` with {})", call.tool, call.arguments),
+        MessageBlock::Result { text, failed: false, .. } => format!("(a call gave: {text})"),
+        MessageBlock::Result { text, failed: true, .. } => format!("(a call failed: {text})"),
+        MessageBlock::Text { .. } | MessageBlock::Thinking { .. } => return block.clone(),
     };
-    Block::Text { text }
+    MessageBlock::Text { text }
 }
 
 /// Where the present exchange begins: after the last message in which the person says something.
@@ -113,8 +115,9 @@ pub(super) fn present(messages: &[Cow<'_, Message>]) -> usize {
 
 /// Whether the person says something in a message.
 pub(super) fn says(message: &Message) -> bool {
-    let text = |block: &Block| matches!(block, Block::Text { .. }) && !is_empty(block);
-    message.role == Role::User && message.blocks.iter().any(text)
+    let text =
+        |block: &MessageBlock| matches!(block, MessageBlock::Text { .. }) && !is_empty(block);
+    message.role == MessageRole::User && message.blocks.iter().any(text)
 }
 
 /// A name or an identifier in the signs that every provider takes.
@@ -141,34 +144,34 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::conversation::Call;
+    use crate::conversation::ToolCall;
     use crate::tool::ToolSpec;
 
-    fn text(text: &str) -> Block {
-        Block::Text { text: text.to_owned() }
+    fn text(text: &str) -> MessageBlock {
+        MessageBlock::Text { text: text.to_owned() }
     }
 
-    fn call(id: &str) -> Block {
+    fn call(id: &str) -> MessageBlock {
         let (id, tool) = (id.to_owned(), "t".to_owned());
-        Block::Call(Call { id, tool, arguments: json!({}), opaque: None })
+        MessageBlock::Call(ToolCall { id, tool, arguments: json!({}), opaque: None })
     }
 
-    fn result(id: &str) -> Block {
-        Block::Result { id: id.to_owned(), text: "r".to_owned(), failed: false }
+    fn result(id: &str) -> MessageBlock {
+        MessageBlock::Result { id: id.to_owned(), text: "r".to_owned(), failed: false }
     }
 
     /// A conversation in one line: `u` and `a` for who speaks, then the parts.
     fn line(messages: &[Cow<'_, Message>]) -> String {
-        let part = |block: &Block| match block {
-            Block::Text { text } => text.clone(),
-            Block::Thinking { .. } => "thinking".to_owned(),
-            Block::Call(call) => format!("+{}", call.id),
-            Block::Result { id, failed: false, .. } => format!("={id}"),
-            Block::Result { id, failed: true, .. } => format!("!{id}"),
+        let part = |block: &MessageBlock| match block {
+            MessageBlock::Text { text } => text.clone(),
+            MessageBlock::Thinking { .. } => "thinking".to_owned(),
+            MessageBlock::Call(call) => format!("+{}", call.id),
+            MessageBlock::Result { id, failed: false, .. } => format!("={id}"),
+            MessageBlock::Result { id, failed: true, .. } => format!("!{id}"),
         };
         let one = |message: &Cow<'_, Message>| {
             let parts: Vec<_> = message.blocks.iter().map(part).collect();
-            let who = if message.role == Role::User { "u" } else { "a" };
+            let who = if message.role == MessageRole::User { "u" } else { "a" };
             format!("{who}[{}]", parts.join(" "))
         };
         messages.iter().map(one).collect::<Vec<_>>().join(" ")
@@ -176,8 +179,8 @@ mod tests {
 
     #[test]
     fn calls_and_results_belong_together() {
-        let u = |blocks: Vec<Block>| Message { role: Role::User, blocks };
-        let a = |blocks: Vec<Block>| Message { role: Role::Assistant, blocks };
+        let u = |blocks: Vec<MessageBlock>| Message { role: MessageRole::User, blocks };
+        let a = |blocks: Vec<MessageBlock>| Message { role: MessageRole::Assistant, blocks };
         let tool = ToolSpec { name: "t".to_owned(), description: String::new(), schema: json!({}) };
         let some = std::slice::from_ref(&tool);
         let cases = [
@@ -204,7 +207,7 @@ mod tests {
         for (messages, tools, expected) in cases {
             let extra = Map::new();
             let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-            let request = Request {
+            let request = ProviderRequest {
                 model: "m",
                 system: "",
                 messages: &messages,

@@ -5,7 +5,7 @@ use std::io;
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Component, Path, PathBuf};
 
-use crate::protected::names_in_repository;
+use crate::protected_paths::names_in_repository;
 
 /// Sections and names of settings that run nothing.
 const HARMLESS: &[(&str, &[&str])] = &[

@@ -12,11 +12,11 @@ use agentry_sandbox::is_placeholder;
 use serde::{Deserialize, Serialize};
 
 use super::DIRECTORY;
-use super::look::{NameLooker, SeenThing, SeenThings, is_harmless};
 use super::recording;
 use super::settle::{IMAGES, numbered};
-use crate::commands::Reach;
-use crate::protected::{ProtectedKind, why_protected};
+use super::snapshot::{NameLooker, SeenThing, SeenThings, is_harmless};
+use crate::commands::WriteReach;
+use crate::protected_paths::{ProtectedKind, why_protected};
 
 /// What was there before a command; locked as long as its run lives.
 const BEFORE: &str = "before.json";
@@ -55,7 +55,7 @@ impl QuarantineNote {
     }
 
     /// A command is about to start.
-    pub(super) fn open(&mut self, reach: &Reach, seen: &SeenThings) -> io::Result<()> {
+    pub(super) fn open(&mut self, reach: &WriteReach, seen: &SeenThings) -> io::Result<()> {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| text(path)).collect();
         let before = StateBefore {
             workspace: text(&self.workspace),
@@ -160,7 +160,7 @@ impl KilledRun<'_> {
     fn compared(&self, workspace: &Path) -> Vec<String> {
         let Self { directory, before, since, .. } = self;
         let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
-        let reach = Reach { open: paths(&before.open), closed: paths(&before.closed) };
+        let reach = WriteReach { open: paths(&before.open), closed: paths(&before.closed) };
         let now = NameLooker::default().look(workspace, &reach);
         let mut said = Vec::new();
         for (path, thing) in &now {

@@ -11,13 +11,13 @@ use agentry_compile::text::report::visible;
 use agentry_sandbox::is_placeholder;
 use sha2::{Digest as _, Sha256};
 
-use super::hold::{HeldPlace, open_up};
-use super::look::{self, LONGEST, NameLooker, SeenThing, SeenThings};
+use super::held_name::{HeldPlace, open_up};
 use super::report::{QuarantineAct, QuarantineReport};
+use super::snapshot::{self, LONGEST, NameLooker, SeenThing, SeenThings};
 use super::{git, leftover, recording};
-use crate::commands::Reach;
-use crate::protected::walk::ChangeStamp;
-use crate::protected::{ProtectedKind, fold, why_protected};
+use crate::commands::WriteReach;
+use crate::protected_paths::walk::ChangeStamp;
+use crate::protected_paths::{ProtectedKind, fold, why_protected};
 use crate::undo::hex;
 
 /// The most bytes of which images are kept in one run.
@@ -27,7 +27,7 @@ const MOST_OF_IMAGES: u64 = 512 << 20;
 pub(super) struct Quarantine {
     looker: NameLooker,
     workspace: PathBuf,
-    reach: Reach,
+    reach: WriteReach,
     /// The snapshot: what belongs where it is.
     seen: SeenThings,
     /// The directories that it is in, by which they are known after a rename.
@@ -56,7 +56,7 @@ impl Quarantine {
         Ok(Self {
             looker: NameLooker::default(),
             workspace: workspace.to_owned(),
-            reach: Reach::default(),
+            reach: WriteReach::default(),
             seen: SeenThings::new(),
             homes: HashMap::new(),
             shut: BTreeMap::new(),
@@ -71,7 +71,7 @@ impl Quarantine {
     }
 
     /// A command is about to start: takes the snapshot.
-    pub(super) fn open(&mut self, reach: Reach) -> io::Result<()> {
+    pub(super) fn open(&mut self, reach: WriteReach) -> io::Result<()> {
         self.reach = reach;
         self.since = SystemTime::now();
         self.seen = self.looker.look(&self.workspace, &self.reach);
@@ -188,7 +188,7 @@ impl Quarantine {
                 !self.seen.contains_key(path) && below.into_iter().all(|(_, it)| *it == *thing)
             }
             SeenThing::File { digest, .. } => {
-                look::is_harmless(path, thing)
+                snapshot::is_harmless(path, thing)
                     || recording::is_own(&self.directory, path, digest, self.since)
             }
             SeenThing::Long(_) | SeenThing::Unread(_) | SeenThing::Link(_) | SeenThing::Other => {
@@ -346,15 +346,16 @@ impl Quarantine {
             return;
         }
         let images = self.directory.join(IMAGES);
-        let kept = fs::create_dir_all(&images).and_then(|()| look::bytes(path)).and_then(|bytes| {
-            if hex(&Sha256::digest(&bytes)) != *digest {
-                return Err(io::Error::other("somebody writes to it"));
-            }
-            let length = bytes.len() as u64;
-            let left = self.room.checked_sub(length);
-            self.room = left.ok_or_else(|| io::Error::other("there are too many of them"))?;
-            fs::write(images.join(digest), bytes)
-        });
+        let kept =
+            fs::create_dir_all(&images).and_then(|()| snapshot::bytes(path)).and_then(|bytes| {
+                if hex(&Sha256::digest(&bytes)) != *digest {
+                    return Err(io::Error::other("somebody writes to it"));
+                }
+                let length = bytes.len() as u64;
+                let left = self.room.checked_sub(length);
+                self.room = left.ok_or_else(|| io::Error::other("there are too many of them"))?;
+                fs::write(images.join(digest), bytes)
+            });
         if kept.is_ok() {
             self.images.insert(digest.clone());
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::protected::walk::settled;
+use crate::protected_paths::walk::settled;
 
 /// A workspace with an agent and a repository, and where its quarantine is.
 fn workspace() -> (tempfile::TempDir, PathBuf, PathBuf) {
@@ -32,9 +32,9 @@ fn write(workspace: &Path, name: &str, text: &str) {
     fs::write(path, text).expect("written");
 }
 
-fn reach(workspace: &Path) -> Reach {
+fn reach(workspace: &Path) -> WriteReach {
     let closed = vec![workspace.join(".git/config"), workspace.join(".pi")];
-    Reach { open: vec![workspace.to_owned()], closed }
+    WriteReach { open: vec![workspace.to_owned()], closed }
 }
 
 /// A quarantine in which a command runs.
@@ -371,7 +371,7 @@ fn only_what_commands_reach_can_be_theirs() {
     let (_dir, workspace, directory) = workspace();
     let mut quarantine = Quarantine::new(&workspace, &directory).expect("made");
     let open = vec![workspace.join("src"), workspace.join(".mcp.json")];
-    let reach = Reach { open, closed: vec![workspace.join("src/closed")] };
+    let reach = WriteReach { open, closed: vec![workspace.join("src/closed")] };
     quarantine.open(reach).expect("begun");
     for name in ["agentry.toml", "src/agentry.toml", "src/closed/agentry.toml", ".mcp.json"] {
         write(&workspace, name, "x");
@@ -379,7 +379,7 @@ fn only_what_commands_reach_can_be_theirs() {
     let told = quarantine.settle();
     let names: Vec<&str> = told.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(names, [".mcp.json", "src/agentry.toml"]);
-    quarantine.open(Reach::default()).expect("begun");
+    quarantine.open(WriteReach::default()).expect("begun");
     write(&workspace, "src/agentry.toml", "x");
     assert_eq!(quarantine.settle(), []);
 }

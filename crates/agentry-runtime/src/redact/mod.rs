@@ -1,7 +1,7 @@
 //! Secrets never reach a journal, a cassette, or what a tool prints.
 //!
 //! A [`Redactor`] is made of the secrets at hand and also knows what keys of well-known services look
-//! like. A text may come in pieces: [`Stream`] gives out only what no later piece can turn into a part
+//! like. A text may come in pieces: [`RedactingStream`] gives out only what no later piece can turn into a part
 //! of a secret.
 
 mod private_key;
@@ -15,10 +15,10 @@ use agentry_compile::text::credentials;
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
-use private_key::Rest;
-pub use secret::Secret;
-pub use stream::Stream;
-use stream::Unit;
+use private_key::KeyRest;
+pub use secret::KnownSecret;
+pub use stream::RedactingStream;
+use stream::StreamUnit;
 
 /// How a mark begins: what stands in the place of a secret.
 const MARK: &str = "[redacted: ";
@@ -39,7 +39,7 @@ pub struct Redactor {
 
 /// A part of a text that is a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hit {
+struct SecretHit {
     range: Range<usize>,
     what: String,
     /// Where the text ends that decided about it.
@@ -50,7 +50,7 @@ struct Hit {
 
 impl Redactor {
     /// Knows these secrets, and what keys of well-known services look like.
-    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+    pub fn new(secrets: impl IntoIterator<Item = KnownSecret>) -> Self {
         let (mut needles, mut names) = (Vec::new(), Vec::new());
         for secret in secrets {
             for form in secret.forms() {
@@ -71,7 +71,7 @@ impl Redactor {
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut end = 0;
-        for Hit { range, what, .. } in self.hits(text) {
+        for SecretHit { range, what, .. } in self.hits(text) {
             out.push_str(text.get(end..range.start).unwrap_or_default());
             out.extend([MARK, &what, "]"]);
             end = range.end;
@@ -95,34 +95,34 @@ impl Redactor {
     }
 
     /// Redacts a text that comes in pieces, line by line.
-    pub fn stream(self: &Arc<Self>) -> Stream {
-        Stream::new(Arc::clone(self), Unit::Lines)
+    pub fn stream(self: &Arc<Self>) -> RedactingStream {
+        RedactingStream::new(Arc::clone(self), StreamUnit::Lines)
     }
 
     /// Redacts a text that comes in pieces, word by word.
-    pub fn words(self: &Arc<Self>) -> Stream {
-        Stream::new(Arc::clone(self), Unit::Words)
+    pub fn words(self: &Arc<Self>) -> RedactingStream {
+        RedactingStream::new(Arc::clone(self), StreamUnit::Words)
     }
 
     /// All secrets in a text, in order; those that overlap are one.
-    fn hits(&self, text: &str) -> Vec<Hit> {
+    fn hits(&self, text: &str) -> Vec<SecretHit> {
         let shapes = credentials::find(text).into_iter().map(|(what, range)| {
-            let Rest { len, reach, is_open } = match what {
+            let KeyRest { len, reach, is_open } = match what {
                 private_key::KIND => private_key::rest(text.get(range.end..).unwrap_or_default()),
-                _ => Rest { len: 0, reach: 0, is_open: false },
+                _ => KeyRest { len: 0, reach: 0, is_open: false },
             };
             let (reach, what) = (range.end + reach, what.to_owned());
-            Hit { range: range.start..range.end + len, what, reach, is_open }
+            SecretHit { range: range.start..range.end + len, what, reach, is_open }
         });
         let known = self.finder.iter().flat_map(|finder| finder.find_overlapping_iter(text));
         let known = known.filter_map(|found| {
             let what = self.names.get(found.pattern().as_usize())?.clone();
-            Some(Hit { range: found.range(), what, reach: found.end(), is_open: false })
+            Some(SecretHit { range: found.range(), what, reach: found.end(), is_open: false })
         });
         // A name says more than a kind.
-        let mut hits: Vec<Hit> = known.chain(shapes).collect();
+        let mut hits: Vec<SecretHit> = known.chain(shapes).collect();
         hits.sort_by_key(|hit| hit.range.start);
-        let mut merged: Vec<Hit> = Vec::new();
+        let mut merged: Vec<SecretHit> = Vec::new();
         for hit in hits {
             match merged.last_mut() {
                 Some(last) if hit.range.start < last.range.end => {

@@ -9,7 +9,7 @@ pub(super) const LONGEST: usize = 32 << 10;
 pub(super) const KIND: &str = "a private key";
 
 /// What follows the first line of a key.
-pub(super) struct Rest {
+pub(super) struct KeyRest {
     /// Bytes that belong to the key.
     pub(super) len: usize,
     /// Bytes that decided about it.
@@ -19,17 +19,17 @@ pub(super) struct Rest {
 }
 
 /// What of a text behind the first line of a key belongs to it.
-pub(super) fn rest(text: &str) -> Rest {
+pub(super) fn rest(text: &str) -> KeyRest {
     let reach = body(text);
     let body = text.get(..reach).unwrap_or_default();
     let Some(at) = body.find(END) else {
         let is_open = reach == text.len() && reach < LONGEST;
-        return Rest { len: lines(body), reach, is_open };
+        return KeyRest { len: lines(body), reach, is_open };
     };
     let after = body.get(at + END.len()..).unwrap_or_default();
     let close = after.find(CLOSING).map_or(after.len(), |close| close + CLOSING.len());
     let len = at + END.len() + close;
-    Rest { len, reach: len, is_open: false }
+    KeyRest { len, reach: len, is_open: false }
 }
 
 /// Bytes that may belong to a key: base 64, headers, line breaks and how JSON writes them.

@@ -8,7 +8,7 @@ use crate::undo::hex;
 
 /// A secret at hand: the value of a granted variable, the key of a provider.
 #[derive(Clone)]
-pub struct Secret {
+pub struct KnownSecret {
     /// What a person knows it by.
     pub name: String,
     value: String,
@@ -24,13 +24,13 @@ const KNOWN: &[&str] = &[
     "TMPDIR", "EDITOR", "PAGER", "HOSTNAME", "DISPLAY", "CI",
 ];
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for KnownSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Secret").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("KnownSecret").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Secret {
+impl KnownSecret {
     /// A secret by its name; nothing if everybody knows its value, or it is too short to be told from
     /// any other word.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Option<Self> {
@@ -115,7 +115,7 @@ mod tests {
             ("RUST_LOG", "info,agentry=debug", false),
         ];
         for (name, value, expected) in cases {
-            assert_eq!(Secret::new(name, value).is_some(), expected, "{name}={value}");
+            assert_eq!(KnownSecret::new(name, value).is_some(), expected, "{name}={value}");
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_never_shown() {
-        let secret = Secret::new("KEY", "s3cret-value").expect("a secret");
-        assert_eq!(format!("{secret:?}"), "Secret { name: \"KEY\", .. }");
+        let secret = KnownSecret::new("KEY", "s3cret-value").expect("a secret");
+        assert_eq!(format!("{secret:?}"), "KnownSecret { name: \"KEY\", .. }");
     }
 }

@@ -9,21 +9,21 @@ const MOST: usize = 2 * private_key::LONGEST;
 
 /// Redacts pieces as they come. Together, what it gives out is the redacted text of all pieces.
 #[derive(Debug)]
-pub struct Stream {
+pub struct RedactingStream {
     redactor: Arc<Redactor>,
     held: String,
-    unit: Unit,
+    unit: StreamUnit,
 }
 
 /// What is given out as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum StreamUnit {
     Lines,
     Words,
 }
 
-impl Stream {
-    pub(super) fn new(redactor: Arc<Redactor>, unit: Unit) -> Self {
+impl RedactingStream {
+    pub(super) fn new(redactor: Arc<Redactor>, unit: StreamUnit) -> Self {
         Self { redactor, held: String::new(), unit }
     }
 
@@ -45,8 +45,8 @@ impl Stream {
     fn cut(&self) -> usize {
         let is_full = self.held.len() >= MOST + self.redactor.longest;
         let across = match self.unit {
-            Unit::Lines => self.redactor.across,
-            Unit::Words => self.redactor.across_words,
+            StreamUnit::Lines => self.redactor.across,
+            StreamUnit::Words => self.redactor.across_words,
         };
         let mut cut = self.break_before(self.held.len().saturating_sub(across));
         if cut == 0 && !is_full {
@@ -74,7 +74,7 @@ impl Stream {
         let bytes = self.held.as_bytes().get(..end).unwrap_or_default();
         let is_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let line = bytes.iter().rposition(is_line).map_or(0, |at| at + 1);
-        if self.unit == Unit::Lines {
+        if self.unit == StreamUnit::Lines {
             return line;
         }
         let rest = bytes.get(line..).unwrap_or_default();
@@ -85,7 +85,7 @@ impl Stream {
 }
 
 #[cfg(test)]
-impl Stream {
+impl RedactingStream {
     pub(super) fn held_bytes(&self) -> usize {
         self.held.len()
     }

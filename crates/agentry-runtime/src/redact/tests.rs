@@ -15,7 +15,7 @@ fn redactor() -> Arc<Redactor> {
         ("SHORT", "ab"),
         ("LINES", "first line of it, long\nsecond line of it, long"),
     ];
-    let secrets = secrets.into_iter().filter_map(|(name, value)| Secret::new(name, value));
+    let secrets = secrets.into_iter().filter_map(|(name, value)| KnownSecret::new(name, value));
     Arc::new(Redactor::new(secrets))
 }
 
@@ -87,7 +87,7 @@ fn streamed<'a>(redactor: &Arc<Redactor>, pieces: impl IntoIterator<Item = &'a s
 #[test]
 fn lines_come_out_as_soon_as_they_are_whole() {
     let redactor = redactor();
-    let secrets = [Secret::new("PASSWORD", "correct horse")];
+    let secrets = [KnownSecret::new("PASSWORD", "correct horse")];
     let one = Arc::new(Redactor::new(secrets.into_iter().flatten()));
     let mut stream = one.stream();
     let cases = [
@@ -108,7 +108,7 @@ fn lines_come_out_as_soon_as_they_are_whole() {
 
 #[test]
 fn words_come_as_they_are_said() {
-    let redactor = Arc::new(Redactor::new([Secret::new("KEY", "s3cr3t-value").unwrap()]));
+    let redactor = Arc::new(Redactor::new([KnownSecret::new("KEY", "s3cr3t-value").unwrap()]));
     let mut stream = redactor.words();
     let pieces = [
         ("Hello, ", "Hello, "),

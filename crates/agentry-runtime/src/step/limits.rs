@@ -1,13 +1,13 @@
 //! Limits: looked at before something is done, and what is done when one is reached.
 
-use super::{Effect, Question, end};
-use crate::conversation::Usage;
-use crate::event::Ending;
-use crate::state::{Blocked, Phase, State};
+use super::{PersonQuestion, RunEffect, end};
+use crate::conversation::TokenUsage;
+use crate::event::RunEnding;
+use crate::state::{BlockedRun, RunPhase, StepState};
 
 /// A question is about to be sent: not if it alone passes a limit.
-pub(super) fn asking(state: &mut State, usage: Usage) -> Vec<Effect> {
-    if !matches!(state.phase, Phase::Asking | Phase::Compacting) {
+pub(super) fn asking(state: &mut StepState, usage: TokenUsage) -> Vec<RunEffect> {
+    if !matches!(state.phase, RunPhase::Asking | RunPhase::Compacting) {
         return Vec::new();
     }
     let is_sent = state.asking.is_some();
@@ -18,35 +18,35 @@ pub(super) fn asking(state: &mut State, usage: Usage) -> Vec<Effect> {
     };
     let over = over(state, limit);
     // Nothing was used up, but so much more is needed.
-    state.asking = matches!(state.phase, Phase::Blocked(_)).then_some(usage);
+    state.asking = matches!(state.phase, RunPhase::Blocked(_)).then_some(usage);
     over
 }
 
 /// A limit is reached: the person decides, or the run ends.
-pub(super) fn over(state: &mut State, limit: String) -> Vec<Effect> {
+pub(super) fn over(state: &mut StepState, limit: String) -> Vec<RunEffect> {
     if state.asks_at_limit {
-        state.phase = Phase::Blocked(Blocked::Limit(limit.clone()));
-        return vec![Effect::Put(Question::Limit { limit })];
+        state.phase = RunPhase::Blocked(BlockedRun::Limit(limit.clone()));
+        return vec![RunEffect::Put(PersonQuestion::Limit { limit })];
     }
-    end(state, Ending::OverBudget { limit })
+    end(state, RunEnding::OverBudget { limit })
 }
 
 /// The time is over while something is under way. Where a person is asked about limits, calls that run
 /// go on until there is an answer; a model is asked anew after it.
-pub(super) fn time_up(state: &mut State) -> Vec<Effect> {
+pub(super) fn time_up(state: &mut StepState) -> Vec<RunEffect> {
     let Some(limit) = state.spent.out_of_time(&state.limits) else { return Vec::new() };
     if state.waits_for_person() {
         return Vec::new();
     }
-    let stops = state.asks_at_limit && state.phase != Phase::Calling;
-    let mut effects = if stops { vec![Effect::Stop] } else { Vec::new() };
+    let stops = state.asks_at_limit && state.phase != RunPhase::Calling;
+    let mut effects = if stops { vec![RunEffect::Stop] } else { Vec::new() };
     state.abandon();
     effects.extend(over(state, limit));
     effects
 }
 
 /// Allows as much again as was spent, of whatever has run out.
-pub(super) fn more(state: &mut State) {
+pub(super) fn more(state: &mut StepState) {
     let mut spent = state.spent;
     spent.use_up(state.asking.take().unwrap_or_default());
     let double = |limit: &mut Option<u64>, spent: u64| {

@@ -1,85 +1,91 @@
 //! A run that another process goes on with.
 
-use super::{Effect, Question, advance, ask, end};
-use crate::event::{Class, Ending};
+use super::{PersonQuestion, RunEffect, advance, ask, end};
+use crate::event::{CallClass, RunEnding};
 use crate::redact::is_redacted;
-use crate::state::{Blocked, OnError, Phase, Progress, State};
+use crate::state::{BlockedRun, CallProgress, ErrorStrategy, RunPhase, StepState};
 
 /// What was under way when the process was killed.
-pub(super) fn resumed(state: &mut State) -> Vec<Effect> {
+pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
     state.parking = None;
     match state.phase.clone() {
-        Phase::Idle if !state.queue.is_empty() => ask(state),
-        Phase::Idle => vec![Effect::Finish(Ending::Done)],
-        Phase::Asking | Phase::Waiting | Phase::Compacting => {
+        RunPhase::Idle if !state.queue.is_empty() => ask(state),
+        RunPhase::Idle => vec![RunEffect::Finish(RunEnding::Done)],
+        RunPhase::Asking | RunPhase::Waiting | RunPhase::Compacting => {
             state.abandon();
             ask(state)
         }
-        Phase::Blocked(Blocked::Models(why)) => vec![Effect::Put(Question::Models { why })],
-        Phase::Blocked(Blocked::Limit(limit)) => {
+        RunPhase::Blocked(BlockedRun::Models(why)) => {
+            vec![RunEffect::Put(PersonQuestion::Models { why })]
+        }
+        RunPhase::Blocked(BlockedRun::Limit(limit)) => {
             let mut effects = unfinished(state);
             // Unless the calls have ended it.
-            if matches!(state.phase, Phase::Blocked(_)) {
-                effects.push(Effect::Put(Question::Limit { limit }));
+            if matches!(state.phase, RunPhase::Blocked(_)) {
+                effects.push(RunEffect::Put(PersonQuestion::Limit { limit }));
             }
             effects
         }
-        Phase::Ended(Ending::Parked { .. }) if state.calls.is_empty() => {
+        RunPhase::Ended(RunEnding::Parked { .. }) if state.calls.is_empty() => {
             state.model = 0;
             state.attempts = 0;
             ask(state)
         }
-        Phase::Ended(Ending::Parked { .. }) => {
-            state.phase = Phase::Calling;
+        RunPhase::Ended(RunEnding::Parked { .. }) => {
+            state.phase = RunPhase::Calling;
             unfinished(state)
         }
-        Phase::Ended(ending) => vec![Effect::Finish(ending)],
-        Phase::Calling => unfinished(state),
+        RunPhase::Ended(ending) => vec![RunEffect::Finish(ending)],
+        RunPhase::Calling => unfinished(state),
     }
 }
 
 /// Goes on with the calls that are not over. What only looks is run again; what may have changed
 /// something is put to the person, or follows what is said of errors.
-fn unfinished(state: &mut State) -> Vec<Effect> {
+fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     let mut effects = Vec::new();
     let on_error = state.on_error;
     for call in &mut state.calls {
         let id = call.call.id.clone();
         call.forgotten = is_redacted(&call.call.arguments);
         let may_have_changed = match call.progress {
-            Progress::Over(..) | Progress::Failed(_) => true,
-            Progress::Running => call.class != Class::Read,
+            CallProgress::Over(..) | CallProgress::Failed(_) => true,
+            CallProgress::Running => call.class != CallClass::Read,
             _ => false,
         };
         match &call.progress {
-            Progress::Over(..) => {}
+            CallProgress::Over(..) => {}
             _ if call.forgotten && !may_have_changed => {
-                call.progress = Progress::Over(FORGOTTEN.to_owned(), true);
+                call.progress = CallProgress::Over(FORGOTTEN.to_owned(), true);
             }
-            Progress::Judging => effects.push(Effect::Judge { id }),
-            Progress::Asked => {
+            CallProgress::Judging => effects.push(RunEffect::Judge { id }),
+            CallProgress::Asked => {
                 let reason = call.reason.clone();
-                effects.push(Effect::Put(Question::Call { id, reason }));
+                effects.push(RunEffect::Put(PersonQuestion::Call { id, reason }));
             }
-            Progress::Failed(why) => {
-                effects.push(Effect::Put(Question::Failed { id, why: why.clone() }));
+            CallProgress::Failed(why) => {
+                effects.push(RunEffect::Put(PersonQuestion::Failed { id, why: why.clone() }));
             }
             // It was never written down that it runs, so it does not.
-            Progress::Launched => {
+            CallProgress::Launched => {
                 state.spent.steps = state.spent.steps.saturating_sub(1);
-                call.progress = Progress::Ready;
+                call.progress = CallProgress::Ready;
             }
-            Progress::Running if call.class == Class::Read => call.progress = Progress::Ready,
-            Progress::Running => match on_error {
+            CallProgress::Running if call.class == CallClass::Read => {
+                call.progress = CallProgress::Ready
+            }
+            CallProgress::Running => match on_error {
                 // Once more could be twice, so that is for the person to say.
-                OnError::Ask | OnError::Retry => {
-                    call.progress = Progress::Failed(UNKNOWN.to_owned());
-                    effects.push(Effect::Put(Question::Unfinished { id }));
+                ErrorStrategy::Ask | ErrorStrategy::Retry => {
+                    call.progress = CallProgress::Failed(UNKNOWN.to_owned());
+                    effects.push(RunEffect::Put(PersonQuestion::Unfinished { id }));
                 }
-                OnError::Fail => return end(state, Ending::Failed { why: UNKNOWN.to_owned() }),
-                OnError::Skip => call.progress = Progress::Over(UNKNOWN.to_owned(), true),
+                ErrorStrategy::Fail => {
+                    return end(state, RunEnding::Failed { why: UNKNOWN.to_owned() });
+                }
+                ErrorStrategy::Skip => call.progress = CallProgress::Over(UNKNOWN.to_owned(), true),
             },
-            Progress::Ready => {}
+            CallProgress::Ready => {}
         }
     }
     effects.extend(advance(state));

@@ -43,35 +43,36 @@ proptest! {
         ]),
         events in prop::collection::vec(any_event(), 1..60),
     ) {
-        let mut state = State::default();
+        let mut state = StepState::default();
         let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
         let borrowed = words(begin);
         let borrowed: Vec<&str> = borrowed.iter().map(String::as_str).collect();
-        step(&mut state, Happened { at: 0, event: began(&borrowed) });
+        step(&mut state, TimedEvent { at: 0, event: began(&borrowed) });
         for (number, line) in events.iter().enumerate() {
             let words = words(line);
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let before = state.clone();
             let at = u64::try_from(number).expect("few");
-            let effects = step(&mut state, Happened { at, event: event_of(&words) });
+            let effects = step(&mut state, TimedEvent { at, event: event_of(&words) });
             check_conversation(&state, &effects, line);
             check_runs(&before, &state, &effects, line);
         }
     }
 }
 
-fn check_runs(before: &State, after: &State, effects: &[Effect], line: &str) {
-    let runs = |call: &CallState| matches!(call.progress, Progress::Launched | Progress::Running);
+fn check_runs(before: &StepState, after: &StepState, effects: &[RunEffect], line: &str) {
+    let runs =
+        |call: &CallState| matches!(call.progress, CallProgress::Launched | CallProgress::Running);
     let running: Vec<&CallState> = after.calls.iter().filter(|call| runs(call)).collect();
-    let alone = running.iter().all(|call| call.class == Class::Read) || running.len() == 1;
+    let alone = running.iter().all(|call| call.class == CallClass::Read) || running.len() == 1;
     assert!(alone, "{line}: {running:?}");
     for effect in effects {
-        let Effect::Run { id } = effect else { continue };
+        let RunEffect::Run { id } = effect else { continue };
         let call = after.call(id).expect("a call of the last answer");
-        assert_eq!(call.progress, Progress::Launched, "{line}");
+        assert_eq!(call.progress, CallProgress::Launched, "{line}");
         let was = before.call(id).map(|call| &call.progress);
         if line != "resume" && !line.starts_with("err ") {
-            assert_ne!(was, Some(&Progress::Launched), "{line}: started twice");
+            assert_ne!(was, Some(&CallProgress::Launched), "{line}: started twice");
         }
     }
 }

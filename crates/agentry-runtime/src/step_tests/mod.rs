@@ -11,13 +11,13 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::*;
-use crate::budget::Limits;
-use crate::conversation::{Block, Call, Role};
+use crate::budget::RunLimits;
+use crate::conversation::{MessageBlock, MessageRole, ToolCall};
 
 /// A script has a line `what happens => what is to be done` for every event; the first line says how
 /// the run begins.
-fn check(case: &str, script: &str) -> State {
-    let mut state = State::default();
+fn check(case: &str, script: &str) -> StepState {
+    let mut state = StepState::default();
     let mut clock = 1_000;
     let lines = script.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines = lines.flat_map(spelled_out);
@@ -30,7 +30,7 @@ fn check(case: &str, script: &str) -> State {
             words.remove(0);
         }
         let event = if number == 0 { began(&words) } else { event_of(&words) };
-        let effects = step(&mut state, Happened { at: clock, event });
+        let effects = step(&mut state, TimedEvent { at: clock, event });
         assert_eq!(shown(&effects), expected.trim(), "{case}: {line}");
         check_conversation(&state, &effects, &format!("{case}: {line}"));
     }
@@ -68,15 +68,15 @@ fn value(words: &[&str], name: &str) -> Option<u64> {
     word.map(|word| word.parse().expect("a number"))
 }
 
-fn began(words: &[&str]) -> Event {
+fn began(words: &[&str]) -> RunEvent {
     assert_eq!(words.first(), Some(&"begin"), "the first line");
     let on_error = match words.iter().find_map(|word| word.strip_prefix("on_error=")) {
-        Some("ask") => OnError::Ask,
-        Some("retry") => OnError::Retry,
-        Some("fail") => OnError::Fail,
-        _ => OnError::Skip,
+        Some("ask") => ErrorStrategy::Ask,
+        Some("retry") => ErrorStrategy::Retry,
+        Some("fail") => ErrorStrategy::Fail,
+        _ => ErrorStrategy::Skip,
     };
-    let limits = Limits {
+    let limits = RunLimits {
         turns: value(words, "turns"),
         steps: value(words, "steps"),
         tokens: value(words, "tokens"),
@@ -85,65 +85,65 @@ fn began(words: &[&str]) -> Event {
     };
     let models = value(words, "models").map_or(1, |models| usize::try_from(models).expect("few"));
     let asks_at_limit = words.contains(&"asks");
-    Event::Began { limits, asks_at_limit, on_error, models, window: value(words, "window") }
+    RunEvent::Began { limits, asks_at_limit, on_error, models, window: value(words, "window") }
 }
 
-fn event_of(words: &[&str]) -> Event {
+fn event_of(words: &[&str]) -> RunEvent {
     let Some((verb, rest)) = words.split_first() else { panic!("an empty line") };
     let id = || rest.first().map(|id| (*id).to_owned());
     let some_id = || id().expect("a call");
-    let answered = |answer| Event::Answered { id: id(), answer };
+    let answered = |answer| RunEvent::Answered { id: id(), answer };
     match *verb {
-        "said" => Event::Said { text: rest.join(" ") },
-        "turn" => Event::Turned(turn(rest)),
+        "said" => RunEvent::Said { text: rest.join(" ") },
+        "turn" => RunEvent::Turned(turn(rest)),
         "fail" => {
             let kind = match rest.first() {
-                Some(&"temporary") => FailureKind::Temporary,
-                Some(&"too-long") => FailureKind::TooLong,
-                _ => FailureKind::Permanent,
+                Some(&"temporary") => ModelFailureKind::Temporary,
+                Some(&"too-long") => ModelFailureKind::TooLong,
+                _ => ModelFailureKind::Permanent,
             };
             let usage = used(rest);
-            Event::TurnFailed(Failure {
+            RunEvent::TurnFailed(ModelFailure {
                 retry_after: value(rest, "after"),
                 unreachable: rest.contains(&"unreachable"),
                 usage,
-                ..Failure::new(kind, "no")
+                ..ModelFailure::new(kind, "no")
             })
         }
-        "allow" | "ask" | "deny" => Event::Judged {
+        "allow" | "ask" | "deny" => RunEvent::Judged {
             id: some_id(),
             verdict: match *verb {
-                "allow" => Judgement::Allow,
-                "ask" => Judgement::Ask,
-                _ => Judgement::Deny,
+                "allow" => CallJudgement::Allow,
+                "ask" => CallJudgement::Ask,
+                _ => CallJudgement::Deny,
             },
             reason: "rule".to_owned(),
             class: match rest.get(1) {
-                Some(&"write") => Class::Write,
-                Some(&"external") => Class::External,
-                _ => Class::Read,
+                Some(&"write") => CallClass::Write,
+                Some(&"external") => CallClass::External,
+                _ => CallClass::Read,
             },
         },
-        "yes" => answered(Answer::Yes),
-        "no" => answered(Answer::No(None)),
-        "park" => answered(Answer::Park),
-        "start" => Event::Started { id: some_id() },
-        "end" => Event::Ended { id: some_id(), text: "ok".to_owned(), failed: false },
-        "err" => Event::Ended { id: some_id(), text: "bad".to_owned(), failed: true },
-        "compacted" => Event::Compacted {
+        "yes" => answered(ApprovalAnswer::Yes),
+        "no" => answered(ApprovalAnswer::No(None)),
+        "park" => answered(ApprovalAnswer::Park),
+        "start" => RunEvent::Started { id: some_id() },
+        "end" => RunEvent::Ended { id: some_id(), text: "ok".to_owned(), failed: false },
+        "err" => RunEvent::Ended { id: some_id(), text: "bad".to_owned(), failed: true },
+        "compacted" => RunEvent::Compacted {
             messages: some_id().parse().expect("a number"),
             summary: "in short".to_owned(),
-            usage: Usage { input: 1, ..Usage::default() },
+            usage: TokenUsage { input: 1, ..TokenUsage::default() },
         },
-        "asking" => Event::Asking { usage: used(rest) },
-        "waited" => Event::Waited,
-        "late" => Event::TimeUp,
-        "stop" => Event::Cancelled { run: false },
-        "cancel" => Event::Cancelled { run: true },
-        "resume" => Event::Resumed,
+        "asking" => RunEvent::Asking { usage: used(rest) },
+        "waited" => RunEvent::Waited,
+        "late" => RunEvent::TimeUp,
+        "stop" => RunEvent::Cancelled { run: false },
+        "cancel" => RunEvent::Cancelled { run: true },
+        "resume" => RunEvent::Resumed,
         "adjust" => match began(&[&["begin"], rest].concat()) {
-            Event::Began { limits, models, window, .. } => {
-                Event::Adjusted { limits, models, window }
+            RunEvent::Began { limits, models, window, .. } => {
+                RunEvent::Adjusted { limits, models, window }
             }
             _ => panic!("an adjustment"),
         },
@@ -151,56 +151,56 @@ fn event_of(words: &[&str]) -> Event {
     }
 }
 
-fn used(words: &[&str]) -> Usage {
+fn used(words: &[&str]) -> TokenUsage {
     let input = value(words, "used").unwrap_or_default();
-    Usage { input, cost: value(words, "cost"), ..Usage::default() }
+    TokenUsage { input, cost: value(words, "cost"), ..TokenUsage::default() }
 }
 
 /// `turn a b used=100 model=1 cut`: calls by their names.
-fn turn(words: &[&str]) -> Turn {
+fn turn(words: &[&str]) -> ModelTurn {
     let is_call = |word: &&&str| !word.contains('=') && **word != "cut";
     let calls = words.iter().filter(is_call).map(|id| {
         let secret = id.starts_with("secret");
         let arguments = if secret { json!({"key": "[redacted: KEY]"}) } else { json!({}) };
         let (id, tool) = ((*id).to_owned(), "tool".to_owned());
-        Block::Call(Call { id, tool, arguments, opaque: None })
+        MessageBlock::Call(ToolCall { id, tool, arguments, opaque: None })
     });
-    let text = Block::Text { text: "hm".to_owned() };
-    Turn {
+    let text = MessageBlock::Text { text: "hm".to_owned() };
+    ModelTurn {
         message: Message {
-            role: Role::Assistant,
+            role: MessageRole::Assistant,
             blocks: std::iter::once(text).chain(calls).collect(),
         },
-        usage: Usage { input: value(words, "used").unwrap_or(10), ..Usage::default() },
+        usage: TokenUsage { input: value(words, "used").unwrap_or(10), ..TokenUsage::default() },
         truncated: words.contains(&"cut"),
         model: value(words, "model").map_or(0, |model| usize::try_from(model).expect("few")),
     }
 }
 
-fn shown(effects: &[Effect]) -> String {
+fn shown(effects: &[RunEffect]) -> String {
     let mut out = String::new();
     for effect in effects {
         let _ = match effect {
-            Effect::Ask { model } => write!(out, " ask {model}"),
-            Effect::Judge { id } => write!(out, " judge {id}"),
-            Effect::Put(Question::Call { id, .. }) => write!(out, " may? {id}"),
-            Effect::Put(Question::Unfinished { id }) => write!(out, " unfinished? {id}"),
-            Effect::Put(Question::Failed { id, .. }) => write!(out, " again? {id}"),
-            Effect::Put(Question::Limit { limit }) => write!(out, " more? {limit}"),
-            Effect::Put(Question::Models { .. }) => write!(out, " models?"),
-            Effect::Run { id } => write!(out, " run {id}"),
-            Effect::Wait { time } => write!(out, " wait {time}"),
-            Effect::Compact { messages } => write!(out, " compact {messages}"),
-            Effect::Stop => write!(out, " stop"),
-            Effect::Finish(ending) => write!(
+            RunEffect::Ask { model } => write!(out, " ask {model}"),
+            RunEffect::Judge { id } => write!(out, " judge {id}"),
+            RunEffect::Put(PersonQuestion::Call { id, .. }) => write!(out, " may? {id}"),
+            RunEffect::Put(PersonQuestion::Unfinished { id }) => write!(out, " unfinished? {id}"),
+            RunEffect::Put(PersonQuestion::Failed { id, .. }) => write!(out, " again? {id}"),
+            RunEffect::Put(PersonQuestion::Limit { limit }) => write!(out, " more? {limit}"),
+            RunEffect::Put(PersonQuestion::Models { .. }) => write!(out, " models?"),
+            RunEffect::Run { id } => write!(out, " run {id}"),
+            RunEffect::Wait { time } => write!(out, " wait {time}"),
+            RunEffect::Compact { messages } => write!(out, " compact {messages}"),
+            RunEffect::Stop => write!(out, " stop"),
+            RunEffect::Finish(ending) => write!(
                 out,
                 " {}",
                 match ending {
-                    Ending::Done => "done",
-                    Ending::Failed { .. } => "failed",
-                    Ending::OverBudget { .. } => "over",
-                    Ending::Cancelled => "cancelled",
-                    Ending::Parked { .. } => "parked",
+                    RunEnding::Done => "done",
+                    RunEnding::Failed { .. } => "failed",
+                    RunEnding::OverBudget { .. } => "over",
+                    RunEnding::Cancelled => "cancelled",
+                    RunEnding::Parked { .. } => "parked",
                 }
             ),
         };
@@ -209,13 +209,13 @@ fn shown(effects: &[Effect]) -> String {
 }
 
 /// Whenever the model is asked, every call in the conversation has its result, right behind it.
-fn check_conversation(state: &State, effects: &[Effect], case: &str) {
-    if !effects.iter().any(|effect| matches!(effect, Effect::Ask { .. })) {
+fn check_conversation(state: &StepState, effects: &[RunEffect], case: &str) {
+    if !effects.iter().any(|effect| matches!(effect, RunEffect::Ask { .. })) {
         return;
     }
     let results = |message: &Message| -> Vec<String> {
         let ids = message.blocks.iter().filter_map(|block| match block {
-            Block::Result { id, .. } => Some(id.clone()),
+            MessageBlock::Result { id, .. } => Some(id.clone()),
             _ => None,
         });
         ids.collect()

@@ -113,7 +113,7 @@ fn a_run_that_cannot_wait_says_when_to_come_back() {
     let script = "begin\n said hi => ask 0\n fail temporary after=900000 => stop failed";
     let state = check("a quarter of an hour", script);
     let why = "no; it wants to be asked again in 15 minutes".to_owned();
-    assert_eq!(state.phase, Phase::Ended(Ending::Failed { why }));
+    assert_eq!(state.phase, RunPhase::Ended(RunEnding::Failed { why }));
 }
 
 #[test]
@@ -209,30 +209,30 @@ fn a_long_result_counts_before_the_model_reads_it() {
         turn b used=600 => judge b
         allow b => run b";
     let mut state = check("a long result", begin);
-    let event = Event::Ended { id: "b".to_owned(), text: "x".repeat(4_000), failed: false };
-    let effects = step(&mut state, Happened { at: 0, event });
+    let event = RunEvent::Ended { id: "b".to_owned(), text: "x".repeat(4_000), failed: false };
+    let effects = step(&mut state, TimedEvent { at: 0, event });
     assert_eq!(shown(&effects), "compact 1");
 }
 
 /// A run with a call each of whose results has so many bytes, until the model is asked.
-fn told(begin: &str, calls: usize, bytes: usize) -> (State, String) {
+fn told(begin: &str, calls: usize, bytes: usize) -> (StepState, String) {
     let mut state = check("much", &format!("{begin}\n said hi => ask 0"));
     let ids: Vec<String> = (0..calls).map(|number| format!("c{number}")).collect();
     let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-    step(&mut state, Happened { at: 0, event: Event::Turned(turn(&names)) });
+    step(&mut state, TimedEvent { at: 0, event: RunEvent::Turned(turn(&names)) });
     for id in &names {
-        step(&mut state, Happened { at: 0, event: event_of(&["allow", id]) });
+        step(&mut state, TimedEvent { at: 0, event: event_of(&["allow", id]) });
     }
     let mut shows = String::new();
     for id in ids {
-        let event = Event::Ended { id, text: "x".repeat(bytes), failed: false };
-        shows = shown(&step(&mut state, Happened { at: 0, event }));
+        let event = RunEvent::Ended { id, text: "x".repeat(bytes), failed: false };
+        shows = shown(&step(&mut state, TimedEvent { at: 0, event }));
     }
     (state, shows)
 }
 
-fn weight(state: &State) -> usize {
-    crate::context::weight(&state.messages)
+fn weight(state: &StepState) -> usize {
+    crate::context_window::weight(&state.messages)
 }
 
 #[test]
@@ -255,7 +255,8 @@ fn the_results_of_one_answer_have_an_end_together() {
 #[test]
 fn too_long_is_cut_until_it_fits() {
     let (mut state, _) = told("begin", 10, 6_000);
-    let mut fail = || step(&mut state, Happened { at: 0, event: event_of(&["fail", "too-long"]) });
+    let mut fail =
+        || step(&mut state, TimedEvent { at: 0, event: event_of(&["fail", "too-long"]) });
     let mut shows = shown(&fail());
     assert_eq!(shows, "ask 0");
     let mut asked = 1;
@@ -269,19 +270,19 @@ fn too_long_is_cut_until_it_fits() {
     assert!(after < 3_000, "{after}");
     // And the same before it is sent, where the window is known.
     let (mut state, _) = told("begin window=10000", 1, 9_000);
-    let event = Event::Turned(turn(&["d", "used=9500"]));
-    step(&mut state, Happened { at: 0, event });
-    step(&mut state, Happened { at: 0, event: event_of(&["allow", "d"]) });
-    let event = Event::Ended { id: "d".to_owned(), text: "y".repeat(9_000), failed: false };
-    let effects = step(&mut state, Happened { at: 0, event });
+    let event = RunEvent::Turned(turn(&["d", "used=9500"]));
+    step(&mut state, TimedEvent { at: 0, event });
+    step(&mut state, TimedEvent { at: 0, event: event_of(&["allow", "d"]) });
+    let event = RunEvent::Ended { id: "d".to_owned(), text: "y".repeat(9_000), failed: false };
+    let effects = step(&mut state, TimedEvent { at: 0, event });
     assert_eq!(shown(&effects), "compact 1");
-    let effects = step(&mut state, Happened { at: 0, event: event_of(&["compacted", "1"]) });
+    let effects = step(&mut state, TimedEvent { at: 0, event: event_of(&["compacted", "1"]) });
     assert_eq!(shown(&effects), "ask 0");
     // After that the estimate fits: nothing is cut without need.
     assert!(weight(&state) > 18_000);
-    let event = Event::Turned(turn(&["e", "used=9900"]));
-    step(&mut state, Happened { at: 0, event });
-    let effects = step(&mut state, Happened { at: 0, event: event_of(&["deny", "e"]) });
+    let event = RunEvent::Turned(turn(&["e", "used=9900"]));
+    step(&mut state, TimedEvent { at: 0, event });
+    let effects = step(&mut state, TimedEvent { at: 0, event: event_of(&["deny", "e"]) });
     assert_eq!(shown(&effects), "ask 0", "too few messages to put into fewer words");
     assert!(weight(&state) < 8_000, "{}", weight(&state));
 }

@@ -294,6 +294,6 @@ fn a_storm_of_calls_is_cut() {
     let mut state = check("a storm", "begin\n said hi => ask 0");
     let ids: Vec<String> = (0..1_000).map(|n| format!("c{n}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let effects = step(&mut state, Happened { at: 0, event: Event::Turned(turn(&ids)) });
+    let effects = step(&mut state, TimedEvent { at: 0, event: RunEvent::Turned(turn(&ids)) });
     assert_eq!(effects.len(), MOST_CALLS);
 }

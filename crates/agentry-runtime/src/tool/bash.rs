@@ -17,8 +17,11 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::Instant;
 
-use super::{Doing, Host, Output, Place, Started, Streams, Tool, ToolSpec, Touch, arguments, cap};
-use crate::event::{Class, Judgement};
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, CommandStreams, StartedCommand, ToolHost, ToolOutput,
+    ToolSpec, ToolTouch, arguments, output_cap,
+};
+use crate::event::{CallClass, CallJudgement};
 
 /// How long a command may take unless the call says otherwise, in seconds.
 const TIME: u64 = 120;
@@ -39,15 +42,15 @@ const MOST_OF_COMMAND: usize = 100_000;
 const PRELUDE: &str = "exec 19>&2 2>&1; trap 'pwd -P >&19' EXIT\n";
 
 /// Runs command lines.
-pub(super) struct Bash;
+pub(super) struct BashTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct BashInput {
     command: String,
     timeout: Option<u64>,
 }
 
-impl Tool for Bash {
+impl BuiltInTool for BashTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "bash".to_owned(),
@@ -69,67 +72,69 @@ impl Tool for Bash {
     }
 
     /// Nobody can tell what a command does.
-    fn class(&self, _: &Value) -> Class {
-        Class::External
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::External
     }
 
-    fn touches(&self, given: &Value, _: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { command, .. } = arguments(given)?;
+    fn touches(&self, given: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let BashInput { command, .. } = arguments(given)?;
         if command.contains('\0') {
             return Err("the command holds a NUL".to_owned());
         }
         Ok(vec![touch(command)])
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move {
             match bash(&arguments, host).await {
                 Ok(output) => output,
-                Err(why) => Output::failed(why),
+                Err(why) => ToolOutput::failed(why),
             }
         })
     }
 }
 
-fn touch(command: String) -> Touch {
-    Touch { section: Section::Bash, subject: command }
+fn touch(command: String) -> ToolTouch {
+    ToolTouch { section: Section::Bash, subject: command }
 }
 
-async fn bash(given: &Value, host: &dyn Host) -> Result<Output, String> {
-    let Arguments { command, timeout } = arguments(given)?;
+async fn bash(given: &Value, host: &dyn ToolHost) -> Result<ToolOutput, String> {
+    let BashInput { command, timeout } = arguments(given)?;
     super::permit(host, &touch(command.clone()))?;
     still_there(host)?;
     let time = Duration::from_secs(timeout.unwrap_or(TIME).min(MOST_TIME));
     let not_started = |error: io::Error| format!("the command was not started: {error}");
-    let mut pipes = Pipes::start(&command, host).map_err(not_started)?;
+    let mut pipes = BashPipes::start(&command, host).map_err(not_started)?;
     let ended = pipes.follow(host, Instant::now() + time).await;
     if let Some(directory) = pipes.directory() {
         moved(host, directory);
     }
-    let text = cap::kept(&pipes.kept.text(), host) + &settled(host);
+    let text = output_cap::kept(&pipes.kept.text(), host) + &settled(host);
     let says = |what: String| if text.is_empty() { what } else { format!("{text}\n[{what}]") };
     Ok(match ended {
-        Ended::Code(Some(0)) if text.is_empty() => Output::done("done, without output"),
-        Ended::Code(Some(0)) => Output::done(text),
-        Ended::Code(Some(code)) => Output::failed(says(format!("exit code {code}"))),
-        Ended::Code(None) => Output::failed(says("a signal ended it".to_owned())),
-        Ended::TimeOut => {
+        BashOutcome::Code(Some(0)) if text.is_empty() => ToolOutput::done("done, without output"),
+        BashOutcome::Code(Some(0)) => ToolOutput::done(text),
+        BashOutcome::Code(Some(code)) => ToolOutput::failed(says(format!("exit code {code}"))),
+        BashOutcome::Code(None) => ToolOutput::failed(says("a signal ended it".to_owned())),
+        BashOutcome::TimeOut => {
             let time = time.as_secs();
-            Output::failed(says(format!("ended after {time} s; `timeout` was reached")))
+            ToolOutput::failed(says(format!("ended after {time} s; `timeout` was reached")))
         }
-        Ended::Lost(error) => Output::failed(says(format!("it did not come to its end: {error}"))),
+        BashOutcome::Lost(error) => {
+            ToolOutput::failed(says(format!("it did not come to its end: {error}")))
+        }
     })
 }
 
 /// What the command must not have made, in words.
-fn settled(host: &dyn Host) -> String {
+fn settled(host: &dyn ToolHost) -> String {
     host.settle().iter().fold(String::new(), |text, line| text + "\n[" + line + "]")
 }
 
 /// Goes back to the workspace when somebody has removed the working directory. The command does not
 /// run: it was judged where it was meant to.
-fn still_there(host: &dyn Host) -> Result<(), String> {
-    let Place { directory, workspace, .. } = host.place();
+fn still_there(host: &dyn ToolHost) -> Result<(), String> {
+    let CallLocation { directory, workspace, .. } = host.place();
     if directory.is_dir() {
         return Ok(());
     }
@@ -142,35 +147,35 @@ fn still_there(host: &dyn Host) -> Result<(), String> {
 }
 
 /// Lets later calls start where the shell was.
-fn moved(host: &dyn Host, directory: PathBuf) {
+fn moved(host: &dyn ToolHost, directory: PathBuf) {
     let touch = super::files::touch(Section::ExternalDirectory, &directory);
     let place = host.place();
     let inside = directory.starts_with(&place.workspace);
-    if directory.is_dir() && (inside || host.judge(&touch).0 != Judgement::Deny) {
+    if directory.is_dir() && (inside || host.judge(&touch).0 != CallJudgement::Deny) {
         host.move_to(directory);
     }
 }
 
 /// How a command ended.
-enum Ended {
+enum BashOutcome {
     Code(Option<i32>),
     TimeOut,
     Lost(io::Error),
 }
 
 /// A command under way, and what has come of it.
-struct Pipes {
+struct BashPipes {
     output: Receiver,
     place: Receiver,
-    started: Option<Started>,
-    kept: Kept,
+    started: Option<StartedCommand>,
+    kept: CappedOutput,
 }
 
-impl Pipes {
-    fn start(command: &str, host: &dyn Host) -> io::Result<Self> {
+impl BashPipes {
+    fn start(command: &str, host: &dyn ToolHost) -> io::Result<Self> {
         let (output, output_end) = io::pipe()?;
         let (place, place_end) = io::pipe()?;
-        let streams = Streams {
+        let streams = CommandStreams {
             input: OwnedFd::from(std::fs::File::open("/dev/null")?),
             output: OwnedFd::from(output_end),
             errors: OwnedFd::from(place_end),
@@ -181,16 +186,16 @@ impl Pipes {
             output: Receiver::from_owned_fd(output.into())?,
             place: Receiver::from_owned_fd(place.into())?,
             started: Some(started),
-            kept: Kept::default(),
+            kept: CappedOutput::default(),
         })
     }
 
     /// Reads and shows the output until the command has ended. What it left running is ended too.
-    async fn follow(&mut self, host: &dyn Host, until: Instant) -> Ended {
-        let Some(Started { mut ended, guard }) = self.started.take() else {
-            return Ended::Code(None);
+    async fn follow(&mut self, host: &dyn ToolHost, until: Instant) -> BashOutcome {
+        let Some(StartedCommand { mut ended, guard }) = self.started.take() else {
+            return BashOutcome::Code(None);
         };
-        let mut shown = Shown::default();
+        let mut shown = LineDisplay::default();
         let mut buffer = vec![0; 16 << 10];
         let mut open = true;
         let how = loop {
@@ -199,8 +204,8 @@ impl Pipes {
                     Ok(0) | Err(_) => open = false,
                     Ok(length) => self.take(buffer.get(..length).unwrap_or_default(), &mut shown, host),
                 },
-                code = &mut ended => break code.map_or_else(Ended::Lost, Ended::Code),
-                () = tokio::time::sleep_until(until) => break Ended::TimeOut,
+                code = &mut ended => break code.map_or_else(BashOutcome::Lost, BashOutcome::Code),
+                () = tokio::time::sleep_until(until) => break BashOutcome::TimeOut,
             }
         };
         drop(guard);
@@ -217,7 +222,7 @@ impl Pipes {
         how
     }
 
-    fn take(&mut self, piece: &[u8], shown: &mut Shown, host: &dyn Host) {
+    fn take(&mut self, piece: &[u8], shown: &mut LineDisplay, host: &dyn ToolHost) {
         self.kept.take(piece);
         show(&shown.take(piece), host);
     }
@@ -234,13 +239,13 @@ impl Pipes {
 
 /// The start and the end of an output.
 #[derive(Default)]
-struct Kept {
+struct CappedOutput {
     start: Vec<u8>,
     end: Vec<u8>,
     left_out: usize,
 }
 
-impl Kept {
+impl CappedOutput {
     fn take(&mut self, piece: &[u8]) {
         let room = MOST_KEPT.saturating_sub(self.start.len()).min(piece.len());
         let (start, end) = piece.split_at(room);
@@ -262,7 +267,7 @@ impl Kept {
     }
 }
 
-fn show(text: &str, host: &dyn Host) {
+fn show(text: &str, host: &dyn ToolHost) {
     if !text.is_empty() {
         host.show(text);
     }
@@ -270,9 +275,9 @@ fn show(text: &str, host: &dyn Host) {
 
 /// Shows whole lines, so that neither a character nor a secret is cut in two.
 #[derive(Default)]
-struct Shown(Vec<u8>);
+struct LineDisplay(Vec<u8>);
 
-impl Shown {
+impl LineDisplay {
     fn take(&mut self, piece: &[u8]) -> String {
         self.0.extend(piece);
         let line = self.0.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
@@ -290,12 +295,12 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     #[tokio::test]
     async fn commands_and_what_they_say() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("sub/file", "");
         let cases = [
             ("echo one; echo two >&2; echo three", Ok("one\ntwo\nthree\n")),
@@ -309,15 +314,15 @@ mod tests {
             ("cat <<'EOF'\na $b\nEOF", Ok("a $b\n")),
         ];
         for (command, expected) in cases {
-            let output = world.host().call(&Bash, json!({"command": command})).await;
+            let output = world.host().call(&BashTool, json!({"command": command})).await;
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(output, Output::from(expected), "{command}");
+            assert_eq!(output, ToolOutput::from(expected), "{command}");
         }
     }
 
     #[tokio::test]
     async fn the_working_directory_stays() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("sub/deep/file", "");
         std::os::unix::fs::symlink("sub", world.path("link")).unwrap();
         let host = world.host();
@@ -334,22 +339,22 @@ mod tests {
         ];
         for (command, expected) in steps {
             let arguments = json!({"command": command});
-            host.grant(&Bash, &arguments);
-            Bash.run(arguments, &host).await;
+            host.grant(&BashTool, &arguments);
+            BashTool.run(arguments, &host).await;
             assert_eq!(host.place().directory, world.path(expected), "{command}");
         }
     }
 
     #[tokio::test]
     async fn output_is_shown_as_it_comes_and_capped() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let host = world.host();
-        let output = host.call(&Bash, json!({"command": "seq 1 3000000"})).await;
+        let output = host.call(&BashTool, json!({"command": "seq 1 3000000"})).await;
         assert!(!output.failed);
         assert!(output.text.starts_with("1\n2\n3\n"), "{:.40}", output.text);
         assert!(output.text.contains("outputs/1.txt`]"));
         assert!(output.text.ends_with("2999999\n3000000\n"));
-        assert!(output.text.len() < cap::MOST + 300);
+        assert!(output.text.len() < output_cap::MOST + 300);
         let kept = std::fs::metadata(host.place().run.join("outputs/1.txt")).unwrap().len();
         assert!(kept > MOST_KEPT as u64 && kept < (MOST_KEPT + 3 * TAIL) as u64);
         let shown = host.shown.lock().unwrap();
@@ -358,28 +363,28 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let command = "sleep 60 & echo $! > id; wait";
-        let output = world.host().call(&Bash, json!({"command": command, "timeout": 1})).await;
-        assert_eq!(output, Output::failed("ended after 1 s; `timeout` was reached"));
+        let output = world.host().call(&BashTool, json!({"command": command, "timeout": 1})).await;
+        assert_eq!(output, ToolOutput::failed("ended after 1 s; `timeout` was reached"));
         gone(&world).await;
     }
 
     #[tokio::test]
     async fn what_a_command_left_running_is_ended() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let command = "sleep 60 & echo $! > id; echo started";
-        let output = world.host().call(&Bash, json!({"command": command})).await;
-        assert_eq!(output, Output::done("started\n"));
+        let output = world.host().call(&BashTool, json!({"command": command})).await;
+        assert_eq!(output, ToolOutput::done("started\n"));
         gone(&world).await;
     }
 
     #[tokio::test]
     async fn a_call_that_is_dropped_ends_its_command() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let host = world.host();
         tokio::select! {
-            output = host.call(&Bash, json!({"command": "echo $$ > id; sleep 60"})) => {
+            output = host.call(&BashTool, json!({"command": "echo $$ > id; sleep 60"})) => {
                 panic!("{output:?}")
             }
             () = until(|| started(&world).is_some()) => {}
@@ -388,12 +393,12 @@ mod tests {
     }
 
     /// The process that a command has written down.
-    fn started(world: &World) -> Option<u32> {
+    fn started(world: &TestWorkspace) -> Option<u32> {
         std::fs::read_to_string(world.path("id")).ok()?.trim().parse().ok()
     }
 
     /// Waits until the process that a command has written down has ended.
-    async fn gone(world: &World) {
+    async fn gone(world: &TestWorkspace) {
         let stat = format!("/proc/{}/stat", started(world).unwrap());
         until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;
     }
@@ -409,7 +414,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_shown_whole() {
-        let mut shown = Shown::default();
+        let mut shown = LineDisplay::default();
         let cases: [(&[u8], &str); 6] = [
             (b"hush-", ""),
             (b"secret\nand", "hush-secret\n"),
@@ -422,34 +427,34 @@ mod tests {
             assert_eq!(shown.take(piece), expected, "{piece:?}");
         }
         assert_eq!(shown.rest(), "\u{fffd}");
-        assert_eq!(Shown::default().take(&vec![b'x'; MOST_HELD + 1]).len(), MOST_HELD + 1);
-        let world = World::new();
+        assert_eq!(LineDisplay::default().take(&vec![b'x'; MOST_HELD + 1]).len(), MOST_HELD + 1);
+        let world = TestWorkspace::new();
         let host = world.host();
-        host.call(&Bash, json!({"command": "echo a; printf b"})).await;
+        host.call(&BashTool, json!({"command": "echo a; printf b"})).await;
         assert_eq!(*host.shown.lock().unwrap(), "a\nb");
     }
 
     #[tokio::test]
     async fn a_working_directory_that_is_gone_is_left() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("sub/file", "");
         let host = world.host();
         host.move_to(world.path("sub"));
         std::fs::remove_dir_all(world.path("sub")).unwrap();
-        let output = host.call(&Bash, json!({"command": "pwd"})).await;
+        let output = host.call(&BashTool, json!({"command": "pwd"})).await;
         assert!(output.failed && output.text.starts_with("not run: "), "{output:?}");
-        let output = host.call(&Bash, json!({"command": "pwd"})).await;
-        assert_eq!(output, Output::done(format!("{}\n", host.place().workspace.display())));
+        let output = host.call(&BashTool, json!({"command": "pwd"})).await;
+        assert_eq!(output, ToolOutput::done(format!("{}\n", host.place().workspace.display())));
     }
 
     #[tokio::test]
     async fn what_is_not_granted_is_not_run() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let says = [(Section::Bash, agentry_compile::policy::Action::Ask, ["ls:allow"].as_slice())];
         let host = world.judged(&says);
-        let output = Bash.run(json!({"command": "touch x"}), &host).await;
+        let output = BashTool.run(json!({"command": "touch x"}), &host).await;
         assert!(output.failed && output.text.starts_with("refused: "), "{output:?}");
         assert!(!world.path("x").exists());
-        assert!(Bash.touches(&json!({"command": "a\0b"}), &host.place()).is_err());
+        assert!(BashTool.touches(&json!({"command": "a\0b"}), &host.place()).is_err());
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use agentry_compile::policy::Section;
 use similar::TextDiff;
 
-use super::files::{self, Stamp, touch};
+use super::files::{self, FileStamp, touch};
 use super::replace::{remove, replace};
-use super::{Host, cap};
-use crate::event::Judgement;
+use super::{ToolHost, output_cap};
+use crate::event::CallJudgement;
 
 /// The most bytes of one diff.
 const MOST_OF_DIFF: usize = 16_000;
@@ -19,20 +19,20 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What one file was and is to be.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct ToolFileChange {
     /// As the model calls it.
     pub(super) name: String,
     /// Where it really is.
     pub(super) path: PathBuf,
     /// What is there; nothing if it is new.
-    pub(super) before: Option<(Vec<u8>, Stamp)>,
+    pub(super) before: Option<(Vec<u8>, FileStamp)>,
     /// What is to be there; nothing if it goes.
     pub(super) after: Option<Vec<u8>>,
     /// The file whose permissions it gets when it is new: the one that is moved here.
-    pub(super) like: Option<Stamp>,
+    pub(super) like: Option<FileStamp>,
 }
 
-impl Change {
+impl ToolFileChange {
     /// The change as a unified diff.
     pub(super) fn diff(&self) -> String {
         let none = "/dev/null".to_owned();
@@ -52,7 +52,7 @@ impl Change {
         if text.len() <= MOST_OF_DIFF {
             return text;
         }
-        let start = cap::start(&text, MOST_OF_DIFF);
+        let start = output_cap::start(&text, MOST_OF_DIFF);
         format!("{start}\n[{} bytes of the diff are left out]\n", text.len() - start.len())
     }
 
@@ -79,7 +79,7 @@ impl Change {
 }
 
 /// Makes all changes or none. What is there now is kept by the run first.
-pub(super) fn carry_out(changes: &[Change], host: &dyn Host) -> Result<(), String> {
+pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Result<(), String> {
     for change in changes {
         let kept = host.before_change(&change.path);
         kept.map_err(|error| {
@@ -106,30 +106,30 @@ pub(super) fn carry_out(changes: &[Change], host: &dyn Host) -> Result<(), Strin
 }
 
 /// The diffs of changes, as far as the model may read the files.
-pub(super) fn shown(changes: &[Change], host: &dyn Host) -> String {
-    let may_read = |change: &&Change| {
+pub(super) fn shown(changes: &[ToolFileChange], host: &dyn ToolHost) -> String {
+    let may_read = |change: &&ToolFileChange| {
         change.before.is_none()
-            || host.judge(&touch(Section::Read, &change.path)).0 == Judgement::Allow
+            || host.judge(&touch(Section::Read, &change.path)).0 == CallJudgement::Allow
     };
-    let diffs: String = changes.iter().filter(may_read).map(Change::diff).collect();
-    cap::text(&diffs)
+    let diffs: String = changes.iter().filter(may_read).map(ToolFileChange::diff).collect();
+    output_cap::text(&diffs)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
-    fn change(world: &World, name: &str, after: Option<&str>) -> Change {
+    fn change(world: &TestWorkspace, name: &str, after: Option<&str>) -> ToolFileChange {
         let path = world.path(name);
         let before = files::contents(&path).unwrap();
         let after = after.map(|it| it.as_bytes().into());
-        Change { name: name.to_owned(), path, before, after, like: None }
+        ToolFileChange { name: name.to_owned(), path, before, after, like: None }
     }
 
     #[test]
     fn a_change_that_fails_takes_the_others_back() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let host = world.host();
         world.file("a", "old a");
         world.file("b", "old b");
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn diffs() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("a", "one\ntwo\nthree");
         world.file("bin", [0xff, 0xfe]);
         let cases = [

@@ -6,16 +6,18 @@ use agentry_compile::policy::Section;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Change, carry_out, shown};
+use super::change::{ToolFileChange, carry_out, shown};
 use super::files::{self, touch};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments};
-use crate::event::Class;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+};
+use crate::event::CallClass;
 
 /// Changes a part of a file.
-pub(super) struct Edit;
+pub(super) struct EditTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct EditInput {
     path: String,
     old_string: String,
     new_string: String,
@@ -23,7 +25,7 @@ struct Arguments {
     replace_all: bool,
 }
 
-impl Tool for Edit {
+impl BuiltInTool for EditTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "edit".to_owned(),
@@ -45,30 +47,30 @@ impl Tool for Edit {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::Write
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Write
     }
 
-    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { path, .. } = arguments(given)?;
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let EditInput { path, .. } = arguments(given)?;
         let path = files::resolve(&path, place)?;
         files::unprotected(&path, place)?;
         Ok(vec![touch(Section::Edit, &path)])
     }
 
-    fn preview(&self, given: &Value, place: &Place) -> Option<String> {
-        let given: Arguments = arguments(given).ok()?;
+    fn preview(&self, given: &Value, place: &CallLocation) -> Option<String> {
+        let given: EditInput = arguments(given).ok()?;
         let path = files::resolve(&given.path, place).ok()?;
         change(given, path).ok().map(|change| change.diff())
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { edit(&arguments, host).into() })
     }
 }
 
-fn edit(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let given: Arguments = arguments(given)?;
+fn edit(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let given: EditInput = arguments(given)?;
     let path = files::permitted(Section::Edit, &given.path, host)?;
     let name = given.path.clone();
     let changes = [change(given, path)?];
@@ -76,14 +78,14 @@ fn edit(given: &Value, host: &dyn Host) -> Result<String, String> {
     Ok(format!("changed `{name}`\n{}", shown(&changes, host)))
 }
 
-fn change(given: Arguments, path: std::path::PathBuf) -> Result<Change, String> {
-    let Arguments { path: name, old_string, new_string, replace_all } = given;
+fn change(given: EditInput, path: std::path::PathBuf) -> Result<ToolFileChange, String> {
+    let EditInput { path: name, old_string, new_string, replace_all } = given;
     let found = files::text(&path).map_err(|error| files::why(&name, &error))?;
     let (text, stamp) = found.ok_or_else(|| format!("`{name}` does not exist: use `write`"))?;
     let after = replaced(&text, &old_string, &new_string, replace_all)
         .map_err(|why| format!("`{name}`: {why}"))?;
     let before = Some((text.into_bytes(), stamp));
-    Ok(Change { name, path, before, after: Some(after.into_bytes()), like: None })
+    Ok(ToolFileChange { name, path, before, after: Some(after.into_bytes()), like: None })
 }
 
 /// The text with `old` replaced by `new`; why it cannot be otherwise.
@@ -94,7 +96,7 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Strin
     if old == new {
         return Err("`old_string` and `new_string` are the same".to_owned());
     }
-    let seen = Seen::new(text, old);
+    let seen = NormalisedText::new(text, old);
     let places: Vec<usize> = seen.text.match_indices(old).map(|(at, _)| at).collect();
     let first = *places.first().ok_or_else(|| absent(&seen.text, old))?;
     // Occurrences that overlap count as well.
@@ -121,13 +123,13 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Strin
 }
 
 /// A text as models see and write it: its lines end in LF alone.
-struct Seen<'a> {
+struct NormalisedText<'a> {
     text: Cow<'a, str>,
     /// Where a CR was left out before the LF.
     ends: Vec<usize>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> NormalisedText<'a> {
     fn new(text: &'a str, old: &str) -> Self {
         // Who writes a CR means it.
         if old.contains('\r') || !text.contains("\r\n") {
@@ -174,7 +176,7 @@ fn absent(text: &str, old: &str) -> String {
 mod tests {
     use agentry_compile::policy::Action;
 
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     #[test]
@@ -222,35 +224,35 @@ mod tests {
 
     #[tokio::test]
     async fn a_diff_is_given_back() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("a.rs", "fn a() {}\nfn b() {}\n");
         let arguments = json!({"path": "a.rs", "old_string": "b()", "new_string": "c()"});
         let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n fn a() {}\n-fn b() {}\n+fn c() {}\n";
         let host = world.host();
-        assert_eq!(Edit.preview(&arguments, &host.place()).as_deref(), Some(diff));
-        let output = host.call(&Edit, arguments.clone()).await;
-        assert_eq!(output, Output::done(format!("changed `a.rs`\n{diff}")));
+        assert_eq!(EditTool.preview(&arguments, &host.place()).as_deref(), Some(diff));
+        let output = host.call(&EditTool, arguments.clone()).await;
+        assert_eq!(output, ToolOutput::done(format!("changed `a.rs`\n{diff}")));
         assert_eq!(world.text("a.rs"), "fn a() {}\nfn c() {}\n");
         assert_eq!(*host.kept.lock().unwrap(), [world.path("a.rs")]);
-        assert!(host.call(&Edit, arguments).await.text.contains("not in the file"));
+        assert!(host.call(&EditTool, arguments).await.text.contains("not in the file"));
     }
 
     #[tokio::test]
     async fn what_may_not_be_read_is_not_shown() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("a", "hush\nb\nhush\n");
         let says = [
             (Section::Edit, Action::Allow, [].as_slice()),
             (Section::Read, Action::Deny, [].as_slice()),
         ];
         let arguments = json!({"path": "a", "old_string": "b", "new_string": "c"});
-        let output = world.judged(&says).call(&Edit, arguments).await;
-        assert_eq!(output, Output::done("changed `a`\n"));
+        let output = world.judged(&says).call(&EditTool, arguments).await;
+        assert_eq!(output, ToolOutput::done("changed `a`\n"));
     }
 
     #[tokio::test]
     async fn what_cannot_be_edited() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("latin", [b'a', 0xfc]);
         let cases = [
             ("missing", "`missing` does not exist: use `write`"),
@@ -261,7 +263,7 @@ mod tests {
         ];
         for (path, expected) in cases {
             let arguments = json!({"path": path, "old_string": "a", "new_string": "b"});
-            let output = world.host().call(&Edit, arguments).await;
+            let output = world.host().call(&EditTool, arguments).await;
             assert!(output.failed && output.text.contains(expected), "{path}: {output:?}");
         }
     }

@@ -14,8 +14,8 @@ use agentry_compile::policy::Section;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Host, Place, Touch, permit, real};
-use crate::protected;
+use super::{CallLocation, ToolHost, ToolTouch, permit, real};
+use crate::protected_paths;
 
 /// The most bytes of a file that is changed.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
@@ -25,7 +25,7 @@ const MOST_ENTRIES: usize = 100_000;
 const MOST_OF_PATH: usize = 4_096;
 
 /// Where the path of a call really leads; why that cannot be told otherwise.
-pub(super) fn resolve(path: &str, place: &Place) -> Result<PathBuf, String> {
+pub(super) fn resolve(path: &str, place: &CallLocation) -> Result<PathBuf, String> {
     if path.is_empty() || path.contains('\0') || path.len() > MOST_OF_PATH {
         return Err("the path is empty, too long or holds a NUL".to_owned());
     }
@@ -36,7 +36,7 @@ pub(super) fn resolve(path: &str, place: &Place) -> Result<PathBuf, String> {
 }
 
 /// The path of a call, from the root.
-fn absolute(path: &str, place: &Place) -> PathBuf {
+fn absolute(path: &str, place: &CallLocation) -> PathBuf {
     match path.strip_prefix("~/").zip(place.home.as_ref()) {
         Some((rest, home)) => home.join(rest),
         None => place.directory.join(path),
@@ -44,12 +44,16 @@ fn absolute(path: &str, place: &Place) -> PathBuf {
 }
 
 /// The touch of a path that was resolved.
-pub(super) fn touch(section: Section, path: &Path) -> Touch {
-    Touch { section, subject: path.to_string_lossy().into_owned() }
+pub(super) fn touch(section: Section, path: &Path) -> ToolTouch {
+    ToolTouch { section, subject: path.to_string_lossy().into_owned() }
 }
 
 /// Resolves the path of a call that runs, which must still be one that it may touch.
-pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result<PathBuf, String> {
+pub(super) fn permitted(
+    section: Section,
+    path: &str,
+    host: &dyn ToolHost,
+) -> Result<PathBuf, String> {
     let place = host.place();
     let real = resolve(path, &place)?;
     visible(&real, &place)?;
@@ -61,24 +65,24 @@ pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result
 }
 
 /// Whether a path of a call is itself a link: what is done to the file would not be done to the link.
-pub(super) fn is_link(path: &str, place: &Place) -> bool {
+pub(super) fn is_link(path: &str, place: &CallLocation) -> bool {
     std::fs::symlink_metadata(absolute(path, place)).is_ok_and(|found| found.is_symlink())
 }
 
 /// Refuses what no tool may change.
-pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
+pub(super) fn unprotected(path: &Path, place: &CallLocation) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
     if let Some(it) = place.protected.iter().find(protects) {
         return Err(format!("`{}` is protected from every tool", it.display()));
     }
-    match protected::why_refused(path, &place.workspace) {
+    match protected_paths::why_refused(path, &place.workspace) {
         None => Ok(()),
         Some(why) => Err(format!("`{}` is protected from every tool: {why}", path.display())),
     }
 }
 
 /// Refuses what no tool may look at.
-pub(super) fn visible(path: &Path, place: &Place) -> Result<(), String> {
+pub(super) fn visible(path: &Path, place: &CallLocation) -> Result<(), String> {
     if is_hidden(path, place) {
         return Err(format!("`{}` belongs to Agentry itself", path.display()));
     }
@@ -86,13 +90,13 @@ pub(super) fn visible(path: &Path, place: &Place) -> Result<(), String> {
 }
 
 /// Whether no tool may see a path.
-pub(super) fn is_hidden(path: &Path, place: &Place) -> bool {
+pub(super) fn is_hidden(path: &Path, place: &CallLocation) -> bool {
     place.hidden.iter().any(|it| path.starts_with(it))
 }
 
 /// A file at one moment, to notice that somebody else has changed it since.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     identity: (u64, u64),
     size: i64,
     changed: (i64, i64),
@@ -102,7 +106,7 @@ pub(super) struct Stamp {
     pub(super) owner: (u32, u32),
 }
 
-impl Stamp {
+impl FileStamp {
     #[allow(
         clippy::useless_conversion,
         clippy::unnecessary_cast,
@@ -123,7 +127,7 @@ impl Stamp {
 
 /// Opens a regular file to read it. The path is a resolved one.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let (parent, name) = parent(path, Missing::Fails)?;
+    let (parent, name) = parent(path, MissingDirectory::Fails)?;
     // Some devices do something when they are opened.
     let found = rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;
     let kind = FileType::from_raw_mode(found.st_mode);
@@ -146,7 +150,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 
 /// What is in a directory, by name. The path is a resolved one.
 pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
-    let directory = directory(path, Missing::Fails)?;
+    let directory = directory(path, MissingDirectory::Fails)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(&directory, ".", flags, Mode::empty())?;
     let mut entries = Vec::new();
@@ -162,13 +166,13 @@ pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
 }
 
 /// The whole of a file that is to be changed; nothing if there is none.
-pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, Stamp)>> {
+pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, FileStamp)>> {
     let file = match open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let stamp = Stamp::of(&rustix::fs::fstat(&file)?);
+    let stamp = FileStamp::of(&rustix::fs::fstat(&file)?);
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -178,7 +182,7 @@ pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, Stamp)>> {
 }
 
 /// The text of a file that is to be changed; nothing if there is none.
-pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
+pub(super) fn text(path: &Path) -> io::Result<Option<(String, FileStamp)>> {
     let Some((bytes, stamp)) = contents(path)? else { return Ok(None) };
     let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8 text"))?;
     Ok(Some((text, stamp)))
@@ -186,7 +190,7 @@ pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
 
 /// What becomes of a directory on the way that is not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum MissingDirectory {
     /// Nothing.
     Fails,
     /// It is made.
@@ -194,7 +198,7 @@ pub(crate) enum Missing {
 }
 
 /// The directory that a path lies in, opened without following a link, and its name there.
-pub(crate) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
+pub(crate) fn parent(path: &Path, missing: MissingDirectory) -> io::Result<(OwnedFd, OsString)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
     let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
     Ok((directory(parent, missing)?, name))
@@ -205,14 +209,14 @@ const STEP: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const STEP: OFlags = OFlags::RDONLY;
 
-fn directory(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
+fn directory(path: &Path, missing: MissingDirectory) -> io::Result<OwnedFd> {
     let flags = STEP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at = rustix::fs::open("/", flags, Mode::empty())?;
     for part in path.components() {
         let Component::Normal(name) = part else { continue };
         let opened = rustix::fs::openat(&at, name, flags, Mode::empty());
         at = match opened {
-            Err(Errno::NOENT) if missing == Missing::IsMade => {
+            Err(Errno::NOENT) if missing == MissingDirectory::IsMade => {
                 match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),

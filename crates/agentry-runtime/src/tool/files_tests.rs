@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use super::super::replace::{remove, replace};
-use super::super::testing::World;
+use super::super::testing::TestWorkspace;
 use super::*;
 
 fn error(result: io::Result<()>) -> String {
@@ -11,7 +11,7 @@ fn error(result: io::Result<()>) -> String {
 
 #[test]
 fn paths_start_from_the_directory_of_the_run() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     let place = world.host().place();
     world.file("a/b.txt", "");
     symlink(world.path("a"), world.path("link")).unwrap();
@@ -40,7 +40,7 @@ fn paths_start_from_the_directory_of_the_run() {
 
 #[test]
 fn protected_files_are_named_from_both_sides() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     let place = world.host().place();
     let cases = [
         ("agentry.toml", false),
@@ -56,7 +56,7 @@ fn protected_files_are_named_from_both_sides() {
 
 #[test]
 fn a_link_that_appeared_is_not_followed() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     world.file("outside/secret", "hush");
     let file = world.file("dir/file", "text");
     let (_, stamp) = contents(&file).unwrap().unwrap();
@@ -82,7 +82,7 @@ fn a_link_that_appeared_is_not_followed() {
 
 #[test]
 fn permissions_and_neighbours_stay() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     for mode in [0o644, 0o755, 0o600, 0o664] {
         let file = world.file("dir/file", "old");
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
@@ -100,7 +100,7 @@ fn permissions_and_neighbours_stay() {
 
 #[test]
 fn what_somebody_else_wrote_is_not_lost() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     let file = world.file("file", "old");
     let (_, stamp) = contents(&file).unwrap().unwrap();
     fs::write(&file, "theirs").unwrap();
@@ -115,7 +115,7 @@ fn what_somebody_else_wrote_is_not_lost() {
 #[cfg(target_os = "linux")]
 #[test]
 fn only_regular_files_are_opened() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     fs::create_dir(world.path("dir")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, world.path("pipe"), Mode::from_raw_mode(0o644)).unwrap();
     let cases = [
@@ -132,7 +132,7 @@ fn only_regular_files_are_opened() {
 
 #[test]
 fn missing_directories_are_made() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     replace(&world.path("a/b/c.txt"), b"new", None, None).unwrap();
     assert_eq!(world.text("a/b/c.txt"), "new");
 }

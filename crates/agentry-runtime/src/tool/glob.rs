@@ -4,23 +4,26 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::walk::{Flow, Root, Seen, report, touches};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap};
-use crate::event::Class;
+use super::walk::{FileVisibility, WalkFlow, WalkRoot, report, touches};
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    output_cap,
+};
+use crate::event::CallClass;
 
 /// The most bytes of a pattern.
 const MOST_OF_PATTERN: usize = 1_000;
 
 /// Finds files.
-pub(super) struct Glob;
+pub(super) struct GlobTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct GlobInput {
     pattern: String,
     path: Option<String>,
 }
 
-impl Tool for Glob {
+impl BuiltInTool for GlobTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "glob".to_owned(),
@@ -40,24 +43,24 @@ impl Tool for Glob {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::Read
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Read
     }
 
-    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { pattern, path } = arguments(given)?;
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let GlobInput { pattern, path } = arguments(given)?;
         matcher(&pattern)?;
         touches(path.as_deref(), place)
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { glob(&arguments, host).await.into() })
     }
 }
 
 /// What matches a pattern of paths that are relative to where it is looked.
 pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
-    let shown = cap::start(pattern, 100);
+    let shown = output_cap::start(pattern, 100);
     if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
         return Err(format!("`{shown}` leads elsewhere: name the directory in `path`"));
     }
@@ -70,10 +73,10 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     Ok(built.map_err(wrong)?.compile_matcher())
 }
 
-async fn glob(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let Arguments { pattern, path } = arguments(given)?;
+async fn glob(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let GlobInput { pattern, path } = arguments(given)?;
     let matcher = matcher(&pattern)?;
-    let root = Root::new(path.as_deref(), host)?;
+    let root = WalkRoot::new(path.as_deref(), host)?;
     if !root.is_directory {
         return Err(format!("`{}` is no directory", path.unwrap_or_default()));
     }
@@ -83,15 +86,15 @@ async fn glob(given: &Value, host: &dyn Host) -> Result<String, String> {
         let is_directory = entry.file_type().is_none_or(|kind| kind.is_dir());
         let below = path.strip_prefix(&root.path).unwrap_or(path);
         if is_directory || !matcher.is_match(below) {
-            return Flow::More;
+            return WalkFlow::More;
         }
-        if root.seen(path) == Seen::Nothing {
+        if root.seen(path) == FileVisibility::Nothing {
             hidden += 1;
-            return Flow::More;
+            return WalkFlow::More;
         }
         text.push_str(&root.called(path));
         text.push('\n');
-        if text.len() > cap::MOST { Flow::Enough } else { Flow::More }
+        if text.len() > output_cap::MOST { WalkFlow::Enough } else { WalkFlow::More }
     };
     let complete = root.walk(each).await;
     Ok(report(text, hidden, complete))

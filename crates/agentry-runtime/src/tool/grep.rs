@@ -11,9 +11,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::glob;
-use super::walk::{Flow, Root, Seen, report, touches};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, files};
-use crate::event::Class;
+use super::walk::{FileVisibility, WalkFlow, WalkRoot, report, touches};
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    files, output_cap,
+};
+use crate::event::CallClass;
 
 /// The most bytes that one search holds at a time: the longest line.
 const MOST_HELD: usize = 32 << 20;
@@ -21,10 +24,10 @@ const MOST_HELD: usize = 32 << 20;
 const MOST_OF_LINE: usize = 400;
 
 /// Searches files.
-pub(super) struct Grep;
+pub(super) struct GrepTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct GrepInput {
     pattern: String,
     path: Option<String>,
     include: Option<String>,
@@ -36,7 +39,7 @@ struct Arguments {
     context: usize,
 }
 
-impl Tool for Grep {
+impl BuiltInTool for GrepTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "grep".to_owned(),
@@ -60,30 +63,30 @@ impl Tool for Grep {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::Read
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Read
     }
 
-    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
-        let given: Arguments = arguments(given)?;
-        Search::new(&given)?;
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let given: GrepInput = arguments(given)?;
+        GrepSearch::new(&given)?;
         touches(given.path.as_deref(), place)
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { grep(&arguments, host).await.into() })
     }
 }
 
-async fn grep(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let given: Arguments = arguments(given)?;
-    let mut search = Search::new(&given)?;
-    let root = Root::new(given.path.as_deref(), host)?;
+async fn grep(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let given: GrepInput = arguments(given)?;
+    let mut search = GrepSearch::new(&given)?;
+    let root = WalkRoot::new(given.path.as_deref(), host)?;
     let mut text = String::new();
     if !root.is_directory {
         let searched = search.file(&root.path, &root.called(&root.path), &mut text);
         searched.map_err(|error| files::why(given.path.as_deref().unwrap_or("."), &error))?;
-        let complete = text.len() <= cap::MOST;
+        let complete = text.len() <= output_cap::MOST;
         return Ok(report(text, 0, complete));
     }
     let mut hidden = 0;
@@ -91,37 +94,37 @@ async fn grep(given: &Value, host: &dyn Host) -> Result<String, String> {
         let path = entry.path();
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
         if !is_file || !search.includes(path.strip_prefix(&root.path).unwrap_or(path)) {
-            return Flow::More;
+            return WalkFlow::More;
         }
-        if root.seen(path) != Seen::All {
+        if root.seen(path) != FileVisibility::All {
             hidden += 1;
-            return Flow::More;
+            return WalkFlow::More;
         }
         // What cannot be opened or is no text is passed over, as one of many.
         let _ = search.file(path, &root.called(path), &mut text);
-        if text.len() > cap::MOST { Flow::Enough } else { Flow::More }
+        if text.len() > output_cap::MOST { WalkFlow::Enough } else { WalkFlow::More }
     };
     let complete = root.walk(each).await;
     Ok(report(text, hidden, complete))
 }
 
 /// What is looked for, and how.
-struct Search {
+struct GrepSearch {
     matcher: RegexMatcher,
     include: Option<GlobMatcher>,
     searcher: Searcher,
     files_only: bool,
 }
 
-impl Search {
-    fn new(given: &Arguments) -> Result<Self, String> {
+impl GrepSearch {
+    fn new(given: &GrepInput) -> Result<Self, String> {
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(given.ignore_case)
             .line_terminator(Some(b'\n'))
             .build(&given.pattern)
             .map_err(|error| {
                 let error = error.to_string();
-                format!("`pattern` is no regular expression: {}", cap::start(&error, 500))
+                format!("`pattern` is no regular expression: {}", output_cap::start(&error, 500))
             })?;
         let include = given.include.as_deref().map(glob::matcher).transpose()?;
         let searcher = SearcherBuilder::new()
@@ -141,31 +144,31 @@ impl Search {
     /// Searches one file; what is found is added to `text`.
     fn file(&mut self, path: &Path, name: &str, text: &mut String) -> io::Result<()> {
         let file = files::open(path)?;
-        let lines = Lines { name, text, files_only: self.files_only };
+        let lines = GrepLines { name, text, files_only: self.files_only };
         self.searcher.search_file(&self.matcher, &file, lines)
     }
 }
 
 /// Writes down what is found in one file.
-struct Lines<'a> {
+struct GrepLines<'a> {
     name: &'a str,
     text: &'a mut String,
     files_only: bool,
 }
 
-impl Lines<'_> {
+impl GrepLines<'_> {
     fn line(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) -> bool {
         let line = String::from_utf8_lossy(bytes);
         let line = line.trim_end_matches(['\n', '\r']);
-        let shown = cap::start(line, MOST_OF_LINE);
+        let shown = output_cap::start(line, MOST_OF_LINE);
         let more = if shown.len() < line.len() { "…" } else { "" };
         let number = number.unwrap_or(0);
         let _ = writeln!(self.text, "{}{mark}{number}{mark}{shown}{more}", self.name);
-        self.text.len() <= cap::MOST
+        self.text.len() <= output_cap::MOST
     }
 }
 
-impl Sink for Lines<'_> {
+impl Sink for GrepLines<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {

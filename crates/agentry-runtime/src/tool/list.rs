@@ -7,19 +7,22 @@ use rustix::fs::FileType;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::walk::{Root, Seen, report, touches};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, files};
-use crate::event::Class;
+use super::walk::{FileVisibility, WalkRoot, report, touches};
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    files, output_cap,
+};
+use crate::event::CallClass;
 
 /// Lists directories.
-pub(super) struct List;
+pub(super) struct ListTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ListInput {
     path: Option<String>,
 }
 
-impl Tool for List {
+impl BuiltInTool for ListTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "list".to_owned(),
@@ -34,22 +37,22 @@ impl Tool for List {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::Read
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Read
     }
 
-    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
-        touches(arguments::<Arguments>(given)?.path.as_deref(), place)
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        touches(arguments::<ListInput>(given)?.path.as_deref(), place)
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { list(&arguments, host).into() })
     }
 }
 
-fn list(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let Arguments { path: name } = arguments(given)?;
-    let root = Root::new(name.as_deref(), host)?;
+fn list(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let ListInput { path: name } = arguments(given)?;
+    let root = WalkRoot::new(name.as_deref(), host)?;
     let name = name.unwrap_or_else(|| ".".to_owned());
     if !root.is_directory {
         return Err(format!("`{name}` is no directory"));
@@ -63,7 +66,7 @@ fn list(given: &Value, host: &dyn Host) -> Result<String, String> {
         }
         // A directory is a name only; what lies in it is judged when somebody looks.
         let is_directory = kind == FileType::Directory;
-        if !is_directory && root.seen(&root.path.join(&entry)) == Seen::Nothing {
+        if !is_directory && root.seen(&root.path.join(&entry)) == FileVisibility::Nothing {
             hidden += 1;
             continue;
         }
@@ -73,7 +76,7 @@ fn list(given: &Value, host: &dyn Host) -> Result<String, String> {
             _ => "",
         };
         let _ = writeln!(text, "{}{end}", visible(&entry.to_string_lossy()));
-        if text.len() > cap::MOST {
+        if text.len() > output_cap::MOST {
             return Ok(report(text, hidden, false));
         }
     }

@@ -9,17 +9,17 @@
 //! without following any link, so that nobody can put one there in between.
 
 mod bash;
-mod cap;
 mod change;
 mod edit;
 pub(crate) mod files;
 mod glob;
 mod grep;
 mod list;
+mod output_cap;
 mod patch;
 mod question;
 mod read;
-mod real;
+mod real_path;
 #[cfg(test)]
 mod reference_tests;
 mod replace;
@@ -34,10 +34,10 @@ mod webfetch;
 mod websearch;
 mod write;
 
-pub(crate) use cap::kept_elsewhere;
-pub use real::real;
-pub use toolbox::{Extras, Toolbox};
-pub use websearch::{Search, SearchService};
+pub(crate) use output_cap::kept_elsewhere;
+pub use real_path::real;
+pub use toolbox::{ToolExtras, Toolbox};
+pub use websearch::{SearchClient, SearchService};
 
 use std::future::Future;
 use std::io;
@@ -48,7 +48,7 @@ use std::pin::Pin;
 use agentry_compile::policy::Section;
 use serde_json::Value;
 
-use crate::event::{Class, Judgement};
+use crate::event::{CallClass, CallJudgement};
 
 /// What a model is told of a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ pub struct ToolSpec {
 
 /// What a call touches, for the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Touch {
+pub struct ToolTouch {
     /// What kind of thing.
     pub section: Section,
     /// The command line, the path, the address, the name.
@@ -72,7 +72,7 @@ pub struct Touch {
 
 /// What a call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct ToolOutput {
     /// What the model is told; capped.
     pub text: String,
     /// Whether it failed.
@@ -80,44 +80,44 @@ pub struct Output {
 }
 
 /// A tool that comes with Agentry.
-pub trait Tool: Send + Sync {
+pub trait BuiltInTool: Send + Sync {
     /// What a model is told of it.
     fn spec(&self) -> ToolSpec;
 
     /// What a call with these arguments does to the world.
-    fn class(&self, arguments: &Value) -> Class;
+    fn class(&self, arguments: &Value) -> CallClass;
 
     /// Everything that a call would touch; why its arguments are wrong otherwise.
-    fn touches(&self, arguments: &Value, place: &Place) -> Result<Vec<Touch>, String>;
+    fn touches(&self, arguments: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String>;
 
     /// What a person should see before they allow it, beside the arguments: a diff.
-    fn preview(&self, arguments: &Value, place: &Place) -> Option<String> {
+    fn preview(&self, arguments: &Value, place: &CallLocation) -> Option<String> {
         let _ = (arguments, place);
         None
     }
 
     /// Does it.
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output>;
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput>;
 }
 
 /// Something under way; dropping it stops it.
-pub type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a call may ask of the run that it belongs to.
-pub trait Host: Send + Sync {
+pub trait ToolHost: Send + Sync {
     /// Where it happens.
-    fn place(&self) -> Place;
+    fn place(&self) -> CallLocation;
 
     /// Relative paths of later calls start from here.
     fn move_to(&self, directory: PathBuf);
 
     /// What this call was allowed to touch before it ran, by the policy or the person: what
-    /// [`Tool::touches`] said, as it was judged.
-    fn granted(&self) -> Vec<Touch>;
+    /// [`BuiltInTool::touches`] said, as it was judged.
+    fn granted(&self) -> Vec<ToolTouch>;
 
     /// Judges something that was not known before the call ran: a redirection, a found file. With
     /// its reason.
-    fn judge(&self, touch: &Touch) -> (Judgement, String);
+    fn judge(&self, touch: &ToolTouch) -> (CallJudgement, String);
 
     /// Keeps what is at this path now, so that the change can be taken back.
     fn before_change(&self, path: &Path) -> io::Result<()>;
@@ -129,11 +129,19 @@ pub trait Host: Send + Sync {
     fn show(&self, piece: &str);
 
     /// Asks the person; nothing if nobody is there.
-    fn ask<'a>(&'a self, question: &'a str, choices: &'a [String]) -> Doing<'a, Option<String>>;
+    fn ask<'a>(
+        &'a self,
+        question: &'a str,
+        choices: &'a [String],
+    ) -> BoxedFuture<'a, Option<String>>;
 
     /// Starts a command in the sandbox of the run, with the environment that the agent is granted.
-    fn start(&self, argv: Vec<String>, directory: PathBuf, streams: Streams)
-    -> io::Result<Started>;
+    fn start(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand>;
 
     /// Takes back what commands must not have made, and says what that was.
     fn settle(&self) -> Vec<String> {
@@ -143,7 +151,7 @@ pub trait Host: Send + Sync {
 
 /// The standard streams of a command.
 #[derive(Debug)]
-pub struct Streams {
+pub struct CommandStreams {
     /// Its input.
     pub input: OwnedFd,
     /// Its output.
@@ -153,16 +161,16 @@ pub struct Streams {
 }
 
 /// A command that was started; dropping it ends the command and all that it started.
-pub struct Started {
+pub struct StartedCommand {
     /// Waits for its end: its exit code, nothing if a signal ended it.
-    pub ended: Doing<'static, io::Result<Option<i32>>>,
+    pub ended: BoxedFuture<'static, io::Result<Option<i32>>>,
     /// Ends it when this is dropped.
     pub guard: Box<dyn Send + Sync>,
 }
 
 /// Where a call happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CallLocation {
     /// The root of the workspace.
     pub workspace: PathBuf,
     /// The directory that relative paths start from.
@@ -179,7 +187,7 @@ pub struct Place {
     pub hidden: Vec<PathBuf>,
 }
 
-impl Output {
+impl ToolOutput {
     /// What a call gave.
     pub fn done(text: impl Into<String>) -> Self {
         Self { text: text.into(), failed: false }
@@ -191,20 +199,20 @@ impl Output {
     }
 }
 
-impl From<Result<String, String>> for Output {
+impl From<Result<String, String>> for ToolOutput {
     fn from(result: Result<String, String>) -> Self {
         result.map_or_else(Self::failed, Self::done)
     }
 }
 
 /// Whether a call may touch this: it was granted, or the policy allows it anyway.
-fn permit(host: &dyn Host, touch: &Touch) -> Result<(), String> {
+fn permit(host: &dyn ToolHost, touch: &ToolTouch) -> Result<(), String> {
     if host.granted().contains(touch) {
         return Ok(());
     }
     match host.judge(touch) {
-        (Judgement::Allow, _) => Ok(()),
-        (Judgement::Ask | Judgement::Deny, reason) => {
+        (CallJudgement::Allow, _) => Ok(()),
+        (CallJudgement::Ask | CallJudgement::Deny, reason) => {
             Err(format!("refused: `{}`, which was not judged before: {reason}", touch.subject))
         }
     }

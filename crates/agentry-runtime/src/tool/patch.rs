@@ -11,21 +11,24 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::apply::applied;
-use self::parse::{Part, parse};
-use super::change::{Change, carry_out, shown};
+use self::parse::{FilePatch, parse};
+use super::change::{ToolFileChange, carry_out, shown};
 use super::files::{self, touch};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, permit};
-use crate::event::Class;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    output_cap, permit,
+};
+use crate::event::CallClass;
 
 /// Applies patches.
-pub(super) struct ApplyPatch;
+pub(super) struct PatchTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct PatchInput {
     patch: String,
 }
 
-impl Tool for ApplyPatch {
+impl BuiltInTool for PatchTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "apply_patch".to_owned(),
@@ -54,14 +57,14 @@ impl Tool for ApplyPatch {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::Write
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Write
     }
 
-    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { patch } = arguments(given)?;
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let PatchInput { patch } = arguments(given)?;
         let mut touches = Vec::new();
-        for path in parse(&patch)?.iter().flat_map(Part::paths) {
+        for path in parse(&patch)?.iter().flat_map(FilePatch::paths) {
             let path = files::resolve(path, place)?;
             files::unprotected(&path, place)?;
             touches.push(touch(Section::Edit, &path));
@@ -69,19 +72,19 @@ impl Tool for ApplyPatch {
         Ok(touches)
     }
 
-    fn preview(&self, given: &Value, place: &Place) -> Option<String> {
-        let Arguments { patch } = arguments(given).ok()?;
+    fn preview(&self, given: &Value, place: &CallLocation) -> Option<String> {
+        let PatchInput { patch } = arguments(given).ok()?;
         let changes = changes(parse(&patch).ok()?, place).ok()?;
-        Some(cap::text(&changes.iter().map(Change::diff).collect::<String>()))
+        Some(output_cap::text(&changes.iter().map(ToolFileChange::diff).collect::<String>()))
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { patch(&arguments, host).into() })
     }
 }
 
-fn patch(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let Arguments { patch } = arguments(given)?;
+fn patch(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let PatchInput { patch } = arguments(given)?;
     let place = host.place();
     let changes = changes(parse(&patch)?, &place)?;
     for change in &changes {
@@ -103,7 +106,7 @@ fn patch(given: &Value, host: &dyn Host) -> Result<String, String> {
 }
 
 /// What a patch makes of the files; each of them may be named once.
-fn changes(parts: Vec<Part>, place: &Place) -> Result<Vec<Change>, String> {
+fn changes(parts: Vec<FilePatch>, place: &CallLocation) -> Result<Vec<ToolFileChange>, String> {
     let mut changes = Vec::new();
     for part in parts {
         changes.extend(part_changes(part, place)?);
@@ -115,14 +118,14 @@ fn changes(parts: Vec<Part>, place: &Place) -> Result<Vec<Change>, String> {
     }
 }
 
-fn part_changes(part: Part, place: &Place) -> Result<Vec<Change>, String> {
+fn part_changes(part: FilePatch, place: &CallLocation) -> Result<Vec<ToolFileChange>, String> {
     match part {
-        Part::Add { path, text } => Ok(vec![new(path, text.into_bytes(), place)?]),
-        Part::Delete { path } => {
+        FilePatch::Add { path, text } => Ok(vec![new(path, text.into_bytes(), place)?]),
+        FilePatch::Delete { path } => {
             no_link(&path, place)?;
             Ok(vec![old(path, place)?])
         }
-        Part::Update { path, to, hunks } => {
+        FilePatch::Update { path, to, hunks } => {
             if to.is_some() {
                 no_link(&path, place)?;
             }
@@ -144,24 +147,26 @@ fn part_changes(part: Part, place: &Place) -> Result<Vec<Change>, String> {
 }
 
 /// Refuses to take a link away: the file that it leads to would go.
-fn no_link(name: &str, place: &Place) -> Result<(), String> {
+fn no_link(name: &str, place: &CallLocation) -> Result<(), String> {
     if files::is_link(name, place) { Err(format!("`{name}` is a link")) } else { Ok(()) }
 }
 
 /// The change of a file that must not be there.
-fn new(name: String, bytes: Vec<u8>, place: &Place) -> Result<Change, String> {
+fn new(name: String, bytes: Vec<u8>, place: &CallLocation) -> Result<ToolFileChange, String> {
     let path = files::resolve(&name, place)?;
     match files::contents(&path).map_err(|error| files::why(&name, &error))? {
         Some(_) => Err(format!("`{name}` exists already")),
-        None => Ok(Change { name, path, before: None, after: Some(bytes), like: None }),
+        None => Ok(ToolFileChange { name, path, before: None, after: Some(bytes), like: None }),
     }
 }
 
 /// The change of a file that must be there; it goes, unless something else is said.
-fn old(name: String, place: &Place) -> Result<Change, String> {
+fn old(name: String, place: &CallLocation) -> Result<ToolFileChange, String> {
     let path = files::resolve(&name, place)?;
     match files::contents(&path).map_err(|error| files::why(&name, &error))? {
-        Some(before) => Ok(Change { name, path, before: Some(before), after: None, like: None }),
+        Some(before) => {
+            Ok(ToolFileChange { name, path, before: Some(before), after: None, like: None })
+        }
         None => Err(format!("`{name}` does not exist")),
     }
 }

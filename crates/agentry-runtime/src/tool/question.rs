@@ -4,20 +4,23 @@ use agentry_compile::policy::Section;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap};
-use crate::event::Class;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    output_cap,
+};
+use crate::event::CallClass;
 
 /// Asks the person.
-pub(super) struct Question;
+pub(super) struct QuestionTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct QuestionInput {
     question: String,
     #[serde(default)]
     choices: Vec<String>,
 }
 
-impl Tool for Question {
+impl BuiltInTool for QuestionTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "question".to_owned(),
@@ -41,24 +44,24 @@ impl Tool for Question {
     }
 
     /// A run that was killed asks again.
-    fn class(&self, _: &Value) -> Class {
-        Class::Read
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Read
     }
 
-    fn touches(&self, given: &Value, _: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { question, .. } = arguments(given)?;
-        Ok(vec![Touch { section: Section::Question, subject: question }])
+    fn touches(&self, given: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let QuestionInput { question, .. } = arguments(given)?;
+        Ok(vec![ToolTouch { section: Section::Question, subject: question }])
     }
 
-    fn run<'a>(&'a self, given: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, given: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move {
-            let Arguments { question, choices } = match arguments(&given) {
+            let QuestionInput { question, choices } = match arguments(&given) {
                 Ok(given) => given,
-                Err(why) => return Output::failed(why),
+                Err(why) => return ToolOutput::failed(why),
             };
             match host.ask(&question, &choices).await {
-                Some(answer) => Output::done(cap::text(&answer)),
-                None => Output::failed("nobody is there to answer"),
+                Some(answer) => ToolOutput::done(output_cap::text(&answer)),
+                None => ToolOutput::failed("nobody is there to answer"),
             }
         })
     }
@@ -66,17 +69,17 @@ impl Tool for Question {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     #[tokio::test]
     async fn a_person_answers_or_nobody_is_there() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let arguments = json!({"question": "which?", "choices": ["a", "b"]});
         let mut host = world.host();
-        let nobody = Output::failed("nobody is there to answer");
-        assert_eq!(Question.run(arguments.clone(), &host).await, nobody);
+        let nobody = ToolOutput::failed("nobody is there to answer");
+        assert_eq!(QuestionTool.run(arguments.clone(), &host).await, nobody);
         host.answer = Some("b".to_owned());
-        assert_eq!(Question.run(arguments, &host).await, Output::done("b"));
+        assert_eq!(QuestionTool.run(arguments, &host).await, ToolOutput::done("b"));
     }
 }

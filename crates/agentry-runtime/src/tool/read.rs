@@ -9,8 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::{self, touch};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, real};
-use crate::event::Class;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    output_cap, real,
+};
+use crate::event::CallClass;
 
 /// The lines that are shown unless the call says otherwise.
 const LINES: usize = 2_000;
@@ -18,16 +21,16 @@ const LINES: usize = 2_000;
 const LOOKED_AT: usize = 8_192;
 
 /// Reads files.
-pub(super) struct Read;
+pub(super) struct ReadTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ReadInput {
     path: String,
     offset: Option<usize>,
     limit: Option<usize>,
 }
 
-impl Tool for Read {
+impl BuiltInTool for ReadTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "read".to_owned(),
@@ -49,23 +52,23 @@ impl Tool for Read {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::Read
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Read
     }
 
-    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { path, .. } = arguments(given)?;
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let ReadInput { path, .. } = arguments(given)?;
         let path = files::resolve(&path, place)?;
         touched(&path, place)
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { read(&arguments, host).into() })
     }
 }
 
 /// What a call that reads a file touches; the path is a resolved one.
-pub(super) fn touched(path: &Path, place: &Place) -> Result<Vec<Touch>, String> {
+pub(super) fn touched(path: &Path, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
     if is_output(path, place) {
         return Ok(Vec::new());
     }
@@ -74,12 +77,12 @@ pub(super) fn touched(path: &Path, place: &Place) -> Result<Vec<Touch>, String> 
 }
 
 /// Whether a path is a long output of this run: the model was given it already.
-pub(super) fn is_output(path: &Path, place: &Place) -> bool {
-    real(&cap::outputs(&place.run)).is_some_and(|outputs| path.parent() == Some(&outputs))
+pub(super) fn is_output(path: &Path, place: &CallLocation) -> bool {
+    real(&output_cap::outputs(&place.run)).is_some_and(|outputs| path.parent() == Some(&outputs))
 }
 
 /// The path of a call that reads a file, if it may.
-pub(super) fn readable(path: &str, host: &dyn Host) -> Result<PathBuf, String> {
+pub(super) fn readable(path: &str, host: &dyn ToolHost) -> Result<PathBuf, String> {
     let place = host.place();
     match files::resolve(path, &place)? {
         real if is_output(&real, &place) => Ok(real),
@@ -87,8 +90,8 @@ pub(super) fn readable(path: &str, host: &dyn Host) -> Result<PathBuf, String> {
     }
 }
 
-fn read(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let Arguments { path: name, offset, limit } = arguments(given)?;
+fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let ReadInput { path: name, offset, limit } = arguments(given)?;
     let path = readable(&name, host)?;
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::IsADirectory => format!("`{name}` is a directory: use `list`"),
@@ -118,7 +121,7 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
         }
         let before = text.len();
         let _ = writeln!(text, "{number:>6}\t{}", line.shown());
-        if text.len() > cap::MOST || number - offset >= limit {
+        if text.len() > output_cap::MOST || number - offset >= limit {
             text.truncate(before);
             let _ = write!(text, "\n[more follows: go on with `offset` {number}]");
             return Ok(text);
@@ -131,24 +134,24 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
 }
 
 /// One line, of which only the beginning is kept if it is very long.
-struct Line {
+struct CappedLine {
     start: Vec<u8>,
     length: usize,
 }
 
-impl Line {
+impl CappedLine {
     fn shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.start);
         let text = text.trim_end_matches(['\n', '\r']);
-        if self.length <= cap::MOST_OF_LINE + 2 {
+        if self.length <= output_cap::MOST_OF_LINE + 2 {
             return text.to_owned();
         }
-        format!("{}… ({} bytes)", cap::start(text, cap::MOST_OF_LINE), self.length)
+        format!("{}… ({} bytes)", output_cap::start(text, output_cap::MOST_OF_LINE), self.length)
     }
 }
 
-fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Line>> {
-    let mut line = Line { start: Vec::new(), length: 0 };
+fn next_line(reader: &mut impl BufRead) -> io::Result<Option<CappedLine>> {
+    let mut line = CappedLine { start: Vec::new(), length: 0 };
     loop {
         let piece = reader.fill_buf()?;
         if piece.is_empty() {
@@ -156,7 +159,7 @@ fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Line>> {
         }
         let end = piece.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let taken = end.unwrap_or(piece.len());
-        let wanted = (cap::MOST_OF_LINE + 4).saturating_sub(line.start.len());
+        let wanted = (output_cap::MOST_OF_LINE + 4).saturating_sub(line.start.len());
         line.start.extend(piece.iter().take(taken.min(wanted)));
         line.length += taken;
         reader.consume(taken);
@@ -170,12 +173,12 @@ fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Line>> {
 mod tests {
     use agentry_compile::policy::Action;
 
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     #[tokio::test]
     async fn files_of_all_kinds() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("unix", "one\ntwo\n");
         world.file("windows", "one\r\ntwo\r\n");
         world.file("open", "one\ntwo");
@@ -203,69 +206,70 @@ mod tests {
             (json!({"path": ""}), Err("the path is empty, too long or holds a NUL")),
         ];
         for (arguments, expected) in cases {
-            let output = world.host().call(&Read, arguments.clone()).await;
+            let output = world.host().call(&ReadTool, arguments.clone()).await;
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(output, Output::from(expected), "{arguments}");
+            assert_eq!(output, ToolOutput::from(expected), "{arguments}");
         }
     }
 
     #[tokio::test]
     async fn long_files_and_lines_are_cut() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("long", "a line of text\n".repeat(700_000));
-        let output = world.host().call(&Read, json!({"path": "long", "limit": 1_000_000})).await;
-        assert!(output.text.len() < cap::MOST + 100, "{}", output.text.len());
+        let output =
+            world.host().call(&ReadTool, json!({"path": "long", "limit": 1_000_000})).await;
+        assert!(output.text.len() < output_cap::MOST + 100, "{}", output.text.len());
         assert!(output.text.contains("go on with `offset` "), "{:.100}", output.text);
-        let last = world.host().call(&Read, json!({"path": "long", "offset": 700_000})).await;
+        let last = world.host().call(&ReadTool, json!({"path": "long", "offset": 700_000})).await;
         assert_eq!(last.text, "700000\ta line of text\n");
         world.file("wide", "ä".repeat(5 << 20));
-        let output = world.host().call(&Read, json!({"path": "wide"})).await;
+        let output = world.host().call(&ReadTool, json!({"path": "wide"})).await;
         assert!(output.text.ends_with("ä… (10485760 bytes)\n"), "{}", output.text.len());
-        assert!(output.text.len() < cap::MOST_OF_LINE + 100);
+        assert!(output.text.len() < output_cap::MOST_OF_LINE + 100);
     }
 
     #[tokio::test]
     async fn what_is_judged_is_what_is_read() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let says = (Section::Read, Action::Allow, ["private/**:deny"].as_slice());
         world.file("private/key", "hush");
         world.file("open/key", "fine");
         std::os::unix::fs::symlink(world.path("open"), world.path("link")).unwrap();
         let host = world.judged(&[says]);
         let arguments = json!({"path": "link/key"});
-        assert!(!host.call(&Read, arguments.clone()).await.failed);
+        assert!(!host.call(&ReadTool, arguments.clone()).await.failed);
         // Somebody turns the link round after the judge has looked.
-        host.grant(&Read, &arguments);
+        host.grant(&ReadTool, &arguments);
         std::fs::remove_file(world.path("link")).unwrap();
         std::os::unix::fs::symlink(world.path("private"), world.path("link")).unwrap();
-        let output = Read.run(arguments, &host).await;
+        let output = ReadTool.run(arguments, &host).await;
         assert!(output.failed && output.text.contains("was not judged before"), "{output:?}");
     }
 
     #[tokio::test]
     async fn what_a_person_granted_is_read() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file(".env", "KEY=x");
         let host = world.host();
         let arguments = json!({"path": ".env"});
-        assert!(host.call(&Read, arguments.clone()).await.text.starts_with("Ask: a secret"));
-        host.grant(&Read, &arguments);
-        assert_eq!(Read.run(arguments, &host).await, Output::done("     1\tKEY=x\n"));
+        assert!(host.call(&ReadTool, arguments.clone()).await.text.starts_with("Ask: a secret"));
+        host.grant(&ReadTool, &arguments);
+        assert_eq!(ReadTool.run(arguments, &host).await, ToolOutput::done("     1\tKEY=x\n"));
     }
 
     #[tokio::test]
     async fn the_runs_own_outputs_are_read_without_asking() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let host = world.judged(&[(Section::Read, Action::Deny, &[])]);
         let run = host.place().run;
         std::fs::create_dir(run.join("outputs")).unwrap();
         std::fs::write(run.join("outputs/1.txt"), "much").unwrap();
         std::fs::write(run.join("journal.db"), "more").unwrap();
         let at = |name: &str| json!({"path": run.join(name)});
-        assert_eq!(host.call(&Read, at("outputs/1.txt")).await.text, "     1\tmuch\n");
-        assert!(host.call(&Read, at("journal.db")).await.failed);
-        assert!(host.call(&Read, at("outputs/../journal.db")).await.failed);
+        assert_eq!(host.call(&ReadTool, at("outputs/1.txt")).await.text, "     1\tmuch\n");
+        assert!(host.call(&ReadTool, at("journal.db")).await.failed);
+        assert!(host.call(&ReadTool, at("outputs/../journal.db")).await.failed);
         std::os::unix::fs::symlink(run.join("journal.db"), run.join("outputs/2.txt")).unwrap();
-        assert!(host.call(&Read, at("outputs/2.txt")).await.failed);
+        assert!(host.call(&ReadTool, at("outputs/2.txt")).await.failed);
     }
 }

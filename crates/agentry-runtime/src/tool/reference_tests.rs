@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::toolbox::{Extras, native};
-use super::websearch::{Search, SearchService};
-use crate::event::Class;
+use super::toolbox::{ToolExtras, native};
+use super::websearch::{SearchClient, SearchService};
+use crate::event::CallClass;
 
 const INTRODUCTION: &str = "\
 # Tools
@@ -49,20 +49,20 @@ names would refuse what package managers install.
 
 #[test]
 fn generated_tools() {
-    let search = Search {
+    let search = SearchClient {
         service: SearchService::Searxng,
         base: String::new(),
         key: None,
         http: super::websearch::client(),
     };
-    let extras = Extras { person: true, search: Some(search), skills: Vec::new() };
+    let extras = ToolExtras { person: true, search: Some(search), skills: Vec::new() };
     let mut page = INTRODUCTION.replace("{names}", &protected());
     for (section, tool) in native(extras) {
         let spec = tool.spec();
         let class = match tool.class(&json!({})) {
-            Class::Read => "only reads",
-            Class::Write => "writes",
-            Class::External => "reaches beyond the files, or may",
+            CallClass::Read => "only reads",
+            CallClass::Write => "writes",
+            CallClass::External => "reaches beyond the files, or may",
         };
         let section = section.map_or("nothing".to_owned(), |section| format!("`{section}`"));
         let _ = write!(page, "\n## {}\n\n{}\n\n", spec.name, described(&spec.description));
@@ -76,7 +76,7 @@ fn generated_tools() {
 fn protected() -> String {
     let mut text = "| name | because | commands |\n| --- | --- | --- |\n".to_owned();
     // What lies below another one need not be said.
-    let names = crate::protected::names();
+    let names = crate::protected_paths::names();
     let below = |path: &Path| {
         names.iter().any(|it| it.path != path.to_str().unwrap() && path.starts_with(it.path))
     };

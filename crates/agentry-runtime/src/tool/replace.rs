@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
-use super::files::{Missing, Stamp, parent};
+use super::files::{FileStamp, MissingDirectory, parent};
 
 /// Puts `bytes` where `before` was, all at once. It gets the permissions of `like`. Directories that
 /// are missing are made.
 pub(super) fn replace(
     path: &Path,
     bytes: &[u8],
-    before: Option<&Stamp>,
-    like: Option<&Stamp>,
+    before: Option<&FileStamp>,
+    like: Option<&FileStamp>,
 ) -> io::Result<()> {
-    let (parent, name) = parent(path, Missing::IsMade)?;
-    let target = Target { parent, name: &name, before, like };
+    let (parent, name) = parent(path, MissingDirectory::IsMade)?;
+    let target = ReplaceTarget { parent, name: &name, before, like };
     target.unchanged()?;
     #[cfg(target_os = "linux")]
     if target.replace_unnamed(bytes)? {
@@ -32,22 +32,22 @@ pub(super) fn replace(
 }
 
 /// Removes a file.
-pub(super) fn remove(path: &Path, before: &Stamp) -> io::Result<()> {
-    let (parent, name) = parent(path, Missing::Fails)?;
-    let target = Target { parent, name: &name, before: Some(before), like: None };
+pub(super) fn remove(path: &Path, before: &FileStamp) -> io::Result<()> {
+    let (parent, name) = parent(path, MissingDirectory::Fails)?;
+    let target = ReplaceTarget { parent, name: &name, before: Some(before), like: None };
     target.unchanged()?;
     Ok(rustix::fs::unlinkat(&target.parent, target.name, AtFlags::empty())?)
 }
 
 /// What is to be replaced.
-struct Target<'a> {
+struct ReplaceTarget<'a> {
     parent: OwnedFd,
     name: &'a OsStr,
-    before: Option<&'a Stamp>,
-    like: Option<&'a Stamp>,
+    before: Option<&'a FileStamp>,
+    like: Option<&'a FileStamp>,
 }
 
-impl Target<'_> {
+impl ReplaceTarget<'_> {
     /// Writes a file without a name and links it: a run that is killed leaves nothing behind. Whether
     /// the file system can do that.
     #[cfg(target_os = "linux")]
@@ -144,7 +144,7 @@ impl Target<'_> {
                 return Err(io::Error::other("it is read-only"));
             }
         }
-        let same = now.as_ref().map(Stamp::of).as_ref() == self.before;
+        let same = now.as_ref().map(FileStamp::of).as_ref() == self.before;
         if same { Ok(()) } else { Err(changed()) }
     }
 }
@@ -161,9 +161,9 @@ fn next_name() -> String {
 }
 
 /// Gives a new file the owner and the permissions of another one.
-fn resemble(file: &File, like: &Stamp) -> io::Result<()> {
+fn resemble(file: &File, like: &FileStamp) -> io::Result<()> {
     let (user, group) = like.owner;
-    let now = Stamp::of(&rustix::fs::fstat(file)?);
+    let now = FileStamp::of(&rustix::fs::fstat(file)?);
     if now.owner != like.owner {
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         // Only root can; for everybody else the file becomes their own.
@@ -191,17 +191,17 @@ fn rename(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::super::files::contents;
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     #[test]
     fn file_systems_that_need_names() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let path = world.file("dir/file", "old");
         let (_, stamp) = contents(&path).unwrap().unwrap();
         let target = |name, before| {
-            let (parent, _) = parent(&path, Missing::Fails).unwrap();
-            Target { parent, name, before, like: before }
+            let (parent, _) = parent(&path, MissingDirectory::Fails).unwrap();
+            ReplaceTarget { parent, name, before, like: before }
         };
         target("file".as_ref(), Some(&stamp)).replace_named(b"new").unwrap();
         target("other".as_ref(), None).replace_named(b"other").unwrap();

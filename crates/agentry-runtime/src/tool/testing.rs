@@ -6,25 +6,28 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 
-use agentry_compile::policy::path::Resolver;
+use agentry_compile::policy::path::LinkResolver;
 use agentry_compile::policy::{
-    Action, Call, Judge, Permissions, Places, Section, SectionRules, Source, layer,
+    Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionCall, SectionRules, layer,
 };
 use agentry_compile::text::{FileId, Span, Spanned};
 
-use super::{Doing, Host, Output, Place, Started, Streams, Tool, Touch, real};
-use crate::event::Judgement;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, CommandStreams, StartedCommand, ToolHost, ToolOutput,
+    ToolTouch, real,
+};
+use crate::event::CallJudgement;
 
 /// A workspace and a directory for the run, gone with this.
-pub(super) struct World {
+pub(super) struct TestWorkspace {
     directory: tempfile::TempDir,
 }
 
 /// What a call asks of its run.
 pub(super) struct TestHost {
     judge: Judge,
-    place: Mutex<Place>,
-    granted: Mutex<Vec<Touch>>,
+    place: Mutex<CallLocation>,
+    granted: Mutex<Vec<ToolTouch>>,
     /// What the person answers.
     pub(super) answer: Option<String>,
     /// Paths that were kept before they were changed.
@@ -34,9 +37,9 @@ pub(super) struct TestHost {
 }
 
 /// The rules of one section: what it says if none matches, and the rules.
-pub(super) type Says<'a> = (Section, Action, &'a [&'a str]);
+pub(super) type TestRules<'a> = (Section, Action, &'a [&'a str]);
 
-impl World {
+impl TestWorkspace {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         for name in ["work", "run"] {
@@ -70,9 +73,9 @@ impl World {
     }
 
     /// A run under these rules.
-    pub(super) fn judged(&self, says: &[Says<'_>]) -> TestHost {
+    pub(super) fn judged(&self, says: &[TestRules<'_>]) -> TestHost {
         let root = self.directory.path().canonicalize().unwrap();
-        let place = Place {
+        let place = CallLocation {
             workspace: root.join("work"),
             directory: root.join("work"),
             run: root.join("run"),
@@ -92,7 +95,7 @@ impl World {
 }
 
 /// A judge by these rules.
-pub(super) fn judge(says: &[Says<'_>], workspace: &Path) -> Judge {
+pub(super) fn judge(says: &[TestRules<'_>], workspace: &Path) -> Judge {
     let at = Span::start_of(FileId(0));
     let sections = says.iter().map(|(section, intent, rules)| SectionRules {
         section: Spanned::new(*section, at),
@@ -100,17 +103,17 @@ pub(super) fn judge(says: &[Says<'_>], workspace: &Path) -> Judge {
         rules: rules.iter().map(|rule| Spanned::new(rule.parse().unwrap(), at)).collect(),
     });
     let permissions = Permissions { sections: sections.collect() };
-    let places = Places {
+    let places = PathAnchors {
         workspace: workspace.to_str().unwrap().to_owned(),
         home: None,
         ignores_case: false,
     };
-    Judge::new(vec![layer(Source::User, &permissions, &places)], places)
+    Judge::new(vec![layer(LayerSource::User, &permissions, &places)], places)
 }
 
-struct Disk;
+struct TestDisk;
 
-impl Resolver for Disk {
+impl LinkResolver for TestDisk {
     fn resolve(&self, path: &str) -> Option<String> {
         real(Path::new(path))?.into_os_string().into_string().ok()
     }
@@ -118,20 +121,24 @@ impl Resolver for Disk {
 
 impl TestHost {
     /// Grants all that a call touches, as a person would.
-    pub(super) fn grant(&self, tool: &dyn Tool, arguments: &serde_json::Value) {
+    pub(super) fn grant(&self, tool: &dyn BuiltInTool, arguments: &serde_json::Value) {
         *self.granted.lock().unwrap() = tool.touches(arguments, &self.place()).unwrap();
     }
 
     /// A call as a run makes it: what it touches is judged, then it runs.
-    pub(super) async fn call(&self, tool: &dyn Tool, arguments: serde_json::Value) -> Output {
+    pub(super) async fn call(
+        &self,
+        tool: &dyn BuiltInTool,
+        arguments: serde_json::Value,
+    ) -> ToolOutput {
         let touches = match tool.touches(&arguments, &self.place()) {
             Ok(touches) => touches,
-            Err(why) => return Output::failed(why),
+            Err(why) => return ToolOutput::failed(why),
         };
         for touch in &touches {
             let (verdict, reason) = self.judge(touch);
-            if verdict != Judgement::Allow {
-                return Output::failed(format!("{verdict:?}: {reason}"));
+            if verdict != CallJudgement::Allow {
+                return ToolOutput::failed(format!("{verdict:?}: {reason}"));
             }
         }
         *self.granted.lock().unwrap() = touches;
@@ -139,8 +146,8 @@ impl TestHost {
     }
 }
 
-impl Host for TestHost {
-    fn place(&self) -> Place {
+impl ToolHost for TestHost {
+    fn place(&self) -> CallLocation {
         self.place.lock().unwrap().clone()
     }
 
@@ -148,20 +155,20 @@ impl Host for TestHost {
         self.place.lock().unwrap().directory = directory;
     }
 
-    fn granted(&self) -> Vec<Touch> {
+    fn granted(&self) -> Vec<ToolTouch> {
         self.granted.lock().unwrap().clone()
     }
 
-    fn judge(&self, touch: &Touch) -> (Judgement, String) {
+    fn judge(&self, touch: &ToolTouch) -> (CallJudgement, String) {
         let directory = self.place().directory;
         let directory = directory.to_str().unwrap();
-        let call = Call { section: touch.section, subject: &touch.subject, directory };
-        let verdict = self.judge.judge(call, &Disk);
+        let call = SectionCall { section: touch.section, subject: &touch.subject, directory };
+        let verdict = self.judge.judge(call, &TestDisk);
         let reason = verdict.reasons.first().map_or(String::new(), |reason| reason.rule.clone());
         let judgement = match verdict.action {
-            Action::Allow => Judgement::Allow,
-            Action::Ask => Judgement::Ask,
-            Action::Deny => Judgement::Deny,
+            Action::Allow => CallJudgement::Allow,
+            Action::Ask => CallJudgement::Ask,
+            Action::Deny => CallJudgement::Deny,
         };
         (judgement, reason)
     }
@@ -179,7 +186,7 @@ impl Host for TestHost {
         self.shown.lock().unwrap().push_str(piece);
     }
 
-    fn ask<'a>(&'a self, _: &'a str, _: &'a [String]) -> Doing<'a, Option<String>> {
+    fn ask<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
         let answer = self.answer.clone();
         Box::pin(async move { answer })
     }
@@ -188,9 +195,9 @@ impl Host for TestHost {
         &self,
         argv: Vec<String>,
         directory: PathBuf,
-        streams: Streams,
-    ) -> io::Result<Started> {
-        let Streams { input, output, errors } = streams;
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
+        let CommandStreams { input, output, errors } = streams;
         let stdio = |stream: OwnedFd| Stdio::from(stream);
         let mut child = tokio::process::Command::new(&argv[0])
             .args(&argv[1..])
@@ -201,16 +208,16 @@ impl Host for TestHost {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        let group = Group(child.id());
+        let group = TestProcessGroup(child.id());
         let ended = async move { child.wait().await.map(|status| status.code()) };
-        Ok(Started { ended: Box::pin(ended), guard: Box::new(group) })
+        Ok(StartedCommand { ended: Box::pin(ended), guard: Box::new(group) })
     }
 }
 
 /// A process group, ended with this.
-struct Group(Option<u32>);
+struct TestProcessGroup(Option<u32>);
 
-impl Drop for Group {
+impl Drop for TestProcessGroup {
     fn drop(&mut self) {
         let id = self.0.and_then(|id| i32::try_from(id).ok());
         if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {

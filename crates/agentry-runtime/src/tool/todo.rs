@@ -7,35 +7,37 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments};
-use crate::event::Class;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+};
+use crate::event::CallClass;
 
 /// The most entries.
 const MOST: usize = 100;
 
 /// Keeps a list of what is to be done.
-pub(super) struct Todo;
+pub(super) struct TodoTool;
 
 #[derive(Deserialize)]
-struct Arguments {
-    items: Option<Vec<Item>>,
+struct TodoInput {
+    items: Option<Vec<TodoItem>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Item {
+struct TodoItem {
     text: String,
-    state: State,
+    state: TodoState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum TodoState {
     Open,
     Doing,
     Done,
 }
 
-impl Tool for Todo {
+impl BuiltInTool for TodoTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "todo".to_owned(),
@@ -67,21 +69,21 @@ impl Tool for Todo {
     }
 
     /// Nothing outside of the run changes, and the same list twice is the same list.
-    fn class(&self, _: &Value) -> Class {
-        Class::Read
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Read
     }
 
-    fn touches(&self, _: &Value, _: &Place) -> Result<Vec<Touch>, String> {
+    fn touches(&self, _: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
         Ok(Vec::new())
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { keep_or_show(&arguments, host).into() })
     }
 }
 
-fn keep_or_show(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let Arguments { items } = arguments(given)?;
+fn keep_or_show(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let TodoInput { items } = arguments(given)?;
     let path = file(&host.place().run);
     let items = match items {
         Some(items) => {
@@ -103,17 +105,17 @@ fn file(run: &Path) -> PathBuf {
     run.join("todo.json")
 }
 
-fn shown(items: &[Item]) -> String {
+fn shown(items: &[TodoItem]) -> String {
     if items.is_empty() {
         return "the list is empty".to_owned();
     }
-    let done = items.iter().filter(|item| item.state == State::Done).count();
+    let done = items.iter().filter(|item| item.state == TodoState::Done).count();
     let mut text = format!("{done} of {} done\n", items.len());
     for item in items {
         let mark = match item.state {
-            State::Open => ' ',
-            State::Doing => '>',
-            State::Done => 'x',
+            TodoState::Open => ' ',
+            TodoState::Doing => '>',
+            TodoState::Done => 'x',
         };
         let _ = writeln!(text, "[{mark}] {}", item.text);
     }
@@ -122,12 +124,12 @@ fn shown(items: &[Item]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     #[tokio::test]
     async fn a_list_is_kept_until_the_next_one() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let host = world.host();
         let list = json!({"items": [
             {"text": "read", "state": "done"},
@@ -143,8 +145,8 @@ mod tests {
             (json!({}), "the list is empty"),
         ];
         for (arguments, expected) in cases {
-            let output = Todo.run(arguments.clone(), &host).await;
-            assert_eq!(output, Output::done(expected), "{arguments}");
+            let output = TodoTool.run(arguments.clone(), &host).await;
+            assert_eq!(output, ToolOutput::done(expected), "{arguments}");
         }
     }
 }

@@ -4,45 +4,45 @@ use std::sync::OnceLock;
 
 use agentry_compile::model::Agent;
 use agentry_compile::native_tool;
-use agentry_compile::policy::{Action, Judge, Rules, Section, Subject};
+use agentry_compile::policy::{Action, Judge, PatternSubject, RuleList, Section};
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::bash::Bash;
-use super::edit::Edit;
-use super::glob::Glob;
-use super::grep::Grep;
-use super::list::List;
-use super::patch::ApplyPatch;
-use super::question::Question;
-use super::read::Read;
-use super::todo::Todo;
-use super::webfetch::Webfetch;
-use super::websearch::{Search, Websearch};
-use super::write::Write;
-use super::{Place, Tool, ToolSpec, Touch, cap};
-use crate::event::Class;
+use super::bash::BashTool;
+use super::edit::EditTool;
+use super::glob::GlobTool;
+use super::grep::GrepTool;
+use super::list::ListTool;
+use super::patch::PatchTool;
+use super::question::QuestionTool;
+use super::read::ReadTool;
+use super::todo::TodoTool;
+use super::webfetch::WebfetchTool;
+use super::websearch::{SearchClient, WebsearchTool};
+use super::write::WriteTool;
+use super::{BuiltInTool, CallLocation, ToolSpec, ToolTouch, output_cap};
+use crate::event::CallClass;
 
 /// The tools of one run.
 #[derive(Default)]
 pub struct Toolbox {
-    tools: Vec<Offered>,
+    tools: Vec<OfferedTool>,
 }
 
-struct Offered {
+struct OfferedTool {
     spec: ToolSpec,
-    tool: Box<dyn Tool>,
+    tool: Box<dyn BuiltInTool>,
     /// Made when the tool is first called.
     validator: OnceLock<Result<Validator, String>>,
 }
 
 /// What decides about tools beside the agent.
 #[derive(Debug, Default)]
-pub struct Extras {
+pub struct ToolExtras {
     /// Whether there is a person who can be asked.
     pub person: bool,
     /// The search service of the user, if there is one.
-    pub search: Option<Search>,
+    pub search: Option<SearchClient>,
     /// The names of tools that its skills come down to: it has them beside those that it names.
     pub skills: Vec<String>,
 }
@@ -50,7 +50,7 @@ pub struct Extras {
 impl Toolbox {
     /// The tools that an agent is offered: those that its definition names or else all, without the
     /// ones whose every call its policy denies. `agent` has its defaults.
-    pub fn of(agent: &Agent, judge: &Judge, extras: Extras) -> Self {
+    pub fn of(agent: &Agent, judge: &Judge, extras: ToolExtras) -> Self {
         let skills = extras.skills.clone();
         let named: Option<Vec<&str>> = agent.tools.native.as_ref().map(|names| {
             let names = names.iter().map(|name| &name.value).chain(&skills);
@@ -68,10 +68,10 @@ impl Toolbox {
     }
 
     /// Adds a tool, unless there is one of its name.
-    pub fn add(&mut self, tool: Box<dyn Tool>) {
+    pub fn add(&mut self, tool: Box<dyn BuiltInTool>) {
         let spec = tool.spec();
         if self.get(&spec.name).is_none() {
-            self.tools.push(Offered { spec, tool, validator: OnceLock::new() });
+            self.tools.push(OfferedTool { spec, tool, validator: OnceLock::new() });
         }
     }
 
@@ -81,13 +81,13 @@ impl Toolbox {
     }
 
     /// The tool of that name.
-    pub fn get(&self, name: &str) -> Option<&dyn Tool> {
+    pub fn get(&self, name: &str) -> Option<&dyn BuiltInTool> {
         self.offered(name).map(|offered| &*offered.tool)
     }
 
     /// What a call does to the world; of a tool that is not there, the worst.
-    pub fn class(&self, name: &str, arguments: &Value) -> Class {
-        self.get(name).map_or(Class::External, |tool| tool.class(arguments))
+    pub fn class(&self, name: &str, arguments: &Value) -> CallClass {
+        self.get(name).map_or(CallClass::External, |tool| tool.class(arguments))
     }
 
     /// Everything that a call would touch, once its arguments fit the schema; what is wrong with it
@@ -96,8 +96,8 @@ impl Toolbox {
         &self,
         name: &str,
         arguments: &Value,
-        place: &Place,
-    ) -> Result<Vec<Touch>, String> {
+        place: &CallLocation,
+    ) -> Result<Vec<ToolTouch>, String> {
         let Some(offered) = self.offered(name) else {
             return Err(self.unknown(name));
         };
@@ -105,13 +105,13 @@ impl Toolbox {
         offered.tool.touches(arguments, place)
     }
 
-    fn offered(&self, name: &str) -> Option<&Offered> {
+    fn offered(&self, name: &str) -> Option<&OfferedTool> {
         self.tools.iter().find(|offered| offered.spec.name == name)
     }
 
     fn unknown(&self, name: &str) -> String {
         let names: Vec<_> = self.tools.iter().map(|tool| format!("`{}`", tool.spec.name)).collect();
-        let name = cap::start(name, 100);
+        let name = output_cap::start(name, 100);
         if names.is_empty() {
             return format!("there is no tool `{name}`, and no other one either");
         }
@@ -119,7 +119,7 @@ impl Toolbox {
     }
 }
 
-impl Offered {
+impl OfferedTool {
     /// Whether arguments fit the schema; the first few reasons why not.
     fn check(&self, arguments: &Value) -> Result<(), String> {
         if !arguments.is_object() {
@@ -135,7 +135,7 @@ impl Offered {
                 let message = error.masked().to_string();
                 let at = error.instance_path().to_string();
                 let at = if at.is_empty() { String::new() } else { format!("`{at}`: ") };
-                format!("{at}{}", cap::start(&message, 300))
+                format!("{at}{}", output_cap::start(&message, 300))
             })
             .collect();
         if problems.is_empty() {
@@ -147,36 +147,37 @@ impl Offered {
 }
 
 /// All tools that come with Agentry, each with the section that its calls are judged by.
-pub(super) fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
-    let Extras { person, search, skills: _ } = extras;
-    let mut tools: Vec<(Option<Section>, Box<dyn Tool>)> = vec![
-        (Some(Section::Read), Box::new(Read)),
-        (Some(Section::Edit), Box::new(Write)),
-        (Some(Section::Edit), Box::new(Edit)),
-        (Some(Section::Edit), Box::new(ApplyPatch)),
-        (Some(Section::Read), Box::new(List)),
-        (Some(Section::Read), Box::new(Glob)),
-        (Some(Section::Read), Box::new(Grep)),
-        (Some(Section::Bash), Box::new(Bash)),
-        (Some(Section::Webfetch), Box::new(Webfetch::default())),
-        (None, Box::new(Todo)),
+pub(super) fn native(extras: ToolExtras) -> Vec<(Option<Section>, Box<dyn BuiltInTool>)> {
+    let ToolExtras { person, search, skills: _ } = extras;
+    let mut tools: Vec<(Option<Section>, Box<dyn BuiltInTool>)> = vec![
+        (Some(Section::Read), Box::new(ReadTool)),
+        (Some(Section::Edit), Box::new(WriteTool)),
+        (Some(Section::Edit), Box::new(EditTool)),
+        (Some(Section::Edit), Box::new(PatchTool)),
+        (Some(Section::Read), Box::new(ListTool)),
+        (Some(Section::Read), Box::new(GlobTool)),
+        (Some(Section::Read), Box::new(GrepTool)),
+        (Some(Section::Bash), Box::new(BashTool)),
+        (Some(Section::Webfetch), Box::new(WebfetchTool::default())),
+        (None, Box::new(TodoTool)),
     ];
     if let Some(search) = search {
-        tools.push((Some(Section::Websearch), Box::new(Websearch(search))));
+        tools.push((Some(Section::Websearch), Box::new(WebsearchTool(search))));
     }
     if person {
-        tools.push((Some(Section::Question), Box::new(Question)));
+        tools.push((Some(Section::Question), Box::new(QuestionTool)));
     }
     tools
 }
 
 /// Whether a policy denies every call of a tool: all that its section says, or the tool by its name.
 fn is_denied(judge: &Judge, section: Option<Section>, name: &str) -> bool {
-    let wholly = |rules: &Rules| rules.all().all(|rule| rule.action == Action::Deny);
+    let wholly = |rules: &RuleList| rules.all().all(|rule| rule.action == Action::Deny);
     let by_section =
         section.is_some_and(|section| judge.rules(section).any(|(_, rules)| wholly(rules)));
     let by_name = judge.rules(Section::Tool).any(|(_, rules)| {
-        let named = rules.rules.iter().find(|rule| rule.pattern.matches(Subject::Text(name)));
+        let named =
+            rules.rules.iter().find(|rule| rule.pattern.matches(PatternSubject::Text(name)));
         named.is_some_and(|rule| rule.action == Action::Deny && !rule.pattern.is_everything())
     });
     by_section || by_name
@@ -188,18 +189,18 @@ mod tests {
     use agentry_compile::text::{FileId, Span, Spanned};
     use serde_json::json;
 
-    use super::super::Host as _;
-    use super::super::testing::{Says, World, judge};
+    use super::super::ToolHost as _;
+    use super::super::testing::{TestRules, TestWorkspace, judge};
     use super::*;
 
-    fn names(named: Option<&[&str]>, says: &[Says<'_>]) -> String {
+    fn names(named: Option<&[&str]>, says: &[TestRules<'_>]) -> String {
         let at = Span::start_of(FileId(0));
         let mut agent = Agent::default();
         agent.tools.native = named
             .map(|names| names.iter().map(|name| Spanned::new((*name).to_owned(), at)).collect());
         let judge = judge(says, std::path::Path::new("/workspace"));
         let skills = vec!["grep".to_owned()];
-        let extras = Extras { person: true, search: None, skills };
+        let extras = ToolExtras { person: true, search: None, skills };
         let offered = Toolbox::of(&agent, &judge, extras).specs().into_iter().map(|it| it.name);
         offered.collect::<Vec<_>>().join(" ")
     }
@@ -232,10 +233,10 @@ mod tests {
 
     #[test]
     fn arguments_are_checked_before_anything_else() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         let place = world.host().place();
         let toolbox =
-            Toolbox::of(&Agent::default(), &judge(&[], &place.workspace), Extras::default());
+            Toolbox::of(&Agent::default(), &judge(&[], &place.workspace), ToolExtras::default());
         let long = "x".repeat(10 << 20);
         let cases = [
             (
@@ -277,8 +278,8 @@ mod tests {
         }
         let touches = toolbox.checked_touches("read", &json!({"path": "a"}), &place).unwrap();
         assert_eq!(touches.len(), 1);
-        assert_eq!(toolbox.class("read", &json!({})), Class::Read);
-        assert_eq!(toolbox.class("missing", &json!({})), Class::External);
+        assert_eq!(toolbox.class("read", &json!({})), CallClass::Read);
+        assert_eq!(toolbox.class("missing", &json!({})), CallClass::External);
         let empty = Toolbox::default().checked_touches(&long, &json!({}), &place).unwrap_err();
         assert!(empty.len() < 200, "{}", empty.len());
     }
@@ -288,7 +289,7 @@ mod tests {
         for spec in Toolbox::of(
             &Agent::default(),
             &judge(&[], "/w".as_ref()),
-            Extras { person: true, ..Extras::default() },
+            ToolExtras { person: true, ..ToolExtras::default() },
         )
         .specs()
         {

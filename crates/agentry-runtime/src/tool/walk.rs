@@ -15,8 +15,8 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use super::files::{self, touch};
 use super::read::{readable, touched};
-use super::{Host, Place, Touch, permit, real};
-use crate::event::Judgement;
+use super::{CallLocation, ToolHost, ToolTouch, permit, real};
+use crate::event::CallJudgement;
 
 /// The most entries that are looked at.
 const MOST_ENTRIES: usize = 200_000;
@@ -24,7 +24,7 @@ const MOST_ENTRIES: usize = 200_000;
 const AT_A_TIME: usize = 64;
 
 /// What a call that looks at a file or through a directory touches.
-pub(super) fn touches(path: Option<&str>, place: &Place) -> Result<Vec<Touch>, String> {
+pub(super) fn touches(path: Option<&str>, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
     let path = files::resolve(path.unwrap_or("."), place)?;
     if path.is_dir() {
         files::visible(&path, place)?;
@@ -34,20 +34,20 @@ pub(super) fn touches(path: Option<&str>, place: &Place) -> Result<Vec<Touch>, S
 }
 
 /// Where a call looks.
-pub(super) struct Root<'a> {
+pub(super) struct WalkRoot<'a> {
     /// The real path.
     pub(super) path: PathBuf,
     /// Whether it is a directory.
     pub(super) is_directory: bool,
     /// Whether a person said yes to it, where the policy asks.
     asked: bool,
-    host: &'a dyn Host,
-    place: Place,
+    host: &'a dyn ToolHost,
+    place: CallLocation,
 }
 
 /// How much of a file may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum FileVisibility {
     /// What is in it.
     All,
     /// Its name.
@@ -56,9 +56,9 @@ pub(super) enum Seen {
     Nothing,
 }
 
-impl<'a> Root<'a> {
+impl<'a> WalkRoot<'a> {
     /// The place that a call looks at, if it may.
-    pub(super) fn new(path: Option<&str>, host: &'a dyn Host) -> Result<Self, String> {
+    pub(super) fn new(path: Option<&str>, host: &'a dyn ToolHost) -> Result<Self, String> {
         let place = host.place();
         let name = path.unwrap_or(".");
         let real = files::resolve(name, &place)?;
@@ -69,27 +69,27 @@ impl<'a> Root<'a> {
         files::visible(&real, &place)?;
         let inside = touch(Section::Read, &real.join("*"));
         permit(host, &inside)?;
-        let asked = host.judge(&inside).0 == Judgement::Ask;
+        let asked = host.judge(&inside).0 == CallJudgement::Ask;
         Ok(Self { path: real, is_directory: true, asked, host, place })
     }
 
     /// How much of a file below may be shown.
-    pub(super) fn seen(&self, path: &Path) -> Seen {
-        let Some(text) = path.to_str() else { return Seen::Nothing };
+    pub(super) fn seen(&self, path: &Path) -> FileVisibility {
+        let Some(text) = path.to_str() else { return FileVisibility::Nothing };
         if files::is_hidden(path, &self.place) {
-            return Seen::Nothing;
+            return FileVisibility::Nothing;
         }
         // A directory on the way may have become a link.
         if path.parent().is_none_or(|parent| real(parent).as_deref() != Some(parent)) {
-            return Seen::Nothing;
+            return FileVisibility::Nothing;
         }
         match self.host.judge(&touch(Section::Read, path)).0 {
-            Judgement::Allow => Seen::All,
-            Judgement::Deny => Seen::Nothing,
-            Judgement::Ask => {
+            CallJudgement::Allow => FileVisibility::All,
+            CallJudgement::Deny => FileVisibility::Nothing,
+            CallJudgement::Ask => {
                 let home = self.place.home.as_ref().and_then(|home| home.to_str());
                 let secret = is_secret(text, home).is_some();
-                if self.asked && !secret { Seen::All } else { Seen::Name }
+                if self.asked && !secret { FileVisibility::All } else { FileVisibility::Name }
             }
         }
     }
@@ -102,12 +102,12 @@ impl<'a> Root<'a> {
 
     /// Goes through everything below that version control does not ignore, by name, until `each`
     /// has seen enough. Links are not followed. Whether all of it was looked at.
-    pub(super) async fn walk(&self, mut each: impl FnMut(&DirEntry) -> Flow) -> bool {
+    pub(super) async fn walk(&self, mut each: impl FnMut(&DirEntry) -> WalkFlow) -> bool {
         let mut entries = entries(&self.path, self.place.clone());
         let mut number = 0;
         while let Some(entry) = entries.recv().await {
             number += 1;
-            if number > MOST_ENTRIES || each(&entry) == Flow::Enough {
+            if number > MOST_ENTRIES || each(&entry) == WalkFlow::Enough {
                 return false;
             }
         }
@@ -117,7 +117,7 @@ impl<'a> Root<'a> {
 
 /// Walks in a thread of its own, which ends with whoever listens: a file system may keep it waiting,
 /// and a call can be left at any time.
-fn entries(path: &Path, place: Place) -> Receiver<DirEntry> {
+fn entries(path: &Path, place: CallLocation) -> Receiver<DirEntry> {
     let (sender, receiver) = channel(AT_A_TIME);
     let walk = WalkBuilder::new(path)
         .hidden(false)
@@ -141,7 +141,7 @@ fn entries(path: &Path, place: Place) -> Receiver<DirEntry> {
 
 /// Whether to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum WalkFlow {
     More,
     Enough,
 }

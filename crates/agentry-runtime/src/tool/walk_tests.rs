@@ -3,14 +3,14 @@ use std::os::unix::fs::symlink;
 use agentry_compile::policy::{Action, Section};
 use serde_json::{Value, json};
 
-use super::glob::Glob;
-use super::grep::Grep;
-use super::list::List;
-use super::testing::World;
-use super::{Tool, cap};
+use super::glob::GlobTool;
+use super::grep::GrepTool;
+use super::list::ListTool;
+use super::testing::TestWorkspace;
+use super::{BuiltInTool, output_cap};
 
-fn world() -> World {
-    let world = World::new();
+fn world() -> TestWorkspace {
+    let world = TestWorkspace::new();
     for (name, text) in [
         ("a.rs", "fn main() {}\nlet x = 1;\n"),
         ("src/b.rs", "fn beta() {}\r\nfn BETA() {}\r\n"),
@@ -33,7 +33,7 @@ fn world() -> World {
 const RULES: &[(Section, Action, &[&str])] =
     &[(Section::Read, Action::Allow, &["private/**:deny"])];
 
-async fn check(tool: &dyn Tool, cases: &[(Value, &str)]) {
+async fn check(tool: &dyn BuiltInTool, cases: &[(Value, &str)]) {
     let world = world();
     for (arguments, expected) in cases {
         let output = world.judged(RULES).call(tool, arguments.clone()).await;
@@ -43,7 +43,7 @@ async fn check(tool: &dyn Tool, cases: &[(Value, &str)]) {
 
 #[tokio::test]
 async fn directories_are_listed() {
-    check(&List, &[
+    check(&ListTool, &[
         (json!({}), ".env\n.git/\n.gitignore\n.hidden\na.rs\nbinary\nout@\nprivate/\nsrc/\ntarget/\nx.log\n"),
         (json!({"path": "src"}), "b.rs\ndeep/\n"),
         (json!({"path": "private"}), "Deny: private/**:deny"),
@@ -64,14 +64,14 @@ async fn what_belongs_to_agentry_is_not_shown() {
     let refused = format!("`{}", world.path(".own-home").display());
     let below = json!({"path": ".own-home/consent"});
     for (tool, arguments, expected) in [
-        (&List as &dyn Tool, json!({}), None),
-        (&List, below, Some(refused.as_str())),
-        (&List, json!({"path": "way"}), Some(&refused)),
-        (&Glob, json!({"pattern": "**"}), None),
-        (&Glob, json!({"pattern": "**", "path": ".own-home"}), Some(&refused)),
-        (&Grep, json!({"pattern": "fn"}), None),
-        (&Grep, json!({"pattern": "fn", "path": "way/consent/ag1"}), Some(&refused)),
-        (&super::read::Read, json!({"path": "way/consent/ag1"}), Some(&refused)),
+        (&ListTool as &dyn BuiltInTool, json!({}), None),
+        (&ListTool, below, Some(refused.as_str())),
+        (&ListTool, json!({"path": "way"}), Some(&refused)),
+        (&GlobTool, json!({"pattern": "**"}), None),
+        (&GlobTool, json!({"pattern": "**", "path": ".own-home"}), Some(&refused)),
+        (&GrepTool, json!({"pattern": "fn"}), None),
+        (&GrepTool, json!({"pattern": "fn", "path": "way/consent/ag1"}), Some(&refused)),
+        (&super::read::ReadTool, json!({"path": "way/consent/ag1"}), Some(&refused)),
     ] {
         let output = world.host().call(tool, arguments.clone()).await;
         let hides = ["own-home", "consent", "journal"];
@@ -88,13 +88,13 @@ async fn what_belongs_to_agentry_is_not_shown() {
 
 #[tokio::test]
 async fn one_name_does_not_look_like_two() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     world.file("a\nb\u{1b}[2J", "fn\n");
     let name = "a\\nb\\u{1b}[2J";
     for (tool, arguments, expected) in [
-        (&List as &dyn Tool, json!({}), format!("{name}\n")),
-        (&Glob, json!({"pattern": "**"}), format!("{name}\n")),
-        (&Grep, json!({"pattern": "fn"}), format!("{name}:1:fn\n")),
+        (&ListTool as &dyn BuiltInTool, json!({}), format!("{name}\n")),
+        (&GlobTool, json!({"pattern": "**"}), format!("{name}\n")),
+        (&GrepTool, json!({"pattern": "fn"}), format!("{name}:1:fn\n")),
     ] {
         assert_eq!(world.host().call(tool, arguments.clone()).await.text, expected, "{arguments}");
     }
@@ -103,7 +103,7 @@ async fn one_name_does_not_look_like_two() {
 #[tokio::test]
 async fn files_are_found_by_their_path() {
     let hidden = "\n[1 file is not shown: the policy does not allow it]";
-    check(&Glob, &[
+    check(&GlobTool, &[
         (json!({"pattern": "*.rs"}), "a.rs\n"),
         (json!({"pattern": "**/*.rs"}), &format!("a.rs\nsrc/b.rs\n{hidden}")),
         (json!({"pattern": "./src/**"}), "src/b.rs\nsrc/deep/c.txt\n"),
@@ -122,7 +122,7 @@ async fn files_are_found_by_their_path() {
 async fn lines_are_found() {
     let hidden = "\n[1 file is not shown: the policy does not allow it]";
     check(
-        &Grep,
+        &GrepTool,
         &[
             (
                 json!({"pattern": "fn main"}),
@@ -157,7 +157,7 @@ async fn lines_are_found() {
         ],
     )
     .await;
-    let output = world().host().call(&Grep, json!({"pattern": "("})).await;
+    let output = world().host().call(&GrepTool, json!({"pattern": "("})).await;
     assert!(output.text.starts_with("`pattern` is no regular expression: "), "{output:?}");
 }
 
@@ -168,8 +168,8 @@ async fn a_person_who_grants_a_directory_grants_no_secrets() {
     world.file("../else/.env", "hush: secret\n");
     let host = world.judged(RULES);
     let arguments = json!({"pattern": "hush", "path": "../else"});
-    host.grant(&Grep, &arguments);
-    let output = Grep.run(arguments, &host).await;
+    host.grant(&GrepTool, &arguments);
+    let output = GrepTool.run(arguments, &host).await;
     let notes = world.path("../else/notes").canonicalize().unwrap();
     let hidden = "[1 file is not shown: the policy does not allow it]";
     assert_eq!(output.text, format!("{}:1:hush: fine\n\n{hidden}", notes.display()));
@@ -180,45 +180,45 @@ async fn a_directory_that_became_a_link_shows_nothing() {
     let world = world();
     world.file("../else/notes", "hush\n");
     let host = world.host();
-    let root = super::walk::Root::new(Some("src"), &host).unwrap();
+    let root = super::walk::WalkRoot::new(Some("src"), &host).unwrap();
     std::fs::remove_dir_all(world.path("src")).unwrap();
     symlink(world.path("../else"), world.path("src")).unwrap();
-    assert_eq!(root.seen(&world.path("src/notes")), super::walk::Seen::Nothing);
+    assert_eq!(root.seen(&world.path("src/notes")), super::walk::FileVisibility::Nothing);
     assert!(super::files::entries(&world.path("src")).is_err());
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_pipe_in_place_of_a_list_of_ignored_files_can_be_left() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     let pipe = world.path(".gitignore");
     let mode = rustix::fs::Mode::from_raw_mode(0o644);
     rustix::fs::mkfifoat(rustix::fs::CWD, pipe, mode).unwrap();
     let host = world.host();
-    let call = host.call(&Glob, json!({"pattern": "*"}));
+    let call = host.call(&GlobTool, json!({"pattern": "*"}));
     let patience = std::time::Duration::from_millis(100);
     assert!(tokio::time::timeout(patience, call).await.is_err());
 }
 
 #[tokio::test]
 async fn much_is_cut() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     world.file("long", "a line with the word in it\n".repeat(400_000));
     world.file("wide", format!("{}word{}", "x".repeat(5 << 20), "y".repeat(5 << 20)));
     for number in 0..2_000 {
         world.file(&format!("many/a-rather-long-name-{number}.txt"), "word");
     }
-    let calls: [(&dyn Tool, Value); 4] = [
-        (&Grep, json!({"pattern": "word"})),
-        (&Grep, json!({"pattern": "word", "path": "long"})),
-        (&Glob, json!({"pattern": "**/*.txt"})),
-        (&List, json!({"path": "many"})),
+    let calls: [(&dyn BuiltInTool, Value); 4] = [
+        (&GrepTool, json!({"pattern": "word"})),
+        (&GrepTool, json!({"pattern": "word", "path": "long"})),
+        (&GlobTool, json!({"pattern": "**/*.txt"})),
+        (&ListTool, json!({"path": "many"})),
     ];
     for (tool, arguments) in calls {
         let output = world.host().call(tool, arguments.clone()).await;
         assert!(output.text.ends_with("[there is more: narrow the search]"), "{arguments}");
-        assert!(output.text.len() < cap::MOST + 1_000, "{arguments}");
+        assert!(output.text.len() < output_cap::MOST + 1_000, "{arguments}");
     }
-    let output = world.host().call(&Grep, json!({"pattern": "word", "path": "wide"})).await;
+    let output = world.host().call(&GrepTool, json!({"pattern": "word", "path": "wide"})).await;
     assert!(output.text.ends_with("xxx…\n") && output.text.len() < 1_000, "{}", output.text.len());
 }

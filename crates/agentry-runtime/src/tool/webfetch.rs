@@ -21,8 +21,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::{Host as UrlHost, Url};
 
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, permit};
-use crate::event::{Class, Judgement};
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    output_cap, permit,
+};
+use crate::event::{CallClass, CallJudgement};
 
 /// How long all of it may take.
 const TIME: Duration = Duration::from_secs(30);
@@ -30,31 +33,31 @@ const TIME: Duration = Duration::from_secs(30);
 const MOST_HOPS: usize = 8;
 
 /// Looks up a name, and gives every address that it leads to.
-pub(super) type Lookup =
-    Box<dyn Fn(String, u16) -> Doing<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+pub(super) type AddressLookup =
+    Box<dyn Fn(String, u16) -> BoxedFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
 /// Fetches pages.
-pub(super) struct Webfetch {
-    lookup: Lookup,
+pub(super) struct WebfetchTool {
+    lookup: AddressLookup,
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct WebfetchInput {
     url: String,
     #[serde(default)]
     raw: bool,
 }
 
-impl Default for Webfetch {
+impl Default for WebfetchTool {
     fn default() -> Self {
-        let lookup = |name: String, port| -> Doing<'static, io::Result<Vec<SocketAddr>>> {
+        let lookup = |name: String, port| -> BoxedFuture<'static, io::Result<Vec<SocketAddr>>> {
             Box::pin(async move { Ok(tokio::net::lookup_host((name, port)).await?.collect()) })
         };
         Self { lookup: Box::new(lookup) }
     }
 }
 
-impl Tool for Webfetch {
+impl BuiltInTool for WebfetchTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "webfetch".to_owned(),
@@ -75,16 +78,16 @@ impl Tool for Webfetch {
 
     /// A `GET` without a body only looks, as the web has it: pages are fetched side by side, and again
     /// when a run was killed. Where it may look is for the policy to say, whatever the class.
-    fn class(&self, _: &Value) -> Class {
-        Class::Read
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Read
     }
 
-    fn touches(&self, given: &Value, _: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { url, .. } = arguments(given)?;
+    fn touches(&self, given: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let WebfetchInput { url, .. } = arguments(given)?;
         Ok(vec![touch(&parse(&url)?)])
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move {
             let fetched = tokio::time::timeout(TIME, self.fetch(&arguments, host)).await;
             let late = || Err(format!("it took longer than {} s", TIME.as_secs()));
@@ -93,13 +96,13 @@ impl Tool for Webfetch {
     }
 }
 
-fn touch(url: &Url) -> Touch {
-    Touch { section: Section::Webfetch, subject: url.to_string() }
+fn touch(url: &Url) -> ToolTouch {
+    ToolTouch { section: Section::Webfetch, subject: url.to_string() }
 }
 
 /// Reads an address as it is judged and as it is fetched, which must be the same.
 fn parse(text: &str) -> Result<Url, String> {
-    let shown = cap::start(text, 200);
+    let shown = output_cap::start(text, 200);
     let given = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
     let judged = address(text).map_err(|why| format!("`{shown}`: {why}"))?;
     let mut url = Url::parse(&given).map_err(|error| format!("`{shown}`: {error}"))?;
@@ -116,9 +119,9 @@ fn parse(text: &str) -> Result<Url, String> {
     }
 }
 
-impl Webfetch {
-    async fn fetch(&self, given: &Value, host: &dyn Host) -> Result<String, String> {
-        let Arguments { url, raw } = arguments(given)?;
+impl WebfetchTool {
+    async fn fetch(&self, given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+        let WebfetchInput { url, raw } = arguments(given)?;
         let mut url = parse(&url)?;
         permit(host, &touch(&url))?;
         for _ in 0..=MOST_HOPS {
@@ -131,11 +134,11 @@ impl Webfetch {
             let next = next.ok_or_else(|| format!("`{url}` leads elsewhere, but not where"))?;
             url = parse(next.as_str())?;
             match host.judge(&touch(&url)) {
-                (Judgement::Allow, _) => {}
-                (Judgement::Ask, _) => {
+                (CallJudgement::Allow, _) => {}
+                (CallJudgement::Ask, _) => {
                     return Err(format!("it leads to `{url}`: call this tool with that address"));
                 }
-                (Judgement::Deny, why) => {
+                (CallJudgement::Deny, why) => {
                     return Err(format!("refused: it leads to `{url}`: {why}"));
                 }
             }
@@ -144,7 +147,7 @@ impl Webfetch {
     }
 
     /// Asks for one address, without following where it leads.
-    async fn get(&self, url: &Url, host: &dyn Host) -> Result<reqwest::Response, String> {
+    async fn get(&self, url: &Url, host: &dyn ToolHost) -> Result<reqwest::Response, String> {
         let addresses = self.addresses(url, host).await?;
         // Whoever was first, or nobody: there is a provider afterwards.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -152,7 +155,7 @@ impl Webfetch {
             .redirect(redirect::Policy::none())
             .no_proxy()
             .referer(false)
-            .dns_resolver(Arc::new(Pinned(addresses)))
+            .dns_resolver(Arc::new(PinnedResolver(addresses)))
             .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
             .timeout(TIME)
             .build()
@@ -167,7 +170,7 @@ impl Webfetch {
     }
 
     /// The addresses that may be connected to.
-    async fn addresses(&self, url: &Url, host: &dyn Host) -> Result<Vec<SocketAddr>, String> {
+    async fn addresses(&self, url: &Url, host: &dyn ToolHost) -> Result<Vec<SocketAddr>, String> {
         let port = url.port_or_known_default().unwrap_or(443);
         let name = match url.host() {
             Some(UrlHost::Domain(name)) => name.to_owned(),
@@ -181,7 +184,9 @@ impl Webfetch {
         // A name of the local network passed the judge only because a rule names it.
         let named = address(url.as_str()).is_ok_and(|address| address.private);
         let refused = found.iter().map(SocketAddr::ip).find(|ip| {
-            !named && is_private_ip(*ip) && host.judge(&touch(&at(url, *ip))).0 != Judgement::Allow
+            !named
+                && is_private_ip(*ip)
+                && host.judge(&touch(&at(url, *ip))).0 != CallJudgement::Allow
         });
         match refused {
             Some(ip) => Err(format!(
@@ -211,9 +216,9 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 }
 
 /// Gives the addresses that were looked at, whatever the name is.
-struct Pinned(Vec<SocketAddr>);
+struct PinnedResolver(Vec<SocketAddr>);
 
-impl Resolve for Pinned {
+impl Resolve for PinnedResolver {
     fn resolve(&self, _: Name) -> Resolving {
         let addresses: Addrs = Box::new(self.0.clone().into_iter());
         Box::pin(async move { Ok(addresses) })

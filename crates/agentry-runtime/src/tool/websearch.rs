@@ -8,8 +8,11 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, permit};
-use crate::event::Class;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    output_cap, permit,
+};
+use crate::event::CallClass;
 
 /// How long a search may take.
 const TIME: Duration = Duration::from_secs(20);
@@ -21,7 +24,7 @@ const MOST: usize = 10;
 const MOST_OF_TEXT: usize = 600;
 
 /// A search service of the user.
-pub struct Search {
+pub struct SearchClient {
     /// How it is talked to.
     pub service: SearchService,
     /// Its address, without the path.
@@ -43,14 +46,14 @@ pub enum SearchService {
     Searxng,
 }
 
-impl std::fmt::Debug for Search {
+impl std::fmt::Debug for SearchClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { service, base, key: _, http: _ } = self;
-        f.debug_struct("Search").field("service", service).field("base", base).finish()
+        f.debug_struct("SearchClient").field("service", service).field("base", base).finish()
     }
 }
 
-impl Search {
+impl SearchClient {
     /// The first service that the user's environment names: `SEARXNG_URL`, `BRAVE_API_KEY`,
     /// `TAVILY_API_KEY`.
     pub fn of(
@@ -132,21 +135,21 @@ fn results(answer: &Value) -> String {
         let Some(url) = field("url") else { continue };
         let title = field("title").unwrap_or(url);
         let about = field("content").or_else(|| field("description")).unwrap_or_default();
-        let (title, url) = (cap::start(title, 200), cap::start(url, 1_000));
-        let _ = writeln!(text, "{title}\n{url}\n{}\n", cap::start(about, MOST_OF_TEXT));
+        let (title, url) = (output_cap::start(title, 200), output_cap::start(url, 1_000));
+        let _ = writeln!(text, "{title}\n{url}\n{}\n", output_cap::start(about, MOST_OF_TEXT));
     }
     if text.is_empty() { "nothing was found".to_owned() } else { text }
 }
 
 /// Searches the web.
-pub(super) struct Websearch(pub(super) Search);
+pub(super) struct WebsearchTool(pub(super) SearchClient);
 
 #[derive(Deserialize)]
-struct Arguments {
+struct WebsearchInput {
     query: String,
 }
 
-impl Tool for Websearch {
+impl BuiltInTool for WebsearchTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "websearch".to_owned(),
@@ -162,18 +165,18 @@ impl Tool for Websearch {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::External
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::External
     }
 
-    fn touches(&self, given: &Value, _: &Place) -> Result<Vec<Touch>, String> {
-        Ok(vec![touch(arguments::<Arguments>(given)?.query)])
+    fn touches(&self, given: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        Ok(vec![touch(arguments::<WebsearchInput>(given)?.query)])
     }
 
-    fn run<'a>(&'a self, given: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, given: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move {
             let search = async {
-                let Arguments { query } = arguments(&given)?;
+                let WebsearchInput { query } = arguments(&given)?;
                 permit(host, &touch(query.clone()))?;
                 self.0.search(&query).await
             };
@@ -183,8 +186,8 @@ impl Tool for Websearch {
     }
 }
 
-fn touch(query: String) -> Touch {
-    Touch { section: Section::Websearch, subject: query }
+fn touch(query: String) -> ToolTouch {
+    ToolTouch { section: Section::Websearch, subject: query }
 }
 
 /// A client for tests.
@@ -199,11 +202,11 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     /// Answers one request with `answer`; gives the request.
-    async fn asked(service: SearchService, answer: &'static str) -> (Output, String) {
+    async fn asked(service: SearchService, answer: &'static str) -> (ToolOutput, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}/", listener.local_addr().unwrap());
         let server = tokio::spawn(async move {
@@ -221,8 +224,8 @@ mod tests {
             String::from_utf8(request).unwrap()
         });
         let key = Some(SecretString::from("the-key".to_owned()));
-        let tool = Websearch(Search { service, base, key, http: client() });
-        let world = World::new();
+        let tool = WebsearchTool(SearchClient { service, base, key, http: client() });
+        let world = TestWorkspace::new();
         let output = world.host().call(&tool, json!({"query": "rust & crabs"})).await;
         (output, server.await.unwrap())
     }
@@ -242,7 +245,7 @@ mod tests {
         ];
         for (service, answer, expected) in cases {
             let (output, request) = asked(service, answer).await;
-            assert_eq!(output, Output::done("A\nhttps://a.example\nabout\n\n"), "{service:?}");
+            assert_eq!(output, ToolOutput::done("A\nhttps://a.example\nabout\n\n"), "{service:?}");
             for part in expected {
                 assert!(request.contains(part), "{service:?}: {request}");
             }
@@ -277,7 +280,7 @@ mod tests {
             let environment = |name: &str| {
                 set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
             };
-            let search = Search::of(&environment, &http);
+            let search = SearchClient::of(&environment, &http);
             assert_eq!(search.as_ref().map(|search| search.service), expected, "{set:?}");
             assert!(!format!("{search:?}").contains("key"));
         }

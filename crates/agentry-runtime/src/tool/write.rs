@@ -4,21 +4,24 @@ use agentry_compile::policy::Section;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Change, carry_out};
+use super::change::{ToolFileChange, carry_out};
 use super::files::{self, touch};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap};
-use crate::event::Class;
+use super::{
+    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
+    output_cap,
+};
+use crate::event::CallClass;
 
 /// Writes files.
-pub(super) struct Write;
+pub(super) struct WriteTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct WriteInput {
     path: String,
     content: String,
 }
 
-impl Tool for Write {
+impl BuiltInTool for WriteTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "write".to_owned(),
@@ -38,32 +41,32 @@ impl Tool for Write {
         }
     }
 
-    fn class(&self, _: &Value) -> Class {
-        Class::Write
+    fn class(&self, _: &Value) -> CallClass {
+        CallClass::Write
     }
 
-    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
-        let Arguments { path, .. } = arguments(given)?;
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let WriteInput { path, .. } = arguments(given)?;
         let path = files::resolve(&path, place)?;
         files::unprotected(&path, place)?;
         Ok(vec![touch(Section::Edit, &path)])
     }
 
-    fn preview(&self, given: &Value, place: &Place) -> Option<String> {
-        let given: Arguments = arguments(given).ok()?;
+    fn preview(&self, given: &Value, place: &CallLocation) -> Option<String> {
+        let given: WriteInput = arguments(given).ok()?;
         let path = files::resolve(&given.path, place).ok()?;
         let before = files::contents(&path).ok()?;
         let after = Some(given.content.into_bytes());
-        Some(Change { name: given.path, path, before, after, like: None }.diff())
+        Some(ToolFileChange { name: given.path, path, before, after, like: None }.diff())
     }
 
-    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { write(&arguments, host).into() })
     }
 }
 
-fn write(given: &Value, host: &dyn Host) -> Result<String, String> {
-    let Arguments { path: name, content } = arguments(given)?;
+fn write(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
+    let WriteInput { path: name, content } = arguments(given)?;
     let path = files::permitted(Section::Edit, &name, host)?;
     let before = files::contents(&path).map_err(|error| files::why(&name, &error))?;
     let done = match &before {
@@ -73,9 +76,9 @@ fn write(given: &Value, host: &dyn Host) -> Result<String, String> {
         Some(_) => "replaced",
         None => "made",
     };
-    let message = format!("{done} `{name}`: {}", cap::lines(content.lines().count()));
+    let message = format!("{done} `{name}`: {}", output_cap::lines(content.lines().count()));
     let after = Some(content.into_bytes());
-    carry_out(&[Change { name, path, before, after, like: None }], host)?;
+    carry_out(&[ToolFileChange { name, path, before, after, like: None }], host)?;
     Ok(message)
 }
 
@@ -83,12 +86,12 @@ fn write(given: &Value, host: &dyn Host) -> Result<String, String> {
 mod tests {
     use agentry_compile::policy::Action;
 
-    use super::super::testing::World;
+    use super::super::testing::TestWorkspace;
     use super::*;
 
     #[tokio::test]
     async fn files_are_made_and_replaced() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("old", "old");
         std::fs::create_dir_all(world.path("agents/own")).unwrap();
         std::fs::create_dir(world.path("dir")).unwrap();
@@ -112,10 +115,10 @@ mod tests {
         for (path, content, expected) in cases {
             let arguments = json!({"path": path, "content": content});
             let host = world.host();
-            let output = host.call(&Write, arguments).await;
+            let output = host.call(&WriteTool, arguments).await;
             match expected {
                 Ok(text) => {
-                    assert_eq!(output, Output::done(text), "{path}");
+                    assert_eq!(output, ToolOutput::done(text), "{path}");
                     assert_eq!(world.text(path), content, "{path}");
                 }
                 Err(text) => assert!(output.failed && output.text.contains(text), "{output:?}"),
@@ -127,27 +130,27 @@ mod tests {
 
     #[tokio::test]
     async fn a_link_leads_to_what_is_judged() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("private/key", "hush");
         std::os::unix::fs::symlink(world.path("private/key"), world.path("link")).unwrap();
         let says = (Section::Edit, Action::Allow, ["private/**:deny"].as_slice());
         let host = world.judged(&[says]);
-        let output = host.call(&Write, json!({"path": "link", "content": "x"})).await;
+        let output = host.call(&WriteTool, json!({"path": "link", "content": "x"})).await;
         assert_eq!(output.text, "Deny: private/**:deny");
         // The link is put there after the judge has looked.
         let arguments = json!({"path": "later", "content": "x"});
-        host.grant(&Write, &arguments);
+        host.grant(&WriteTool, &arguments);
         std::os::unix::fs::symlink(world.path("private/key"), world.path("later")).unwrap();
-        assert!(Write.run(arguments, &host).await.failed);
+        assert!(WriteTool.run(arguments, &host).await.failed);
         assert_eq!(world.text("private/key"), "hush");
     }
 
     #[test]
     fn a_person_sees_a_diff() {
-        let world = World::new();
+        let world = TestWorkspace::new();
         world.file("a", "one\n");
         let place = world.host().place();
-        let preview = Write.preview(&json!({"path": "a", "content": "two\n"}), &place);
+        let preview = WriteTool.preview(&json!({"path": "a", "content": "two\n"}), &place);
         assert_eq!(preview.unwrap(), "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n");
     }
 }

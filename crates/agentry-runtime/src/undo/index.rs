@@ -14,7 +14,7 @@ const NAME: &str = "index.jsonl";
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum There {
+pub enum PathImage {
     /// Nothing.
     Nothing,
     /// A file.
@@ -35,13 +35,13 @@ pub enum There {
 
 /// A change of one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct PathChange {
     pub(super) path: PathBuf,
     /// What was there before it.
-    pub(super) before: There,
+    pub(super) before: PathImage,
     /// What it left; nothing while it is under way.
     #[serde(default)]
-    pub(super) left: Option<There>,
+    pub(super) left: Option<PathImage>,
     /// The directories above it that did not exist, the lowest first.
     #[serde(default)]
     pub(super) made: Vec<PathBuf>,
@@ -49,27 +49,27 @@ pub(super) struct Line {
 
 /// A line that says what the last change of a path has left.
 #[derive(Debug, Serialize, Deserialize)]
-struct Left {
+struct PathLeft {
     path: PathBuf,
-    left: There,
+    left: PathImage,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Entry {
-    Change(Line),
-    Left(Left),
+enum UndoEntry {
+    Change(PathChange),
+    Left(PathLeft),
 }
 
 /// All changes of a run, in order.
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    pub(super) lines: Vec<Line>,
+pub(super) struct UndoIndex {
+    pub(super) lines: Vec<PathChange>,
     /// The paths whose change is under way in this process.
     pub(super) open: BTreeSet<PathBuf>,
 }
 
-impl Index {
+impl UndoIndex {
     /// Reads the list; a last line that was cut off was never acted on.
     pub(super) fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
@@ -90,34 +90,39 @@ impl Index {
                 io::Error::other(format!("`{}`, line {}: {error}", path.display(), at + 1))
             })?;
             match entry {
-                Entry::Change(line) => index.lines.push(line),
-                Entry::Left(Left { path, left }) => index.set_left(&path, left),
+                UndoEntry::Change(line) => index.lines.push(line),
+                UndoEntry::Left(PathLeft { path, left }) => index.set_left(&path, left),
             }
         }
         Ok(index)
     }
 
     /// The last change of a path.
-    pub(super) fn last(&self, path: &Path) -> Option<&Line> {
+    pub(super) fn last(&self, path: &Path) -> Option<&PathChange> {
         self.lines.iter().rev().find(|line| line.path == path)
     }
 
-    pub(super) fn add(&mut self, directory: &Path, line: Line) -> io::Result<()> {
+    pub(super) fn add(&mut self, directory: &Path, line: PathChange) -> io::Result<()> {
         append(&directory.join(NAME), &serde_json::to_string(&line)?)?;
         self.open.insert(line.path.clone());
         self.lines.push(line);
         Ok(())
     }
 
-    pub(super) fn leave(&mut self, directory: &Path, path: &Path, left: There) -> io::Result<()> {
-        let line = Left { path: path.to_path_buf(), left };
+    pub(super) fn leave(
+        &mut self,
+        directory: &Path,
+        path: &Path,
+        left: PathImage,
+    ) -> io::Result<()> {
+        let line = PathLeft { path: path.to_path_buf(), left };
         append(&directory.join(NAME), &serde_json::to_string(&line)?)?;
         self.open.remove(path);
         self.set_left(path, line.left);
         Ok(())
     }
 
-    fn set_left(&mut self, path: &Path, left: There) {
+    fn set_left(&mut self, path: &Path, left: PathImage) {
         if let Some(line) = self.lines.iter_mut().rev().find(|line| line.path == path) {
             line.left = Some(left);
         }

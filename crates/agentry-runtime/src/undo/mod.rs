@@ -27,27 +27,27 @@ use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use crate::private;
+use crate::private_files;
 
-pub use index::There;
-use index::{Index, Line};
-pub use restore::{Undone, undo};
+pub use index::PathImage;
+use index::{PathChange, UndoIndex};
+pub use restore::{UndoOutcome, undo};
 
-use crate::protected;
-use crate::tool::files::{self, Missing};
+use crate::protected_paths;
+use crate::tool::files::{self, MissingDirectory};
 
 /// Keeps before-images of one run. Calls may run side by side.
 #[derive(Debug)]
-pub struct Images {
+pub struct BeforeImages {
     directory: PathBuf,
-    index: Mutex<Index>,
+    index: Mutex<UndoIndex>,
 }
 
-impl Images {
+impl BeforeImages {
     /// Keeps them in this directory, which is made when there is something to keep.
     pub fn new(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
-        let index = Mutex::new(Index::read(&directory)?);
+        let index = Mutex::new(UndoIndex::read(&directory)?);
         Ok(Self { directory, index })
     }
 
@@ -59,16 +59,16 @@ impl Images {
         if index.open.contains(&path) {
             return Ok(());
         }
-        private::directories(&self.directory)?;
+        private_files::directories(&self.directory)?;
         let before = there(&path)?;
         // What the run itself left need not be kept: it is reached by way of what it left.
         let is_own = index.last(&path).is_some_and(|last| last.left.as_ref() == Some(&before));
-        if let (There::File { digest, .. }, false) = (&before, is_own) {
+        if let (PathImage::File { digest, .. }, false) = (&before, is_own) {
             self.copy(&path, digest)?;
         }
         let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
         let made = above.map(Path::to_path_buf).collect();
-        index.add(&self.directory, Line { path, before, left: None, made })
+        index.add(&self.directory, PathChange { path, before, left: None, made })
     }
 
     /// Notes what the changes that were kept have left. To be called when the call that made them is
@@ -82,7 +82,7 @@ impl Images {
         Ok(())
     }
 
-    fn index(&self) -> std::sync::MutexGuard<'_, Index> {
+    fn index(&self) -> std::sync::MutexGuard<'_, UndoIndex> {
         // What is in memory is written line by line: a panic elsewhere cannot have broken it.
         self.index.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -95,40 +95,42 @@ impl Images {
         }
         let part = self.directory.join(format!("{digest}.part"));
         let mut from = files::open(path)?;
-        let mut to =
-            private::file(&part, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
+        let mut to = private_files::file(
+            &part,
+            fs::OpenOptions::new().write(true).create(true).truncate(true),
+        )?;
         io::copy(&mut from, &mut to)?;
         to.sync_all()?;
         if self::digest(File::open(&part)?)? != digest {
             return Err(io::Error::other(format!("`{}` changes all the time", path.display())));
         }
         fs::rename(&part, &image)?;
-        private::sync(&self.directory)
+        private_files::sync(&self.directory)
     }
 }
 
 /// What is at a path now. A link on the way leads elsewhere: nothing is there.
-fn there(path: &Path) -> io::Result<There> {
-    let (parent, name) = match files::parent(path, Missing::Fails) {
+fn there(path: &Path) -> io::Result<PathImage> {
+    let (parent, name) = match files::parent(path, MissingDirectory::Fails) {
         Ok(found) => found,
-        Err(error) if is_absent(&error) => return Ok(There::Nothing),
+        Err(error) if is_absent(&error) => return Ok(PathImage::Nothing),
         Err(error) => return Err(error),
     };
     let found = match rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => FileType::from_raw_mode(found.st_mode),
-        Err(Errno::NOENT) => return Ok(There::Nothing),
+        Err(Errno::NOENT) => return Ok(PathImage::Nothing),
         Err(error) => return Err(error.into()),
     };
     match found {
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&parent, &name, Vec::new())?;
-            Ok(There::Link { target: OsString::from_vec(target.into_bytes()).into() })
+            Ok(PathImage::Link { target: OsString::from_vec(target.into_bytes()).into() })
         }
-        FileType::Directory => Ok(There::Directory),
+        FileType::Directory => Ok(PathImage::Directory),
         FileType::RegularFile => {
             let file = files::open(path)?;
             let mode = file.metadata()?.permissions().mode() & 0o7777;
-            Ok(There::File { digest: digest(file)?, mode })
+            Ok(PathImage::File { digest: digest(file)?, mode })
         }
         _ => Err(io::Error::other(format!("`{}` is no ordinary file", path.display()))),
     }
@@ -141,7 +143,7 @@ fn untouchable(path: &Path) -> Option<String> {
     if let Some(link) = path.ancestors().skip(1).find(is_link) {
         return Some(format!("`{}` has become a link", link.display()));
     }
-    protected::why_protected_anywhere(path).map(|why| format!("it is protected: {why}"))
+    protected_paths::why_protected_anywhere(path).map(|why| format!("it is protected: {why}"))
 }
 
 /// Whether nothing is there: neither the file nor the directory that it would be in.
@@ -183,7 +185,7 @@ fn plain(path: &Path) -> io::Result<PathBuf> {
 
 /// Writes a line and forces it to the disk.
 fn append(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = private::file(path, fs::OpenOptions::new().append(true).create(true))?;
+    let mut file = private_files::file(path, fs::OpenOptions::new().append(true).create(true))?;
     file.write_all(format!("{line}\n").as_bytes())?;
     file.sync_data()
 }

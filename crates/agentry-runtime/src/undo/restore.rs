@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::index::{Index, Line};
-use super::{There, there, untouchable};
-use crate::tool::files::{self, Missing};
+use super::index::{PathChange, UndoIndex};
+use super::{PathImage, there, untouchable};
+use crate::tool::files::{self, MissingDirectory};
 
 /// What became of the changes of one path.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Undone {
+pub enum UndoOutcome {
     /// The path is what it was before the run.
     Back,
     /// It was already.
@@ -32,14 +32,14 @@ pub enum Undone {
 
 /// Takes the changes of a run back, path by path: only what is still as the run left it, unless
 /// `force`. With `dry`, only says what would be done.
-pub fn undo(directory: &Path, force: bool, dry: bool) -> io::Result<Vec<(PathBuf, Undone)>> {
-    let index = Index::read(directory)?;
+pub fn undo(directory: &Path, force: bool, dry: bool) -> io::Result<Vec<(PathBuf, UndoOutcome)>> {
+    let index = UndoIndex::read(directory)?;
     let paths: BTreeSet<&Path> = index.lines.iter().map(|line| line.path.as_path()).collect();
     // What lies deeper comes first, so that directories are empty when their turn comes.
     let undone = paths.into_iter().rev().map(|path| {
-        let lines: Vec<&Line> = index.lines.iter().filter(|line| line.path == path).collect();
+        let lines: Vec<&PathChange> = index.lines.iter().filter(|line| line.path == path).collect();
         let undone = one(directory, path, &lines, force, dry);
-        (path.to_path_buf(), undone.unwrap_or_else(|error| Undone::Kept(error.to_string())))
+        (path.to_path_buf(), undone.unwrap_or_else(|error| UndoOutcome::Kept(error.to_string())))
     });
     let mut undone: Vec<_> = undone.collect();
     undone.reverse();
@@ -52,31 +52,31 @@ pub fn undo(directory: &Path, force: bool, dry: bool) -> io::Result<Vec<(PathBuf
 fn one(
     directory: &Path,
     path: &Path,
-    lines: &[&Line],
+    lines: &[&PathChange],
     force: bool,
     dry: bool,
-) -> io::Result<Undone> {
-    let Some(first) = lines.first() else { return Ok(Undone::Same) };
+) -> io::Result<UndoOutcome> {
+    let Some(first) = lines.first() else { return Ok(UndoOutcome::Same) };
     if let Some(why) = untouchable(path) {
-        return Ok(Undone::Refused(why));
+        return Ok(UndoOutcome::Refused(why));
     }
     let now = there(path)?;
     if now == first.before {
-        return Ok(Undone::Same);
+        return Ok(UndoOutcome::Same);
     }
     let target = if force { 0 } else { reached(lines, &now) };
     let Some(line) = lines.get(target) else {
-        return Ok(Undone::Kept(why(lines, &now)));
+        return Ok(UndoOutcome::Kept(why(lines, &now)));
     };
     if !dry {
         restore(directory, path, &line.before)?;
     }
-    Ok(if target == 0 { Undone::Back } else { Undone::Partly })
+    Ok(if target == 0 { UndoOutcome::Back } else { UndoOutcome::Partly })
 }
 
 /// The earliest change that can be taken back, going from the last one to the first as long as each
 /// has left what is there; the number of changes if not even the last one can.
-fn reached(lines: &[&Line], now: &There) -> usize {
+fn reached(lines: &[&PathChange], now: &PathImage) -> usize {
     let mut there = now;
     let mut at = lines.len();
     for (number, line) in lines.iter().enumerate().rev() {
@@ -91,30 +91,32 @@ fn reached(lines: &[&Line], now: &There) -> usize {
     at
 }
 
-fn why(lines: &[&Line], now: &There) -> String {
+fn why(lines: &[&PathChange], now: &PathImage) -> String {
     if lines.last().is_some_and(|line| line.left.is_none()) {
         return "the run was killed while it changed this: nobody knows what it left".to_owned();
     }
     match now {
-        There::Nothing => "somebody removed it since".to_owned(),
+        PathImage::Nothing => "somebody removed it since".to_owned(),
         _ => "somebody changed it since".to_owned(),
     }
 }
 
 /// Puts back what was there, in one step, without following a link.
-pub(super) fn restore(directory: &Path, path: &Path, before: &There) -> io::Result<()> {
-    if *before == There::Nothing {
+pub(super) fn restore(directory: &Path, path: &Path, before: &PathImage) -> io::Result<()> {
+    if *before == PathImage::Nothing {
         return remove(path, AtFlags::empty());
     }
-    let (parent, name) = files::parent(path, Missing::IsMade)?;
+    let (parent, name) = files::parent(path, MissingDirectory::IsMade)?;
     let part = beside(&name);
     match before {
-        There::Nothing => return Ok(()),
-        There::Directory => match rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(Errno::EXIST) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        },
-        There::File { digest, mode } => {
+        PathImage::Nothing => return Ok(()),
+        PathImage::Directory => {
+            match rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        PathImage::File { digest, mode } => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let made = rustix::fs::openat(&parent, &part, flags, Mode::from_raw_mode(0o600))?;
             let filled = fill(File::from(made), &directory.join(digest), *mode);
@@ -123,7 +125,7 @@ pub(super) fn restore(directory: &Path, path: &Path, before: &There) -> io::Resu
             }
             filled?;
         }
-        There::Link { target } => rustix::fs::symlinkat(target, &parent, &part)?,
+        PathImage::Link { target } => rustix::fs::symlinkat(target, &parent, &part)?,
     }
     if let Err(error) = rustix::fs::renameat(&parent, &part, &parent, &name) {
         let _ = rustix::fs::unlinkat(&parent, &part, AtFlags::empty());
@@ -141,7 +143,7 @@ fn fill(mut to: File, image: &Path, mode: u32) -> io::Result<()> {
 
 /// Removes a file, or an empty directory, without following a link.
 fn remove(path: &Path, flags: AtFlags) -> io::Result<()> {
-    let (parent, name) = files::parent(path, Missing::Fails)?;
+    let (parent, name) = files::parent(path, MissingDirectory::Fails)?;
     match rustix::fs::unlinkat(&parent, &name, flags) {
         Err(Errno::NOENT) => Ok(()),
         other => other.map_err(io::Error::from).and_then(|()| sync(&parent)),
@@ -163,11 +165,11 @@ fn beside(name: &OsStr) -> OsString {
 }
 
 /// Removes the directories that the run made for what was taken back, if nobody else uses them.
-fn remove_made(index: &Index, undone: &[(PathBuf, Undone)]) {
+fn remove_made(index: &UndoIndex, undone: &[(PathBuf, UndoOutcome)]) {
     // What was taken back an earlier time is as it was.
     let is_back = |path: &Path| {
         let mut found = undone.iter().filter(|(other, _)| other == path);
-        found.any(|(_, undone)| matches!(undone, Undone::Back | Undone::Same))
+        found.any(|(_, undone)| matches!(undone, UndoOutcome::Back | UndoOutcome::Same))
     };
     let lines = index.lines.iter().filter(|line| is_back(&line.path));
     let made: BTreeSet<&PathBuf> = lines.flat_map(|line| &line.made).collect();

@@ -4,13 +4,13 @@ use super::*;
 
 struct Run {
     root: TempDir,
-    images: Images,
+    images: BeforeImages,
 }
 
 impl Run {
     fn new() -> Self {
         let root = TempDir::new().expect("a directory");
-        let images = Images::new(root.path().join("run/before")).expect("images");
+        let images = BeforeImages::new(root.path().join("run/before")).expect("images");
         fs::create_dir(root.path().join("w")).expect("a directory");
         Self { root, images }
     }
@@ -40,7 +40,7 @@ impl Run {
         fs::read_to_string(self.path(name)).ok()
     }
 
-    fn undo(&self, force: bool) -> Vec<(String, Undone)> {
+    fn undo(&self, force: bool) -> Vec<(String, UndoOutcome)> {
         let root = self.root().join("w");
         let undone = undo(&self.root.path().join("run/before"), force, false).expect("a list");
         let name = |path: PathBuf| {
@@ -50,7 +50,7 @@ impl Run {
     }
 }
 
-fn one(name: &str, undone: Undone) -> Vec<(String, Undone)> {
+fn one(name: &str, undone: UndoOutcome) -> Vec<(String, UndoOutcome)> {
     vec![(name.to_owned(), undone)]
 }
 
@@ -66,24 +66,24 @@ fn changes_are_taken_back() {
     run.images.keep(&run.path("a2")).expect("an image");
     fs::remove_file(run.path("a2")).expect("a file");
     run.images.settle().expect("a note");
-    let back = ["a", "a2", "new/c", "new/deep/b"].map(|name| (name.to_owned(), Undone::Back));
+    let back = ["a", "a2", "new/c", "new/deep/b"].map(|name| (name.to_owned(), UndoOutcome::Back));
     assert_eq!(run.undo(false), back);
     assert_eq!((run.text("a").as_deref(), run.text("a2").as_deref()), (Some("before"), Some("x")));
     assert!(!run.path("new").exists());
-    assert!(run.undo(false).iter().all(|(_, undone)| *undone == Undone::Same));
+    assert!(run.undo(false).iter().all(|(_, undone)| *undone == UndoOutcome::Same));
 }
 
 #[test]
 fn what_somebody_else_did_is_theirs() {
     type Happens<'a> = &'a dyn Fn(&Run);
-    let cases: [(&str, Happens<'_>, Undone, Option<&str>); 5] = [
+    let cases: [(&str, Happens<'_>, UndoOutcome, Option<&str>); 5] = [
         (
             "changed since",
             &|run| {
                 run.change("a", "1");
                 run.write("a", "theirs");
             },
-            Undone::Kept("somebody changed it since".to_owned()),
+            UndoOutcome::Kept("somebody changed it since".to_owned()),
             Some("theirs"),
         ),
         (
@@ -92,7 +92,7 @@ fn what_somebody_else_did_is_theirs() {
                 run.change("a", "1");
                 fs::remove_file(run.path("a")).expect("a file");
             },
-            Undone::Kept("somebody removed it since".to_owned()),
+            UndoOutcome::Kept("somebody removed it since".to_owned()),
             None,
         ),
         (
@@ -102,7 +102,7 @@ fn what_somebody_else_did_is_theirs() {
                 run.write("a", "theirs");
                 run.change("a", "2");
             },
-            Undone::Partly,
+            UndoOutcome::Partly,
             Some("theirs"),
         ),
         (
@@ -111,7 +111,7 @@ fn what_somebody_else_did_is_theirs() {
                 run.images.keep(&run.path("a")).expect("an image");
                 run.write("a", "half");
             },
-            Undone::Kept(
+            UndoOutcome::Kept(
                 "the run was killed while it changed this: nobody knows what it left".to_owned(),
             ),
             Some("half"),
@@ -120,10 +120,10 @@ fn what_somebody_else_did_is_theirs() {
             "killed before the change",
             &|run| {
                 run.change("a", "1");
-                let again = Images::new(run.root.path().join("run/before")).expect("images");
+                let again = BeforeImages::new(run.root.path().join("run/before")).expect("images");
                 again.keep(&run.path("a")).expect("an image");
             },
-            Undone::Back,
+            UndoOutcome::Back,
             Some("before"),
         ),
     ];
@@ -147,7 +147,7 @@ fn a_call_that_changes_a_file_twice() {
         run.write("a", text);
     }
     run.images.settle().expect("a note");
-    assert_eq!(run.undo(false), one("a", Undone::Back));
+    assert_eq!(run.undo(false), one("a", UndoOutcome::Back));
     assert_eq!(run.text("a").as_deref(), Some("before"));
 }
 
@@ -171,11 +171,11 @@ fn a_line_that_was_cut_off_was_never_acted_on() {
     let mut text = fs::read_to_string(&path).expect("an index");
     text.push_str("{\"path\":\"/x");
     fs::write(&path, &text).expect("an index");
-    let again = Images::new(run.root.path().join("run/before")).expect("images");
+    let again = BeforeImages::new(run.root.path().join("run/before")).expect("images");
     again.keep(&run.path("b")).expect("an image");
     assert_eq!(run.undo(false).len(), 2);
     fs::write(&path, "nonsense\n").expect("an index");
-    let error = Images::new(run.root.path().join("run/before")).expect_err("damage");
+    let error = BeforeImages::new(run.root.path().join("run/before")).expect_err("damage");
     assert!(error.to_string().contains("line 1"), "{error}");
 }
 
@@ -204,7 +204,10 @@ fn a_directory_that_became_a_link_is_not_followed() {
     for force in [false, true] {
         let undone = run.undo(force);
         assert_eq!(undone.len(), 4);
-        assert!(undone.iter().all(|(_, it)| *it == Undone::Refused(why.clone())), "{undone:?}");
+        assert!(
+            undone.iter().all(|(_, it)| *it == UndoOutcome::Refused(why.clone())),
+            "{undone:?}"
+        );
     }
     assert!(!outside.join("gone").exists() && outside.join("e/made").exists());
     for name in ["new", "e/changed"] {
@@ -213,7 +216,7 @@ fn a_directory_that_became_a_link_is_not_followed() {
     let error = run.images.keep(&run.path("d/other")).expect_err("a link is on the way");
     assert_eq!(error.to_string(), why);
     // Whatever is looked at first: what writes does not follow, either.
-    let before = There::Link { target: "x".into() };
+    let before = PathImage::Link { target: "x".into() };
     let written = restore::restore(&run.root().join("run/before"), &run.path("d/l"), &before);
     assert!(written.is_err() && !outside.join("l").exists());
 }
@@ -233,7 +236,7 @@ fn protected_files_are_neither_kept_nor_put_back() {
     fs::write(&index, line.replace("\"is\":\"nothing\"", "\"is\":\"directory\""))
         .expect("an index");
     let undone = run.undo(true);
-    assert!(matches!(undone.as_slice(), [(_, Undone::Refused(_))]), "{undone:?}");
+    assert!(matches!(undone.as_slice(), [(_, UndoOutcome::Refused(_))]), "{undone:?}");
     assert!(!run.path(".git").exists());
 }
 
@@ -252,7 +255,7 @@ fn permissions_and_links_come_back() {
         run.write(name, "other");
     }
     run.images.settle().expect("a note");
-    assert!(run.undo(false).iter().all(|(_, undone)| *undone == Undone::Back));
+    assert!(run.undo(false).iter().all(|(_, undone)| *undone == UndoOutcome::Back));
     let mode = fs::metadata(run.path("script")).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o750);
     assert_eq!(fs::read_link(run.path("link")).expect("a link"), Path::new("script"));

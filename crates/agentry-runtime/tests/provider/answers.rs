@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use agentry_runtime::provider::Delta;
-use agentry_runtime::provider::plan::Entry;
-use agentry_runtime::{Block, Message, Role};
+use agentry_runtime::provider::AnswerDelta;
+use agentry_runtime::provider::plan::PlannedModel;
+use agentry_runtime::{Message, MessageBlock, MessageRole};
 use serde_json::{Value, json};
 
 use crate::server::{Break, PROTOCOLS, Protocol, Server, Stop, Turn};
 use crate::{KEY, entry, said, tools};
 
-fn result(id: &str, text: &str, failed: bool) -> Block {
-    Block::Result { id: id.to_owned(), text: text.to_owned(), failed }
+fn result(id: &str, text: &str, failed: bool) -> MessageBlock {
+    MessageBlock::Result { id: id.to_owned(), text: text.to_owned(), failed }
 }
 
 #[tokio::test]
@@ -35,21 +35,21 @@ async fn a_conversation_with_calls() {
             .await
             .expect("an answer");
 
-        let told = |kind: fn(&Delta) -> Option<&String>| -> String {
+        let told = |kind: fn(&AnswerDelta) -> Option<&String>| -> String {
             shown.iter().filter_map(kind).map(String::as_str).collect()
         };
         assert_eq!(
-            told(|it| if let Delta::Text(text) = it { Some(text) } else { None }),
+            told(|it| if let AnswerDelta::Text(text) = it { Some(text) } else { None }),
             "Looking, for a moment or two.",
             "{protocol:?}"
         );
         assert_eq!(
-            told(|it| if let Delta::Thinking(text) = it { Some(text) } else { None }),
+            told(|it| if let AnswerDelta::Thinking(text) = it { Some(text) } else { None }),
             "let me look at both of them",
             "{protocol:?}"
         );
         assert_eq!(
-            shown.iter().filter(|it| matches!(it, Delta::Call(_))).count(),
+            shown.iter().filter(|it| matches!(it, AnswerDelta::Call(_))).count(),
             2,
             "{protocol:?}"
         );
@@ -69,7 +69,7 @@ async fn a_conversation_with_calls() {
         // Protocols without identifiers get them from the run.
         let mut message = answered.message;
         for (at, block) in message.blocks.iter_mut().enumerate() {
-            if let Block::Call(call) = block
+            if let MessageBlock::Call(call) = block
                 && call.id.is_empty()
             {
                 call.id = format!("call-{at}");
@@ -78,7 +78,7 @@ async fn a_conversation_with_calls() {
         let ids: Vec<String> = message.calls().map(|call| call.id.clone()).collect();
         messages.push(Arc::new(message));
         let results = vec![result(&ids[0], "contents", false), result(&ids[1], "no such", true)];
-        messages.push(Arc::new(Message { role: Role::User, blocks: results }));
+        messages.push(Arc::new(Message { role: MessageRole::User, blocks: results }));
         let answered =
             entry.ask("be brief", &messages, &tools, &mut |_| ()).await.expect("an answer");
         assert_eq!(answered.message.text(), "All is well.", "{protocol:?}");
@@ -138,12 +138,12 @@ async fn arguments_that_are_no_json() {
             entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer").message;
         let arguments = answered.calls().next().map(|call| call.arguments.clone());
         assert_eq!(arguments, Some(json!("{\"path\": \"a")), "{protocol:?}");
-        if let Some(Block::Call(call)) = answered.blocks.last_mut() {
+        if let Some(MessageBlock::Call(call)) = answered.blocks.last_mut() {
             "x:1".clone_into(&mut call.id);
         }
         messages.push(Arc::new(answered));
         messages.push(Arc::new(Message {
-            role: Role::User,
+            role: MessageRole::User,
             blocks: vec![result("x:1", "wrong", true)],
         }));
         let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
@@ -206,7 +206,7 @@ async fn many_at_once() {
     assert_eq!(server.count(), 200 * 6);
 }
 
-async fn one_of_many(entry: &Entry, name: &str) -> (String, String) {
+async fn one_of_many(entry: &PlannedModel, name: &str) -> (String, String) {
     let mut messages = vec![said(name)];
     loop {
         let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
@@ -214,7 +214,7 @@ async fn one_of_many(entry: &Entry, name: &str) -> (String, String) {
         let step = messages.len();
         let mut results = Vec::new();
         for block in &mut message.blocks {
-            if let Block::Call(call) = block {
+            if let MessageBlock::Call(call) = block {
                 call.id = format!("call-{step}");
                 let path = call.arguments["path"].as_str().unwrap_or_default();
                 assert_eq!(path, format!("{name}-{}", step / 2));
@@ -226,6 +226,6 @@ async fn one_of_many(entry: &Entry, name: &str) -> (String, String) {
         if results.is_empty() {
             return (name.to_owned(), said);
         }
-        messages.push(Arc::new(Message { role: Role::User, blocks: results }));
+        messages.push(Arc::new(Message { role: MessageRole::User, blocks: results }));
     }
 }

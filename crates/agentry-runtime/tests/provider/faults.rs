@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use agentry_runtime::provider::plan::Entry;
-use agentry_runtime::{Failure, FailureKind};
+use agentry_runtime::provider::plan::PlannedModel;
+use agentry_runtime::{ModelFailure, ModelFailureKind};
 use serde_json::json;
 
-use FailureKind::{Permanent, Temporary, TooLong};
+use ModelFailureKind::{Permanent, Temporary, TooLong};
 
 use crate::server::{Break, PROTOCOLS, Protocol, Reply, Server, Turn};
 use crate::{KEY, entry, said, tools};
 
-async fn failure(entry: &Entry) -> Failure {
+async fn failure(entry: &PlannedModel) -> ModelFailure {
     let messages = [said("go")];
     let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await;
     answered.expect_err("no answer")
@@ -62,7 +62,7 @@ async fn every_fault_has_its_kind() {
     for (name, reply, kind, words, wait) in cases {
         for protocol in PROTOCOLS {
             let server = Server::playing([reply.clone()]);
-            let Failure { kind: found, message, retry_after, .. } =
+            let ModelFailure { kind: found, message, retry_after, .. } =
                 failure(&entry(&server, protocol)).await;
             assert_eq!((found, retry_after), (kind, wait), "{name}, {protocol:?}: {message}");
             assert!(message.contains(words), "{name}, {protocol:?}: {message}");

@@ -13,15 +13,17 @@ mod streams;
 use std::sync::Arc;
 
 use agentry_compile::model::Agent;
-use agentry_compile::{Candidate, Outcome, Price, Settings, Wish};
+use agentry_compile::{
+    CandidateOrigin, CandidateOutcome, ModelCandidate, ResolveSettings, TokenPrice,
+};
 use agentry_runtime::Message;
-use agentry_runtime::provider::Wire;
-use agentry_runtime::provider::anthropic::Anthropic;
-use agentry_runtime::provider::gemini::Gemini;
-use agentry_runtime::provider::ollama::Ollama;
-use agentry_runtime::provider::openai_chat::Chat;
-use agentry_runtime::provider::openai_responses::Responses;
-use agentry_runtime::provider::plan::{Entry, Plan, Wanted};
+use agentry_runtime::provider::ProviderWire;
+use agentry_runtime::provider::anthropic::AnthropicWire;
+use agentry_runtime::provider::gemini::GeminiWire;
+use agentry_runtime::provider::ollama::OllamaWire;
+use agentry_runtime::provider::openai_chat::ChatWire;
+use agentry_runtime::provider::openai_responses::ResponsesWire;
+use agentry_runtime::provider::plan::{ModelPlan, PlanInputs, PlannedModel};
 use agentry_runtime::tool::ToolSpec;
 use serde_json::json;
 
@@ -30,13 +32,13 @@ use server::{Protocol, Server};
 /// The key that all servers get.
 const KEY: &str = "key-of-the-test";
 
-fn wire(protocol: Protocol) -> &'static dyn Wire {
+fn wire(protocol: Protocol) -> &'static dyn ProviderWire {
     match protocol {
-        Protocol::Anthropic => &Anthropic,
-        Protocol::Chat => &Chat,
-        Protocol::Responses => &Responses,
-        Protocol::Gemini => &Gemini,
-        Protocol::Ollama => &Ollama,
+        Protocol::Anthropic => &AnthropicWire,
+        Protocol::Chat => &ChatWire,
+        Protocol::Responses => &ResponsesWire,
+        Protocol::Gemini => &GeminiWire,
+        Protocol::Ollama => &OllamaWire,
     }
 }
 
@@ -46,24 +48,24 @@ fn said(text: &str) -> Arc<Message> {
 }
 
 /// A model that somebody wants, as `resolve` would leave it.
-fn candidate(provider: &str, keys: &[&str]) -> Candidate {
-    Candidate {
+fn candidate(provider: &str, keys: &[&str]) -> ModelCandidate {
+    ModelCandidate {
         id: format!("{provider}/scripted"),
         provider: provider.to_owned(),
         model: "scripted".to_owned(),
-        wish: Wish::Preferred,
+        wish: CandidateOrigin::Preferred,
         written: None,
         tier: None,
         context: Some(100_000),
-        price: Some(Price { input: 2.0, output: 10.0 }),
+        price: Some(TokenPrice { input: 2.0, output: 10.0 }),
         tools: None,
         keys: keys.iter().map(|&key| key.to_owned()).collect(),
-        outcome: Outcome::Usable,
+        outcome: CandidateOutcome::Usable,
     }
 }
 
 /// The model behind a server, through a plan.
-fn entry(server: &Server, protocol: Protocol) -> Entry {
+fn entry(server: &Server, protocol: Protocol) -> PlannedModel {
     let (provider, key) = match protocol {
         Protocol::Anthropic => ("anthropic", "ANTHROPIC_API_KEY"),
         Protocol::Chat | Protocol::Responses => ("openai", "OPENAI_API_KEY"),
@@ -71,20 +73,20 @@ fn entry(server: &Server, protocol: Protocol) -> Entry {
         Protocol::Ollama => ("ollama", "OLLAMA_KEY"),
     };
     let environment = |name: &str| (name == key).then(|| KEY.to_owned());
-    let mut settings = Settings::built_in().clone();
+    let mut settings = ResolveSettings::built_in().clone();
     for known in &mut settings.providers {
         if known.name == provider {
             known.base_url = server.base(protocol);
         }
     }
-    let wanted = Wanted {
+    let wanted = PlanInputs {
         agent: &Agent::default(),
         models: &[candidate(provider, &[key])],
         settings: &settings,
         may_search: false,
         counts_money: false,
     };
-    let mut plan = Plan::of(&wanted, &environment).expect("a plan");
+    let mut plan = ModelPlan::of(&wanted, &environment).expect("a plan");
     let mut entry = plan.entries.remove(0);
     entry.client.wire = wire(protocol);
     entry

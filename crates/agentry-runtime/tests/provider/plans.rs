@@ -2,29 +2,33 @@
 
 use agentry_compile::model::Agent;
 use agentry_compile::text::{Data, FileId, Span, Spanned};
-use agentry_compile::{Candidate, Outcome, Settings};
-use agentry_runtime::Usage;
-use agentry_runtime::provider::plan::{NoModel, Plan, Wanted};
+use agentry_compile::{CandidateOutcome, ModelCandidate, ResolveSettings};
+use agentry_runtime::TokenUsage;
+use agentry_runtime::provider::plan::{ModelPlan, NoModel, PlanInputs};
 use serde_json::{Value, json};
 
 use crate::candidate;
 
-fn plan(models: &[Candidate], set: &[(&str, &str)], agent: &Agent) -> Result<Plan, String> {
+fn plan(
+    models: &[ModelCandidate],
+    set: &[(&str, &str)],
+    agent: &Agent,
+) -> Result<ModelPlan, String> {
     planned(models, set, agent, false).map_err(|error| error.to_string())
 }
 
 fn planned(
-    models: &[Candidate],
+    models: &[ModelCandidate],
     set: &[(&str, &str)],
     agent: &Agent,
     counts_money: bool,
-) -> Result<Plan, NoModel> {
+) -> Result<ModelPlan, NoModel> {
     let environment = |name: &str| {
         set.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
     };
-    let settings = Settings::built_in().clone().with_environment(&environment);
-    let wanted = Wanted { agent, models, settings: &settings, may_search: false, counts_money };
-    Plan::of(&wanted, &environment)
+    let settings = ResolveSettings::built_in().clone().with_environment(&environment);
+    let wanted = PlanInputs { agent, models, settings: &settings, may_search: false, counts_money };
+    ModelPlan::of(&wanted, &environment)
 }
 
 /// The variables that are set; provider, address and key of the models that can be asked.
@@ -98,7 +102,7 @@ fn protocols_by_provider_and_address() {
             .entries
             .iter()
             .map(|entry| {
-                entry.client.wire.path(&agentry_runtime::provider::Request {
+                entry.client.wire.path(&agentry_runtime::provider::ProviderRequest {
                     model: "a/../b?x",
                     system: "",
                     messages: &[],
@@ -116,8 +120,8 @@ fn protocols_by_provider_and_address() {
 
 #[test]
 fn without_a_model_it_is_said_what_was_looked_for() {
-    let skipped = |provider: &str, why: &str| Candidate {
-        outcome: Outcome::Skipped(why.to_owned()),
+    let skipped = |provider: &str, why: &str| ModelCandidate {
+        outcome: CandidateOutcome::Skipped(why.to_owned()),
         ..candidate(provider, &[])
     };
     let models = [
@@ -141,8 +145,8 @@ fn without_a_model_it_is_said_what_was_looked_for() {
 
 #[test]
 fn what_turns_cost() {
-    let usage = Usage { input: 1_000_000, cached: 400_000, output: 100_000, cost: None };
-    let small = Usage { input: 1, cached: 0, output: 0, cost: None };
+    let usage = TokenUsage { input: 1_000_000, cached: 400_000, output: 100_000, cost: None };
+    let small = TokenUsage { input: 1, cached: 0, output: 0, cost: None };
     // Two dollars a million tokens in, ten out.
     let cases = [
         ("anthropic", usage, Some(1_200_000 + 80_000 + 1_000_000)),
@@ -150,7 +154,7 @@ fn what_turns_cost() {
         ("google", usage, Some(1_200_000 + 200_000 + 1_000_000)),
         ("groq", usage, Some(2_000_000 + 1_000_000)),
         ("groq", small, Some(2)),
-        ("groq", Usage::default(), Some(0)),
+        ("groq", TokenUsage::default(), Some(0)),
     ];
     for (provider, usage, expected) in cases {
         let set = [("KEY", "k")];
@@ -158,7 +162,7 @@ fn what_turns_cost() {
         assert_eq!(plan.entries[0].cost(&usage), expected, "{provider}");
         assert_eq!(plan.notes, Vec::<String>::new());
     }
-    let free = Candidate { price: None, ..candidate("groq", &["KEY"]) };
+    let free = ModelCandidate { price: None, ..candidate("groq", &["KEY"]) };
     let plan = plan(&[free], &[("KEY", "k")], &Agent::default()).expect("a plan");
     assert_eq!(plan.entries[0].cost(&usage), None);
     assert_eq!(plan.notes, ["no price is known for `groq/scripted`: what it costs is not counted"]);
@@ -168,9 +172,9 @@ fn what_turns_cost() {
 #[test]
 fn a_limit_on_money_needs_prices() {
     let known = candidate("groq", &["KEY"]);
-    let unknown = Candidate { price: None, ..candidate("mistral", &["KEY"]) };
-    let own = Candidate { price: None, ..candidate("ollama", &[]) };
-    let names = |models: &[Candidate], counts: bool| {
+    let unknown = ModelCandidate { price: None, ..candidate("mistral", &["KEY"]) };
+    let own = ModelCandidate { price: None, ..candidate("ollama", &[]) };
+    let names = |models: &[ModelCandidate], counts: bool| {
         let plan = planned(models, &[("KEY", "k")], &Agent::default(), counts)?;
         let entries = plan.entries.iter();
         Ok((entries.map(|entry| entry.provider.clone()).collect::<Vec<_>>(), plan.notes))
@@ -189,7 +193,7 @@ fn a_limit_on_money_needs_prices() {
 #[test]
 fn what_a_model_may_hold_and_write() {
     let of = |provider: &str, context: Option<u64>| {
-        let model = Candidate { context, ..candidate(provider, &[]) };
+        let model = ModelCandidate { context, ..candidate(provider, &[]) };
         let plan = plan(&[model], &[], &Agent::default()).expect("a plan");
         let entry = &plan.entries[0];
         (entry.window, entry.most_output, entry.extra.get("options").cloned())

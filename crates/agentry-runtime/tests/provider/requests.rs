@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agentry_runtime::provider::Request;
-use agentry_runtime::{Block, Call, Message, Role};
+use agentry_runtime::provider::ProviderRequest;
+use agentry_runtime::{Message, MessageBlock, MessageRole, ToolCall};
 use serde_json::{Map, Value, json};
 
 use crate::server::{PROTOCOLS, Protocol};
@@ -14,9 +14,9 @@ fn sealed(wire: &str, value: &Value) -> Value {
 }
 
 /// What the model thought, as each protocol keeps it; only one of them is its own.
-fn thoughts() -> Vec<Block> {
+fn thoughts() -> Vec<MessageBlock> {
     let reasoning = json!({ "type": "reasoning", "summary": [], "encrypted_content": "sealed" });
-    let of = |text: &str, opaque| Block::Thinking { text: text.to_owned(), opaque };
+    let of = |text: &str, opaque| MessageBlock::Thinking { text: text.to_owned(), opaque };
     vec![
         of("hm", Some(sealed("anthropic", &json!({ "signature": "sealed" })))),
         of("", Some(sealed("anthropic", &json!({ "redacted": "sealed" })))),
@@ -29,14 +29,14 @@ fn thoughts() -> Vec<Block> {
     ]
 }
 
-fn call(id: &str, opaque: Option<Value>) -> Block {
+fn call(id: &str, opaque: Option<Value>) -> MessageBlock {
     let arguments = json!({ "path": id });
-    Block::Call(Call { id: id.to_owned(), tool: "read".to_owned(), arguments, opaque })
+    MessageBlock::Call(ToolCall { id: id.to_owned(), tool: "read".to_owned(), arguments, opaque })
 }
 
 fn conversation() -> Vec<Arc<Message>> {
-    let text = |text: &str| Block::Text { text: text.to_owned() };
-    let result = |id: &str, failed| Block::Result {
+    let text = |text: &str| MessageBlock::Text { text: text.to_owned() };
+    let result = |id: &str, failed| MessageBlock::Result {
         id: id.to_owned(),
         text: format!("what {id} gave"),
         failed,
@@ -47,9 +47,12 @@ fn conversation() -> Vec<Arc<Message>> {
     blocks.push(call("two:2", None));
     let said = [
         Message::user("What is in there?"),
-        Message { role: Role::Assistant, blocks },
-        Message { role: Role::User, blocks: vec![result("one", false), result("two:2", true)] },
-        Message { role: Role::Assistant, blocks: vec![text("Not much.")] },
+        Message { role: MessageRole::Assistant, blocks },
+        Message {
+            role: MessageRole::User,
+            blocks: vec![result("one", false), result("two:2", true)],
+        },
+        Message { role: MessageRole::Assistant, blocks: vec![text("Not much.")] },
         Message::user("Look again."),
     ];
     said.into_iter().map(Arc::new).collect()
@@ -69,7 +72,7 @@ fn requests_as_they_are_written() {
             Protocol::Chat | Protocol::Responses => json!({ "top_p": 0.5, "model": "other" }),
         };
         let extra = extra.as_object().cloned().unwrap_or_default();
-        let request = Request {
+        let request = ProviderRequest {
             model: "scripted",
             system: "Be brief.",
             messages: &messages,
@@ -93,7 +96,7 @@ fn thoughts_of_the_present_exchange() {
     for (protocol, field) in [(Protocol::Chat, "reasoning_content"), (Protocol::Ollama, "thinking")]
     {
         for (until, expected) in [(3, true), (5, false)] {
-            let request = Request {
+            let request = ProviderRequest {
                 model: "scripted",
                 system: "",
                 messages: &messages[..until],
@@ -118,7 +121,7 @@ fn thinking_begins_with_an_exchange() {
     for (model, until, expected) in
         [("scripted", 3, true), ("new", 1, true), ("new", 3, false), ("new", 5, true)]
     {
-        let request = Request {
+        let request = ProviderRequest {
             model,
             system: "",
             messages: &messages[..until],

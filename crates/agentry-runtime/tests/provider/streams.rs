@@ -1,8 +1,8 @@
 //! Streams as servers send them, written by hand: `WIRE-WHAT.sse` in `streams/`.
 
-use agentry_runtime::Failure;
-use agentry_runtime::provider::sse::Events;
-use agentry_runtime::provider::{Answered, Delta};
+use agentry_runtime::ModelFailure;
+use agentry_runtime::provider::sse::SseDecoder;
+use agentry_runtime::provider::{AnswerDelta, ModelAnswer};
 use proptest::prelude::*;
 
 use crate::server::Protocol;
@@ -23,10 +23,10 @@ fn read(
     protocol: Protocol,
     bytes: &[u8],
     size: usize,
-    show: &mut dyn FnMut(Delta),
-) -> Result<Answered, Failure> {
+    show: &mut dyn FnMut(AnswerDelta),
+) -> Result<ModelAnswer, ModelFailure> {
     let mut reader = wire(protocol).reader("scripted");
-    let mut events = Events::default();
+    let mut events = SseDecoder::default();
     for piece in bytes.chunks(size) {
         for event in events.take(piece).expect("no event is too long") {
             reader.take(&event, show)?;

@@ -8,7 +8,7 @@ use seccompiler::{
     SeccompRule, apply_filter, sock_filter,
 };
 
-use crate::{BackEnd, Network};
+use crate::{BackEnd, NetworkAccess};
 
 /// Refused whatever their arguments.
 const REFUSED: &[libc::c_long] = &[
@@ -124,7 +124,7 @@ const NAMESPACES: &[libc::c_int] = &[
 ];
 
 /// Filters the system calls of this process and all that it starts.
-pub(crate) fn apply(back_end: BackEnd, network: &Network) -> io::Result<()> {
+pub(crate) fn apply(back_end: BackEnd, network: &NetworkAccess) -> io::Result<()> {
     let refused = program(rules(back_end, network)?, libc::EPERM)?;
     // A flag of `clone3` cannot be looked at: programs fall back to `clone`.
     let unknown = program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
@@ -134,17 +134,17 @@ pub(crate) fn apply(back_end: BackEnd, network: &Network) -> io::Result<()> {
     Ok(())
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn program(rules: Rules, errno: libc::c_int) -> io::Result<BpfProgram> {
+fn program(rules: SeccompRules, errno: libc::c_int) -> io::Result<BpfProgram> {
     let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
     let refuse = SeccompAction::Errno(errno.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
     filter.and_then(TryInto::try_into).map_err(io::Error::other)
 }
 
-fn rules(back_end: BackEnd, network: &Network) -> io::Result<Rules> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+fn rules(back_end: BackEnd, network: &NetworkAccess) -> io::Result<SeccompRules> {
+    let mut rules: SeccompRules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let flags = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         when(0, SeccompCmpOp::MaskedEq(flag), flag)
@@ -165,7 +165,7 @@ fn rules(back_end: BackEnd, network: &Network) -> io::Result<Rules> {
 
 /// The kinds of sockets that are refused: always those of the file system, which lead to the services
 /// of the machine. In a network of its own, a command may talk to itself and to the proxy.
-fn sockets(back_end: BackEnd, network: &Network) -> io::Result<Vec<SeccompRule>> {
+fn sockets(back_end: BackEnd, network: &NetworkAccess) -> io::Result<Vec<SeccompRule>> {
     let number = |family: libc::c_int| u64::from(family.unsigned_abs());
     let is_not = |family| condition(0, SeccompCmpOp::Ne, number(family));
     let only = |families: &[libc::c_int]| {
@@ -173,12 +173,12 @@ fn sockets(back_end: BackEnd, network: &Network) -> io::Result<Vec<SeccompRule>>
         Ok(vec![SeccompRule::new(others).map_err(io::Error::other)?])
     };
     match (network, back_end) {
-        (Network::Off | Network::Proxy(_), BackEnd::Namespaces) => {
+        (NetworkAccess::Off | NetworkAccess::Proxy(_), BackEnd::Namespaces) => {
             only(&[libc::AF_INET, libc::AF_INET6])
         }
         // No condition: every call.
-        (Network::Off | Network::Proxy(_), BackEnd::Landlock) => Ok(Vec::new()),
-        (Network::Full, _) => only(&[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]),
+        (NetworkAccess::Off | NetworkAccess::Proxy(_), BackEnd::Landlock) => Ok(Vec::new()),
+        (NetworkAccess::Full, _) => only(&[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]),
     }
 }
 

@@ -7,17 +7,17 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::leavings::Leaving;
+use super::leftovers::RunLeftover;
 use crate::Confinement;
 
 /// The name of the list in the temporary directory of a run.
 pub(crate) const FILE: &str = ".unseen-by-git";
 
 /// The patterns, one a line.
-pub(crate) fn unseen(confinement: &Confinement, placed: &[Leaving]) -> String {
+pub(crate) fn unseen(confinement: &Confinement, placed: &[RunLeftover]) -> String {
     let Confinement { writes, hidden, .. } = confinement;
     let root_of = |path: &Path| writes.iter().find(|root| path.starts_with(root)).cloned();
-    let paths = placed.iter().map(Leaving::path).chain(hidden.iter().map(PathBuf::as_path));
+    let paths = placed.iter().map(RunLeftover::path).chain(hidden.iter().map(PathBuf::as_path));
     let mut out = String::new();
     for path in paths {
         let repository = path.ancestors().skip(1).find(|it| it.join(".git").exists());
@@ -60,7 +60,7 @@ mod tests {
             hidden: hidden.iter().map(|name| writes.join(name)).collect(),
             ..Confinement::default()
         };
-        let lock = |root: &Path| [Leaving::File(root.join("agentry.lock"))];
+        let lock = |root: &Path| [RunLeftover::File(root.join("agentry.lock"))];
         let inside = root.join("repository/w");
         let cases = [
             (

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::Limits;
+use crate::ResourceLimits;
 
 /// Where control groups are.
 const ROOT: &str = "/sys/fs/cgroup";
@@ -19,7 +19,7 @@ const OWN: u32 = 2;
 
 /// Groups of one run.
 #[derive(Debug, Default)]
-pub(crate) struct Groups {
+pub(crate) struct ControlGroups {
     /// Their directories.
     pub(crate) directories: Vec<PathBuf>,
     /// Whether one of them counts processes.
@@ -28,14 +28,14 @@ pub(crate) struct Groups {
 
 /// A group that could be made.
 #[derive(Debug, Clone)]
-pub(crate) struct Candidate {
+pub(crate) struct GroupCandidate {
     pub(crate) directory: PathBuf,
-    kind: Kind,
+    kind: GroupKind,
 }
 
 /// What a group can limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GroupKind {
     /// The second version: everything.
     Unified,
     Processes,
@@ -44,11 +44,11 @@ enum Kind {
 
 /// Makes the groups among `candidates` that this process may make. With the second version, the first
 /// that can be made is enough.
-pub(crate) fn make(candidates: &[Candidate], limits: &Limits) -> Groups {
+pub(crate) fn make(candidates: &[GroupCandidate], limits: &ResourceLimits) -> ControlGroups {
     sweep(candidates);
-    let mut groups = Groups::default();
+    let mut groups = ControlGroups::default();
     for candidate in candidates {
-        if candidate.kind == Kind::Unified && groups.counts_processes {
+        if candidate.kind == GroupKind::Unified && groups.counts_processes {
             continue;
         }
         let directory = &candidate.directory;
@@ -57,7 +57,7 @@ pub(crate) fn make(candidates: &[Candidate], limits: &Limits) -> Groups {
             continue;
         }
         groups.directories.push(directory.clone());
-        groups.counts_processes |= candidate.kind != Kind::Memory;
+        groups.counts_processes |= candidate.kind != GroupKind::Memory;
     }
     groups
 }
@@ -89,7 +89,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Takes away the groups that processes made which are gone, beside those that are about to be made.
-fn sweep(candidates: &[Candidate]) {
+fn sweep(candidates: &[GroupCandidate]) {
     let parents = candidates.iter().filter_map(|candidate| candidate.directory.parent());
     let entries = parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten();
     for path in entries.map(|entry| entry.path()).filter(|path| is_forsaken(path)) {
@@ -115,27 +115,27 @@ fn is_forsaken(path: &Path) -> bool {
 
 /// Whether this process may make a group that counts processes.
 pub(crate) fn supported() -> bool {
-    let groups = make(&candidates(), &Limits::default());
+    let groups = make(&candidates(), &ResourceLimits::default());
     groups.directories.iter().for_each(|directory| drop(remove(directory)));
     groups.counts_processes
 }
 
-fn set(candidate: &Candidate, limits: &Limits) -> io::Result<()> {
+fn set(candidate: &GroupCandidate, limits: &ResourceLimits) -> io::Result<()> {
     let write = |name: &str, value: String| fs::write(candidate.directory.join(name), value);
     let processes = limits.processes.saturating_add(OWN).to_string();
     match candidate.kind {
-        Kind::Unified => {
+        GroupKind::Unified => {
             write("pids.max", processes)?;
             write("memory.max", limits.memory.to_string())
         }
-        Kind::Processes => write("pids.max", processes),
-        Kind::Memory => write("memory.limit_in_bytes", limits.memory.to_string()),
+        GroupKind::Processes => write("pids.max", processes),
+        GroupKind::Memory => write("memory.limit_in_bytes", limits.memory.to_string()),
     }
 }
 
 /// The groups that a run of this process would get: below those that this one is in, and with the
 /// second version also below those above, since a group with processes may have none inside.
-pub(crate) fn candidates() -> Vec<Candidate> {
+pub(crate) fn candidates() -> Vec<GroupCandidate> {
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let name = format!("{PREFIX}{}-{run}", std::process::id());
@@ -146,15 +146,15 @@ pub(crate) fn candidates() -> Vec<Candidate> {
         let (controller, path) = (fields.next()?, fields.next()?);
         let below = path.trim_start_matches('/');
         let (root, kind) = match controller {
-            "" if unified => (PathBuf::from(ROOT), Kind::Unified),
-            "pids" => (Path::new(ROOT).join("pids"), Kind::Processes),
-            "memory" => (Path::new(ROOT).join("memory"), Kind::Memory),
+            "" if unified => (PathBuf::from(ROOT), GroupKind::Unified),
+            "pids" => (Path::new(ROOT).join("pids"), GroupKind::Processes),
+            "memory" => (Path::new(ROOT).join("memory"), GroupKind::Memory),
             _ => return None,
         };
         let start = root.join(below);
-        let levels = if kind == Kind::Unified { usize::MAX } else { 1 };
+        let levels = if kind == GroupKind::Unified { usize::MAX } else { 1 };
         let above = start.ancestors().take(levels).filter(|dir| dir.starts_with(&root));
-        let each = above.map(|dir| Candidate { directory: dir.join(&name), kind });
+        let each = above.map(|dir| GroupCandidate { directory: dir.join(&name), kind });
         Some(each.collect::<Vec<_>>())
     };
     own.lines().filter_map(line).flatten().collect()

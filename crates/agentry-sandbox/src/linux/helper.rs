@@ -13,11 +13,11 @@ use std::process::{Command, Stdio};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::code::{self, forget_code};
-use super::watch::Mounts;
+use super::watch::ProtectiveMounts;
 use super::wire::{receive, send};
-use super::{filter, git, groups, landlocked, namespaces, supervisor, system, user};
-use crate::protocol::{Become, Reply, Request, Start};
-use crate::{BackEnd, Confinement, Network};
+use super::{filter, git, groups, landlock_rules, namespaces, supervisor, system, user};
+use crate::protocol::{HelperReply, HelperRequest, HelperSetup, StartRequest};
+use crate::{BackEnd, Confinement, NetworkAccess};
 
 /// Where every run with a file tree of its own may write.
 const OWN: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
@@ -43,26 +43,26 @@ fn control() -> io::Result<UnixStream> {
 fn confined(socket: &UnixStream) -> io::Result<()> {
     system::own_session();
     code::find();
-    let Some((Request::Confine(becoming), _)) = receive(socket)? else {
+    let Some((HelperRequest::Confine(becoming), _)) = receive(socket)? else {
         return Err(io::Error::other("the first message must say how to confine"));
     };
     let (listener, mounts) = match become_confined(socket, &becoming) {
         Ok(done) => done,
-        Err(error) => return send(socket, &Reply::Failed(error.to_string()), &[]),
+        Err(error) => return send(socket, &HelperReply::Failed(error.to_string()), &[]),
     };
     let descriptors: Vec<BorrowedFd<'_>> = listener.iter().map(|it| it.as_fd()).collect();
-    send(socket, &Reply::Ready, &descriptors)?;
+    send(socket, &HelperReply::Ready, &descriptors)?;
     drop(listener);
     forget_code();
     let back_end = becoming.back_end;
-    Helper { socket, running: HashMap::new(), mounts, back_end }.work()
+    HelperProcess { socket, running: HashMap::new(), mounts, back_end }.work()
 }
 
 /// Does what cannot be undone. With a proxy, gives the socket that it listens on.
 fn become_confined(
     socket: &UnixStream,
-    becoming: &Become,
-) -> io::Result<(Option<TcpListener>, Mounts)> {
+    becoming: &HelperSetup,
+) -> io::Result<(Option<TcpListener>, ProtectiveMounts)> {
     let Confinement { reads, writes, private, network, limits, .. } = &becoming.confinement;
     let (mut reads, mut writes) = (reads.clone(), writes.clone());
     // Whoever may make a group may not always move there.
@@ -92,30 +92,30 @@ fn become_confined(
         }
     }
     let listener = match network {
-        Network::Proxy(port) => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?),
-        Network::Off | Network::Full => None,
+        NetworkAccess::Proxy(port) => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?),
+        NetworkAccess::Off | NetworkAccess::Full => None,
     };
     system::limit(libc::RLIMIT_FSIZE, limits.file_size)?;
     system::limit(libc::RLIMIT_DATA, limits.memory)?;
     // Not 0, which does not keep a core from a program that takes them.
     system::limit(libc::RLIMIT_CORE, 1)?;
-    let mounts = Mounts::new(mounted)?;
+    let mounts = ProtectiveMounts::new(mounted)?;
     system::drop_privileges()?;
     system::close_to_others()?;
-    landlocked::apply(&reads, &writes)?;
+    landlock_rules::apply(&reads, &writes)?;
     filter::apply(becoming.back_end, network)?;
     Ok((listener, mounts))
 }
 
-struct Helper<'a> {
+struct HelperProcess<'a> {
     socket: &'a UnixStream,
     /// The numbers of running commands, by process.
     running: HashMap<libc::pid_t, u64>,
-    mounts: Mounts,
+    mounts: ProtectiveMounts,
     back_end: BackEnd,
 }
 
-impl Helper<'_> {
+impl HelperProcess<'_> {
     /// Does what it is told until nobody is there to tell it anything.
     fn work(&mut self) -> io::Result<()> {
         let signals = system::child_signals()?;
@@ -152,9 +152,9 @@ impl Helper<'_> {
         }
     }
 
-    fn answer(&mut self, request: Request, descriptors: Vec<OwnedFd>) -> io::Result<()> {
+    fn answer(&mut self, request: HelperRequest, descriptors: Vec<OwnedFd>) -> io::Result<()> {
         match request {
-            Request::Start(start) => {
+            HelperRequest::Start(start) => {
                 let id = start.id;
                 if let Some(path) = self.mounts.replaced() {
                     self.give_up(path)?;
@@ -163,19 +163,19 @@ impl Helper<'_> {
                 let reply = match begin(start, descriptors) {
                     Ok(pid) => {
                         self.running.insert(pid, id);
-                        Reply::Began(id)
+                        HelperReply::Began(id)
                     }
-                    Err(error) => Reply::NotStarted(id, error.to_string()),
+                    Err(error) => HelperReply::NotStarted(id, error.to_string()),
                 };
                 send(self.socket, &reply, &[])?;
             }
-            Request::Kill(id) => {
+            HelperRequest::Kill(id) => {
                 let found = self.running.iter().find(|(_, other)| **other == id);
                 if let Some((pid, _)) = found {
                     end(*pid);
                 }
             }
-            Request::Confine(_) => {}
+            HelperRequest::Confine(_) => {}
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Helper<'_> {
     /// Ends everything at once, since `path` is no longer protected. The world ends with this process.
     fn give_up(&self, path: &Path) -> io::Result<()> {
         end_all_in_world();
-        send(self.socket, &Reply::Replaced(path.to_owned()), &[])
+        send(self.socket, &HelperReply::Replaced(path.to_owned()), &[])
     }
 
     /// Says which commands have ended, after what they left running has.
@@ -193,7 +193,7 @@ impl Helper<'_> {
             // An orphan of some command has no number.
             if let Some(id) = self.running.remove(&pid) {
                 system::kill_group(pid, libc::SIGKILL);
-                over.push(Reply::Ended { id, code, signal });
+                over.push(HelperReply::Ended { id, code, signal });
             }
         }
         if !over.is_empty() && self.running.is_empty() {
@@ -219,8 +219,8 @@ fn end_all_in_world() {
 }
 
 /// Starts a command in a process group of its own.
-fn begin(start: Start, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid_t> {
-    let Start { id: _, argv, directory, env } = start;
+fn begin(start: StartRequest, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid_t> {
+    let StartRequest { id: _, argv, directory, env } = start;
     let (program, arguments) =
         argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
     if !directory.is_dir() {

@@ -9,9 +9,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use super::pins::{Pin, pins};
-use super::system::{self, Attributes};
-use crate::{Confinement, Network};
+use super::pins::{MountPin, pins};
+use super::system::{self, CopyAttributes};
+use crate::{Confinement, NetworkAccess};
 
 /// Where the tree is put together; nothing of the machine is seen there, only by this process.
 const STAGING: &str = "/tmp";
@@ -22,38 +22,38 @@ const OWN: &[&str] = &["tmp", "run", "var/tmp", "dev/shm"];
 /// What the names of the network are looked up with, on some systems below `/run`.
 const RESOLVER: &str = "/run/systemd/resolve";
 
-const READ: Attributes = Attributes { read_only: true, no_devices: true };
-const WRITE: Attributes = Attributes { read_only: false, no_devices: true };
+const READ: CopyAttributes = CopyAttributes { read_only: true, no_devices: true };
+const WRITE: CopyAttributes = CopyAttributes { read_only: false, no_devices: true };
 
 /// A copy of mounts and where it goes.
-struct Copy {
+struct MountCopy {
     tree: OwnedFd,
     to: PathBuf,
-    kind: Kind,
+    kind: MountKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MountKind {
     Directory,
     File,
     Link,
 }
 
 /// The tree: where it was put together, and what must stay a mount inside.
-pub(crate) struct Tree {
+pub(crate) struct MountTree {
     pub(crate) root: PathBuf,
     /// Paths as they are seen inside.
     pub(crate) mounted: Vec<PathBuf>,
 }
 
 /// Puts the tree together, all but `/proc`.
-pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Result<Tree> {
+pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Result<MountTree> {
     let Confinement { reads, writes, read_only, hidden, private, network, limits, .. } =
         confinement;
     let whole = reads.iter().any(|path| path == Path::new("/"));
     // Everything is copied, and every link followed, before anything is covered.
     let root = if whole { Some(copy(Path::new("/"), READ)?) } else { None };
-    let resolver = matches!(network, Network::Full).then(|| PathBuf::from(RESOLVER));
+    let resolver = matches!(network, NetworkAccess::Full).then(|| PathBuf::from(RESOLVER));
     let covered = |path: &&PathBuf| !whole || is_covered(path, private);
     let reads: Vec<PathBuf> = reads.iter().filter(covered).cloned().chain(resolver).collect();
     let mut copies = copies(&real(&reads), READ)?;
@@ -79,7 +79,7 @@ pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Res
     }
     let masked = mask(staging, hidden, stand_ins)?;
     let mounted = pins.into_iter().map(|pin| pin.path).chain(masked).collect();
-    Ok(Tree { root: staging.to_owned(), mounted })
+    Ok(MountTree { root: staging.to_owned(), mounted })
 }
 
 /// Whether a path lies where a run has a directory for itself.
@@ -88,7 +88,7 @@ fn is_covered(path: &Path, private: &[PathBuf]) -> bool {
         || private.iter().any(|own| path.starts_with(own))
 }
 
-fn copy(path: &Path, attributes: Attributes) -> io::Result<OwnedFd> {
+fn copy(path: &Path, attributes: CopyAttributes) -> io::Result<OwnedFd> {
     let tree = system::clone_tree(path)?;
     system::set_attributes(tree.as_fd(), attributes)?;
     Ok(tree)
@@ -101,7 +101,7 @@ fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Copies of what may be written. A path that leads through a link might lead elsewhere tomorrow, so
 /// it is none.
-fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<Copy>> {
+fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<MountCopy>> {
     if let Some(path) =
         writes.iter().find(|path| fs::canonicalize(path).is_ok_and(|it| it != **path))
     {
@@ -112,30 +112,30 @@ fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<Copy>> {
 }
 
 /// Copies of what exists, the shorter paths first: what lies in another goes on top of it.
-fn copies(paths: &[PathBuf], attributes: Attributes) -> io::Result<Vec<Copy>> {
+fn copies(paths: &[PathBuf], attributes: CopyAttributes) -> io::Result<Vec<MountCopy>> {
     let mut paths = paths.to_vec();
     paths.sort();
     paths.dedup();
     let each = |path: PathBuf| {
-        let kind = if path.is_dir() { Kind::Directory } else { Kind::File };
+        let kind = if path.is_dir() { MountKind::Directory } else { MountKind::File };
         let tree = copy(&path, attributes)?;
-        Ok(Copy { tree, to: path, kind })
+        Ok(MountCopy { tree, to: path, kind })
     };
     paths.into_iter().map(each).collect()
 }
 
-fn pinned(pin: &Pin) -> io::Result<Copy> {
+fn pinned(pin: &MountPin) -> io::Result<MountCopy> {
     let kind = match fs::symlink_metadata(&pin.path)?.file_type() {
-        it if it.is_symlink() => Kind::Link,
-        it if it.is_dir() => Kind::Directory,
-        _ => Kind::File,
+        it if it.is_symlink() => MountKind::Link,
+        it if it.is_dir() => MountKind::Directory,
+        _ => MountKind::File,
     };
     let tree = copy(&pin.path, if pin.read_only { READ } else { WRITE })?;
-    Ok(Copy { tree, to: pin.path.clone(), kind })
+    Ok(MountCopy { tree, to: pin.path.clone(), kind })
 }
 
 fn devices() -> io::Result<Vec<(&'static str, OwnedFd)>> {
-    let attributes = Attributes { read_only: false, no_devices: false };
+    let attributes = CopyAttributes { read_only: false, no_devices: false };
     let exists = |name: &&&str| Path::new("/dev").join(name).exists();
     let each = |name: &&'static str| Ok((*name, copy(&Path::new("/dev").join(name), attributes)?));
     DEVICES.iter().filter(exists).map(each).collect()
@@ -218,13 +218,13 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Puts a copy to its place, which is made if it is not there.
-fn put(root: &Path, copy: &Copy) -> io::Result<()> {
+fn put(root: &Path, copy: &MountCopy) -> io::Result<()> {
     let inside = inside(root, &copy.to);
-    if copy.kind != Kind::Link && !inside.exists() {
+    if copy.kind != MountKind::Link && !inside.exists() {
         if let Some(parent) = inside.parent() {
             fs::create_dir_all(parent)?;
         }
-        if copy.kind == Kind::Directory {
+        if copy.kind == MountKind::Directory {
             fs::create_dir_all(&inside)?;
         } else {
             fs::write(&inside, "")?;

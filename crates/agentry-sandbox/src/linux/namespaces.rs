@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::code::forget_code;
-use super::mounts::{self, Tree};
-use super::system::{self, Fork};
+use super::mounts::{self, MountTree};
+use super::system::{self, ForkSide};
 use crate::support::UNLIMITED;
-use crate::{Confinement, Network};
+use crate::{Confinement, NetworkAccess};
 
 /// Moves this process and all that it starts into namespaces of their own, and gives the paths that
 /// must stay mounts. Only the first process of the new world returns; the old one waits for it and ends.
@@ -19,15 +19,15 @@ pub(crate) fn enter(
 ) -> io::Result<Vec<PathBuf>> {
     step("namespaces", isolate(&confinement.network))?;
     step("mounts", system::make_private())?;
-    let Tree { root, mounted } = step("the file tree", mounts::build(confinement, stand_ins))?;
-    if let Fork::Parent(_) = system::fork()? {
+    let MountTree { root, mounted } = step("the file tree", mounts::build(confinement, stand_ins))?;
+    if let ForkSide::Parent(_) = system::fork()? {
         forget_code();
         wait();
     }
     system::die_with_parent(libc::SIGKILL)?;
     step("the process table", process_table(&root.join("proc"), confinement, counted))?;
     step("the root", system::enter(&root))?;
-    if confinement.network != Network::Full {
+    if confinement.network != NetworkAccess::Full {
         step("the loopback device", system::loopback_up())?;
     }
     Ok(mounted)
@@ -51,7 +51,7 @@ fn wait() -> ! {
 }
 
 /// New namespaces in which this user is the same and nobody else is anybody.
-fn isolate(network: &Network) -> io::Result<()> {
+fn isolate(network: &NetworkAccess) -> io::Result<()> {
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
     let mut flags = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
@@ -59,7 +59,7 @@ fn isolate(network: &Network) -> io::Result<()> {
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS
         | libc::CLONE_NEWCGROUP;
-    if *network != Network::Full {
+    if *network != NetworkAccess::Full {
         flags |= libc::CLONE_NEWNET;
     }
     system::unshare(flags)?;

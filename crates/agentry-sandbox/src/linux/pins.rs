@@ -9,7 +9,7 @@ const MOST_LINKS: usize = 16;
 
 /// A path that becomes a mount: nobody can rename, remove or replace it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Pin {
+pub(crate) struct MountPin {
     pub(crate) path: PathBuf,
     pub(crate) read_only: bool,
 }
@@ -19,10 +19,10 @@ pub(crate) fn pins(
     writes: &[PathBuf],
     read_only: &[PathBuf],
     hidden: &[PathBuf],
-) -> io::Result<Vec<Pin>> {
+) -> io::Result<Vec<MountPin>> {
     let mut pins = Vec::new();
-    let read_only = read_only.iter().map(|path| (path, Last::ReadOnly));
-    let hidden = hidden.iter().map(|path| (path, Last::Covered));
+    let read_only = read_only.iter().map(|path| (path, PinKind::ReadOnly));
+    let hidden = hidden.iter().map(|path| (path, PinKind::Covered));
     for (path, last) in read_only.chain(hidden) {
         pin(path, writes, last, MOST_LINKS, &mut pins)?;
         if let Ok(real) = fs::canonicalize(path) {
@@ -40,7 +40,7 @@ pub(crate) fn pins(
 
 /// What becomes of a protected path itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum PinKind {
     ReadOnly,
     /// Something else is put over it later.
     Covered,
@@ -50,9 +50,9 @@ enum Last {
 fn pin(
     path: &Path,
     writes: &[PathBuf],
-    last: Last,
+    last: PinKind,
     links: usize,
-    pins: &mut Vec<Pin>,
+    pins: &mut Vec<MountPin>,
 ) -> io::Result<()> {
     let mut ancestors: Vec<&Path> = path.ancestors().collect();
     ancestors.reverse();
@@ -62,7 +62,7 @@ fn pin(
         let is_root = writes.iter().any(|root| part == root);
         if found.is_symlink() {
             if writable {
-                pins.push(Pin { path: part.to_owned(), read_only: true });
+                pins.push(MountPin { path: part.to_owned(), read_only: true });
             }
             let left = links.checked_sub(1);
             let left = left.ok_or_else(|| io::Error::other("too many links"))?;
@@ -74,10 +74,10 @@ fn pin(
             return pin(&plain(&target), writes, last, left, pins);
         }
         let is_last = part == path;
-        if is_last && last == Last::ReadOnly && writable {
-            pins.push(Pin { path: part.to_owned(), read_only: true });
+        if is_last && last == PinKind::ReadOnly && writable {
+            pins.push(MountPin { path: part.to_owned(), read_only: true });
         } else if writable && !is_root && !is_last {
-            pins.push(Pin { path: part.to_owned(), read_only: false });
+            pins.push(MountPin { path: part.to_owned(), read_only: false });
         }
     }
     Ok(())
@@ -126,9 +126,9 @@ mod tests {
         let all = |names: &[&str]| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
         for (read_only, hidden, expected) in cases {
             let found = pins(&all(&["w"]), &all(read_only), &all(hidden)).expect("pins");
-            let expected: Vec<Pin> = expected
+            let expected: Vec<MountPin> = expected
                 .iter()
-                .map(|(path, read_only)| Pin { path: root.join(path), read_only: *read_only })
+                .map(|(path, read_only)| MountPin { path: root.join(path), read_only: *read_only })
                 .collect();
             assert_eq!(found, expected, "{read_only:?} {hidden:?}");
         }

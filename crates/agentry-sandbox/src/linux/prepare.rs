@@ -6,23 +6,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::git;
-use super::groups::{self, Groups};
-use super::leavings::{Leaving, Leavings};
-use crate::{BackEnd, Confinement, Error, Private, is_placeholder};
+use super::groups::{self, ControlGroups};
+use super::leftovers::{LeftoverList, RunLeftover};
+use crate::{BackEnd, Confinement, PrivateDirectories, SandboxError, is_placeholder};
 
 /// What was made; it goes when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Prepared {
-    pub(crate) groups: Groups,
-    pub(crate) private: Private,
+pub(crate) struct PreparedSandbox {
+    pub(crate) groups: ControlGroups,
+    pub(crate) private: PrivateDirectories,
     /// What stands for something hidden that does not exist yet.
     pub(crate) stand_ins: Vec<PathBuf>,
     /// Where is to be written what git passes over, and that.
     pub(crate) unseen_by_git: Option<(PathBuf, String)>,
-    _leavings: Option<Leavings>,
+    _leavings: Option<LeftoverList>,
 }
 
-impl Drop for Prepared {
+impl Drop for PreparedSandbox {
     fn drop(&mut self) {
         // Nobody is in them any more: the helper has ended.
         self.groups.directories.iter().for_each(|directory| drop(groups::remove(directory)));
@@ -36,8 +36,8 @@ pub(crate) fn prepare(
     mut confinement: Confinement,
     directory: Option<&Path>,
     counted: bool,
-) -> Result<(Prepared, Confinement), Error> {
-    let mut leavings = directory.map(Leavings::new).transpose()?;
+) -> Result<(PreparedSandbox, Confinement), SandboxError> {
+    let mut leavings = directory.map(LeftoverList::new).transpose()?;
     let placed = match back_end {
         BackEnd::Namespaces => placed(&mut confinement, leavings.as_mut())?,
         BackEnd::Landlock => Vec::new(),
@@ -47,7 +47,7 @@ pub(crate) fn prepare(
     let stand_ins = confinement.hidden.iter().filter(is_placed).cloned().collect();
     let candidates = if counted { groups::candidates() } else { Vec::new() };
     if let Some(leavings) = &mut leavings {
-        let groups = candidates.iter().map(|it| Leaving::Group(it.directory.clone()));
+        let groups = candidates.iter().map(|it| RunLeftover::Group(it.directory.clone()));
         leavings.record(groups)?;
     }
     let groups = groups::make(&candidates, &confinement.limits);
@@ -58,26 +58,29 @@ pub(crate) fn prepare(
             let own = !confinement.writes.iter().any(|root| temporary.starts_with(root));
             let listed = own && !unseen_by_git.is_empty();
             let unseen_by_git = listed.then(|| temporary.join(git::FILE));
-            Private { home, temporary, unseen_by_git }
+            PrivateDirectories { home, temporary, unseen_by_git }
         }
         BackEnd::Landlock => private_directory(&mut confinement, leavings.as_mut())?,
     };
     let unseen_by_git = private.unseen_by_git.clone().map(|path| (path, unseen_by_git));
-    let prepared = Prepared { groups, private, stand_ins, unseen_by_git, _leavings: leavings };
+    let prepared =
+        PreparedSandbox { groups, private, stand_ins, unseen_by_git, _leavings: leavings };
     Ok((prepared, confinement))
 }
 
 /// Makes what must stand where something protected does not exist yet.
 fn placed(
     confinement: &mut Confinement,
-    leavings: Option<&mut Leavings>,
-) -> Result<Vec<Leaving>, Error> {
+    leavings: Option<&mut LeftoverList>,
+) -> Result<Vec<RunLeftover>, SandboxError> {
     let held = leavings.as_ref().map(|it| it.held_by_others()).unwrap_or_default();
     let mut placeholders = placeholders(confinement, &held);
     match leavings {
         _ if placeholders.is_empty() => {}
         None => {
-            return Err(Error::SetUp("what does not exist yet cannot be protected".to_owned()));
+            return Err(SandboxError::SetUp(
+                "what does not exist yet cannot be protected".to_owned(),
+            ));
         }
         Some(leavings) => {
             leavings.record(placeholders.iter().cloned())?;
@@ -110,19 +113,22 @@ fn close(confinement: &mut Confinement, missing: &Path) {
 /// The directory of a run that has no file tree of its own.
 fn private_directory(
     confinement: &mut Confinement,
-    leavings: Option<&mut Leavings>,
-) -> Result<Private, Error> {
+    leavings: Option<&mut LeftoverList>,
+) -> Result<PrivateDirectories, SandboxError> {
     let Some(leavings) = leavings else {
         let temporary = PathBuf::from("/nonexistent");
-        return Ok(Private { home: temporary.clone(), temporary, unseen_by_git: None });
+        return Ok(PrivateDirectories { home: temporary.clone(), temporary, unseen_by_git: None });
     };
     let root = leavings.own_directory();
-    let made = Leaving::Private(root.clone());
+    let made = RunLeftover::Private(root.clone());
     leavings.record([made.clone()])?;
     leavings.place(&made)?;
     let root = fs::canonicalize(root)?;
-    let private =
-        Private { home: root.join("home"), temporary: root.join("tmp"), unseen_by_git: None };
+    let private = PrivateDirectories {
+        home: root.join("home"),
+        temporary: root.join("tmp"),
+        unseen_by_git: None,
+    };
     fs::create_dir(&private.home)?;
     fs::create_dir(&private.temporary)?;
     confinement.writes.push(root);
@@ -131,24 +137,24 @@ fn private_directory(
 
 /// What must stand where something protected does not exist yet: for what is missing itself, for what
 /// lies in a missing directory the outermost of those, which is then protected instead.
-fn placeholders(confinement: &mut Confinement, held: &[Leaving]) -> Vec<Leaving> {
+fn placeholders(confinement: &mut Confinement, held: &[RunLeftover]) -> Vec<RunLeftover> {
     let Confinement { writes, read_only, hidden, directories, .. } = confinement;
-    let mut out: Vec<Leaving> = Vec::new();
+    let mut out: Vec<RunLeftover> = Vec::new();
     for path in read_only.iter_mut().chain(hidden) {
         if !writes.iter().any(|root| path.starts_with(root)) {
             continue;
         }
         let Some(missing) = outermost_missing(path, held) else { continue };
         // What another run holds stays what it is.
-        let is_held = held.contains(&Leaving::Directory(missing.clone()));
+        let is_held = held.contains(&RunLeftover::Directory(missing.clone()));
         let leaving = if missing == *path && !is_held && !directories.contains(path) {
-            Leaving::File(missing.clone())
+            RunLeftover::File(missing.clone())
         } else {
-            Leaving::Directory(missing.clone())
+            RunLeftover::Directory(missing.clone())
         };
         *path = missing;
         // A file of one name and a directory of the same: the first will do.
-        let same = |other: &Leaving| other.path() == leaving.path();
+        let same = |other: &RunLeftover| other.path() == leaving.path();
         if !out.iter().any(same) {
             out.push(leaving);
         }
@@ -157,7 +163,7 @@ fn placeholders(confinement: &mut Confinement, held: &[Leaving]) -> Vec<Leaving>
 }
 
 /// The first part of `path` that is not there, or that only stands for something, also for another run.
-fn outermost_missing(path: &Path, held: &[Leaving]) -> Option<PathBuf> {
+fn outermost_missing(path: &Path, held: &[RunLeftover]) -> Option<PathBuf> {
     let mut ancestors: Vec<&Path> = path.ancestors().collect();
     ancestors.reverse();
     let absent = |path: &&&Path| {
@@ -165,7 +171,7 @@ fn outermost_missing(path: &Path, held: &[Leaving]) -> Option<PathBuf> {
         found.is_err_and(|error| {
             matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
         }) || is_placeholder(path)
-            || held.contains(&Leaving::Directory(path.to_path_buf()))
+            || held.contains(&RunLeftover::Directory(path.to_path_buf()))
     };
     ancestors.iter().find(absent).map(|path| (*path).to_owned())
 }
@@ -185,7 +191,7 @@ mod tests {
             hidden: vec![root.join(".env")],
             ..Confinement::default()
         };
-        let mut leavings = Leavings::new(dir.path()).expect("a file");
+        let mut leavings = LeftoverList::new(dir.path()).expect("a file");
         let placed = placed(&mut confinement, Some(&mut leavings)).expect("no error");
         assert_eq!(placed, []);
         assert_eq!(confinement.hidden, Vec::<PathBuf>::new());
@@ -197,7 +203,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join(".tool");
         fs::create_dir(&path).expect("a directory");
-        let held = [Leaving::Directory(path.clone())];
+        let held = [RunLeftover::Directory(path.clone())];
         for protected in [path.clone(), path.join("settings")] {
             let mut confinement = Confinement {
                 writes: vec![dir.path().to_owned()],

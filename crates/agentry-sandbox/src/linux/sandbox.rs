@@ -15,12 +15,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::groups::Groups;
+use super::groups::ControlGroups;
 use super::namespaces;
-use super::prepare::{Prepared, prepare};
+use super::prepare::{PreparedSandbox, prepare};
 use super::wire::{receive, send};
-use crate::protocol::{Become, Reply, Request, Start};
-use crate::{BackEnd, Command, Confinement, Ended, Error, HELPER, Private};
+use crate::protocol::{HelperReply, HelperRequest, HelperSetup, StartRequest};
+use crate::{
+    BackEnd, CommandExit, ConfinedCommand, Confinement, HELPER, PrivateDirectories, SandboxError,
+};
 
 /// How long the helper may take to start a command.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,30 +34,30 @@ pub struct Sandbox {
     /// One message at a time.
     socket: Mutex<UnixStream>,
     listener: Mutex<Option<TcpListener>>,
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<WaitingCommands>>,
     next: AtomicU64,
-    prepared: Prepared,
+    prepared: PreparedSandbox,
 }
 
 /// What is done when a command has ended.
-type Then = Box<dyn FnOnce(Result<Ended, Error>) + Send>;
+type ExitCallback = Box<dyn FnOnce(Result<CommandExit, SandboxError>) + Send>;
 
 /// Who waits for a command.
-struct Waiter {
+struct CommandWaiter {
     /// Hears that it was started, or could not be.
     started: Option<Sender<()>>,
-    then: Then,
+    then: ExitCallback,
 }
 
 /// Who waits for which command.
-enum Waiting {
-    For(HashMap<u64, Waiter>),
+enum WaitingCommands {
+    For(HashMap<u64, CommandWaiter>),
     /// Nobody any more: the helper is gone. With what was replaced, if that is why.
     Over(Option<PathBuf>),
 }
 
-impl Waiting {
-    fn remove(&mut self, id: u64) -> Option<Waiter> {
+impl WaitingCommands {
+    fn remove(&mut self, id: u64) -> Option<CommandWaiter> {
         match self {
             Self::For(waiting) => waiting.remove(&id),
             Self::Over(_) => None,
@@ -86,22 +88,22 @@ impl Waiting {
 }
 
 /// Why nothing runs any more.
-fn over(replaced: Option<&PathBuf>) -> Error {
-    replaced.map_or(Error::Gone, |path| Error::Replaced(path.clone()))
+fn over(replaced: Option<&PathBuf>) -> SandboxError {
+    replaced.map_or(SandboxError::Gone, |path| SandboxError::Replaced(path.clone()))
 }
 
 /// A command that was started.
 #[derive(Debug)]
-pub struct Running {
+pub struct CommandHandle {
     /// By which it can be killed.
     pub id: u64,
-    ended: Receiver<Result<Ended, Error>>,
+    ended: Receiver<Result<CommandExit, SandboxError>>,
 }
 
-impl Running {
+impl CommandHandle {
     /// Waits for its end.
-    pub fn wait(self) -> Result<Ended, Error> {
-        self.ended.recv().unwrap_or(Err(Error::Gone))
+    pub fn wait(self) -> Result<CommandExit, SandboxError> {
+        self.ended.recv().unwrap_or(Err(SandboxError::Gone))
     }
 }
 
@@ -115,7 +117,7 @@ impl Sandbox {
         back_end: BackEnd,
         confinement: Confinement,
         leavings: Option<&Path>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, SandboxError> {
         let (prepared, confinement) = prepare(back_end, confinement, leavings, true)?;
         Self::prepared(program, back_end, confinement, prepared)
     }
@@ -126,7 +128,7 @@ impl Sandbox {
         program: &Path,
         back_end: BackEnd,
         confinement: Confinement,
-    ) -> Result<(), Error> {
+    ) -> Result<(), SandboxError> {
         let counted = rustix::process::getuid().is_root() && !namespaces::numbers_are_own();
         let (prepared, confinement) = prepare(back_end, confinement, None, counted)?;
         Self::prepared(program, back_end, confinement, prepared).map(drop)
@@ -136,8 +138,8 @@ impl Sandbox {
         program: &Path,
         back_end: BackEnd,
         confinement: Confinement,
-        prepared: Prepared,
-    ) -> Result<Self, Error> {
+        prepared: PreparedSandbox,
+    ) -> Result<Self, SandboxError> {
         let (socket, theirs) = UnixStream::pair()?;
         let helper = std::process::Command::new(program)
             .arg(HELPER)
@@ -147,9 +149,9 @@ impl Sandbox {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let Groups { directories, counts_processes } = &prepared.groups;
+        let ControlGroups { directories, counts_processes } = &prepared.groups;
         let (groups, counts_processes) = (directories.clone(), *counts_processes);
-        let becoming = Become {
+        let becoming = HelperSetup {
             back_end,
             confinement,
             stand_ins: prepared.stand_ins.clone(),
@@ -162,7 +164,7 @@ impl Sandbox {
             helper,
             socket: Mutex::new(socket),
             listener: Mutex::new(None),
-            waiting: Arc::new(Mutex::new(Waiting::For(HashMap::new()))),
+            waiting: Arc::new(Mutex::new(WaitingCommands::For(HashMap::new()))),
             next: AtomicU64::new(0),
             prepared,
         };
@@ -171,15 +173,15 @@ impl Sandbox {
     }
 
     /// Tells the helper what to become and hears that it did.
-    fn set_up(&mut self, becoming: Become) -> Result<(), Error> {
+    fn set_up(&mut self, becoming: HelperSetup) -> Result<(), SandboxError> {
         let socket = self.socket.get_mut().unwrap_or_else(PoisonError::into_inner);
-        send(socket, &Request::Confine(Box::new(becoming)), &[])?;
+        send(socket, &HelperRequest::Confine(Box::new(becoming)), &[])?;
         let listener = match receive(socket)? {
-            Some((Reply::Ready, descriptors)) => {
+            Some((HelperReply::Ready, descriptors)) => {
                 descriptors.into_iter().next().map(TcpListener::from)
             }
-            Some((Reply::Failed(why), _)) => return Err(Error::SetUp(why)),
-            Some(_) | None => return Err(Error::Gone),
+            Some((HelperReply::Failed(why), _)) => return Err(SandboxError::SetUp(why)),
+            Some(_) | None => return Err(SandboxError::Gone),
         };
         listen(socket.try_clone()?, Arc::clone(&self.waiting));
         self.listener = Mutex::new(listener);
@@ -197,15 +199,15 @@ impl Sandbox {
     }
 
     /// The directories that commands have for themselves.
-    pub fn private(&self) -> &Private {
+    pub fn private(&self) -> &PrivateDirectories {
         &self.prepared.private
     }
 
     /// Starts a command.
-    pub fn run(&self, command: Command) -> Result<Running, Error> {
+    pub fn run(&self, command: ConfinedCommand) -> Result<CommandHandle, SandboxError> {
         let (sender, ended) = channel();
         let id = self.run_then(command, move |result| drop(sender.send(result)))?;
-        Ok(Running { id, ended })
+        Ok(CommandHandle { id, ended })
     }
 
     /// Starts a command and has `then` called when it has ended, or could not be started. Gives the
@@ -213,20 +215,20 @@ impl Sandbox {
     /// and `then` is not called: it can be started in another one.
     pub fn run_then(
         &self,
-        command: Command,
-        then: impl FnOnce(Result<Ended, Error>) + Send + 'static,
-    ) -> Result<u64, Error> {
-        let Command { argv, directory, env, input, output, errors } = command;
+        command: ConfinedCommand,
+        then: impl FnOnce(Result<CommandExit, SandboxError>) + Send + 'static,
+    ) -> Result<u64, SandboxError> {
+        let ConfinedCommand { argv, directory, env, input, output, errors } = command;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, started) = channel();
         match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
-            Waiting::For(waiting) => {
-                let waiter = Waiter { started: Some(sender), then: Box::new(then) };
+            WaitingCommands::For(waiting) => {
+                let waiter = CommandWaiter { started: Some(sender), then: Box::new(then) };
                 waiting.insert(id, waiter);
             }
-            Waiting::Over(replaced) => return Err(over(replaced.as_ref())),
+            WaitingCommands::Over(replaced) => return Err(over(replaced.as_ref())),
         }
-        let start = Request::Start(Start { id, argv, directory, env });
+        let start = HelperRequest::Start(StartRequest { id, argv, directory, env });
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = send(&socket, &start, &[input.as_fd(), output.as_fd(), errors.as_fd()]);
         drop(socket);
@@ -239,12 +241,12 @@ impl Sandbox {
     }
 
     /// Why a command did not reach the helper, or was not started by it.
-    fn unsent(&self, id: u64, error: io::Error) -> Error {
+    fn unsent(&self, id: u64, error: io::Error) -> SandboxError {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         drop(waiting.remove(id));
         match (&*waiting, error.kind()) {
-            (Waiting::Over(replaced), _) => over(replaced.as_ref()),
-            (_, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Error::Gone,
+            (WaitingCommands::Over(replaced), _) => over(replaced.as_ref()),
+            (_, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => SandboxError::Gone,
             _ => error.into(),
         }
     }
@@ -252,7 +254,7 @@ impl Sandbox {
     /// Whether it has ended, so that nothing can be started in it any more.
     pub fn is_over(&self) -> bool {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(*waiting, Waiting::Over(_))
+        matches!(*waiting, WaitingCommands::Over(_))
     }
 
     /// Ends everything, and waits until it is gone. Nothing can be started any more.
@@ -268,9 +270,9 @@ impl Sandbox {
     }
 
     /// Ends a command and all that it started.
-    pub fn kill(&self, id: u64) -> Result<(), Error> {
+    pub fn kill(&self, id: u64) -> Result<(), SandboxError> {
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(send(&socket, &Request::Kill(id), &[])?)
+        Ok(send(&socket, &HelperRequest::Kill(id), &[])?)
     }
 }
 
@@ -290,32 +292,34 @@ impl Drop for Sandbox {
 }
 
 /// Tells who waits what the helper says, until it says nothing more.
-fn listen(socket: UnixStream, waiting: Arc<Mutex<Waiting>>) {
+fn listen(socket: UnixStream, waiting: Arc<Mutex<WaitingCommands>>) {
     std::thread::spawn(move || {
-        while let Ok(Some((reply, _))) = receive::<Reply>(&socket) {
+        while let Ok(Some((reply, _))) = receive::<HelperReply>(&socket) {
             let (id, result) = match reply {
-                Reply::Ended { id, code, signal } => (id, Ok(Ended { code, signal })),
-                Reply::NotStarted(id, why) => (id, Err(Error::Io(io::Error::other(why)))),
-                Reply::Replaced(path) => {
-                    Waiting::end(&waiting, Some(&path));
+                HelperReply::Ended { id, code, signal } => (id, Ok(CommandExit { code, signal })),
+                HelperReply::NotStarted(id, why) => {
+                    (id, Err(SandboxError::Io(io::Error::other(why))))
+                }
+                HelperReply::Replaced(path) => {
+                    WaitingCommands::end(&waiting, Some(&path));
                     continue;
                 }
-                Reply::Began(id) => {
+                HelperReply::Began(id) => {
                     waiting.lock().unwrap_or_else(PoisonError::into_inner).begin(id);
                     continue;
                 }
-                Reply::Ready | Reply::Failed(_) => continue,
+                HelperReply::Ready | HelperReply::Failed(_) => continue,
             };
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let waiter = waiting.remove(id);
             drop(waiting);
-            if let Some(Waiter { started, then }) = waiter {
+            if let Some(CommandWaiter { started, then }) = waiter {
                 if let Some(started) = started {
                     let _ = started.send(());
                 }
                 then(result);
             }
         }
-        Waiting::end(&waiting, None);
+        WaitingCommands::end(&waiting, None);
     });
 }

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::code::forget_code;
 use super::groups;
-use super::system::{self, Fork};
+use super::system::{self, ForkSide};
 
 /// How long processes are looked for that start new ones faster than they are ended.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn split(socket: &UnixStream, directories: &[PathBuf]) -> io::Result<()> {
     system::adopt_orphans()?;
     let signals = system::child_signals()?;
-    let Fork::Parent(helper) = system::fork()? else {
+    let ForkSide::Parent(helper) = system::fork()? else {
         system::unblock_signals();
         return system::die_with_parent(libc::SIGKILL);
     };

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::{groups, leavings, namespaces, system};
-use crate::{BackEnd, Confinement, Sandbox, Support};
+use super::{groups, leftovers, namespaces, system};
+use crate::{BackEnd, Confinement, Sandbox, SandboxSupport};
 
 /// What came of trying; it stays the same while this program runs.
 static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
 
-pub(crate) fn support(program: &Path) -> Support {
+pub(crate) fn support(program: &Path) -> SandboxSupport {
     let control_groups = groups::supported();
-    Support {
+    SandboxSupport {
         landlock: system::landlock_version(),
         namespaces: TRIED.get_or_init(|| tried(program)).clone(),
         seccomp: Path::new("/proc/sys/kernel/seccomp/actions_avail").exists(),
@@ -23,7 +23,7 @@ pub(crate) fn support(program: &Path) -> Support {
 
 /// Takes away what killed runs left, as written down in `directory`.
 pub fn sweep(directory: &Path) -> std::io::Result<()> {
-    leavings::sweep(directory)
+    leftovers::sweep(directory)
 }
 
 /// Tries a sandbox that may do nothing.

@@ -42,7 +42,7 @@ pub(crate) fn close_from(first: libc::c_uint) -> io::Result<()> {
 }
 
 /// Which side of a fork this is.
-pub(crate) enum Fork {
+pub(crate) enum ForkSide {
     /// The new process.
     Child,
     /// The old one; with the number of the new one.
@@ -50,19 +50,19 @@ pub(crate) enum Fork {
 }
 
 /// Splits this process in two.
-pub(crate) fn fork() -> io::Result<Fork> {
+pub(crate) fn fork() -> io::Result<ForkSide> {
     // SAFETY: this process has one thread, so no lock is held by another.
     match checked(unsafe { libc::fork() }.into())? {
-        0 => Ok(Fork::Child),
-        pid => Ok(Fork::Parent(pid as libc::pid_t)),
+        0 => Ok(ForkSide::Child),
+        pid => Ok(ForkSide::Parent(pid as libc::pid_t)),
     }
 }
 
 /// What became of a process: its number, exit code and signal. Nothing if none has ended.
-pub(crate) type Reaped = Option<(libc::pid_t, Option<i32>, Option<i32>)>;
+pub(crate) type ReapedProcess = Option<(libc::pid_t, Option<i32>, Option<i32>)>;
 
 /// Waits for any child; with `block`, until there is one.
-pub(crate) fn reap(block: bool) -> io::Result<Reaped> {
+pub(crate) fn reap(block: bool) -> io::Result<ReapedProcess> {
     let mut status = 0;
     let options = if block { 0 } else { libc::WNOHANG };
     // SAFETY: the pointer is to a local.
@@ -101,7 +101,7 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
 /// Gives up every way to gain privileges, and all capabilities.
 pub(crate) fn drop_privileges() -> io::Result<()> {
     #[repr(C)]
-    struct Header {
+    struct CapabilityHeader {
         version: u32,
         pid: i32,
     }
@@ -113,7 +113,7 @@ pub(crate) fn drop_privileges() -> io::Result<()> {
             break;
         }
     }
-    let header = Header { version: 0x2008_0522, pid: 0 };
+    let header = CapabilityHeader { version: 0x2008_0522, pid: 0 };
     let none = [0_u32; 6];
     // SAFETY: both pointers are to locals of the sizes that version 3 of the call expects.
     checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
@@ -173,13 +173,13 @@ pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
 
 /// The attributes that all mounts of a copy get.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Attributes {
+pub(crate) struct CopyAttributes {
     pub(crate) read_only: bool,
     pub(crate) no_devices: bool,
 }
 
 /// Sets the attributes of all mounts of a copy; none of them lets a program gain privileges.
-pub(crate) fn set_attributes(tree: BorrowedFd<'_>, attributes: Attributes) -> io::Result<()> {
+pub(crate) fn set_attributes(tree: BorrowedFd<'_>, attributes: CopyAttributes) -> io::Result<()> {
     #[repr(C)]
     struct MountAttr {
         set: u64,

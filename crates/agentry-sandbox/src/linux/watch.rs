@@ -14,13 +14,13 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 const OFTEN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The mounts that protect something, as they were when the world was made.
-pub(crate) struct Mounts {
+pub(crate) struct ProtectiveMounts {
     all: Vec<(PathBuf, u64)>,
     /// Tells when something in a directory with one of them was replaced.
     told: Option<OwnedFd>,
 }
 
-impl Mounts {
+impl ProtectiveMounts {
     /// To be called before anything is closed to this process.
     pub(crate) fn new(paths: Vec<PathBuf>) -> io::Result<Self> {
         let told = if paths.is_empty() { None } else { watched(&paths).ok() };

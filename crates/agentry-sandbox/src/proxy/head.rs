@@ -9,9 +9,9 @@ const MOST_HEADERS: usize = 100;
 
 /// What is between the first line and the body.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub(super) method: String,
-    pub(super) target: Target,
+    pub(super) target: DialTarget,
     pub(super) headers: Vec<(String, String)>,
     /// What came after the head already.
     pub(super) rest: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Head {
 
 /// What is dialled.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct DialTarget {
     pub(super) scheme: &'static str,
     /// In lower case, without brackets and without a final dot.
     pub(super) host: String,
@@ -28,7 +28,7 @@ pub(super) struct Target {
     pub(super) path: String,
 }
 
-impl Head {
+impl RequestHead {
     /// Reads the head of a request.
     pub(super) fn read(mut client: &TcpStream) -> Result<Self, String> {
         let mut bytes = Vec::new();
@@ -94,20 +94,20 @@ fn header(line: &str) -> Option<(String, String)> {
 }
 
 /// `host:port`.
-fn tunnel(text: &str) -> Option<Target> {
+fn tunnel(text: &str) -> Option<DialTarget> {
     let (host, port) = authority(text, None)?;
     let scheme = if port == 80 { "http" } else { "https" };
-    Some(Target { scheme, host, port, path: String::new() })
+    Some(DialTarget { scheme, host, port, path: String::new() })
 }
 
 /// `http://host[:port]/path`.
-fn plain(text: &str) -> Option<Target> {
+fn plain(text: &str) -> Option<DialTarget> {
     let rest = text.get(..7).filter(|start| start.eq_ignore_ascii_case("http://"));
     let rest = rest.and_then(|_| text.get(7..))?;
     let (place, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let (host, port) = authority(place, Some(80))?;
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    Some(Target { scheme: "http", host, port, path })
+    Some(DialTarget { scheme: "http", host, port, path })
 }
 
 /// A host and its port. Nothing for a user name or anything that programs read differently.
@@ -162,9 +162,10 @@ mod tests {
             ("GET http://exämple.org/ HTTP/1.1", None),
         ];
         for (line, expected) in cases {
-            let head = Head::parse(format!("{line}\r\nHost: other\r\n\r\n").as_bytes(), Vec::new());
+            let head =
+                RequestHead::parse(format!("{line}\r\nHost: other\r\n\r\n").as_bytes(), Vec::new());
             let found = head.ok().map(|head| head.target);
-            let expected = expected.map(|(scheme, host, port, path)| Target {
+            let expected = expected.map(|(scheme, host, port, path)| DialTarget {
                 scheme,
                 host: host.to_owned(),
                 port,

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use super::head::{Head, Target};
+use super::head::{DialTarget, RequestHead};
 use super::refuse;
 
 /// A tunnel: everything, in both directions, until both are done.
@@ -28,7 +28,11 @@ pub(super) fn both_ways(
 
 /// One request, with the host that was judged, and its answer. What a client says after it goes
 /// nowhere.
-pub(super) fn one_request(client: &TcpStream, server: &TcpStream, head: &Head) -> io::Result<()> {
+pub(super) fn one_request(
+    client: &TcpStream,
+    server: &TcpStream,
+    head: &RequestHead,
+) -> io::Result<()> {
     let named = |name: &'static str| {
         head.headers.iter().filter(move |(other, _)| other.eq_ignore_ascii_case(name))
     };
@@ -56,7 +60,7 @@ pub(super) fn one_request(client: &TcpStream, server: &TcpStream, head: &Head) -
 
 /// The lines that are passed on: headers that are for the proxy, or that would keep the connection
 /// open for something else, are not.
-fn request(head: &Head) -> String {
+fn request(head: &RequestHead) -> String {
     const DROPPED: &[&str] = &[
         "connection",
         "host",
@@ -68,7 +72,7 @@ fn request(head: &Head) -> String {
         "trailer",
         "upgrade",
     ];
-    let Target { host, port, path, .. } = &head.target;
+    let DialTarget { host, port, path, .. } = &head.target;
     let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
     let place = if *port == 80 { host } else { format!("{host}:{port}") };
     let kept = |(name, _): &&(String, String)| {

@@ -5,12 +5,12 @@ use super::*;
 
 /// Opens some hosts, all of which a server on this machine stands for.
 struct Stand {
-    open: Vec<(&'static str, Reach)>,
+    open: Vec<(&'static str, HostReach)>,
     server: SocketAddr,
 }
 
-impl Gate for Stand {
-    fn open(&self, _: &str, host: &str, _: u16) -> Result<Reach, String> {
+impl ProxyGate for Stand {
+    fn open(&self, _: &str, host: &str, _: u16) -> Result<HostReach, String> {
         let found = self.open.iter().find(|(open, _)| *open == host);
         found.map(|(_, reach)| *reach).ok_or_else(|| format!("`{host}` may not be reached"))
     }
@@ -45,12 +45,12 @@ fn server() -> SocketAddr {
     address
 }
 
-fn proxy(open: &[(&'static str, Reach)]) -> Proxy {
+fn proxy(open: &[(&'static str, HostReach)]) -> NetworkProxy {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
-    Proxy::start(listener, Stand { open: open.to_vec(), server: server() }).expect("a proxy")
+    NetworkProxy::start(listener, Stand { open: open.to_vec(), server: server() }).expect("a proxy")
 }
 
-fn ask(proxy: &Proxy, text: &str) -> String {
+fn ask(proxy: &NetworkProxy, text: &str) -> String {
     let mut stream =
         TcpStream::connect(proxy.listener.local_addr().expect("an address")).expect("a connection");
     stream.write_all(text.as_bytes()).expect("sent");
@@ -61,7 +61,7 @@ fn ask(proxy: &Proxy, text: &str) -> String {
 
 #[test]
 fn only_named_hosts_are_reached() {
-    let proxy = proxy(&[("good.org", Reach::Private), ("public.org", Reach::Public)]);
+    let proxy = proxy(&[("good.org", HostReach::Private), ("public.org", HostReach::Public)]);
     let cases = [
         ("CONNECT good.org:443 HTTP/1.1\r\n\r\nhello\r\n\r\n", "you said: hello"),
         ("CONNECT GOOD.org.:443 HTTP/1.1\r\n\r\nhello\r\n\r\n", "you said: hello"),
@@ -97,7 +97,7 @@ fn only_named_hosts_are_reached() {
 
 #[test]
 fn a_second_request_goes_nowhere() {
-    let proxy = proxy(&[("good.org", Reach::Private)]);
+    let proxy = proxy(&[("good.org", HostReach::Private)]);
     let two = "GET http://good.org/a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\nHost: evil.org\r\n\r\n";
     let said = ask(&proxy, two);
     assert!(said.contains("GET /a") && !said.contains("evil.org"), "{said}");
@@ -105,7 +105,7 @@ fn a_second_request_goes_nowhere() {
 
 #[test]
 fn connections_are_bounded() {
-    let proxy = proxy(&[("good.org", Reach::Private)]);
+    let proxy = proxy(&[("good.org", HostReach::Private)]);
     let open: Vec<TcpStream> = (0..MOST)
         .map(|_| {
             TcpStream::connect(proxy.listener.local_addr().expect("an address"))
@@ -119,17 +119,17 @@ fn connections_are_bounded() {
 
 #[test]
 fn a_public_name_leads_inside_only_where_that_is_named() {
-    let lines = [("public.org", Reach::Public), ("127.0.0.1", Reach::Public)];
+    let lines = [("public.org", HostReach::Public), ("127.0.0.1", HostReach::Public)];
     let refused = ask(&proxy(&lines), "CONNECT public.org:443 HTTP/1.1\r\n\r\n");
     assert!(refused.contains("leads to this machine"), "{refused}");
-    let lines = [("public.org", Reach::Public), ("127.0.0.1", Reach::Private)];
+    let lines = [("public.org", HostReach::Public), ("127.0.0.1", HostReach::Private)];
     let opened = ask(&proxy(&lines), "CONNECT public.org:443 HTTP/1.1\r\n\r\nhello\r\n\r\n");
     assert!(opened.contains("you said: hello"), "{opened}");
 }
 
 #[test]
 fn nothing_is_answered_after_the_end() {
-    let proxy = proxy(&[("good.org", Reach::Private)]);
+    let proxy = proxy(&[("good.org", HostReach::Private)]);
     let address = proxy.listener.local_addr().expect("an address");
     let mut tunnel = TcpStream::connect(address).expect("a connection");
     tunnel.write_all(b"CONNECT good.org:443 HTTP/1.1\r\n\r\n").expect("sent");

@@ -77,7 +77,7 @@ fn whoever_ends_the_helper_ends_the_run() {
         if line.contains("STOP") {
             wait_for(|| is_running(&mark));
         } else {
-            assert!(running.and_then(agentry_sandbox::Running::wait).is_err(), "{line}");
+            assert!(running.and_then(agentry_sandbox::CommandHandle::wait).is_err(), "{line}");
             sandbox.end();
             assert!(!is_running(&mark), "{line}");
         }
@@ -174,9 +174,9 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
         fs::write(path.with_extension("new"), "[check]\n").expect("written");
         fs::rename(path.with_extension("new"), &path).expect("replaced");
         let command = world.command("/bin/bash", "echo x > agentry.toml");
-        let not_started = sandbox.run(command).map(agentry_sandbox::Running::wait);
+        let not_started = sandbox.run(command).map(agentry_sandbox::CommandHandle::wait);
         assert!(
-            matches!(not_started, Err(agentry_sandbox::Error::Replaced(_))),
+            matches!(not_started, Err(agentry_sandbox::SandboxError::Replaced(_))),
             "another sandbox can start it: {not_started:?}"
         );
         assert_eq!(world.damage(), None);
@@ -204,13 +204,13 @@ fn what_runs_when_something_is_replaced_ends_at_once() {
         fs::rename(&new, &path).expect("replaced");
         let ended = running.expect("sent").wait();
         assert!(
-            matches!(&ended, Err(agentry_sandbox::Error::Replaced(it)) if *it == path),
+            matches!(&ended, Err(agentry_sandbox::SandboxError::Replaced(it)) if *it == path),
             "{ended:?}"
         );
         wait_for(|| sandbox.is_over());
         wait_for(|| !is_running(&mark) && !is_running(&evil));
         let more = sandbox.run(world.command("/bin/bash", "true"));
-        assert!(matches!(more, Err(agentry_sandbox::Error::Replaced(_))), "{more:?}");
+        assert!(matches!(more, Err(agentry_sandbox::SandboxError::Replaced(_))), "{more:?}");
         drop(sandbox);
         assert_eq!(fs::read_to_string(&path).expect("text"), before, "{name}");
         // Another world protects what is there now.

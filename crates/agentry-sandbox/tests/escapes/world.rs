@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::{env, fs};
 
-use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Sandbox, support};
+use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, ResourceLimits, Sandbox, support};
 
 /// The most processes, bytes of memory and bytes of a file.
-pub(crate) const LIMITS: Limits = Limits { processes: 64, memory: 512 << 20, file_size: 1 << 20 };
+pub(crate) const LIMITS: ResourceLimits =
+    ResourceLimits { processes: 64, memory: 512 << 20, file_size: 1 << 20 };
 
 /// Files that must stay as they are.
 const FILES: &[(&str, &str)] = &[
@@ -175,7 +176,7 @@ impl World {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
         let errors = writer.try_clone().expect("a copy");
         let attempt = "try() { ATTEMPT=\"$*\" \"$TRY\" --exact attempt --nocapture; }";
-        let command = Command {
+        let command = ConfinedCommand {
             directory: directory.to_owned(),
             output: writer.into(),
             errors: errors.into(),
@@ -194,9 +195,9 @@ impl World {
     }
 
     /// A shell with a line that says nothing to anybody.
-    pub(crate) fn command(&self, shell: &str, line: &str) -> Command {
+    pub(crate) fn command(&self, shell: &str, line: &str) -> ConfinedCommand {
         let null = || fs::File::options().read(true).write(true).open("/dev/null").expect("null");
-        Command {
+        ConfinedCommand {
             argv: [shell, "-c", line].map(str::to_owned).to_vec(),
             directory: self.path("work"),
             env: self.env(),

@@ -3,11 +3,11 @@
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
-use crate::Support::{No, Partly, Prompt, Yes};
+use crate::FieldSupport::{No, Partly, Prompt, Yes};
 use crate::fields::{TargetField, field, model_field, write_name};
-use crate::rendering::LossKind::Dropped;
-use crate::rendering::Rendered;
-use crate::subject::Subject;
+use crate::render_result::LossKind::Dropped;
+use crate::render_result::RenderedAgent;
+use crate::subject::RenderSubject;
 
 const NO_PLACE: &str = "a skill has no place for it";
 const ALL_ALLOWED: &str = "`allowed-tools` where everything is allowed";
@@ -47,7 +47,7 @@ pub(super) const FIELDS: &[TargetField] = &[
 ];
 
 /// One that the standard takes: it has at most 1024 characters.
-fn description(subject: &Subject, out: &mut Rendered) -> Data {
+fn description(subject: &RenderSubject, out: &mut RenderedAgent) -> Data {
     let text = subject.description();
     let length = text.chars().count();
     if length > 1024 {
@@ -58,7 +58,7 @@ fn description(subject: &Subject, out: &mut Rendered) -> Data {
 }
 
 /// What the standard has no field for: texts by name.
-fn about(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+fn about(subject: &RenderSubject, _: &mut RenderedAgent) -> Option<Data> {
     let identity = &subject.agent.identity;
     let mut about = MapBuilder::new();
     about.str_opt("display-name", identity.display_name.as_ref().map(|text| &text.value));

@@ -4,10 +4,10 @@ use agentry_policy::{Action, Section};
 use agentry_text::Data;
 
 use super::{path, wrong_name};
-use crate::model::{Model, always};
-use crate::protection::protects;
-use crate::rendering::Settings;
-use crate::subject::Subject;
+use crate::built_in_protection::protects;
+use crate::model::{HarnessModel, always};
+use crate::render_result::RenderSettings;
+use crate::subject::RenderSubject;
 use crate::{HarnessFiles, front_matter};
 
 /// A shell reads and writes files and fetches addresses as it likes.
@@ -26,7 +26,7 @@ const TOOLS: &[(&str, &[Section])] = &[
 ];
 
 /// The tools that may do everything that can be done with them, as the standard writes a list.
-pub(super) fn allowed(subject: &Subject, settings: &Settings<'_>) -> String {
+pub(super) fn allowed(subject: &RenderSubject, settings: &RenderSettings<'_>) -> String {
     let is_open = |section: &Section| {
         let everything = [always(*section, Action::Allow, "allowed-tools")];
         let safe = || !settings.close_gaps || protects(subject, *section, &everything);
@@ -38,13 +38,13 @@ pub(super) fn allowed(subject: &Subject, settings: &Settings<'_>) -> String {
 
 /// What a client that follows the standard lets the skill do by itself; nothing if it would not take
 /// it for one.
-pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let (metadata, _) = front_matter::read(&files.text(&path(name))?)?;
     let description = metadata.get("description").and_then(Data::as_str)?;
     let is_one = metadata.get("name").and_then(Data::as_str) == Some(name)
         && wrong_name(name).is_none()
         && (1..=1024).contains(&description.chars().count());
-    let mut model = Model::default();
+    let mut model = HarnessModel::default();
     let listed = metadata.get("allowed-tools").and_then(Data::as_str).unwrap_or_default();
     for tool in listed.split(' ').filter(|tool| !tool.is_empty()) {
         // A tool that is not known, or with a specifier, may be anything.

@@ -6,19 +6,24 @@ use super::fields::FIELDS;
 use super::{PLACE, TARGET, path, tools, wrong_name};
 use crate::fields::{self, report_losses};
 use crate::front_matter;
-use crate::limits::{in_words, unenforced};
+use crate::prose_rules::{in_words, unenforced};
 use crate::render::each;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
+use crate::render_result::{
+    LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile,
+};
 use crate::skills;
-use crate::subject::{PartKind, Skill, Subject};
+use crate::subject::{BundledSkill, PromptTextKind, RenderSubject};
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     let agents = each(subjects, |subject| agent(subject, settings));
-    Rendering { agents, shared: Vec::new() }
+    ProjectRendering { agents, shared: Vec::new() }
 }
 
-fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
-    let mut out = Rendered::default();
+fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {
+    let mut out = RenderedAgent::default();
     if let Some(why) = wrong_name(&subject.name) {
         let hint = "set another name in `agentry.toml`: `[render.agent-skills.aliases]`";
         out.refuse("name", format!("`{}` {why}", subject.name), Some(hint));
@@ -30,15 +35,16 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     unenforced(subject, "whoever loads the skill", &mut out);
     report_losses(FIELDS, subject, &mut out);
     let text = front_matter::write(&subject.origin(), &metadata, &body(subject));
-    out.files.push(File::new(path(&subject.name), text));
+    out.files.push(RenderedFile::new(path(&subject.name), text));
     for skill in &subject.skills {
         copy(subject, skill, &mut out);
     }
     out
 }
 
-fn body(subject: &Subject) -> String {
-    let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+fn body(subject: &RenderSubject) -> String {
+    let prompt =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let prompt = prompt.replace("\r\n", "\n");
     let parts = [Some(prompt), in_words(subject)];
     let parts = parts.iter().flatten().map(|part| part.trim_start_matches('\u{feff}').trim());
@@ -46,7 +52,7 @@ fn body(subject: &Subject) -> String {
 }
 
 /// Copies a skill of the agent to where skills are, unless it is there already.
-fn copy(subject: &Subject, skill: &Skill, out: &mut Rendered) {
+fn copy(subject: &RenderSubject, skill: &BundledSkill, out: &mut RenderedAgent) {
     if skill.name == subject.name {
         let message = format!("the agent and its skill `{}` would be one skill", skill.name);
         out.refuse("skills", message, Some("give the agent an alias in `agentry.toml`"));

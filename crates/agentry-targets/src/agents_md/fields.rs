@@ -1,10 +1,10 @@
 //! What becomes of the fields of the model in AGENTS.md, which is text and has none of its own.
 
-use agentry_model::Mode;
+use agentry_model::AgentMode;
 
-use crate::Support::{No, Prompt, Yes};
+use crate::FieldSupport::{No, Prompt, Yes};
 use crate::fields::{TargetField, model_field};
-use crate::rendering::LossKind::Dropped;
+use crate::render_result::LossKind::Dropped;
 
 const NO_PLACE: &str = "AGENTS.md has no place for it";
 
@@ -13,7 +13,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("description", Yes("first paragraph")),
     model_field("display_name", Yes("first paragraph")),
     model_field("mode", No("no place")).loses_when(
-        |subject| subject.agent.identity.mode.is_some_and(|mode| mode.value != Mode::All),
+        |subject| subject.agent.identity.mode.is_some_and(|mode| mode.value != AgentMode::All),
         Dropped,
         NO_PLACE,
     ),

@@ -9,7 +9,7 @@
 mod fields;
 mod write;
 
-use crate::{HarnessFiles, HarnessPlace, Model, Target, marks};
+use crate::{HarnessFiles, HarnessModel, HarnessPlace, Target, marks};
 
 /// AGENTS.md.
 pub static TARGET: Target = Target {
@@ -41,8 +41,8 @@ fn heading(name: &str) -> String {
 }
 
 /// The file lets nobody do anything: its readers have rules of their own.
-fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let text = files.text(PATH)?;
     let part = marks::part(&text, NAME).ok().flatten()?;
-    part.lines().any(|line| line == heading(name)).then(Model::default)
+    part.lines().any(|line| line == heading(name)).then(HarnessModel::default)
 }

@@ -3,21 +3,27 @@
 use super::fields::FIELDS;
 use super::{NAME, PATH, heading};
 use crate::fields::report_losses;
-use crate::limits::{in_words, unenforced};
 use crate::marks::{begin, end, merged};
-use crate::rendering::{File, Rendered, Rendering, Scope, Settings};
-use crate::subject::{PartKind, Subject};
+use crate::prose_rules::{in_words, unenforced};
+use crate::render_result::{
+    ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
+};
+use crate::subject::{PromptTextKind, RenderSubject};
 
 /// What stands before the sections of several agents.
 const SEVERAL: &str = "Each section below is for one agent: follow the one of the agent that you are \
                        asked to be, and no other.";
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
+    let mut agents: Vec<RenderedAgent> =
+        subjects.iter().map(|_| RenderedAgent::default()).collect();
     let mut sections: Vec<(&str, String)> = Vec::new();
     for (subject, out) in subjects.iter().zip(&mut agents) {
         let section = section(subject, out);
-        if settings.scope == Scope::User {
+        if settings.scope == RenderScope::User {
             let hint = Some("render it with the scope `project`");
             out.refuse("name", "AGENTS.md is a file of a project", hint);
         }
@@ -31,17 +37,17 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     }
     sections.sort();
     let shared = file(&sections, settings, &mut agents);
-    Rendering { agents, shared: shared.into_iter().collect() }
+    ProjectRendering { agents, shared: shared.into_iter().collect() }
 }
 
 /// The whole file; nothing if there is nothing to write and nothing of ours in it.
 fn file(
     sections: &[(&str, String)],
-    settings: &Settings<'_>,
-    agents: &mut [Rendered],
-) -> Option<File> {
+    settings: &RenderSettings<'_>,
+    agents: &mut [RenderedAgent],
+) -> Option<RenderedFile> {
     let existing = settings.existing.text(PATH);
-    if settings.scope == Scope::User || (sections.is_empty() && existing.is_none()) {
+    if settings.scope == RenderScope::User || (sections.is_empty() && existing.is_none()) {
         return None;
     }
     let existing = existing.unwrap_or_default();
@@ -52,7 +58,7 @@ fn file(
     };
     match merged(&existing, NAME, (!texts.is_empty()).then_some(part.as_str())) {
         Ok(text) if text == existing && texts.is_empty() => None,
-        Ok(text) => Some(File::new(PATH, text)),
+        Ok(text) => Some(RenderedFile::new(PATH, text)),
         Err(broken) => {
             for out in agents {
                 let message = format!("`{PATH}` is left alone: {broken}");
@@ -63,7 +69,7 @@ fn file(
     }
 }
 
-fn section(subject: &Subject, out: &mut Rendered) -> String {
+fn section(subject: &RenderSubject, out: &mut RenderedAgent) -> String {
     let identity = &subject.agent.identity;
     let shown = identity.display_name.as_ref().map(|name| name.value.trim());
     let purpose = identity.description.as_ref().map(|text| text.value.trim());
@@ -71,7 +77,8 @@ fn section(subject: &Subject, out: &mut Rendered) -> String {
         (Some(shown), Some(purpose)) => Some(format!("{shown}: {purpose}")),
         (one, other) => one.or(other).map(str::to_owned),
     };
-    let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let prompt =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let prompt = prompt.replace("\r\n", "\n");
     unenforced(subject, "whoever reads AGENTS.md", out);
     report_losses(FIELDS, subject, out);

@@ -2,23 +2,23 @@
 //! program, variables before it and wrappers like `env` and `sudo` do not deceive it.
 
 use crate::blind_spots::{as_typed, in_a_shell, redirected, with_option, words};
-use crate::gap::{ADDRESSES, Blind, FILES, Line};
+use crate::gap::{ADDRESSES, BlindSpot, FILES, MisreadLine};
 
-pub(super) const BLIND: &[Blind] = &[
-    Blind {
+pub(super) const BLIND: &[BlindSpot] = &[
+    BlindSpot {
         name: "redirections",
         why: "a rule for the whole of `Bash` also holds for where output goes",
         lines: redirected,
     },
-    Blind {
+    BlindSpot {
         name: "nested commands",
         why: "Claude Code does not look into `sh -c` and `find -exec`",
         lines: |command| {
             let found = format!("find . -exec {command} ;");
-            vec![in_a_shell(command), Line::new(found.replace(';', "\\;"), words(&found))]
+            vec![in_a_shell(command), MisreadLine::new(found.replace(';', "\\;"), words(&found))]
         },
     },
-    Blind {
+    BlindSpot {
         name: "other spellings",
         why: "Claude Code knows no options before a subcommand and no variables",
         lines: |command| {
@@ -28,7 +28,7 @@ pub(super) const BLIND: &[Blind] = &[
             lines
         },
     },
-    Blind {
+    BlindSpot {
         name: "dangerous options",
         why: "Claude Code has no table of options that make a harmless command write or run something",
         lines: with_option,

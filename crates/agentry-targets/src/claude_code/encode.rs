@@ -12,38 +12,42 @@ use agentry_policy::{Action, PatternRule, Section};
 use super::paths;
 use super::rule::{entry, is_plain, tool_of, written};
 use super::ruleset::{never, workspace};
-use super::settings::Lists;
+use super::settings::ClaudeRuleLists;
 use super::tools::section_of;
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::built_in_protection;
+use crate::encoding::{EncodedRule, MatchBounds, MatchOrder, RuleEncoding};
 use crate::gap::close;
 use crate::model::always;
-use crate::proof::{Proof, within};
-use crate::protection;
-use crate::rendering::{Scope, Settings};
-use crate::subject::Subject;
+use crate::proof::{PolicyProof, within};
+use crate::render_result::{RenderScope, RenderSettings};
+use crate::subject::RenderSubject;
 use crate::wildcard::ANYTHING;
 
 /// What one agent needs in one section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct SectionPlan {
     /// Whether it has the tools.
     pub(super) kept: bool,
     /// The rules that keep them within its source.
-    pub(super) rules: Lists,
+    pub(super) rules: ClaudeRuleLists,
 }
 
-impl Plan {
+impl SectionPlan {
     /// Whether some files are asked about and others are not.
     pub(super) fn asks_about_some(&self) -> bool {
-        let inside =
-            [Scope::Project, Scope::User].map(|scope| format!("Read({})", paths::inside(scope)));
+        let inside = [RenderScope::Project, RenderScope::User]
+            .map(|scope| format!("Read({})", paths::inside(scope)));
         self.rules.ask.iter().any(|text| !inside.contains(text))
     }
 }
 
 /// What an agent needs in a section.
-pub(super) fn plan(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
-    let is_user = settings.scope == Scope::User;
+pub(super) fn plan(
+    subject: &RenderSubject,
+    section: Section,
+    settings: &RenderSettings<'_>,
+) -> SectionPlan {
+    let is_user = settings.scope == RenderScope::User;
     let question = (subject.kind(), section, [settings.guard, settings.close_gaps, is_user]);
     subject.memo.claude_code.plans.get(question, || {
         if settings.guard {
@@ -54,58 +58,63 @@ pub(super) fn plan(subject: &Subject, section: Section, settings: &Settings<'_>)
     })
 }
 
-fn unguarded(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
+fn unguarded(
+    subject: &RenderSubject,
+    section: Section,
+    settings: &RenderSettings<'_>,
+) -> SectionPlan {
     if is_denied(subject, section) {
-        return Plan::default();
+        return SectionPlan::default();
     }
     match section {
         Section::Edit | Section::Read => of_files(subject, section, settings),
         Section::Question => {
             // A person sees every question, and may leave it.
             let ask = always(section, Action::Ask, "ask");
-            let kept = within(&subject.memo, &[ask], &subject.bounds(section)) == Proof::Holds;
-            Plan { kept, rules: Lists::default() }
+            let kept =
+                within(&subject.memo, &[ask], &subject.bounds(section)) == PolicyProof::Holds;
+            SectionPlan { kept, rules: ClaudeRuleLists::default() }
         }
         _ => flat(subject, section, settings),
     }
 }
 
 /// What an agent needs in a section when each call is put to the guard: a floor of denials.
-fn guarded(subject: &Subject, section: Section, scope: Scope) -> Plan {
-    let mut rules = Lists::default();
+fn guarded(subject: &RenderSubject, section: Section, scope: RenderScope) -> SectionPlan {
+    let mut rules = ClaudeRuleLists::default();
     for rule in source(subject, section).filter(|rule| rule.action == Action::Deny) {
         let texts = written(section, rule, scope);
         rules.deny.extend(texts.into_iter().filter(|text| is_harmless(text, section, subject)));
     }
     rules.deny.dedup();
-    Plan { kept: !is_denied(subject, section), rules }
+    SectionPlan { kept: !is_denied(subject, section), rules }
 }
 
 /// Whether the source denies everything that a rule may match.
-pub(super) fn is_harmless(deny: &str, section: Section, subject: &Subject) -> bool {
+pub(super) fn is_harmless(deny: &str, section: Section, subject: &RenderSubject) -> bool {
     let Some(mut entry) = entry(section, deny, Action::Deny) else { return false };
     entry.matches.least.clone_from(&entry.matches.most);
     let rules = encoding(section, vec![entry], Action::Allow).rules();
-    within(&subject.memo, &subject.bounds(section), &[rules]) == Proof::Holds
+    within(&subject.memo, &subject.bounds(section), &[rules]) == PolicyProof::Holds
 }
 
 /// Whether the source denies everything.
-pub(super) fn is_denied(subject: &Subject, section: Section) -> bool {
+pub(super) fn is_denied(subject: &RenderSubject, section: Section) -> bool {
     subject.memo.claude_code.denied.get((subject.kind(), section), || {
         let deny = always(section, Action::Deny, "deny");
-        within(&subject.memo, &subject.bounds(section), &[deny]) == Proof::Holds
+        within(&subject.memo, &subject.bounds(section), &[deny]) == PolicyProof::Holds
     })
 }
 
 /// Whether the source allows everything.
-pub(super) fn is_allowed(subject: &Subject, section: Section) -> bool {
+pub(super) fn is_allowed(subject: &RenderSubject, section: Section) -> bool {
     let allow = always(section, Action::Allow, "allow");
-    within(&subject.memo, &[allow], &subject.bounds(section)) == Proof::Holds
+    within(&subject.memo, &[allow], &subject.bounds(section)) == PolicyProof::Holds
 }
 
 /// The rules of a section but for those that are never asked: a pattern that stood before, and all behind
 /// one for everything.
-fn source(subject: &Subject, section: Section) -> impl Iterator<Item = &PatternRule> {
+fn source(subject: &RenderSubject, section: Section) -> impl Iterator<Item = &PatternRule> {
     let rules = subject.permissions.get(section).map(|rules| &rules.rules);
     let mut seen: HashSet<&str> = HashSet::new();
     let mut live = Vec::new();
@@ -120,13 +129,13 @@ fn source(subject: &Subject, section: Section) -> impl Iterator<Item = &PatternR
     live.into_iter()
 }
 
-fn encoding(section: Section, entries: Vec<Entry>, default: Action) -> Encoding {
-    Encoding { section, order: Order::Strictest, entries, default }
+fn encoding(section: Section, entries: Vec<EncodedRule>, default: Action) -> RuleEncoding {
+    RuleEncoding { section, order: MatchOrder::Strictest, entries, default }
 }
 
 /// The asks and denials of the source.
-fn stricter(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn stricter(subject: &RenderSubject, section: Section, scope: RenderScope) -> Vec<EncodedRule> {
+    let mut entries: Vec<EncodedRule> = Vec::new();
     for rule in source(subject, section).filter(|rule| rule.action > Action::Allow) {
         for text in written(section, rule, scope) {
             let known =
@@ -137,11 +146,11 @@ fn stricter(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
     entries
 }
 
-fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
-    let Some(tool) = tool_of(section) else { return Plan::default() };
+fn flat(subject: &RenderSubject, section: Section, settings: &RenderSettings<'_>) -> SectionPlan {
+    let Some(tool) = tool_of(section) else { return SectionPlan::default() };
     let mut entries = stricter(subject, section, settings.scope);
-    let all = Matches::exactly(ANYTHING);
-    entries.push(Entry { text: tool.to_owned(), action: Action::Allow, matches: all });
+    let all = MatchBounds::exactly(ANYTHING);
+    entries.push(EncodedRule { text: tool.to_owned(), action: Action::Allow, matches: all });
     let bounds = subject.bounds(section);
     let narrowed = encoding(section, entries, Action::Allow).narrowed(
         &subject.memo,
@@ -153,7 +162,7 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
         close(subject, &mut encoding, super::blind_spots::BLIND);
     }
     if settings.close_gaps {
-        protection::close(subject, &mut encoding, &[never(section)]);
+        built_in_protection::close(subject, &mut encoding, &[never(section)]);
     }
     let rest = encoding.entries.iter().find(|entry| entry.text == tool).map(|entry| entry.action);
     let ask = always(section, Action::Ask, "ask");
@@ -162,15 +171,15 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
         // It would hold for the person's own sessions, which use these all the time.
         Some(Action::Ask) if matches!(section, Section::Skill | Section::Delegate) => false,
         // An ask about everything would win over what the source allows.
-        Some(Action::Ask) => within(&subject.memo, &bounds, &[ask]) == Proof::Holds,
+        Some(Action::Ask) => within(&subject.memo, &bounds, &[ask]) == PolicyProof::Holds,
         Some(Action::Deny) | None => false,
     };
-    Plan { kept, rules: lists(encoding.entries, kept) }
+    SectionPlan { kept, rules: lists(encoding.entries, kept) }
 }
 
-fn lists(entries: Vec<Entry>, kept: bool) -> Lists {
-    let mut lists = Lists::default();
-    for Entry { text, action, .. } in entries.into_iter().filter(|_| kept) {
+fn lists(entries: Vec<EncodedRule>, kept: bool) -> ClaudeRuleLists {
+    let mut lists = ClaudeRuleLists::default();
+    for EncodedRule { text, action, .. } in entries.into_iter().filter(|_| kept) {
         let list = match action {
             Action::Allow => &mut lists.allow,
             Action::Ask => &mut lists.ask,
@@ -184,8 +193,12 @@ fn lists(entries: Vec<Entry>, kept: bool) -> Lists {
 }
 
 /// The rules about files: inside the workspace everything is allowed or asked, outside it is asked.
-fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
-    let Some(tool) = tool_of(section) else { return Plan::default() };
+fn of_files(
+    subject: &RenderSubject,
+    section: Section,
+    settings: &RenderSettings<'_>,
+) -> SectionPlan {
+    let Some(tool) = tool_of(section) else { return SectionPlan::default() };
     let scope = settings.scope;
     let inside_text = format!("{tool}({})", paths::inside(scope));
     let mut entries = stricter(subject, section, scope);
@@ -196,7 +209,7 @@ fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Pla
     let mut encoding = narrowed.encoding;
     if settings.close_gaps {
         ask_about_secrets(subject, tool, &mut encoding);
-        protection::close(subject, &mut encoding, &[]);
+        built_in_protection::close(subject, &mut encoding, &[]);
     }
     let of = |text: &str| encoding.entries.iter().find(|it| it.text == text).map(|it| it.action);
     let kept = match of("inside") {
@@ -205,18 +218,18 @@ fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Pla
         Some(Action::Deny) | None => false,
     };
     // Reading below the workspace needs no rule.
-    let needless = |entry: &Entry| {
+    let needless = |entry: &EncodedRule| {
         section == Section::Read && entry.action == Action::Allow && entry.text == "inside"
     };
     encoding.entries.retain(|entry| !needless(entry));
     for entry in encoding.entries.iter_mut().filter(|entry| entry.text == "inside") {
         entry.text.clone_from(&inside_text);
     }
-    Plan { kept, rules: lists(encoding.entries, kept) }
+    SectionPlan { kept, rules: lists(encoding.entries, kept) }
 }
 
 /// Adds a question about each kind of secret that the rules would allow, wherever it lies.
-fn ask_about_secrets(subject: &Subject, tool: &str, encoding: &mut Encoding) {
+fn ask_about_secrets(subject: &RenderSubject, tool: &str, encoding: &mut RuleEncoding) {
     let section = encoding.section;
     let entries = secrets::all().flat_map(|secret| {
         let anywhere = if secret.rooted { "" } else { "**/" };
@@ -224,37 +237,37 @@ fn ask_about_secrets(subject: &Subject, tool: &str, encoding: &mut Encoding) {
         let below = secret.tree.then(|| format!("{tool}(//{anywhere}{}/**)", secret.path));
         std::iter::once(itself).chain(below)
     });
-    let entries: Vec<Entry> =
+    let entries: Vec<EncodedRule> =
         entries.filter_map(|text| entry(section, &text, Action::Ask)).collect();
-    if !protection::protects(subject, section, &[encoding.rules()]) {
+    if !built_in_protection::protects(subject, section, &[encoding.rules()]) {
         encoding.entries.extend(entries);
     }
 }
 
 /// What the source allows outside the workspace, where Claude Code would ask.
-fn milder(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
+fn milder(subject: &RenderSubject, section: Section, scope: RenderScope) -> Vec<EncodedRule> {
     let outside = source(subject, Section::ExternalDirectory).chain(source(subject, section));
     let rooted = outside.filter(|rule| rule.pattern.starts_with(['/', '~']));
     let allow = rooted.filter(|rule| rule.action == Action::Allow);
     let texts = allow.flat_map(|rule| written(section, rule, scope));
     let entries = texts.filter_map(|text| entry(section, &text, Action::Allow));
     // One that would permit too much is left out; the others are not made stricter for it.
-    let within_source = |entry: &Entry| {
+    let within_source = |entry: &EncodedRule| {
         let rules = encoding(section, vec![entry.clone()], Action::Deny).rules();
-        within(&subject.memo, &[rules], &subject.bounds(section)) == Proof::Holds
+        within(&subject.memo, &[rules], &subject.bounds(section)) == PolicyProof::Holds
     };
     entries.filter(within_source).collect()
 }
 
 /// Whether the source allows something below the workspace.
-fn allows_inside(subject: &Subject, section: Section) -> bool {
+fn allows_inside(subject: &RenderSubject, section: Section) -> bool {
     let mut bounds = subject.bounds(section).to_vec();
     bounds.push(encoding(section, vec![workspace()], Action::Deny).rules());
-    within(&subject.memo, &bounds, &[always(section, Action::Ask, "ask")]) != Proof::Holds
+    within(&subject.memo, &bounds, &[always(section, Action::Ask, "ask")]) != PolicyProof::Holds
 }
 
 /// The servers of an agent that it may use, with the rules for them; others are out of its reach.
-pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
+pub(super) fn servers(subject: &RenderSubject, scope: RenderScope) -> SectionPlan {
     let declared = subject.agent.tools.mcp.iter().flatten();
     let usable = declared.filter(|it| is_plain(&it.name) && !it.name.contains("__"));
     let mut entries = stricter(subject, Section::Mcp, scope);
@@ -267,18 +280,18 @@ pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
     // A name that is denied is not listed. What only its denial held has to hold without it.
     for _ in 0..=names.len() {
         encoding = encoding.narrowed(&subject.memo, &[never(Section::Mcp)], &bounds).encoding;
-        let is_left = |it: &Entry| it.action != Action::Deny || !names.contains(&it.text);
+        let is_left = |it: &EncodedRule| it.action != Action::Deny || !names.contains(&it.text);
         if encoding.entries.iter().all(is_left) {
             break;
         }
         encoding.entries.retain(is_left);
     }
     let kept = encoding.entries.iter().any(|entry| names.contains(&entry.text));
-    Plan { kept, rules: lists(encoding.entries, kept) }
+    SectionPlan { kept, rules: lists(encoding.entries, kept) }
 }
 
 /// Tools of servers that are set up elsewhere, as the source names them: single ones, or all of a server.
-fn single(subject: &Subject) -> impl Iterator<Item = String> {
+fn single(subject: &RenderSubject) -> impl Iterator<Item = String> {
     let declared =
         |server: &str| subject.agent.tools.mcp.iter().flatten().any(|known| known.name == server);
     let rules = source(subject, Section::Mcp).filter(|rule| rule.action < Action::Deny);
@@ -294,9 +307,9 @@ fn single(subject: &Subject) -> impl Iterator<Item = String> {
 }
 
 /// Other tools that the source permits by name, those of servers with a question where it asks.
-pub(super) fn named(subject: &Subject) -> Vec<String> {
-    let plan = servers(subject, Scope::Project);
-    let Lists { allow, ask, deny } = &plan.rules;
+pub(super) fn named(subject: &RenderSubject) -> Vec<String> {
+    let plan = servers(subject, RenderScope::Project);
+    let ClaudeRuleLists { allow, ask, deny } = &plan.rules;
     let mut names = tools_by_name(subject);
     // With a denial that another agent cannot bear, the questions would go too.
     let kept = single(subject).filter(|name| allow.contains(name) || ask.contains(name));
@@ -304,19 +317,19 @@ pub(super) fn named(subject: &Subject) -> Vec<String> {
     names
 }
 
-fn tools_by_name(subject: &Subject) -> Vec<String> {
+fn tools_by_name(subject: &RenderSubject) -> Vec<String> {
     let allow = source(subject, Section::Tool).filter(|rule| rule.action == Action::Allow);
     let plain = allow.filter(|rule| is_plain(&rule.pattern) && section_of(&rule.pattern).is_none());
     let allowed = |rule: &&PatternRule| {
         let entries = entry(Section::Tool, &rule.pattern, Action::Allow).into_iter().collect();
         let rules = encoding(Section::Tool, entries, Action::Deny).rules();
-        within(&subject.memo, &[rules], &subject.bounds(Section::Tool)) == Proof::Holds
+        within(&subject.memo, &[rules], &subject.bounds(Section::Tool)) == PolicyProof::Holds
     };
     plain.filter(allowed).map(|rule| rule.pattern.clone()).collect()
 }
 
 /// Whether everything below the workspace may be read.
-pub(super) fn reads_workspace(subject: &Subject) -> bool {
+pub(super) fn reads_workspace(subject: &RenderSubject) -> bool {
     let rules = encoding(Section::Read, vec![workspace()], Action::Deny).rules();
-    within(&subject.memo, &[rules], &subject.bounds(Section::Read)) == Proof::Holds
+    within(&subject.memo, &[rules], &subject.bounds(Section::Read)) == PolicyProof::Holds
 }

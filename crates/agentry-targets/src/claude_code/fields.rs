@@ -9,14 +9,14 @@ use super::import::read_servers;
 use super::losses::is_written;
 use super::rule::is_plain;
 use super::tools::names;
-use crate::Support::{No, Partly, Prompt, Yes};
+use crate::FieldSupport::{No, Partly, Prompt, Yes};
 use crate::draft::PLACELESS;
 use crate::fields::{
     ModelName, TargetField, field, is_switch, is_text, is_word, model_field, read_description,
     read_turns, write_description, write_name, write_turns,
 };
-use crate::rendering::LossKind::{Dropped, Gap};
-use crate::subject::Subject;
+use crate::render_result::LossKind::{Dropped, Gap};
+use crate::subject::RenderSubject;
 
 /// What is said of files and commands.
 const SHARED: &str = "rules for all agents, the strictest wins; else the tools are removed";
@@ -119,7 +119,7 @@ fn named(model: &str) -> Option<String> {
     (MODELS.contains(&base.as_str()) || is_claude).then(|| name.to_owned())
 }
 
-fn has_odd_server(subject: &Subject) -> bool {
+fn has_odd_server(subject: &RenderSubject) -> bool {
     let mut servers = subject.agent.tools.mcp.iter().flatten();
     servers.any(|server| !is_plain(&server.name) || server.name.contains("__"))
 }

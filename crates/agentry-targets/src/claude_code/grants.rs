@@ -7,7 +7,7 @@ use super::encode::is_denied;
 use super::ruleset::tools_in;
 use super::tools::{GROUPS, beside, entries, plain};
 use crate::original::{self, GrantReading, OriginalGrant};
-use crate::subject::Subject;
+use crate::subject::RenderSubject;
 
 pub(super) const GRANTS: GrantReading = GrantReading { meant, closed, ..GrantReading::PLAIN };
 
@@ -45,7 +45,7 @@ pub(super) fn is_mode(value: &Data) -> bool {
 }
 
 /// Whether an agent may work in a copy of the project.
-pub(super) fn is_worktree(subject: &Subject, value: &Data) -> bool {
+pub(super) fn is_worktree(subject: &RenderSubject, value: &Data) -> bool {
     value.as_str() == Some("worktree") && is_alike(subject)
 }
 
@@ -66,7 +66,7 @@ fn is_entry(entry: &str) -> bool {
 
 /// Takes away every tool by which that could be done which is denied as a whole, from an agent that has all
 /// tools but some.
-fn closed(subject: &Subject, grants: &mut [OriginalGrant]) {
+fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
     if grants.iter().any(|grant| grant.key == "tools" && grant.value.is_some()) {
         return;
     }
@@ -85,7 +85,7 @@ fn closed(subject: &Subject, grants: &mut [OriginalGrant]) {
 
 /// Whether all files of the project are alike: a rule about one of them misses the copy of the project in
 /// which an agent may work.
-fn is_alike(subject: &Subject) -> bool {
+fn is_alike(subject: &RenderSubject) -> bool {
     let is_about_all = |rule: &PatternRule| {
         matches!(rule.pattern.as_str(), "**/*" | "**" | "*" | ".")
             || rule.pattern.starts_with(['/', '~'])

@@ -5,13 +5,14 @@ use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
 use crate::guard::{
-    self, Answer, Asked, Guard, Search, literal, needed, optional, parse, readings, why,
+    self, FileSearch, GuardAnswer, GuardProtocol, GuardQuestion, literal, needed, optional, parse,
+    readings, why,
 };
 
-pub(super) const GUARD: Guard = Guard { question, answer, failure };
+pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
 
 /// The calls that a question is about.
-fn question(text: &str) -> Result<Asked, String> {
+fn question(text: &str) -> Result<GuardQuestion, String> {
     let question = parse(text)?;
     let event = optional(&question, "hook_event_name", "a question")?;
     if let Some(event) = event.filter(|event| *event != "PreToolUse") {
@@ -19,22 +20,22 @@ fn question(text: &str) -> Result<Asked, String> {
     }
     let tool = needed(&question, "tool_name", "a question")?;
     let directory = guard::directory(&question, "cwd")?;
-    let call = ToolCall { tool, input: guard::input(&question, "tool_input")?, directory };
+    let call = ClaudeToolCall { tool, input: guard::input(&question, "tool_input")?, directory };
     let (calls, searches) = (call.calls()?, call.searches()?);
-    Ok(Asked { directory: directory.to_owned(), calls, searches })
+    Ok(GuardQuestion { directory: directory.to_owned(), calls, searches })
 }
 
 /// The calls that one call of a tool makes.
-type Calls = Vec<(Section, String)>;
+type ClaudeCalls = Vec<(Section, String)>;
 
 /// One call of a tool.
-struct ToolCall<'a> {
+struct ClaudeToolCall<'a> {
     tool: &'a str,
     input: &'a Value,
     directory: &'a str,
 }
 
-impl ToolCall<'_> {
+impl ClaudeToolCall<'_> {
     fn text(&self, key: &str) -> Result<Option<&str>, String> {
         optional(self.input, key, &format!("`{}`", self.tool))
     }
@@ -43,7 +44,7 @@ impl ToolCall<'_> {
         needed(self.input, key, &format!("`{}`", self.tool))
     }
 
-    fn calls(&self) -> Result<Calls, String> {
+    fn calls(&self) -> Result<ClaudeCalls, String> {
         let one = |section, subject: &str| Ok(vec![(section, subject.to_owned())]);
         let tool = self.tool;
         match tool {
@@ -85,13 +86,13 @@ impl ToolCall<'_> {
     }
 
     /// A file, as each reader of its path would find it.
-    fn file(&self, section: Section, key: &str) -> Result<Calls, String> {
+    fn file(&self, section: Section, key: &str) -> Result<ClaudeCalls, String> {
         let readings = readings(self.needed(key)?, self.directory);
         Ok(readings.into_iter().map(|path| (section, path)).collect())
     }
 
     /// The directories that a search starts from: that which it is given, and that of its pattern.
-    fn searched(&self) -> Result<Calls, String> {
+    fn searched(&self) -> Result<ClaudeCalls, String> {
         let start = self.text("path")?.unwrap_or(self.directory);
         let mut paths = readings(start, self.directory);
         if let Some(pattern) = self.pattern()? {
@@ -116,13 +117,13 @@ impl ToolCall<'_> {
     }
 
     /// What a search is about: the files below a directory that its pattern chooses.
-    fn searches(&self) -> Result<Vec<Search>, String> {
+    fn searches(&self) -> Result<Vec<FileSearch>, String> {
         if !matches!(self.tool, "Glob" | "Grep") {
             return Ok(Vec::new());
         }
         let pattern = self.pattern()?;
         let start = self.text("path")?.unwrap_or(self.directory);
-        let each = |path: String| Search::each(&path, self.directory, pattern);
+        let each = |path: String| FileSearch::each(&path, self.directory, pattern);
         Ok(readings(start, self.directory).into_iter().flat_map(each).collect())
     }
 }
@@ -136,16 +137,16 @@ fn asked(input: &Value) -> String {
 }
 
 /// A decision, with what decided.
-fn answer(verdict: &Verdict) -> Answer {
+fn answer(verdict: &Verdict) -> GuardAnswer {
     let why = why(verdict);
     let reason = if why.is_empty() { why } else { format!("agentry: {why}") };
-    Answer { output: decision(verdict.action, &reason), errors: String::new(), code: 0 }
+    GuardAnswer { output: decision(verdict.action, &reason), errors: String::new(), code: 0 }
 }
 
 /// A denial, in both ways that Claude Code understands.
-fn failure(why: &str) -> Answer {
+fn failure(why: &str) -> GuardAnswer {
     let reason = format!("agentry: {why}");
-    Answer { output: decision(Action::Deny, &reason), errors: reason + "\n", code: 2 }
+    GuardAnswer { output: decision(Action::Deny, &reason), errors: reason + "\n", code: 2 }
 }
 
 fn decision(action: Action, reason: &str) -> String {
@@ -214,7 +215,7 @@ mod tests {
             let text = json!({"tool_name": tool, "tool_input": input, "cwd": "/w"}).to_string();
             let searches = question(&text).expect(tool).searches;
             let shown = searches.iter().map(|it| {
-                let Search { directory, pattern } = it;
+                let FileSearch { directory, pattern } = it;
                 format!("{directory} {}", pattern.as_deref().unwrap_or("-"))
             });
             assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{tool} {input}");
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_a_denial() {
-        let Answer { output, errors, code } = failure("no such file");
+        let GuardAnswer { output, errors, code } = failure("no such file");
         assert_eq!(code, 2);
         assert_eq!(errors, "agentry: no such file\n");
         assert!(output.contains("\"permissionDecision\":\"deny\""), "{output}");

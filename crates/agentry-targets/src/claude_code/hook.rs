@@ -4,7 +4,7 @@
 use agentry_text::Data;
 use serde_json::{Value, json};
 
-use crate::subject::Subject;
+use crate::subject::RenderSubject;
 
 /// What every command of ours starts with.
 const COMMAND: &str = "agentry guard claude-code ";
@@ -14,7 +14,7 @@ const TIMEOUT: i64 = 10;
 pub(super) const AGENTS: &str = ".claude/agentry-guard.json";
 
 /// The hook of one agent. What fails is a denial: by the exit code, and by what Claude Code is told.
-pub(super) fn of_agent(subject: &Subject) -> Data {
+pub(super) fn of_agent(subject: &RenderSubject) -> Data {
     let path = quoted(&subject.path);
     let command =
         format!("{COMMAND}\"$CLAUDE_PROJECT_DIR\"/{path} --digest {} || exit 2", subject.digest);
@@ -46,8 +46,8 @@ pub(super) fn of_settings() -> Value {
 }
 
 /// The definitions of all agents, by the name under which Claude Code knows them.
-pub(super) fn agents(subjects: &[Subject]) -> String {
-    let one = |subject: &Subject| {
+pub(super) fn agents(subjects: &[RenderSubject]) -> String {
+    let one = |subject: &RenderSubject| {
         let entry = json!({"path": subject.path, "digest": subject.digest});
         (subject.name.clone(), entry)
     };

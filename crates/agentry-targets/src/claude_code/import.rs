@@ -4,28 +4,28 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
+use super::agent_file::{self, ClaudeFrontMatter};
 use super::fields::FIELDS;
-use super::front::{self, Front};
 use super::grants::GRANTS;
 use super::import_hooks::hooked;
-use super::import_plugins::{Plugin, plugins};
-use super::ruleset::{Silence, of, only, tools};
-use super::settings::{self, Known, Lists, PERSONAL, known, managed, personal};
+use super::import_plugins::{ClaudePlugin, plugins};
+use super::ruleset::{UnmatchedAnswer, of, only, tools};
+use super::settings::{self, ClaudeRuleLists, ClaudeSettings, PERSONAL, known, managed, personal};
 use super::tools::{
-    GROUPS, PARTS, Tools, UNASKED, entries, groups, is_beside, name_of, names, restricted,
+    ClaudeTools, GROUPS, PARTS, UNASKED, entries, groups, is_beside, name_of, names, restricted,
     section_of,
 };
 use super::{NAME, OTHER_SERVERS, OTHER_SKILLS, patterns, rule};
-use crate::draft::{Draft, inside};
-use crate::import::{Bound, Import, Read, Wrong};
+use crate::draft::{ImportDraft, inside};
+use crate::import::{HarnessAgent, HarnessImport, ImportError, PermittedBound};
 use crate::model::escape;
 use crate::original;
-use crate::rendering::LossKind;
-use crate::servers::Variables;
+use crate::render_result::LossKind;
+use crate::servers::VariableStyle;
 use crate::wildcard::reworded;
-use crate::{HarnessFiles, Model};
+use crate::{HarnessFiles, HarnessModel};
 
-pub(super) const IMPORT: Import = Import {
+pub(super) const IMPORT: HarnessImport = HarnessImport {
     places: &[(".claude/agents", ".md")],
     is_one,
     several: None,
@@ -35,14 +35,14 @@ pub(super) const IMPORT: Import = Import {
 };
 
 fn is_one(path: &str, text: &str) -> bool {
-    let named = || front::read(text).is_some_and(|front| front.metadata.get("name").is_some());
+    let named = || agent_file::read(text).is_some_and(|front| front.metadata.get("name").is_some());
     let markdown = path.rsplit_once('.').is_some_and(|(_, end)| end == "md");
     path.contains(".claude/agents/") && markdown && named()
 }
 
-fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let text = files.text(path).ok_or("the file cannot be read")?;
-    let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
+    let front = agent_file::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
     if let Some(wrong) = settings::dropped(files) {
         return Err(wrong.into());
@@ -63,7 +63,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
     changed(&known, &mut draft);
     let mut model = of(files.memo(), &tools, &known, silence);
     draft.decided(&hooked(files, &front), "a hook of Claude Code", &mut model);
-    for Plugin { name, hooks } in plugins(files) {
+    for ClaudePlugin { name, hooks } in plugins(files) {
         match hooks {
             Ok(sections) => {
                 let who = format!("the plugin `{name}` of Claude Code");
@@ -77,11 +77,11 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
     }
     preloaded(&front, &tools, &mut model, &mut draft);
     helpers(&front, &mut model, &mut draft);
-    Ok(draft.read(Bound::new(model), front.metadata))
+    Ok(draft.read(PermittedBound::new(model), front.metadata))
 }
 
 /// Keeps the names of skills that are neither in the project nor in the home.
-fn other_skills(files: &dyn HarnessFiles, front: &Front, draft: &mut Draft) {
+fn other_skills(files: &dyn HarnessFiles, front: &ClaudeFrontMatter, draft: &mut ImportDraft) {
     let is_there = |name: &String| {
         let places = [".claude/skills", "~/.claude/skills", ".agents/skills", "skills"];
         places.iter().any(|place| files.text(&format!("{place}/{name}/SKILL.md")).is_some())
@@ -94,7 +94,12 @@ fn other_skills(files: &dyn HarnessFiles, front: &Front, draft: &mut Draft) {
 }
 
 /// An agent knows the skills that its file names, also without the tool that loads others.
-fn preloaded(front: &Front, tools: &Tools, model: &mut Model, draft: &mut Draft) {
+fn preloaded(
+    front: &ClaudeFrontMatter,
+    tools: &ClaudeTools,
+    model: &mut HarnessModel,
+    draft: &mut ImportDraft,
+) {
     let skills = front.metadata.get("skills").and_then(names).unwrap_or_default();
     if skills.is_empty() || tools.has("Skill") {
         return;
@@ -106,7 +111,7 @@ fn preloaded(front: &Front, tools: &Tools, model: &mut Model, draft: &mut Draft)
 }
 
 /// Work may be handed only to the agents that every entry for the tool names, where all name some.
-fn helpers(front: &Front, model: &mut Model, draft: &mut Draft) {
+fn helpers(front: &ClaudeFrontMatter, model: &mut HarnessModel, draft: &mut ImportDraft) {
     let entries = front.metadata.get("tools").and_then(entries).unwrap_or_default();
     let is_for_it = |entry: &&str| section_of(&name_of(entry)) == Some(Section::Delegate);
     let of_tool: Vec<&str> = entries.into_iter().filter(is_for_it).collect();
@@ -124,13 +129,13 @@ fn helpers(front: &Front, model: &mut Model, draft: &mut Draft) {
 
 /// What the user's own settings ask about and deny in every project, and so for this agent. What they
 /// allow is no part of it. All of it is noted.
-fn of_the_user(files: &dyn HarnessFiles, draft: &mut Draft) -> Lists {
+fn of_the_user(files: &dyn HarnessFiles, draft: &mut ImportDraft) -> ClaudeRuleLists {
     stricter(personal(files).rules, ("~/.claude", &format!("your own `{PERSONAL}`")), draft)
 }
 
 /// What the settings for everyone on the machine ask about and deny. Where they say that nobody else
 /// may allow anything, nothing is.
-fn of_everyone(files: &dyn HarnessFiles, known: &mut Known, draft: &mut Draft) {
+fn of_everyone(files: &dyn HarnessFiles, known: &mut ClaudeSettings, draft: &mut ImportDraft) {
     for (path, text) in managed(files) {
         let Some(theirs) = settings::read(&text) else { continue };
         if theirs.managed_only {
@@ -146,8 +151,12 @@ fn of_everyone(files: &dyn HarnessFiles, known: &mut Known, draft: &mut Draft) {
 
 /// The rules of a file outside the project that ask and deny, as one of a project would say them; all are
 /// noted.
-fn stricter(rules: Lists, (dir, whose): (&str, &str), draft: &mut Draft) -> Lists {
-    let Lists { allow, ask, deny } = rules;
+fn stricter(
+    rules: ClaudeRuleLists,
+    (dir, whose): (&str, &str),
+    draft: &mut ImportDraft,
+) -> ClaudeRuleLists {
+    let ClaudeRuleLists { allow, ask, deny } = rules;
     let lists = [
         (&allow, "allows", "not taken over"),
         (&ask, "asks about", "taken over"),
@@ -161,7 +170,7 @@ fn stricter(rules: Lists, (dir, whose): (&str, &str), draft: &mut Draft) -> List
         }
     }
     let here = |list: Vec<String>| list.iter().map(|text| anchored(text, dir)).collect();
-    Lists { allow: Vec::new(), ask: here(ask), deny: here(deny) }
+    ClaudeRuleLists { allow: Vec::new(), ask: here(ask), deny: here(deny) }
 }
 
 /// A rule of a file in `dir` as one of a project would say it: `/x` lies beside that file.
@@ -175,8 +184,8 @@ fn anchored(text: &str, dir: &str) -> String {
 }
 
 /// Notes the rules about commands that became others.
-fn changed(known: &Known, draft: &mut Draft) {
-    let Lists { allow, ask, deny } = &known.rules;
+fn changed(known: &ClaudeSettings, draft: &mut ImportDraft) {
+    let ClaudeRuleLists { allow, ask, deny } = &known.rules;
     for (list, action) in [(deny, Action::Deny), (ask, Action::Ask), (allow, Action::Allow)] {
         for text in list.iter().filter(|text| rule::parse(text).tool == "Bash") {
             let only = rule::parse(text).only.unwrap_or_default();
@@ -189,7 +198,7 @@ fn changed(known: &Known, draft: &mut Draft) {
 }
 
 /// All but what the agent may do.
-fn identity(front: &Front) -> Result<Draft, String> {
+fn identity(front: &ClaudeFrontMatter) -> Result<ImportDraft, String> {
     let metadata = &front.metadata;
     let name = match metadata.get("name") {
         Some(Data::Str(name)) => name.clone(),
@@ -197,7 +206,7 @@ fn identity(front: &Front) -> Result<Draft, String> {
         Some(Data::Null) | None => return Err("`name` is missing".to_owned()),
         Some(_) => return Err("`name` is no text".to_owned()),
     };
-    let mut draft = Draft::new(&name, &front.body);
+    let mut draft = ImportDraft::new(&name, &front.body);
     if front.lenient {
         let detail = "it is no valid YAML and was read line by line, as Claude Code does";
         draft.lose("metadata", LossKind::Changed, detail);
@@ -212,7 +221,7 @@ fn identity(front: &Front) -> Result<Draft, String> {
 }
 
 /// Reports what in the lists of tools is not what it seems.
-fn lists(metadata: &Data, draft: &mut Draft) {
+fn lists(metadata: &Data, draft: &mut ImportDraft) {
     let tools = metadata.get("tools");
     for entry in tools.map(restricted).unwrap_or_default() {
         let (kind, why) = if section_of(&name_of(&entry)) == Some(Section::Delegate) {
@@ -255,7 +264,7 @@ fn is_unknown(name: &str) -> bool {
 }
 
 /// Servers that are written out; those that are only named are set up elsewhere.
-pub(super) fn read_servers(list: &Data, draft: &mut Draft) {
+pub(super) fn read_servers(list: &Data, draft: &mut ImportDraft) {
     let mut named: Vec<(String, Data)> = Vec::new();
     let mut elsewhere: Vec<&str> = Vec::new();
     let items = match list {
@@ -275,11 +284,11 @@ pub(super) fn read_servers(list: &Data, draft: &mut Draft) {
     if !elsewhere.is_empty() {
         original::set(&mut draft.agent, NAME, OTHER_SERVERS, Data::strings(elsewhere));
     }
-    draft.servers_with(&Data::Map(named), Variables::Bare);
+    draft.servers_with(&Data::Map(named), VariableStyle::Bare);
 }
 
 /// What becomes of calls that no rule is about.
-fn silence(front: &Front, draft: &mut Draft) -> Silence {
+fn silence(front: &ClaudeFrontMatter, draft: &mut ImportDraft) -> UnmatchedAnswer {
     let mode = front.metadata.get("permissionMode").and_then(Data::as_str);
     if let Some(mode) = mode.filter(|mode| !matches!(*mode, "default" | "manual")) {
         let here = match mode {
@@ -291,14 +300,19 @@ fn silence(front: &Front, draft: &mut Draft) -> Silence {
         draft.lose("permissionMode", LossKind::Narrowed, detail);
     }
     match mode {
-        Some("dontAsk") => Silence::Denies,
-        Some("plan") => Silence::Plans,
-        _ => Silence::Asks,
+        Some("dontAsk") => UnmatchedAnswer::Denies,
+        Some("plan") => UnmatchedAnswer::Plans,
+        _ => UnmatchedAnswer::Asks,
     }
 }
 
 /// The rules of all sections.
-fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft) {
+fn permissions(
+    tools: &ClaudeTools,
+    known: &ClaudeSettings,
+    silence: UnmatchedAnswer,
+    draft: &mut ImportDraft,
+) {
     for group in GROUPS {
         let mut given = group.tools.iter().filter(|tool| tools.has(tool)).peekable();
         let part = given.peek().map_or("", |tool| **tool);
@@ -325,7 +339,7 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft
 }
 
 /// The tools of servers that are taken away.
-fn taken_away(tools: &Tools) -> impl Iterator<Item = PatternRule> {
+fn taken_away(tools: &ClaudeTools) -> impl Iterator<Item = PatternRule> {
     let patterns = |name: &String| patterns::source(Section::Mcp, name, Action::Deny);
     let denied = tools.removed.iter().flat_map(patterns);
     let all = |pattern: String| match pattern.strip_suffix("/*") {
@@ -337,7 +351,7 @@ fn taken_away(tools: &Tools) -> impl Iterator<Item = PatternRule> {
 
 /// What is said of places outside the workspace: Claude Code asks, but where a rule about files says
 /// otherwise.
-fn outside(known: &Known, silence: Silence, draft: &mut Draft) {
+fn outside(known: &ClaudeSettings, silence: UnmatchedAnswer, draft: &mut ImportDraft) {
     let sections = [Section::Read, Section::Edit];
     let allowed = sections.iter().flat_map(|of| {
         let texts = known.rules.allow.iter();
@@ -354,7 +368,11 @@ fn allow(pattern: String) -> PatternRule {
 }
 
 /// Rules in the order in which they count: denials, asks, allows; and the answer to all else.
-fn section(section: Section, known: &Known, silence: Silence) -> (Vec<PatternRule>, Action) {
+fn section(
+    section: Section,
+    known: &ClaudeSettings,
+    silence: UnmatchedAnswer,
+) -> (Vec<PatternRule>, Action) {
     let silence = silence.of(section);
     let lists = [
         (&known.rules.deny, Action::Deny),
@@ -389,7 +407,7 @@ fn section(section: Section, known: &Known, silence: Silence) -> (Vec<PatternRul
 }
 
 /// The tools of servers that are listed, but for those that rules are about.
-fn of_servers(tools: &Tools, known: &[PatternRule], asked: Action) -> Vec<PatternRule> {
+fn of_servers(tools: &ClaudeTools, known: &[PatternRule], asked: Action) -> Vec<PatternRule> {
     let listed = tools.listed.iter().flatten().filter(|name| tools.has(name));
     let patterns = listed.flat_map(|name| patterns::source(Section::Mcp, name, asked));
     let new = patterns.filter(|pattern| known.iter().all(|rule| rule.pattern != *pattern));

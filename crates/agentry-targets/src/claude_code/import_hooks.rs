@@ -4,15 +4,15 @@
 use agentry_policy::Section;
 use serde_json::Value;
 
-use super::front::Front;
+use super::agent_file::ClaudeFrontMatter;
 use super::settings::{LOCAL, PERSONAL, SHARED, managed};
 use super::tools::section_of;
 use crate::HarnessFiles;
-use crate::jsonc::{Document, JsonDialect};
+use crate::jsonc::{JsonDialect, JsoncDocument};
 
 /// The sections in which a hook may deny a call: one of the agent, of the project, of the user or of the
 /// machine.
-pub(super) fn hooked(files: &dyn HarnessFiles, front: &Front) -> Vec<Section> {
+pub(super) fn hooked(files: &dyn HarnessFiles, front: &ClaudeFrontMatter) -> Vec<Section> {
     let own = front.metadata.get("hooks").map(agentry_text::Data::to_json);
     // What was read line by line has lost what is inside.
     let own = own.filter(|hooks| !hooks.is_null() || front.lenient);
@@ -49,7 +49,7 @@ fn of_machine(files: &dyn HarnessFiles) -> Vec<Value> {
 }
 
 fn value(text: &str) -> Option<Value> {
-    Document::read(text, JsonDialect::Relaxed).ok().map(|document| document.value())
+    JsoncDocument::read(text, JsonDialect::Relaxed).ok().map(|document| document.value())
 }
 
 /// The sections that these hooks are asked about before a call.

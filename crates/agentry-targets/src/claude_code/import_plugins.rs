@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::import_hooks::{are_off, before_calls, settings};
 use crate::HarnessFiles;
-use crate::jsonc::{Document, JsonDialect};
+use crate::jsonc::{JsonDialect, JsoncDocument};
 
 /// Where Claude Code keeps where each plugin is.
 const INSTALLED: &str = "~/.claude/plugins/installed_plugins.json";
@@ -16,7 +16,7 @@ const PLACE: &str = "/.claude/plugins/";
 
 /// A plugin that is switched on.
 #[derive(Debug)]
-pub(super) struct Plugin {
+pub(super) struct ClaudePlugin {
     /// With its marketplace: `name@place`.
     pub(super) name: String,
     /// The sections that its hooks decide about; why nobody knows.
@@ -24,7 +24,7 @@ pub(super) struct Plugin {
 }
 
 /// The plugins that are switched on by some settings.
-pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<Plugin> {
+pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<ClaudePlugin> {
     if are_off(files) {
         return Vec::new();
     }
@@ -32,7 +32,7 @@ pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<Plugin> {
     let enabled = all.iter().filter_map(|it| it.get("enabledPlugins")?.as_object());
     let on = enabled.flatten().filter(|(_, on)| **on != Value::Bool(false));
     let names: BTreeSet<&String> = on.map(|(name, _)| name).collect();
-    let plugin = |name: &String| Plugin { name: name.clone(), hooks: hooks(files, name) };
+    let plugin = |name: &String| ClaudePlugin { name: name.clone(), hooks: hooks(files, name) };
     names.into_iter().map(plugin).collect()
 }
 
@@ -97,5 +97,7 @@ fn of(hooks: &Value) -> Vec<Section> {
 }
 
 fn json(files: &dyn HarnessFiles, path: &str) -> Option<Value> {
-    Document::read(&files.text(path)?, JsonDialect::Relaxed).ok().map(|document| document.value())
+    JsoncDocument::read(&files.text(path)?, JsonDialect::Relaxed)
+        .ok()
+        .map(|document| document.value())
 }

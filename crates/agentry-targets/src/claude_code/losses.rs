@@ -1,49 +1,49 @@
 //! What an agent loses on the way to Claude Code, and what Claude Code does not keep it from.
 
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Rules, Section};
+use agentry_policy::{Action, RuleList, Section, SectionCall};
 use agentry_text::{Data, Span};
 
 use super::NAME;
+use super::agent_file;
 use super::encode::is_denied;
 use super::fields::FIELDS;
-use super::front;
-use super::ruleset::{Silence, never, of};
-use super::settings::{Lists, known};
-use super::tools::{GROUPS, Tools, groups};
+use super::ruleset::{UnmatchedAnswer, never, of};
+use super::settings::{ClaudeRuleLists, known};
+use super::tools::{ClaudeTools, GROUPS, groups};
 use crate::fields::report_losses;
 use crate::harness_files::{
     ChangedFiles, FileChange, FileRoot, HarnessFiles as _, HarnessPath, MemoFiles,
 };
 use crate::loss;
-use crate::model::{Model, always};
+use crate::model::{HarnessModel, always};
 use crate::original::OriginalFrontMatter;
-use crate::proof::{Proof, told, within};
-use crate::rendering::{File, LossKind, Rendered, Settings};
-use crate::subject::{Skill, Subject};
+use crate::proof::{PolicyProof, told, within};
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent, RenderedFile};
+use crate::subject::{BundledSkill, RenderSubject};
 
 /// Where a user keeps agents that every project has.
 const PERSONAL: &str = "~/.claude/agents/";
 
 /// Reports all losses of one agent.
 pub(super) fn report(
-    subject: &Subject,
-    (tools, (allowed, written)): (&Tools, (&[String], &[String])),
-    shared: &[File],
-    settings: &Settings<'_>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    (tools, (allowed, written)): (&ClaudeTools, (&[String], &[String])),
+    shared: &[RenderedFile],
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
 ) {
     report_losses(FIELDS, subject, out);
     not_loaded(subject, out);
     let change = |path: HarnessPath<'_>| {
-        let is_it = |file: &&File| path.root == FileRoot::Project && file.path == path.path;
+        let is_it = |file: &&RenderedFile| path.root == FileRoot::Project && file.path == path.path;
         let written = shared.iter().find(is_it);
         written.map_or(FileChange::None, |file| FileChange::Text(file.text().to_owned()))
     };
     let files = ChangedFiles { below: settings.existing, change: &change };
     let files = MemoFiles { below: &files, memo: &subject.memo };
     let known = known(&files);
-    let model = of(files.memo(), tools, &known, Silence::Runs);
+    let model = of(files.memo(), tools, &known, UnmatchedAnswer::Runs);
     removed(subject, tools, settings, out);
     let way_out = (!settings.guard).then_some(loss::BY_GUARD);
     loss::toolless(subject, &model, way_out, out);
@@ -61,15 +61,15 @@ pub(super) fn report(
 }
 
 /// Notes skills that only a person may start: Claude Code loads none of them for an agent.
-fn not_loaded(subject: &Subject, out: &mut Rendered) {
-    let is_for_people = |skill: &&Skill| {
+fn not_loaded(subject: &RenderSubject, out: &mut RenderedAgent) {
+    let is_for_people = |skill: &&BundledSkill| {
         let mut files = skill.files.iter().flatten();
         let main = files.find(|(path, _)| path == "SKILL.md");
         let text = main.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok());
-        let front = text.and_then(front::read);
+        let front = text.and_then(agent_file::read);
         front.is_some_and(|it| it.metadata.get(FOR_PEOPLE) == Some(&Data::Bool(true)))
     };
-    for Skill { name, .. } in subject.skills.iter().filter(is_for_people) {
+    for BundledSkill { name, .. } in subject.skills.iter().filter(is_for_people) {
         let detail = format!(
             "the skill `{name}` says `{FOR_PEOPLE}`: Claude Code does not load it for an agent, and only \
              a person can start it"
@@ -82,7 +82,7 @@ fn not_loaded(subject: &Subject, out: &mut Rendered) {
 const FOR_PEOPLE: &str = "disable-model-invocation";
 
 /// Notes what the way in which an agent runs does not promise, or costs.
-pub(super) fn running(metadata: &Data, out: &mut Rendered) {
+pub(super) fn running(metadata: &Data, out: &mut RenderedAgent) {
     let mode = metadata.get("permissionMode").and_then(Data::as_str);
     if let Some(mode) = mode.filter(|mode| !matches!(*mode, "default" | "manual")) {
         let detail = format!(
@@ -99,12 +99,12 @@ pub(super) fn running(metadata: &Data, out: &mut Rendered) {
 }
 
 /// Notes what is allowed to more than the agents that are rendered, and not before somebody trusts it.
-fn allows_everyone(written: &[String], settings: &Settings<'_>, out: &mut Rendered) {
+fn allows_everyone(written: &[String], settings: &RenderSettings<'_>, out: &mut RenderedAgent) {
     if written.is_empty() {
         return;
     }
     let rules: Vec<String> = written.iter().map(|text| format!("`{text}`")).collect();
-    let theirs: Vec<String> = front::by_name(settings.existing, PERSONAL)
+    let theirs: Vec<String> = agent_file::by_name(settings.existing, PERSONAL)
         .keys()
         .map(|name| format!("`{name}`"))
         .collect();
@@ -124,7 +124,7 @@ fn allows_everyone(written: &[String], settings: &Settings<'_>, out: &mut Render
 }
 
 /// Notes what Claude Code asks about although the agent allows it, as no rule of the settings says so.
-fn asks_all_the_same(allowed: &[String], rules: &Lists, out: &mut Rendered) {
+fn asks_all_the_same(allowed: &[String], rules: &ClaudeRuleLists, out: &mut RenderedAgent) {
     // Handing work to another agent is never asked about.
     let is_asked = |text: &&String| !rules.allow.contains(text) && *text != "Agent";
     let asked: Vec<String> =
@@ -141,7 +141,12 @@ fn asks_all_the_same(allowed: &[String], rules: &Lists, out: &mut Rendered) {
 
 /// Notes tools that are taken away although the source does not deny them. Without the guard, what
 /// the rules of a section come to is reported by comparing.
-fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut Rendered) {
+fn removed(
+    subject: &RenderSubject,
+    tools: &ClaudeTools,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) {
     for group in GROUPS.iter().filter(|group| !is_denied(subject, group.section)) {
         let is_kept = group.tools.iter().any(|tool| tools.has(tool));
         let why = if is_kept {
@@ -161,14 +166,14 @@ fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut 
 
 /// Notes where the harness is stricter than the source, and what helps.
 fn narrowed(
-    subject: &Subject,
+    subject: &RenderSubject,
     section: Section,
-    (model, way_out): (&Model, Option<&str>),
-    out: &mut Rendered,
+    (model, way_out): (&HarnessModel, Option<&str>),
+    out: &mut RenderedAgent,
 ) {
     let way = model.ways.iter().find(|way| way.section == section);
     let removed = [always(section, Action::Deny, "removed")];
-    let layers: &[Rules] = way.map_or(&removed, |way| &way.layers);
+    let layers: &[RuleList] = way.map_or(&removed, |way| &way.layers);
     let by_itself =
         matches!(section, Section::Question | Section::ExternalDirectory | Section::Env);
     if by_itself || !is_written(subject, section) {
@@ -178,9 +183,9 @@ fn narrowed(
     let mut bounds = subject.bounds(section).to_vec();
     bounds.push(never(section));
     match told(&subject.memo, section, &bounds, layers) {
-        Proof::Holds => {}
+        PolicyProof::Holds => {}
         // The sides are swapped: what the source says is on the left.
-        Proof::Fails { example, source, target } => {
+        PolicyProof::Fails { example, source, target } => {
             let why = match way {
                 Some(_) => "rules hold for all agents, and the strictest wins",
                 None => "the tool is removed",
@@ -190,18 +195,18 @@ fn narrowed(
                 format!("`{example}` is {target} in the source and {source} here: {why}{way_out}");
             out.lose(field, LossKind::Narrowed, detail);
         }
-        Proof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),
+        PolicyProof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),
     }
 }
 
 /// Whether somebody wrote something about a section.
-pub(super) fn is_written(subject: &Subject, section: Section) -> bool {
+pub(super) fn is_written(subject: &RenderSubject, section: Section) -> bool {
     let mut rules = subject.judge.rules(section).flat_map(|(_, rules)| rules.all());
     rules.any(|rule| rule.span.is_some_and(Span::is_written))
 }
 
 /// Notes that Claude Code alone asks about files outside the workspace.
-fn asks_outside(subject: &Subject, model: &Model, out: &mut Rendered) {
+fn asks_outside(subject: &RenderSubject, model: &HarnessModel, out: &mut RenderedAgent) {
     let files = [Section::Read, Section::Edit];
     let reaches = model.ways.iter().any(|way| files.contains(&way.section));
     let outside = within(
@@ -209,7 +214,7 @@ fn asks_outside(subject: &Subject, model: &Model, out: &mut Rendered) {
         &[always(Section::ExternalDirectory, Action::Allow, "allow")],
         &subject.bounds(Section::ExternalDirectory),
     );
-    if reaches && outside != Proof::Holds {
+    if reaches && outside != PolicyProof::Holds {
         let detail = "outside the workspace Claude Code asks by itself; in its auto mode a model \
                       answers instead of a person";
         out.lose("permissions.external_directory", LossKind::Gap, detail);
@@ -217,14 +222,19 @@ fn asks_outside(subject: &Subject, model: &Model, out: &mut Rendered) {
 }
 
 /// What holds when the hook does not run.
-fn limits(subject: &Subject, floor: &Model, rules: &Lists, out: &mut Rendered) {
+fn limits(
+    subject: &RenderSubject,
+    floor: &HarnessModel,
+    rules: &ClaudeRuleLists,
+    out: &mut RenderedAgent,
+) {
     let detail = "the guard does not run under `disableAllHooks` and, from the metadata of an agent, \
                   in a workspace that is not trusted: then Claude Code asks as it always does";
     out.lose("permissions", LossKind::Gap, detail);
     let directory = subject.judge.places().workspace.clone();
     let has = |section| floor.ways.iter().any(|way| way.section == section);
     for (section, text) in [(Section::Bash, "ls"), (Section::Read, "README.md")] {
-        let call = Call { section, subject: text, directory: &directory };
+        let call = SectionCall { section, subject: text, directory: &directory };
         let source = subject.judge.judge(call, &NoLinks).action;
         if has(section) && source > Action::Allow {
             let detail = format!(

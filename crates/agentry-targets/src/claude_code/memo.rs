@@ -3,22 +3,22 @@
 use agentry_policy::Section;
 use agentry_policy::memo::MemoTable;
 
-use super::encode::Plan;
-use super::ruleset::Silence;
-use super::settings::Known;
-use super::tools::Tools;
-use crate::model::Model;
+use super::encode::SectionPlan;
+use super::ruleset::UnmatchedAnswer;
+use super::settings::ClaudeSettings;
+use super::tools::ClaudeTools;
+use crate::model::HarnessModel;
 
 /// A part of [`RenderMemo`](crate::memo::RenderMemo).
 #[derive(Debug)]
 pub(crate) struct ClaudeMemo {
-    pub(super) plans: MemoTable<(u64, Section, [bool; 3]), Plan>,
+    pub(super) plans: MemoTable<(u64, Section, [bool; 3]), SectionPlan>,
     /// Whether a policy denies a whole section.
     pub(super) denied: MemoTable<(u64, Section), bool>,
     /// Agents of one project mostly have the same tools.
-    pub(super) models: MemoTable<(Tools, Known, Silence), Model>,
+    pub(super) models: MemoTable<(ClaudeTools, ClaudeSettings, UnmatchedAnswer), HarnessModel>,
     /// Every agent of a project is read with the same settings.
-    pub(super) settings: MemoTable<Vec<String>, Known>,
+    pub(super) settings: MemoTable<Vec<String>, ClaudeSettings>,
 }
 
 impl Default for ClaudeMemo {

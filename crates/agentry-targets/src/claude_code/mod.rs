@@ -7,10 +7,10 @@
 //! With the guard each call is put to `agentry guard` by a hook in the metadata and one in the
 //! settings, which hold only those denials that are denials in every agent.
 
+mod agent_file;
 mod blind_spots;
 mod encode;
 mod fields;
-mod front;
 mod grants;
 mod guard;
 mod hook;

@@ -4,19 +4,19 @@
 //! below the working directory; an ask or a deny of `x/y` holds at any depth, a name without `/`
 //! always does.
 
-use agentry_policy::{Action, Places};
+use agentry_policy::{Action, PathAnchors};
 
-use crate::encoding::Matches;
+use crate::encoding::MatchBounds;
 use crate::model::{escape, regex_of_path};
-use crate::rendering::Scope;
+use crate::render_result::RenderScope;
 use crate::wildcard::NOTHING;
 
 /// Any number of directories.
 const DEEP: &str = "(?:[^/]+/)*";
 
 /// What a pattern about files matches.
-pub(super) fn matches(pattern: &str, action: Action) -> Matches {
-    let places = Places::default();
+pub(super) fn matches(pattern: &str, action: Action) -> MatchBounds {
+    let places = PathAnchors::default();
     let workspace = regex_of_path(&places.workspace);
     let home = regex_of_path(&places.home.unwrap_or_default());
     let (anchor, anywhere, rest) = if let Some(rest) = pattern.strip_prefix("//") {
@@ -38,7 +38,7 @@ pub(super) fn matches(pattern: &str, action: Action) -> Matches {
     // What lies below a directory that matches is meant too.
     let most =
         if anywhere { format!("{DEEP}{most}{DEEP}") } else { format!("{anchor}{most}{DEEP}") };
-    Matches { most, least: format!("{anchor}{least}") }
+    MatchBounds { most, least: format!("{anchor}{least}") }
 }
 
 /// The segments of a pattern: at most, and at least.
@@ -75,7 +75,7 @@ fn segment(part: &str) -> (String, String) {
 
 /// The pattern of a source, for settings of that scope: an ask or a deny may match more than it says,
 /// an allow must not. Nothing if there are no words for it.
-pub(super) fn written(pattern: &str, action: Action, scope: Scope) -> Option<String> {
+pub(super) fn written(pattern: &str, action: Action, scope: RenderScope) -> Option<String> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let climbs = pattern.split('/').any(|part| part == ".." || part == ".");
     if climbs || pattern.is_empty() || pattern.ends_with('/') || pattern.contains("//") {
@@ -91,7 +91,7 @@ pub(super) fn written(pattern: &str, action: Action, scope: Scope) -> Option<Str
         '/' => Some(format!("/{pattern}")),
         '~' if pattern.starts_with("~/") => Some(pattern.to_owned()),
         '~' => None,
-        _ if scope == Scope::Project => Some(format!("/{pattern}")),
+        _ if scope == RenderScope::Project => Some(format!("/{pattern}")),
         // Below the working directory; a name alone would hold at any depth.
         _ if action == Action::Allow && !pattern.contains('/') => None,
         _ => Some(pattern.to_owned()),
@@ -99,10 +99,10 @@ pub(super) fn written(pattern: &str, action: Action, scope: Scope) -> Option<Str
 }
 
 /// Everything below the directory that an agent works in.
-pub(super) fn inside(scope: Scope) -> &'static str {
+pub(super) fn inside(scope: RenderScope) -> &'static str {
     match scope {
-        Scope::Project => "/**",
-        Scope::User => "**",
+        RenderScope::Project => "/**",
+        RenderScope::User => "**",
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn patterns_in_the_words_of_claude_code() {
-        let (project, user) = (Scope::Project, Scope::User);
+        let (project, user) = (RenderScope::Project, RenderScope::User);
         let cases = [
             ("/run/agenix/**", Action::Deny, project, Some("//run/agenix/**")),
             ("secrets/**", Action::Deny, project, Some("/secrets/**")),

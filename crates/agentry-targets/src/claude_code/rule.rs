@@ -3,32 +3,32 @@
 use agentry_policy::{Action, PatternRule, Section};
 
 use super::paths;
-use crate::encoding::{Entry, Matches};
+use crate::encoding::{EncodedRule, MatchBounds};
 use crate::model::escape;
-use crate::rendering::Scope;
-use crate::wildcard::{ANYTHING, NOTHING, Wildcards, at_least};
+use crate::render_result::RenderScope;
+use crate::wildcard::{ANYTHING, NOTHING, WildcardDialect, at_least};
 
-const WILDCARDS: Wildcards = Wildcards { question: false, sole: true };
+const WILDCARDS: WildcardDialect = WildcardDialect { question: false, sole: true };
 
 /// A rule, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rule<'a> {
+pub(super) struct ClaudeRule<'a> {
     pub(super) tool: &'a str,
     /// What stands in the brackets; nothing for every call of the tool.
     pub(super) only: Option<&'a str>,
 }
 
 /// Takes a rule apart.
-pub(super) fn parse(text: &str) -> Rule<'_> {
+pub(super) fn parse(text: &str) -> ClaudeRule<'_> {
     match text.split_once('(').and_then(|(tool, rest)| Some((tool, rest.strip_suffix(')')?))) {
-        Some((tool, "" | "*")) => Rule { tool, only: None },
-        Some((tool, only)) => Rule { tool, only: Some(only) },
-        None => Rule { tool: text, only: None },
+        Some((tool, "" | "*")) => ClaudeRule { tool, only: None },
+        Some((tool, only)) => ClaudeRule { tool, only: Some(only) },
+        None => ClaudeRule { tool: text, only: None },
     }
 }
 
 /// A rule about a section, as Claude Code reads it; nothing if it is about another one.
-pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<Entry> {
+pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<EncodedRule> {
     let rule = parse(text);
     let matches = match section {
         Section::Mcp => server_tool(rule)?,
@@ -36,17 +36,17 @@ pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<Entr
         _ if rule.tool != tool_of(section)? => return None,
         _ => of_section(section, rule, action),
     };
-    Some(Entry { text: text.to_owned(), action, matches })
+    Some(EncodedRule { text: text.to_owned(), action, matches })
 }
 
 /// A rule about another tool of a section than the one that its rules are written for, or about all whose
 /// names look so: nobody knows what of the section it holds for.
-pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<Entry> {
+pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<EncodedRule> {
     let tool = parse(text).tool;
     let other = tool_of(section).is_some_and(|own| own != tool);
     let named = other && super::tools::section_of(tool) == Some(section);
     let about = named || (tool.contains('*') && may_be_of(section, tool));
-    about.then(|| Entry { text: text.to_owned(), action, matches: unknown() })
+    about.then(|| EncodedRule { text: text.to_owned(), action, matches: unknown() })
 }
 
 /// Whether a name with wildcards takes a tool of a section; nobody knows all tools of servers and plugins.
@@ -62,31 +62,31 @@ pub(super) fn tool_of(section: Section) -> Option<&'static str> {
     group.tools.first().copied()
 }
 
-fn of_section(section: Section, rule: Rule<'_>, action: Action) -> Matches {
+fn of_section(section: Section, rule: ClaudeRule<'_>, action: Action) -> MatchBounds {
     // Nobody knows whether a plain `Edit` holds for `Write` as well.
     let bare = section == Section::Edit;
     match (section, rule.only) {
         (_, None) if bare => unknown(),
-        (_, None) => Matches::exactly(ANYTHING),
+        (_, None) => MatchBounds::exactly(ANYTHING),
         (Section::Bash, Some(only)) => command(only),
         (Section::Edit | Section::Read, Some(only)) => paths::matches(only, action),
         (Section::Webfetch, Some(only)) => {
             only.strip_prefix("domain:").map_or_else(unknown, domain)
         }
         (Section::Skill | Section::Delegate, Some(name)) if is_plain(name) => {
-            Matches::exactly(escape(name))
+            MatchBounds::exactly(escape(name))
         }
         (_, Some(_)) => unknown(),
     }
 }
 
 /// Perhaps everything, perhaps nothing.
-fn unknown() -> Matches {
-    Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() }
+fn unknown() -> MatchBounds {
+    MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() }
 }
 
 /// A pattern about commands; `:*` at its end is a space and a wildcard.
-fn command(pattern: &str) -> Matches {
+fn command(pattern: &str) -> MatchBounds {
     match pattern.strip_suffix(":*") {
         Some(head) => WILDCARDS.command(&format!("{head} *")),
         // It may be read as a parameter of the tool with its value.
@@ -101,11 +101,11 @@ pub(super) fn names_parameter(pattern: &str) -> bool {
 }
 
 /// A host: a leading `*.` takes any number of labels, another `*` one.
-fn domain(host: &str) -> Matches {
+fn domain(host: &str) -> MatchBounds {
     if host == "*" {
         // Every host, or those of one label.
         let one = format!(r"https?://[^/.]+\.:[0-9]+/{ANYTHING}");
-        return Matches { most: ANYTHING.to_owned(), least: one };
+        return MatchBounds { most: ANYTHING.to_owned(), least: one };
     }
     let (start, rest) = match host.strip_prefix("*.") {
         Some(rest) => (r"(?:[^/.]+\.)+", rest),
@@ -118,26 +118,26 @@ fn domain(host: &str) -> Matches {
     let wild = rest.split('.').any(|label| label.contains('*') && label != "*");
     let labels: String = rest.split('.').map(label).collect();
     let regex = format!("https?://{start}{labels}:[0-9]+/{ANYTHING}");
-    if wild { unknown() } else { Matches::exactly(regex) }
+    if wild { unknown() } else { MatchBounds::exactly(regex) }
 }
 
 /// A rule about the tools of a server.
-fn server_tool(rule: Rule<'_>) -> Option<Matches> {
+fn server_tool(rule: ClaudeRule<'_>) -> Option<MatchBounds> {
     let rest = rule.tool.strip_prefix("mcp__")?;
     let (server, tool) = rest.split_once("__").unwrap_or((rest, "*"));
     if !is_plain(server) || rule.only.is_some() {
         return Some(unknown());
     }
-    Some(Matches::exactly(format!("{}/{}", escape(server), WILDCARDS.plain(tool))))
+    Some(MatchBounds::exactly(format!("{}/{}", escape(server), WILDCARDS.plain(tool))))
 }
 
 /// A rule about a tool that no section is about.
-fn name_of_tool(rule: Rule<'_>) -> Option<Matches> {
+fn name_of_tool(rule: ClaudeRule<'_>) -> Option<MatchBounds> {
     if super::tools::section_of(rule.tool).is_some() {
         return None;
     }
     let plain = is_plain(rule.tool) && rule.only.is_none();
-    Some(if plain { Matches::exactly(escape(rule.tool)) } else { unknown() })
+    Some(if plain { MatchBounds::exactly(escape(rule.tool)) } else { unknown() })
 }
 
 /// Whether a name is written as it is everywhere.
@@ -148,7 +148,7 @@ pub(super) fn is_plain(name: &str) -> bool {
 
 /// The rules that come nearest to one of the source and match at least what it does (an allow: at
 /// most).
-pub(super) fn written(section: Section, rule: &PatternRule, scope: Scope) -> Vec<String> {
+pub(super) fn written(section: Section, rule: &PatternRule, scope: RenderScope) -> Vec<String> {
     let PatternRule { pattern, action } = rule;
     let of = |tool: &str, only: String| format!("{tool}({only})");
     match (section, tool_of(section)) {
@@ -253,7 +253,7 @@ mod tests {
         ];
         for (section, pattern, action, expected) in cases {
             let rule = PatternRule { pattern: (*pattern).to_owned(), action: *action };
-            assert_eq!(written(*section, &rule, Scope::Project), *expected, "{pattern}");
+            assert_eq!(written(*section, &rule, RenderScope::Project), *expected, "{pattern}");
         }
     }
 }

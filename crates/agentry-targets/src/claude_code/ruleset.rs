@@ -5,23 +5,23 @@
 //! commands that never ask. So it counts as allowed, except that files outside the working directory
 //! are asked about.
 
-use agentry_policy::{Action, Places, Rules, Section};
+use agentry_policy::{Action, PathAnchors, RuleList, Section};
 use agentry_text::Data;
 
-use super::front::{self, Front};
+use super::agent_file::{self, ClaudeFrontMatter};
 use super::rule::{beside, entry};
-use super::settings::{self, Known, Lists};
-use super::tools::{BESIDE, GROUPS, PARTS, SEARCHING, Tools, UNASKED, names};
+use super::settings::{self, ClaudeRuleLists, ClaudeSettings};
+use super::tools::{BESIDE, ClaudeTools, GROUPS, PARTS, SEARCHING, UNASKED, names};
 use super::{hook, paths};
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::memo::RenderMemo;
-use crate::model::{Model, always, escape, regex_of_path};
+use crate::model::{HarnessModel, always, escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
-use crate::{HarnessFiles, Personal};
+use crate::{HarnessFiles, UserSettings};
 
 /// What becomes of a call that no rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Silence {
+pub(super) enum UnmatchedAnswer {
     /// It may run: what rules must hold against.
     Runs,
     /// It is asked about: what may be relied on when an agent is read.
@@ -32,7 +32,7 @@ pub(super) enum Silence {
     Plans,
 }
 
-impl Silence {
+impl UnmatchedAnswer {
     /// What holds in one section.
     pub(super) fn of(self, section: Section) -> Self {
         let reads = matches!(section, Section::Read | Section::ExternalDirectory);
@@ -49,8 +49,8 @@ impl Silence {
     }
 
     /// How that is read which is not known exactly.
-    fn view(self) -> View {
-        if self == Self::Runs { View::Mildest } else { View::Strictest }
+    fn view(self) -> EncodingView {
+        if self == Self::Runs { EncodingView::Mildest } else { EncodingView::Strictest }
     }
 
     /// The answer to a call that no rule is about. Handing work to another agent is never asked about.
@@ -65,24 +65,24 @@ impl Silence {
 }
 
 /// The settings of the user, which Claude Code joins to those of every project.
-pub(super) const PERSONAL: Personal = Personal {
+pub(super) const PERSONAL: UserSettings = UserSettings {
     places: &[settings::PERSONAL],
     model: |files, name| by(&settings::known_by_all(files), files, name),
 };
 
 /// What Claude Code lets the agent `name` do, by the files of the project.
-pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     by(&settings::known(files), files, name)
 }
 
-fn by(known: &Known, files: &dyn HarnessFiles, name: &str) -> Option<Model> {
-    let front = front::read(&files.text(&front::path(name))?)?;
+fn by(known: &ClaudeSettings, files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
+    let front = agent_file::read(&files.text(&agent_file::path(name))?)?;
     let text = |key: &str| front.metadata.get(key).and_then(Data::as_str);
     let found = text("name") == Some(name) && text("description").is_some_and(|it| !it.is_empty());
     let guarded = known.guarded && !known.without_hooks && has_hook(&front);
     if guarded {
         // Nothing runs that the guard did not answer; what holds without it is reported as a limit.
-        return found.then(Model::default);
+        return found.then(HarnessModel::default);
     }
     let mut tools = tools(&front);
     if text("memory").is_some() {
@@ -91,7 +91,7 @@ fn by(known: &Known, files: &dyn HarnessFiles, name: &str) -> Option<Model> {
         tools.removed.retain(|tool| !given.contains(tool));
         tools.listed.iter_mut().for_each(|listed| listed.extend(given.clone()));
     }
-    let mut model = of(files.memo(), &tools, known, Silence::Runs);
+    let mut model = of(files.memo(), &tools, known, UnmatchedAnswer::Runs);
     if text("memory").is_some() {
         remembering(&mut model);
     }
@@ -99,8 +99,8 @@ fn by(known: &Known, files: &dyn HarnessFiles, name: &str) -> Option<Model> {
 }
 
 /// What an agent remembers is read and written without a question.
-fn remembering(model: &mut Model) {
-    let Places { workspace, home, .. } = Places::default();
+fn remembering(model: &mut HarnessModel) {
+    let PathAnchors { workspace, home, .. } = PathAnchors::default();
     let roots = [workspace, home.unwrap_or_default()];
     let places = ["agent-memory", "agent-memory-local"];
     let places = places.iter().flat_map(|place| {
@@ -115,19 +115,19 @@ fn remembering(model: &mut Model) {
 }
 
 /// The tools that the metadata gives to an agent.
-pub(super) fn tools(front: &Front) -> Tools {
+pub(super) fn tools(front: &ClaudeFrontMatter) -> ClaudeTools {
     tools_in(&front.metadata)
 }
 
 /// The tools that some metadata gives.
-pub(super) fn tools_in(metadata: &Data) -> Tools {
+pub(super) fn tools_in(metadata: &Data) -> ClaudeTools {
     let list = |key: &str| metadata.get(key).map(|list| names(list).unwrap_or_default());
     // `*` is every tool, as if there were no list.
     let listed = list("tools").filter(|names| !names.iter().any(|name| name == "*"));
-    Tools { listed, removed: list("disallowedTools").unwrap_or_default() }
+    ClaudeTools { listed, removed: list("disallowedTools").unwrap_or_default() }
 }
 
-fn has_hook(front: &Front) -> bool {
+fn has_hook(front: &ClaudeFrontMatter) -> bool {
     let hooks = front.metadata.get("hooks").and_then(|hooks| hooks.get("PreToolUse"));
     matches!(hooks, Some(Data::List(entries)) if entries.iter().any(|it| hook::is_ours(&it.to_json())))
 }
@@ -135,23 +135,23 @@ fn has_hook(front: &Front) -> bool {
 /// Tools and rules as ways to do something.
 pub(super) fn of(
     memo: Option<&RenderMemo>,
-    tools: &Tools,
-    known: &Known,
-    silence: Silence,
-) -> Model {
+    tools: &ClaudeTools,
+    known: &ClaudeSettings,
+    silence: UnmatchedAnswer,
+) -> HarnessModel {
     let make = || made(tools, known, silence);
     let Some(memo) = memo else { return make() };
     memo.claude_code.models.get((tools.clone(), known.clone(), silence), make)
 }
 
-fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {
-    let mut model = Model::default();
+fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -> HarnessModel {
+    let mut model = HarnessModel::default();
     for group in GROUPS {
         let silence = silence.of(group.section);
-        let counts = |tool: &&&str| silence == Silence::Runs || !PARTS.contains(*tool);
+        let counts = |tool: &&&str| silence == UnmatchedAnswer::Runs || !PARTS.contains(*tool);
         for tool in group.tools.iter().filter(|tool| tools.has(tool)).filter(counts) {
             let layers = match group.section {
-                Section::Read if silence == Silence::Runs && SEARCHING.contains(tool) => {
+                Section::Read if silence == UnmatchedAnswer::Runs && SEARCHING.contains(tool) => {
                     vec![searching(known).rules()]
                 }
                 Section::Read => vec![files(Section::Read, known, silence).rules()],
@@ -160,7 +160,7 @@ fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {
                 }
                 // A person answers the question, or does not.
                 Section::Question => vec![always(Section::Question, Action::Ask, tool)],
-                Section::Webfetch if silence == Silence::Runs => {
+                Section::Webfetch if silence == UnmatchedAnswer::Runs => {
                     vec![
                         flat(Section::Webfetch, &known.rules, silence).rules(),
                         never(Section::Webfetch),
@@ -171,7 +171,7 @@ fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {
             model.add(group.section, *tool, layers);
         }
     }
-    for (tool, section) in BESIDE.iter().filter(|_| silence == Silence::Runs) {
+    for (tool, section) in BESIDE.iter().filter(|_| silence == UnmatchedAnswer::Runs) {
         if tools.has(tool) {
             let layers = match section {
                 Section::Read | Section::Edit => vec![files(*section, known, silence).rules()],
@@ -186,19 +186,27 @@ fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {
 }
 
 /// The rules about a section that is not about files.
-pub(super) fn flat(section: Section, rules: &Lists, silence: Silence) -> Encoding {
+pub(super) fn flat(
+    section: Section,
+    rules: &ClaudeRuleLists,
+    silence: UnmatchedAnswer,
+) -> RuleEncoding {
     let entries = entries(section, rules, silence);
     let default = silence.action(section);
-    Encoding { section, order: Order::Strictest, entries, default }.seen(silence.view())
+    RuleEncoding { section, order: MatchOrder::Strictest, entries, default }.seen(silence.view())
 }
 
-fn entries(section: Section, rules: &Lists, silence: Silence) -> Vec<Entry> {
+fn entries(
+    section: Section,
+    rules: &ClaudeRuleLists,
+    silence: UnmatchedAnswer,
+) -> Vec<EncodedRule> {
     // What counts as one permission is denied with each of its tools.
     let beside = |text: &str, action| match silence.view() {
-        View::Strictest if action > Action::Allow => beside(section, text, action),
+        EncodingView::Strictest if action > Action::Allow => beside(section, text, action),
         _ => None,
     };
-    let of = |list: &[String], action| -> Vec<Entry> {
+    let of = |list: &[String], action| -> Vec<EncodedRule> {
         let entry = |text: &String| entry(section, text, action).or_else(|| beside(text, action));
         list.iter().filter_map(entry).collect()
     };
@@ -209,43 +217,46 @@ fn entries(section: Section, rules: &Lists, silence: Silence) -> Vec<Entry> {
 }
 
 /// The rules about files. Outside the working directory Claude Code asks by itself.
-fn files(section: Section, known: &Known, silence: Silence) -> Encoding {
+fn files(section: Section, known: &ClaudeSettings, silence: UnmatchedAnswer) -> RuleEncoding {
     let mut entries = entries(section, &known.rules, silence);
-    if section == Section::Read || silence == Silence::Runs {
+    if section == Section::Read || silence == UnmatchedAnswer::Runs {
         entries.push(workspace());
         // No call is about the directory itself, so that it may count as inside where that is simpler.
-        entries.extend((silence != Silence::Runs).then(|| directory(&Places::default().workspace)));
+        entries.extend(
+            (silence != UnmatchedAnswer::Runs)
+                .then(|| directory(&PathAnchors::default().workspace)),
+        );
         entries.extend(known.directories.iter().map(|path| directory(path)));
     }
     let default = silence.action(section).max(Action::Ask);
-    Encoding { section, order: Order::Strictest, entries, default }.seen(silence.view())
+    RuleEncoding { section, order: MatchOrder::Strictest, entries, default }.seen(silence.view())
 }
 
 /// Everything below the workspace; the workspace itself is no file.
-pub(super) fn workspace() -> Entry {
-    let root = regex_of_path(&Places::default().workspace);
-    let matches = Matches::exactly(format!("{root}(?:[^/]+/)+"));
-    Entry { text: "inside".to_owned(), action: Action::Allow, matches }
+pub(super) fn workspace() -> EncodedRule {
+    let root = regex_of_path(&PathAnchors::default().workspace);
+    let matches = MatchBounds::exactly(format!("{root}(?:[^/]+/)+"));
+    EncodedRule { text: "inside".to_owned(), action: Action::Allow, matches }
 }
 
 /// What no call is ever about: the directory itself as a file, a page by another scheme, a tool of a server
 /// with a `/` in its name.
-pub(super) fn never(section: Section) -> Rules {
+pub(super) fn never(section: Section) -> RuleList {
     let regex = match section {
-        Section::Edit | Section::Read => regex_of_path(&Places::default().workspace),
+        Section::Edit | Section::Read => regex_of_path(&PathAnchors::default().workspace),
         Section::Webfetch => format!("(?:wss?|ftp)://{ANYTHING}"),
         Section::Mcp => format!("[^/]*/[^/]*/{ANYTHING}"),
         _ => NOTHING.to_owned(),
     };
-    let matches = Matches::exactly(regex);
-    let entry = Entry { text: "never".to_owned(), action: Action::Deny, matches };
-    let order = Order::Strictest;
-    Encoding { section, order, entries: vec![entry], default: Action::Allow }.rules()
+    let matches = MatchBounds::exactly(regex);
+    let entry = EncodedRule { text: "never".to_owned(), action: Action::Deny, matches };
+    let order = MatchOrder::Strictest;
+    RuleEncoding { section, order, entries: vec![entry], default: Action::Allow }.rules()
 }
 
 /// One more directory that counts as the workspace.
-fn directory(path: &str) -> Entry {
-    let places = Places::default();
+fn directory(path: &str) -> EncodedRule {
+    let places = PathAnchors::default();
     let home = places.home.unwrap_or_default();
     let whole = match path.strip_prefix('~') {
         Some(rest) => format!("{home}{rest}"),
@@ -253,27 +264,27 @@ fn directory(path: &str) -> Entry {
         // From the working directory, perhaps upwards: it may lead anywhere.
         None => String::new(),
     };
-    let matches = Matches::exactly(format!("{}{ANYTHING}", regex_of_path(&whole)));
-    Entry { text: path.to_owned(), action: Action::Allow, matches }
+    let matches = MatchBounds::exactly(format!("{}{ANYTHING}", regex_of_path(&whole)));
+    EncodedRule { text: path.to_owned(), action: Action::Allow, matches }
 }
 
 /// What must not be read must not be written.
-fn unreadable(known: &Known, silence: Silence) -> Rules {
-    let rules = Lists { deny: known.rules.deny.clone(), ..Lists::default() };
+fn unreadable(known: &ClaudeSettings, silence: UnmatchedAnswer) -> RuleList {
+    let rules = ClaudeRuleLists { deny: known.rules.deny.clone(), ..ClaudeRuleLists::default() };
     let entries = entries(Section::Read, &rules, silence);
-    let order = Order::Strictest;
+    let order = MatchOrder::Strictest;
     let default = Action::Allow;
-    let encoding = Encoding { section: Section::Read, order, entries, default };
+    let encoding = RuleEncoding { section: Section::Read, order, entries, default };
     let mut layer = encoding.seen(silence.view()).rules();
     layer.section = Section::Edit;
     layer
 }
 
 /// Searching many files skips those that are denied; a question about some of them is not asked.
-fn searching(known: &Known) -> Encoding {
-    let mut encoding = files(Section::Read, known, Silence::Runs);
+fn searching(known: &ClaudeSettings) -> RuleEncoding {
+    let mut encoding = files(Section::Read, known, UnmatchedAnswer::Runs);
     let whole = |text: &str| {
-        let inside = [crate::Scope::Project, crate::Scope::User].map(paths::inside);
+        let inside = [crate::RenderScope::Project, crate::RenderScope::User].map(paths::inside);
         text == "Read" || inside.iter().any(|all| text == format!("Read({all})"))
     };
     encoding.entries.retain(|entry| entry.action != Action::Ask || whole(&entry.text));
@@ -281,25 +292,30 @@ fn searching(known: &Known) -> Encoding {
 }
 
 /// Tools of servers, and others by name.
-fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
+fn by_name(
+    tools: &ClaudeTools,
+    known: &ClaudeSettings,
+    silence: UnmatchedAnswer,
+    model: &mut HarnessModel,
+) {
     let others: Vec<String> = tools.others().map(escape).collect();
     let listed = tools.listed.iter().flatten();
     let servers: Vec<String> = listed
         .filter_map(|name| entry(Section::Mcp, name, Action::Allow))
         .map(|entry| match silence.view() {
-            View::Mildest => entry.matches.most,
-            View::Strictest => entry.matches.least,
+            EncodingView::Mildest => entry.matches.most,
+            EncodingView::Strictest => entry.matches.least,
         })
         .collect();
     for (section, names) in [(Section::Mcp, servers), (Section::Tool, others)] {
         let silence = silence.of(section);
         let mut rules = flat(section, &known.rules, silence);
-        if section == Section::Tool && silence == Silence::Asks {
+        if section == Section::Tool && silence == UnmatchedAnswer::Asks {
             rules.entries.extend(only(section, &unasked(), Action::Allow, Action::Ask).entries);
         }
         let mut layers = vec![rules.rules()];
         let has_some = tools.listed.is_none() || !names.is_empty();
-        if section == Section::Mcp && silence == Silence::Runs && has_some {
+        if section == Section::Mcp && silence == UnmatchedAnswer::Runs && has_some {
             layers.push(never(section));
         }
         if tools.listed.is_some() {
@@ -310,8 +326,8 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
             .iter()
             .filter_map(|name| entry(section, name, Action::Deny))
             .map(|entry| match silence.view() {
-                View::Mildest => entry.matches.least,
-                View::Strictest => entry.matches.most,
+                EncodingView::Mildest => entry.matches.least,
+                EncodingView::Strictest => entry.matches.most,
             })
             .collect();
         layers.push(only(section, &removed, Action::Deny, Action::Allow).rules());
@@ -333,12 +349,12 @@ pub(super) fn only(
     names: &[String],
     action: Action,
     default: Action,
-) -> Encoding {
-    let entry = |regex: &String| Entry {
+) -> RuleEncoding {
+    let entry = |regex: &String| EncodedRule {
         text: regex.clone(),
         action,
-        matches: Matches::exactly(regex.clone()),
+        matches: MatchBounds::exactly(regex.clone()),
     };
     let entries = names.iter().map(entry).collect();
-    Encoding { section, order: Order::Strictest, entries, default }
+    RuleEncoding { section, order: MatchOrder::Strictest, entries, default }
 }

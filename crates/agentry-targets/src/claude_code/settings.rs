@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::hook;
 use crate::HarnessFiles;
-use crate::jsonc::{Document, JsonDialect};
-use crate::personal::files_in;
+use crate::jsonc::{JsonDialect, JsoncDocument};
+use crate::user_settings::files_in;
 
 /// Where the settings are that are shared by everyone.
 pub(super) const SHARED: &str = ".claude/settings.json";
@@ -28,13 +28,13 @@ const OURS: &str = "x-agentry";
 
 /// Rules by their answer, as Claude Code writes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Lists {
+pub(super) struct ClaudeRuleLists {
     pub(super) allow: Vec<String>,
     pub(super) ask: Vec<String>,
     pub(super) deny: Vec<String>,
 }
 
-impl Lists {
+impl ClaudeRuleLists {
     const NAMES: [&'static str; 3] = ["allow", "ask", "deny"];
 
     pub(super) fn by_name(&self, name: &str) -> &Vec<String> {
@@ -68,8 +68,8 @@ impl Lists {
 
 /// What all files together say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Known {
-    pub(super) rules: Lists,
+pub(super) struct ClaudeSettings {
+    pub(super) rules: ClaudeRuleLists,
     /// Directories that count as the workspace too.
     pub(super) directories: Vec<String>,
     /// Whether only what is said for everyone on the machine allows anything.
@@ -81,17 +81,17 @@ pub(super) struct Known {
 }
 
 /// What the files of a project say.
-pub(super) fn known(files: &dyn HarnessFiles) -> Known {
+pub(super) fn known(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[SHARED, LOCAL])
 }
 
 /// What the files of a project and those of the user say.
-pub(super) fn known_by_all(files: &dyn HarnessFiles) -> Known {
+pub(super) fn known_by_all(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[SHARED, LOCAL, PERSONAL])
 }
 
 /// What the user's own file says alone.
-pub(super) fn personal(files: &dyn HarnessFiles) -> Known {
+pub(super) fn personal(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[PERSONAL])
 }
 
@@ -106,7 +106,7 @@ pub(super) fn dropped(files: &dyn HarnessFiles) -> Option<String> {
     let own = [SHARED, LOCAL, PERSONAL].into_iter();
     let own = own.filter_map(|path| Some((path.to_owned(), files.text(path)?)));
     own.chain(managed(files)).find_map(|(path, text)| {
-        match Document::read(&text, JsonDialect::Strict) {
+        match JsoncDocument::read(&text, JsonDialect::Strict) {
             Ok(document) => Some(format!("`{path}`: {}", wrong_type(&document.value())?)),
             Err(wrong) => Some(wrong.told(&path)),
         }
@@ -114,14 +114,14 @@ pub(super) fn dropped(files: &dyn HarnessFiles) -> Option<String> {
 }
 
 /// What one of them says; nothing if Claude Code drops it.
-pub(super) fn read(text: &str) -> Option<Known> {
-    let value = Document::read(text, JsonDialect::Strict).ok()?.value();
-    let mut known = Known::default();
+pub(super) fn read(text: &str) -> Option<ClaudeSettings> {
+    let value = JsoncDocument::read(text, JsonDialect::Strict).ok()?.value();
+    let mut known = ClaudeSettings::default();
     known.add(&value);
     wrong_type(&value).is_none().then_some(known)
 }
 
-fn known_by(files: &dyn HarnessFiles, paths: &[&str]) -> Known {
+fn known_by(files: &dyn HarnessFiles, paths: &[&str]) -> ClaudeSettings {
     let texts: Vec<String> = paths.iter().filter_map(|path| files.text(path)).collect();
     match files.memo() {
         Some(memo) => memo.claude_code.settings.get(texts.clone(), || joined(&texts)),
@@ -129,10 +129,10 @@ fn known_by(files: &dyn HarnessFiles, paths: &[&str]) -> Known {
     }
 }
 
-fn joined(texts: &[String]) -> Known {
-    let mut known = Known::default();
+fn joined(texts: &[String]) -> ClaudeSettings {
+    let mut known = ClaudeSettings::default();
     for text in texts {
-        let document = Document::read(text, JsonDialect::Strict).ok();
+        let document = JsoncDocument::read(text, JsonDialect::Strict).ok();
         let Some(value) = document.map(|document| document.value()) else { continue };
         if wrong_type(&value).is_none() {
             known.add(&value);
@@ -141,13 +141,13 @@ fn joined(texts: &[String]) -> Known {
     known
 }
 
-impl Known {
+impl ClaudeSettings {
     fn add(&mut self, value: &Value) {
         let texts = |pointer: &str| -> Vec<String> {
             let items = value.pointer(pointer).and_then(Value::as_array);
             items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
         };
-        self.rules.extend(&Lists {
+        self.rules.extend(&ClaudeRuleLists {
             allow: texts("/permissions/allow"),
             ask: texts("/permissions/ask"),
             deny: texts("/permissions/deny"),
@@ -162,17 +162,21 @@ impl Known {
 }
 
 /// What a value may be.
-struct Type {
+struct SettingType {
     pointer: &'static str,
     holds: fn(&Value) -> bool,
     what: &'static str,
 }
 
-const fn of_type(pointer: &'static str, holds: fn(&Value) -> bool, what: &'static str) -> Type {
-    Type { pointer, holds, what }
+const fn of_type(
+    pointer: &'static str,
+    holds: fn(&Value) -> bool,
+    what: &'static str,
+) -> SettingType {
+    SettingType { pointer, holds, what }
 }
 
-const TYPES: &[Type] = &[
+const TYPES: &[SettingType] = &[
     of_type("/permissions", Value::is_object, "an object"),
     of_type("/permissions/allow", is_list, "a list of texts"),
     of_type("/permissions/ask", is_list, "a list of texts"),
@@ -193,7 +197,7 @@ fn is_list(value: &Value) -> bool {
 
 /// The first value of a type that Claude Code drops the whole file for.
 fn wrong_type(value: &Value) -> Option<String> {
-    TYPES.iter().find_map(|Type { pointer, holds, what }| {
+    TYPES.iter().find_map(|SettingType { pointer, holds, what }| {
         let found = value.pointer(pointer)?;
         let name = pointer.trim_start_matches('/').replace('/', ".");
         (!holds(found)).then(|| format!("`{name}` must be {what}, or Claude Code drops the file"))
@@ -204,19 +208,19 @@ fn wrong_type(value: &Value) -> Option<String> {
 /// Nothing if there is nothing to write.
 pub(super) fn merged(
     existing: Option<String>,
-    rules: &Lists,
+    rules: &ClaudeRuleLists,
     hooks: Option<Value>,
 ) -> Result<Option<String>, String> {
     let text = existing.clone().unwrap_or_default();
     let mut document =
-        Document::read(&text, JsonDialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
+        JsoncDocument::read(&text, JsonDialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
     if let Some(wrong) = wrong_type(&document.value()) {
         return Err(format!("`{SHARED}`: {wrong}"));
     }
     take_back(&mut document);
     let before = document.value();
     let mut ours = serde_json::Map::new();
-    for name in Lists::NAMES {
+    for name in ClaudeRuleLists::NAMES {
         let known = before.pointer(&format!("/permissions/{name}")).and_then(Value::as_array);
         let is_known =
             |text: &&String| known.is_some_and(|known| known.iter().any(|it| it == *text));
@@ -241,9 +245,9 @@ pub(super) fn merged(
 }
 
 /// Takes out what was written here before.
-fn take_back(document: &mut Document) {
+fn take_back(document: &mut JsoncDocument) {
     let value = document.value();
-    for name in Lists::NAMES {
+    for name in ClaudeRuleLists::NAMES {
         let ours = value.pointer(&format!("/{OURS}/{name}")).and_then(Value::as_array);
         let is_ours = |text: &Value| ours.is_some_and(|ours| ours.contains(text));
         document.take(&["permissions", name], is_ours);
@@ -256,8 +260,11 @@ fn take_back(document: &mut Document) {
 mod tests {
     use super::*;
 
-    fn rules(ask: &[&str]) -> Lists {
-        Lists { ask: ask.iter().map(|it| (*it).to_owned()).collect(), ..Lists::default() }
+    fn rules(ask: &[&str]) -> ClaudeRuleLists {
+        ClaudeRuleLists {
+            ask: ask.iter().map(|it| (*it).to_owned()).collect(),
+            ..ClaudeRuleLists::default()
+        }
     }
 
     #[test]
@@ -266,14 +273,15 @@ mod tests {
             "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"ask\": [\"Bash\"]\n  }\n}\n";
         let written = merged(Some(mine.to_owned()), &rules(&["Bash", "WebFetch"]), None);
         let written = written.expect("settings").expect("a text");
-        let value = Document::read(&written, JsonDialect::Strict).expect("json").value();
+        let value = JsoncDocument::read(&written, JsonDialect::Strict).expect("json").value();
         assert_eq!(value["permissions"]["ask"], json!(["Bash", "WebFetch"]));
         assert_eq!(value[OURS]["ask"], json!(["WebFetch"]));
         let again = merged(Some(written.clone()), &rules(&["Bash", "WebFetch"]), None);
         assert_eq!(again.expect("settings").as_deref(), Some(written.as_str()));
-        let back =
-            merged(Some(written), &Lists::default(), None).expect("settings").expect("a text");
-        let value = Document::read(&back, JsonDialect::Strict).expect("json").value();
+        let back = merged(Some(written), &ClaudeRuleLists::default(), None)
+            .expect("settings")
+            .expect("a text");
+        let value = JsoncDocument::read(&back, JsonDialect::Strict).expect("json").value();
         assert_eq!(value, json!({"model": "opus", "permissions": {"ask": ["Bash"]}}));
     }
 
@@ -286,13 +294,14 @@ mod tests {
             ("{", "`.claude/settings.json:1:1`: "),
         ];
         for (text, expected) in cases {
-            let wrong = merged(Some(text.to_owned()), &Lists::default(), None).expect_err(text);
+            let wrong =
+                merged(Some(text.to_owned()), &ClaudeRuleLists::default(), None).expect_err(text);
             assert!(wrong.contains(expected), "{wrong}");
         }
     }
 
     #[test]
     fn nothing_to_say_is_no_file() {
-        assert_eq!(merged(None, &Lists::default(), None), Ok(None));
+        assert_eq!(merged(None, &ClaudeRuleLists::default(), None), Ok(None));
     }
 }

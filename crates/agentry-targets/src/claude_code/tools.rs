@@ -5,21 +5,21 @@ use agentry_text::Data;
 
 /// Tools that one section decides about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
+pub(super) struct ToolGroup {
     pub(super) section: Section,
     /// All of them, the one that rules are written for first.
     pub(super) tools: &'static [&'static str],
 }
 
-pub(super) const GROUPS: &[Group] = &[
-    Group { section: Section::Read, tools: &["Read", "Glob", "Grep"] },
-    Group { section: Section::Edit, tools: &["Edit", "Write", "NotebookEdit"] },
-    Group { section: Section::Bash, tools: &["Bash"] },
-    Group { section: Section::Webfetch, tools: &["WebFetch"] },
-    Group { section: Section::Websearch, tools: &["WebSearch"] },
-    Group { section: Section::Skill, tools: &["Skill"] },
-    Group { section: Section::Delegate, tools: &["Agent"] },
-    Group { section: Section::Question, tools: &["AskUserQuestion"] },
+pub(super) const GROUPS: &[ToolGroup] = &[
+    ToolGroup { section: Section::Read, tools: &["Read", "Glob", "Grep"] },
+    ToolGroup { section: Section::Edit, tools: &["Edit", "Write", "NotebookEdit"] },
+    ToolGroup { section: Section::Bash, tools: &["Bash"] },
+    ToolGroup { section: Section::Webfetch, tools: &["WebFetch"] },
+    ToolGroup { section: Section::Websearch, tools: &["WebSearch"] },
+    ToolGroup { section: Section::Skill, tools: &["Skill"] },
+    ToolGroup { section: Section::Delegate, tools: &["Agent"] },
+    ToolGroup { section: Section::Question, tools: &["AskUserQuestion"] },
 ];
 
 /// The tools of each section, of which an agent may have some.
@@ -79,14 +79,14 @@ pub(super) fn section_of(tool: &str) -> Option<Section> {
 
 /// The tools that an agent has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Tools {
+pub(super) struct ClaudeTools {
     /// Only these; all of the session if nothing is said.
     pub(super) listed: Option<Vec<String>>,
     /// None of these.
     pub(super) removed: Vec<String>,
 }
 
-impl Tools {
+impl ClaudeTools {
     /// Whether the agent has a tool. A tool of a server is listed with all of them, or by itself.
     pub(super) fn has(&self, tool: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|known| takes(known, tool));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_an_agent_has() {
-        let tools = |listed: &[&str], removed: &[&str]| Tools {
+        let tools = |listed: &[&str], removed: &[&str]| ClaudeTools {
             listed: Some(listed.iter().map(|it| (*it).to_owned()).collect()),
             removed: removed.iter().map(|it| (*it).to_owned()).collect(),
         };
@@ -197,6 +197,6 @@ mod tests {
         for (tool, expected) in cases {
             assert_eq!(some.has(tool), expected, "{tool}");
         }
-        assert!(Tools::default().has("Anything"));
+        assert!(ClaudeTools::default().has("Anything"));
     }
 }

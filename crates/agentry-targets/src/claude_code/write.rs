@@ -2,43 +2,48 @@
 
 use std::collections::HashSet;
 
-use agentry_model::{McpServer, Transport};
+use agentry_model::{McpServer, McpTransport};
 use agentry_policy::Section;
 use agentry_text::Data;
 
-use super::encode::{self, Plan, is_allowed, named, plan, reads_workspace};
+use super::encode::{self, SectionPlan, is_allowed, named, plan, reads_workspace};
 use super::fields::FIELDS;
 use super::rule::is_plain;
 use super::ruleset::tools_in;
-use super::settings::{self, Lists};
+use super::settings::{self, ClaudeRuleLists};
 use super::share::shared;
-use super::tools::{GROUPS, SEARCHING, Tools, beside, groups};
-use super::{NAME, OTHER_SERVERS, OTHER_SKILLS, front, hook, losses};
+use super::tools::{ClaudeTools, GROUPS, SEARCHING, beside, groups};
+use super::{NAME, OTHER_SERVERS, OTHER_SKILLS, agent_file, hook, losses};
 use crate::fields;
 use crate::front_matter::MARK;
 use crate::original::{self, OriginalFrontMatter};
 use crate::render::{ask_ahead, each, each_of};
-use crate::rendering::{File, Rendered, Rendering, Scope, Settings};
+use crate::render_result::{
+    ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
+};
 use crate::rivals::FilesByName;
-use crate::servers::{self, Variables};
+use crate::servers::{self, VariableStyle};
 use crate::skills;
-use crate::subject::{PartKind, Subject};
+use crate::subject::{PromptTextKind, RenderSubject};
 
 /// Where Claude Code finds skills.
 const SKILLS: &str = ".claude/skills";
 
 /// What one agent gets.
-struct Agent<'a> {
-    subject: &'a Subject,
-    tools: Tools,
+struct ClaudeAgent<'a> {
+    subject: &'a RenderSubject,
+    tools: ClaudeTools,
     servers: Vec<&'a McpServer>,
     /// What it would need allowed in the settings.
     allowed: Vec<String>,
 }
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     // What nobody rendered.
-    let others = front::by_name(settings.existing, front::AGENTS);
+    let others = agent_file::by_name(settings.existing, agent_file::AGENTS);
     let (agents, rules) = arranged(subjects, settings, is_alone(subjects, settings, &others));
     let unwritten = agents.iter().map(|agent| (agent.subject, agent));
     let mut out = each_of(unwritten, |_, agent| write(agent, settings));
@@ -58,27 +63,32 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     if settings.guard {
         files.push((hook::AGENTS.to_owned(), hook::agents(subjects)));
     }
-    let shared: Vec<File> = files.into_iter().map(|(path, text)| File::new(path, text)).collect();
+    let shared: Vec<RenderedFile> =
+        files.into_iter().map(|(path, text)| RenderedFile::new(path, text)).collect();
     let written = agents.iter().zip(out).map(|(agent, out)| (agent.subject, (agent, out)));
     let agents = each_of(written, |subject, (agent, mut out)| {
         let allowed = (agent.allowed.as_slice(), rules.allow.as_slice());
         losses::report(subject, (&agent.tools, allowed), &shared, settings, &mut out);
         out
     });
-    Rendering { agents, shared }
+    ProjectRendering { agents, shared }
 }
 
 /// Whether no agent is there that these rules would hold for as well. Those of a user hold for every
 /// project, whatever is there. A file of somebody else is another agent even under one of our names, unless
 /// it goes; one that was rendered and edited is ours, and what is shared does not change while it stays.
-fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &FilesByName) -> bool {
+fn is_alone(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+    others: &FilesByName,
+) -> bool {
     let own: HashSet<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
     let is_ours = |name: &str, path: &String| {
         let text = || settings.existing.text(path).unwrap_or_default();
-        settings.force || (*path == front::path(name) && text().contains(MARK))
+        settings.force || (*path == agent_file::path(name) && text().contains(MARK))
     };
     let mut others = others.iter();
-    settings.scope == Scope::Project
+    settings.scope == RenderScope::Project
         && others.all(|(name, paths)| {
             own.contains(name.as_str()) && paths.iter().all(|path| is_ours(name, path))
         })
@@ -86,13 +96,13 @@ fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &FilesByName)
 
 /// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
 fn unique(
-    subjects: &[Subject],
+    subjects: &[RenderSubject],
     others: &FilesByName,
-    settings: &Settings<'_>,
-    out: &mut [Rendered],
+    settings: &RenderSettings<'_>,
+    out: &mut [RenderedAgent],
 ) {
     for (subject, out) in subjects.iter().zip(out) {
-        let own = front::path(&subject.name);
+        let own = agent_file::path(&subject.name);
         let rivals = others.get(&subject.name);
         for rival in rivals.into_iter().flatten().filter(|path| **path != own) {
             out.rival(rival.clone(), "Claude Code", settings);
@@ -102,13 +112,13 @@ fn unique(
 
 /// The tools of each agent, and the rules for all of them.
 fn arranged<'a>(
-    subjects: &'a [Subject],
-    settings: &Settings<'_>,
+    subjects: &'a [RenderSubject],
+    settings: &RenderSettings<'_>,
     alone: bool,
-) -> (Vec<Agent<'a>>, Lists) {
+) -> (Vec<ClaudeAgent<'a>>, ClaudeRuleLists) {
     ask_ahead(subjects, GROUPS, |subject, group| drop(plan(subject, group.section, settings)));
-    let mut rules = Lists::default();
-    let mut by_group: Vec<Vec<Plan>> = Vec::new();
+    let mut rules = ClaudeRuleLists::default();
+    let mut by_group: Vec<Vec<SectionPlan>> = Vec::new();
     for group in GROUPS {
         let mut plans = each(subjects, |subject| plan(subject, group.section, settings));
         rules.extend(&shared(subjects, group.section, alone, &mut plans));
@@ -120,21 +130,21 @@ fn arranged<'a>(
         rules.extend(&for_servers);
     }
     let agents = subjects.iter().zip(&of_servers).enumerate().map(|(at, (subject, servers))| {
-        let plans: Vec<&Plan> = by_group.iter().filter_map(|plans| plans.get(at)).collect();
+        let plans: Vec<&SectionPlan> = by_group.iter().filter_map(|plans| plans.get(at)).collect();
         agent(subject, &plans, servers, settings)
     });
     (agents.collect(), rules)
 }
 
 fn agent<'a>(
-    subject: &'a Subject,
-    plans: &[&Plan],
-    of_servers: &Plan,
-    settings: &Settings<'_>,
-) -> Agent<'a> {
+    subject: &'a RenderSubject,
+    plans: &[&SectionPlan],
+    of_servers: &SectionPlan,
+    settings: &RenderSettings<'_>,
+) -> ClaudeAgent<'a> {
     let usable = |server: &&McpServer| {
         let name = format!("mcp__{}", server.name);
-        let Lists { allow, ask, .. } = &of_servers.rules;
+        let ClaudeRuleLists { allow, ask, .. } = &of_servers.rules;
         server.enabled.is_none_or(|it| it.value) && (allow.contains(&name) || ask.contains(&name))
     };
     let declared = subject.agent.tools.mcp.iter().flatten().map(|server| &server.value);
@@ -158,25 +168,25 @@ fn agent<'a>(
     }
     listed.extend(named(subject));
     listed.extend(servers.iter().map(|server| format!("mcp__{}__*", server.name)));
-    let tools = Tools { listed: (!free).then_some(listed), removed };
+    let tools = ClaudeTools { listed: (!free).then_some(listed), removed };
     let written = lists(&tools).into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let tools = tools_in(&original::applied(subject, Data::Map(written)));
     let of_all = plans.iter().copied().chain([of_servers]);
     let allowed = of_all.flat_map(|plan| plan.rules.allow.clone()).collect();
-    Agent { subject, tools, servers, allowed }
+    ClaudeAgent { subject, tools, servers, allowed }
 }
 
 /// The tools of an agent as its metadata says them.
-fn lists(tools: &Tools) -> Vec<(&'static str, Data)> {
+fn lists(tools: &ClaudeTools) -> Vec<(&'static str, Data)> {
     let listed = tools.listed.as_deref().map(|listed| ("tools", list(listed)));
     let removed = Some(&tools.removed).filter(|removed| !removed.is_empty());
     let removed = removed.map(|removed| ("disallowedTools", list(removed)));
     listed.into_iter().chain(removed).collect()
 }
 
-fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
-    let mut out = Rendered::default();
-    let Agent { subject, tools, servers, .. } = agent;
+fn write(agent: &ClaudeAgent<'_>, settings: &RenderSettings<'_>) -> RenderedAgent {
+    let mut out = RenderedAgent::default();
+    let ClaudeAgent { subject, tools, servers, .. } = agent;
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
     let mut computed = lists(tools);
     let found = skills::copy(subject, &[SKILLS], SKILLS, &mut out);
@@ -195,16 +205,17 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     }
     if settings.guard {
         computed.push(("hooks", hook::of_agent(subject)));
-        if settings.scope == Scope::User {
+        if settings.scope == RenderScope::User {
             let message = "the guard looks for the definition in the project, not in the home";
             out.refuse("permissions", message, Some("render it for the project"));
         }
     }
-    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let body =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let metadata = fields::write(FIELDS, (subject, NAME), computed, &mut out);
     losses::running(&metadata, &mut out);
-    match front::write(&subject.origin(), &metadata, &body) {
-        Some(text) => out.files.push(File::new(front::path(&subject.name), text)),
+    match agent_file::write(&subject.origin(), &metadata, &body) {
+        Some(text) => out.files.push(RenderedFile::new(agent_file::path(&subject.name), text)),
         None => out.refuse(
             "description",
             "Claude Code ends the metadata at the first `---`, and a value holds one",
@@ -221,14 +232,14 @@ fn list(tools: &[String]) -> Data {
 
 /// A server as the metadata wants it.
 fn server(server: &McpServer) -> Data {
-    let old = server.transport.is_some_and(|it| it.value == Transport::Http);
+    let old = server.transport.is_some_and(|it| it.value == McpTransport::Http);
     let kind = match &server.command {
         Some(_) => "stdio",
         None if old => "sse",
         None => "http",
     };
     let mut fields = vec![("type".to_owned(), Data::str(kind))];
-    if let Data::Map(more) = servers::write(server, "url", Variables::Bare) {
+    if let Data::Map(more) = servers::write(server, "url", VariableStyle::Bare) {
         fields.extend(more);
     }
     Data::Map(vec![(server.name.clone(), Data::Map(fields))])

@@ -11,7 +11,7 @@ pub(super) const SETTINGS: &str = ".codex/config.toml";
 pub(super) const OWN_SETTINGS: &str = "~/.codex/config.toml";
 
 /// An agent in the settings.
-pub(super) struct Listed {
+pub(super) struct CodexAgentEntry {
     pub(super) name: String,
     pub(super) description: Option<String>,
     /// The file with all else.
@@ -24,7 +24,7 @@ pub(super) fn settings(files: &dyn HarnessFiles, path: &str) -> Option<Data> {
 }
 
 /// The agents in the settings at `path`.
-pub(super) fn listed(files: &dyn HarnessFiles, path: &str) -> Vec<Listed> {
+pub(super) fn listed(files: &dyn HarnessFiles, path: &str) -> Vec<CodexAgentEntry> {
     let data = settings(files, path).unwrap_or_default();
     let Some(Data::Map(agents)) = data.get("agents") else { return Vec::new() };
     let dir = path.strip_suffix("config.toml").unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) fn listed(files: &dyn HarnessFiles, path: &str) -> Vec<Listed> {
     let tables = agents.iter().filter(|(_, table)| matches!(table, Data::Map(_)));
     let agent = |(name, table): &(String, Data)| {
         let word = |key: &str| table.get(key).and_then(Data::as_str);
-        Listed {
+        CodexAgentEntry {
             name: name.clone(),
             description: word("description").map(str::to_owned),
             file: word("config_file").map(|file| below(dir, file)),

@@ -2,31 +2,31 @@
 //! a line holds makes it a call of the shell.
 
 use crate::blind_spots::{as_typed, by_env};
-use crate::gap::{ADDRESSES, Blind, Line};
+use crate::gap::{ADDRESSES, BlindSpot, MisreadLine};
 
-pub(super) const BLIND: &[Blind] = &[
-    Blind {
+pub(super) const BLIND: &[BlindSpot] = &[
+    BlindSpot {
         name: "lines that are no plain words",
         why: "Codex takes a line with a redirection, a variable or a substitution for a shell command",
         lines: |command| {
             let whole = |line: String| {
                 let words = vec!["bash".to_owned(), "-lc".to_owned(), line.clone()];
-                Line::new(line, words)
+                MisreadLine::new(line, words)
             };
             vec![whole(format!("{command} > x")), whole(format!("X=1 {command}"))]
         },
     },
-    Blind {
+    BlindSpot {
         name: "nested commands",
         why: "Codex does not look into `env`, `xargs` and the like",
         lines: |command| vec![by_env(command)],
     },
-    Blind {
+    BlindSpot {
         name: "other spellings",
         why: "Codex compares the words as they are written",
         lines: |command| vec![as_typed(format!("/bin/{command}"))],
     },
-    Blind {
+    BlindSpot {
         name: "commands",
         why: "Codex does not look at the files that a command is given",
         lines: |command| [command, "touch x", "cat .env"].map(as_typed).into(),

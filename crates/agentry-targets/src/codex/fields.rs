@@ -6,11 +6,11 @@ use agentry_text::Data;
 
 use super::NAME;
 use super::role::{TEMPORARY, is_feature};
-use crate::Support::{No, Partly, Prompt, Yes};
+use crate::FieldSupport::{No, Partly, Prompt, Yes};
 use crate::fields::{
     ModelName, TargetField, field, is_primary, is_word, model_field, write_description, write_name,
 };
-use crate::rendering::LossKind::Dropped;
+use crate::render_result::LossKind::Dropped;
 
 const NO_PLACE: &str = "the file of an agent of Codex has no place for it";
 

@@ -6,19 +6,19 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
-use super::agent_entries::{Listed, OWN_SETTINGS, SETTINGS, listed, settings};
+use super::agent_entries::{CodexAgentEntry, OWN_SETTINGS, SETTINGS, listed, settings};
 use super::fields::FIELDS;
-use super::prefix::{self, Prefix};
+use super::prefix::{self, PrefixRule};
 use super::role::{HOME, PROJECT, checked, of, setup};
-use super::setup::{Approval, Sandbox, Setup};
+use super::setup::{CodexApproval, CodexSandbox, CodexSetup};
 use super::{NAME, servers};
-use crate::draft::{Draft, stem};
-use crate::encoding::View;
-use crate::import::{Bound, Read, Several, Wrong};
+use crate::draft::{ImportDraft, stem};
+use crate::encoding::EncodingView;
+use crate::import::{HarnessAgent, ImportError, PermittedBound, SettingsAgents};
 use crate::model::always;
-use crate::personal::files_in;
-use crate::rendering::LossKind;
-use crate::{HarnessFiles, Model};
+use crate::render_result::LossKind;
+use crate::user_settings::files_in;
+use crate::{HarnessFiles, HarnessModel};
 
 /// What an agent may say otherwise than the settings.
 const SETTLED: &[&str] = &[
@@ -32,7 +32,7 @@ const SETTLED: &[&str] = &[
 ];
 
 /// Agents that the settings name.
-pub(super) const SEVERAL: Several = Several {
+pub(super) const SEVERAL: SettingsAgents = SettingsAgents {
     files: &[SETTINGS],
     names: |files, path| {
         let named = with_files(files, path).into_iter();
@@ -42,12 +42,12 @@ pub(super) const SEVERAL: Several = Several {
 };
 
 /// The agents in the settings at `path` that have a file.
-fn with_files(files: &dyn HarnessFiles, path: &str) -> Vec<(Listed, String)> {
+fn with_files(files: &dyn HarnessFiles, path: &str) -> Vec<(CodexAgentEntry, String)> {
     let all = listed(files, path).into_iter();
     all.filter_map(|it| it.file.clone().map(|file| (it, file))).collect()
 }
 
-pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let (naming, entry) = SEVERAL.split(path);
     let listed = with_files(files, entry.map_or(SETTINGS, |_| naming));
     let known = listed.iter().find(|(it, file)| match entry {
@@ -67,7 +67,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> 
     let data = settled(files, &own, &mut draft);
     let data = with_profile(files, data, &mut draft);
     let (rules, understood) = rules(files, &mut draft);
-    let mut model = of(&data, &rules, View::Strictest);
+    let mut model = of(&data, &rules, EncodingView::Strictest);
     if !understood {
         // What is not understood may forbid anything.
         let nothing = always(Section::Bash, Action::Deny, "what is not understood");
@@ -75,16 +75,20 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> 
     }
     permissions(&data, &model, &rules, &mut draft);
     told(&data, &mut draft);
-    Ok(draft.read(Bound::new(model), own))
+    Ok(draft.read(PermittedBound::new(model), own))
 }
 
 /// All but what the agent may do.
-fn identity(own: &Data, known: Option<&Listed>, path: &str) -> Result<Draft, String> {
+fn identity(
+    own: &Data,
+    known: Option<&CodexAgentEntry>,
+    path: &str,
+) -> Result<ImportDraft, String> {
     let word = |key: &str| own.get(key).and_then(Data::as_str);
     let name = known.map(|it| it.name.as_str()).or_else(|| word("name"));
     let name = name.unwrap_or_else(|| stem(path, &[".toml"]));
     let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
-    let mut draft = Draft::new(name, prompt);
+    let mut draft = ImportDraft::new(name, prompt);
     draft.read_fields(NAME, FIELDS, own);
     let said = known.and_then(|it| it.description.as_deref());
     let said = said.or_else(|| word("description"));
@@ -98,15 +102,15 @@ fn identity(own: &Data, known: Option<&Listed>, path: &str) -> Result<Draft, Str
 }
 
 /// Reports what has another shape than Codex reads, so that the strictest is taken for it.
-fn misread(own: &Data, draft: &mut Draft) {
+fn misread(own: &Data, draft: &mut ImportDraft) {
     let text = |key: &str| own.get(key).map(|value| value.as_str().unwrap_or_default());
-    if text("sandbox_mode").is_some_and(|word| word.parse::<Sandbox>().is_err()) {
-        let detail = format!("Codex has no such sandbox: `{}` here", Sandbox::ReadOnly);
+    if text("sandbox_mode").is_some_and(|word| word.parse::<CodexSandbox>().is_err()) {
+        let detail = format!("Codex has no such sandbox: `{}` here", CodexSandbox::ReadOnly);
         draft.lose("sandbox_mode", LossKind::Narrowed, detail);
     }
-    let known = |word: &str| word == "on-failure" || word.parse::<Approval>().is_ok();
+    let known = |word: &str| word == "on-failure" || word.parse::<CodexApproval>().is_ok();
     if text("approval_policy").is_some_and(|word| !known(word)) {
-        let detail = format!("Codex has no such policy: `{}` here", Approval::Never.as_str());
+        let detail = format!("Codex has no such policy: `{}` here", CodexApproval::Never.as_str());
         draft.lose("approval_policy", LossKind::Narrowed, detail);
     }
     for key in ["tools", "features", "skills", "sandbox_workspace_write"] {
@@ -118,7 +122,7 @@ fn misread(own: &Data, draft: &mut Draft) {
 
 /// What an agent says, the settings of the project where it says nothing, and those of the user where
 /// they say nothing.
-fn settled(files: &dyn HarnessFiles, own: &Data, draft: &mut Draft) -> Data {
+fn settled(files: &dyn HarnessFiles, own: &Data, draft: &mut ImportDraft) -> Data {
     let Data::Map(mut fields) = own.clone() else { return own.clone() };
     for path in [SETTINGS, OWN_SETTINGS] {
         let Some(Data::Map(settings)) = settings(files, path) else { continue };
@@ -137,18 +141,19 @@ fn settled(files: &dyn HarnessFiles, own: &Data, draft: &mut Draft) -> Data {
 
 /// The same with what the profile that the settings choose says of the sandbox, where that is stricter: it
 /// counts before all that files say.
-fn with_profile(files: &dyn HarnessFiles, data: Data, draft: &mut Draft) -> Data {
+fn with_profile(files: &dyn HarnessFiles, data: Data, draft: &mut ImportDraft) -> Data {
     let all: Vec<Data> =
         [SETTINGS, OWN_SETTINGS].iter().filter_map(|path| settings(files, path)).collect();
     let name = all.iter().find_map(|settings| settings.get("profile").and_then(Data::as_str));
     let table =
         |settings: &Data| settings.get("profiles")?.get(name?)?.get("sandbox_mode").cloned();
     let Some(Data::Str(sandbox)) = all.iter().find_map(table) else { return data };
-    let strictness = |word: Option<&str>| match word.and_then(|word| word.parse::<Sandbox>().ok()) {
-        Some(Sandbox::Unbound) => 0,
-        Some(Sandbox::WorkspaceWrite) => 1,
-        Some(Sandbox::ReadOnly) | None => 2,
-    };
+    let strictness =
+        |word: Option<&str>| match word.and_then(|word| word.parse::<CodexSandbox>().ok()) {
+            Some(CodexSandbox::Unbound) => 0,
+            Some(CodexSandbox::WorkspaceWrite) => 1,
+            Some(CodexSandbox::ReadOnly) | None => 2,
+        };
     let Data::Map(mut fields) = data else { return data };
     let own = fields.iter().position(|(key, _)| key == "sandbox_mode");
     let said = own.and_then(|at| fields.get(at)).and_then(|(_, value)| value.as_str());
@@ -164,13 +169,13 @@ fn with_profile(files: &dyn HarnessFiles, data: Data, draft: &mut Draft) -> Data
 
 /// The rules about commands, and whether all of them are understood. What the user's own rules forbid
 /// holds here; what they allow, they allow that user.
-fn rules(files: &dyn HarnessFiles, draft: &mut Draft) -> (Vec<Prefix>, bool) {
+fn rules(files: &dyn HarnessFiles, draft: &mut ImportDraft) -> (Vec<PrefixRule>, bool) {
     let mut all = Vec::new();
     let mut understood = true;
     for dir in [PROJECT, HOME] {
         for (path, text) in files_in(files, dir, ".rules") {
             let (found, others) = prefix::read(&text);
-            let holds = |rule: &Prefix| dir == PROJECT || rule.action > Action::Allow;
+            let holds = |rule: &PrefixRule| dir == PROJECT || rule.action > Action::Allow;
             let (found, left): (Vec<_>, Vec<_>) = found.into_iter().partition(holds);
             for (rules, what) in [(&found, "taken over"), (&left, "not taken over")] {
                 if let Some(rule) = rules.first().filter(|_| dir == HOME) {
@@ -192,21 +197,21 @@ fn rules(files: &dyn HarnessFiles, draft: &mut Draft) -> (Vec<Prefix>, bool) {
 }
 
 /// What each tool may do, as rules of the model.
-fn permissions(data: &Data, model: &Model, rules: &[Prefix], draft: &mut Draft) {
+fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &mut ImportDraft) {
     let has = |section| model.ways.iter().any(|way| way.section == section);
     let answer = |section| if has(section) { Action::Allow } else { Action::Deny };
-    let setup = setup(data, View::Strictest);
+    let setup = setup(data, EncodingView::Strictest);
     if setup.shell {
-        let encoding = setup.commands(rules, View::Strictest);
-        let mut found: Vec<Prefix> = encoding.entries.iter().flat_map(Prefix::of).collect();
+        let encoding = setup.commands(rules, EncodingView::Strictest);
+        let mut found: Vec<PrefixRule> = encoding.entries.iter().flat_map(PrefixRule::of).collect();
         found.sort_by_key(|rule| std::cmp::Reverse(rule.action));
-        let rule = |rule: &Prefix| PatternRule {
+        let rule = |rule: &PrefixRule| PatternRule {
             pattern: format!("{} *", rule.words.join(" ")),
             action: rule.action,
         };
         draft.rules(Section::Bash, found.iter().map(rule).collect(), encoding.default);
     }
-    let (inside, outside) = setup.edits(View::Strictest);
+    let (inside, outside) = setup.edits(EncodingView::Strictest);
     draft.files(Section::Edit, inside, outside);
     let read = if setup.shell { setup.reads(rules).intent.action } else { Action::Deny };
     draft.section(Section::Read, read);
@@ -235,9 +240,9 @@ fn switched_off(data: &Data) -> Vec<String> {
 }
 
 /// Reports what a definition has no words for.
-fn told(data: &Data, draft: &mut Draft) {
-    let Setup { shell, sandbox, approval } = setup(data, View::Strictest);
-    if shell && sandbox != Sandbox::Unbound {
+fn told(data: &Data, draft: &mut ImportDraft) {
+    let CodexSetup { shell, sandbox, approval } = setup(data, EncodingView::Strictest);
+    if shell && sandbox != CodexSandbox::Unbound {
         let here = if approval.as_str() == "never" { "denied" } else { "asked about" };
         let detail = format!(
             "commands run in the sandbox `{sandbox}` in Codex, which a definition does not have: \
@@ -250,7 +255,7 @@ fn told(data: &Data, draft: &mut Draft) {
         draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, field);
     };
     let roots = data.get("sandbox_workspace_write").and_then(|it| it.get("writable_roots"));
-    if roots.is_some_and(|roots| !roots.is_empty()) && sandbox == Sandbox::WorkspaceWrite {
+    if roots.is_some_and(|roots| !roots.is_empty()) && sandbox == CodexSandbox::WorkspaceWrite {
         narrowed("`writable_roots`", "edit", "they count as outside the workspace here");
     }
     let network = data.get("sandbox_workspace_write").and_then(|it| it.get("network_access"));

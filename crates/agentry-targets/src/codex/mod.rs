@@ -19,19 +19,19 @@
 
 mod agent_entries;
 mod blind_spots;
-mod calls;
 mod fields;
 mod import;
 mod prefix;
 mod rivals;
 mod role;
+mod rule_calls;
 mod servers;
 mod setup;
 mod write;
 
 use crate::HarnessPlace;
 use crate::Target;
-use crate::import::Import;
+use crate::import::HarnessImport;
 use crate::original::GrantReading;
 
 /// What the user calls it.
@@ -50,7 +50,7 @@ pub static TARGET: Target = Target {
     personal: Some(role::PERSONAL),
     blind: blind_spots::BLIND,
     guard: None,
-    import: Some(Import {
+    import: Some(HarnessImport {
         places: &[(".codex/agents", ".toml")],
         is_one: |path, _| path.contains(".codex/agents/"),
         several: Some(import::SEVERAL),

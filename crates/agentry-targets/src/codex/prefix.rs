@@ -2,13 +2,13 @@
 
 use agentry_policy::{Action, PatternRule};
 
-use super::calls::{self, Call, Value};
-use crate::encoding::{Entry, Matches};
-use crate::harmless::starting_with;
+use super::rule_calls::{self, RuleCall, RuleCallValue};
+use crate::encoding::{EncodedRule, MatchBounds};
+use crate::harmless_commands::starting_with;
 
 /// A rule about all commands that start with some words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Prefix {
+pub(super) struct PrefixRule {
     pub(super) words: Vec<String>,
     pub(super) action: Action,
 }
@@ -17,7 +17,7 @@ pub(super) struct Prefix {
 const DECISIONS: &[(Action, &str)] =
     &[(Action::Allow, "allow"), (Action::Ask, "prompt"), (Action::Deny, "forbidden")];
 
-impl Prefix {
+impl PrefixRule {
     /// The longest prefix that takes everything that a rule is about; nothing if it would take
     /// every command. What ends inside a word is cut before it.
     pub(super) fn around(rule: &PatternRule) -> Option<Self> {
@@ -38,19 +38,19 @@ impl Prefix {
     pub(super) fn entry<'a>(
         rules: impl Iterator<Item = &'a Self>,
         action: Action,
-    ) -> Option<Entry> {
+    ) -> Option<EncodedRule> {
         let (texts, regexes): (Vec<String>, Vec<String>) = rules
             .map(|rule| {
                 let words: Vec<&str> = rule.words.iter().map(String::as_str).collect();
                 (rule.words.join("\0"), starting_with(&words))
             })
             .unzip();
-        let matches = Matches::exactly(format!("(?:{})", regexes.join("|")));
-        (!texts.is_empty()).then(|| Entry { text: texts.join("\n"), action, matches })
+        let matches = MatchBounds::exactly(format!("(?:{})", regexes.join("|")));
+        (!texts.is_empty()).then(|| EncodedRule { text: texts.join("\n"), action, matches })
     }
 
     /// The rules of an entry that was made from some.
-    pub(super) fn of(entry: &Entry) -> impl Iterator<Item = Self> {
+    pub(super) fn of(entry: &EncodedRule) -> impl Iterator<Item = Self> {
         entry.text.split('\n').map(|text| Self {
             words: text.split('\0').map(str::to_owned).collect(),
             action: entry.action,
@@ -70,14 +70,14 @@ impl Prefix {
 }
 
 /// The text of a file of rules.
-pub(super) fn write(head: &str, rules: &[Prefix]) -> String {
-    let lines = rules.iter().map(Prefix::line);
+pub(super) fn write(head: &str, rules: &[PrefixRule]) -> String {
+    let lines = rules.iter().map(PrefixRule::line);
     std::iter::once(format!("{head}\n")).chain(lines).collect()
 }
 
 /// The rules of a file, and the first lines of what is not understood.
-pub(super) fn read(text: &str) -> (Vec<Prefix>, Vec<String>) {
-    let (calls, mut others) = calls::read(text);
+pub(super) fn read(text: &str) -> (Vec<PrefixRule>, Vec<String>) {
+    let (calls, mut others) = rule_calls::read(text);
     let mut rules = Vec::new();
     for call in calls {
         match rules_of(&call) {
@@ -95,14 +95,14 @@ const ARGUMENTS: &[&str] = &["pattern", "decision", "match", "not_match", "justi
 const MOST: usize = 1_000;
 
 /// The rules of one call: one for each combination of alternatives.
-fn rules_of(call: &Call) -> Option<Vec<Prefix>> {
+fn rules_of(call: &RuleCall) -> Option<Vec<PrefixRule>> {
     match call.name.as_str() {
         "prefix_rule" => {}
         // It says where programs are, not what they may do.
         "host_executable" => return Some(Vec::new()),
         _ => return None,
     }
-    let mut given: Vec<(&str, &Value)> = Vec::new();
+    let mut given: Vec<(&str, &RuleCallValue)> = Vec::new();
     for (at, (name, value)) in call.arguments.iter().enumerate() {
         let name = name.as_deref().or_else(|| ARGUMENTS.get(at).copied())?;
         let twice = given.iter().any(|(known, _)| *known == name);
@@ -113,22 +113,22 @@ fn rules_of(call: &Call) -> Option<Vec<Prefix>> {
     }
     let argument = |name: &str| given.iter().find(|(known, _)| *known == name).map(|it| it.1);
     let action = match argument("decision") {
-        Some(Value::Text(word)) => DECISIONS.iter().find(|(_, known)| known == word)?.0,
-        Some(Value::Word(none)) if none == "None" => Action::Allow,
+        Some(RuleCallValue::Text(word)) => DECISIONS.iter().find(|(_, known)| known == word)?.0,
+        Some(RuleCallValue::Word(none)) if none == "None" => Action::Allow,
         None => Action::Allow,
         Some(_) => return None,
     };
     let words = combinations(argument("pattern")?)?;
-    Some(words.into_iter().map(|words| Prefix { words, action }).collect())
+    Some(words.into_iter().map(|words| PrefixRule { words, action }).collect())
 }
 
 /// Every way to choose among the alternatives of a pattern.
-fn combinations(pattern: &Value) -> Option<Vec<Vec<String>>> {
-    let Value::List(words) = pattern else { return None };
+fn combinations(pattern: &RuleCallValue) -> Option<Vec<Vec<String>>> {
+    let RuleCallValue::List(words) = pattern else { return None };
     let mut all: Vec<Vec<String>> = vec![Vec::new()];
     for word in words {
         let choices = match word {
-            Value::List(words) => words.iter().map(plain).collect::<Option<Vec<_>>>()?,
+            RuleCallValue::List(words) => words.iter().map(plain).collect::<Option<Vec<_>>>()?,
             word => vec![plain(word)?],
         };
         if all.len().saturating_mul(choices.len()) > MOST {
@@ -142,9 +142,9 @@ fn combinations(pattern: &Value) -> Option<Vec<Vec<String>>> {
 }
 
 /// A word of a command.
-fn plain(word: &Value) -> Option<&str> {
+fn plain(word: &RuleCallValue) -> Option<&str> {
     match word {
-        Value::Text(word) if !word.chars().any(char::is_control) => Some(word),
+        RuleCallValue::Text(word) if !word.chars().any(char::is_control) => Some(word),
         _ => None,
     }
 }
@@ -167,14 +167,14 @@ mod tests {
         ];
         for (pattern, expected) in cases {
             let rule = PatternRule { pattern: pattern.to_owned(), action: Action::Deny };
-            let found = Prefix::around(&rule).map(|prefix| prefix.words.join(" "));
+            let found = PrefixRule::around(&rule).map(|prefix| prefix.words.join(" "));
             assert_eq!(found.as_deref(), expected, "{pattern}");
         }
     }
 
     #[test]
     fn there_and_back() {
-        let prefix = |words: &[&str], action| Prefix {
+        let prefix = |words: &[&str], action| PrefixRule {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             action,
         };
@@ -191,7 +191,7 @@ mod tests {
     fn rules_as_people_write_them() {
         let rules = |text: &str| {
             let (found, others) = read(text);
-            let line = |rule: &Prefix| format!("{}:{}", rule.words.join(" "), rule.action);
+            let line = |rule: &PrefixRule| format!("{}:{}", rule.words.join(" "), rule.action);
             (found.iter().map(line).collect::<Vec<_>>().join(", "), others.len())
         };
         let cases = [

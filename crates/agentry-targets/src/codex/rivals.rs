@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use agentry_text::Data;
 
-use super::agent_entries::{Listed, OWN_SETTINGS, SETTINGS, listed};
+use super::agent_entries::{CodexAgentEntry, OWN_SETTINGS, SETTINGS, listed};
 use super::role::{checked, parse, path};
 use crate::HarnessFiles;
-use crate::rendering::{LossKind, Rendered, Scope, Settings};
-use crate::rivals::{self, FilesByName, Language};
+use crate::render_result::{LossKind, RenderScope, RenderSettings, RenderedAgent};
+use crate::rivals::{self, AgentLanguage, FilesByName};
 
 /// Where Codex looks for files of agents in a project.
 const AGENTS: &str = ".codex/agents/";
@@ -19,15 +19,15 @@ const OWN_AGENTS: &str = "~/.codex/agents/";
 
 /// What is there under each name: files, and entries of the settings.
 #[derive(Default)]
-struct Found {
+struct CodexNames {
     files: FilesByName,
-    entries: BTreeMap<String, Vec<Listed>>,
+    entries: BTreeMap<String, Vec<CodexAgentEntry>>,
 }
 
-impl Found {
+impl CodexNames {
     fn of(files: &dyn HarnessFiles, agents: &str, settings: &str) -> Self {
         let mut found = Self {
-            files: rivals::by_name(files, Language::Toml, &[agents], name),
+            files: rivals::by_name(files, AgentLanguage::Toml, &[agents], name),
             entries: BTreeMap::new(),
         };
         for entry in listed(files, settings) {
@@ -48,30 +48,35 @@ fn name(text: &str) -> Option<String> {
 }
 
 /// The agents that are there.
-pub(super) struct Rivals {
+pub(super) struct CodexRivals {
     /// Those of the project, one of which may win.
-    project: Found,
+    project: CodexNames,
     /// Those of the user, which do not win in a project.
-    home: Found,
+    home: CodexNames,
     /// Settings that cannot be read, and where: `.codex/config.toml:3:5`.
     broken: Option<String>,
 }
 
-impl Rivals {
-    pub(super) fn of(settings: &Settings<'_>) -> Self {
+impl CodexRivals {
+    pub(super) fn of(settings: &RenderSettings<'_>) -> Self {
         let files = settings.existing;
         let home = match settings.scope {
-            Scope::Project => Found::of(files, OWN_AGENTS, OWN_SETTINGS),
-            Scope::User => Found::default(),
+            RenderScope::Project => CodexNames::of(files, OWN_AGENTS, OWN_SETTINGS),
+            RenderScope::User => CodexNames::default(),
         };
         let text = files.text(SETTINGS).unwrap_or_default();
         let wrong = checked(text.trim_start_matches('\u{feff}')).err();
         let broken = wrong.map(|it| format!("{SETTINGS}:{}:{}", it.at.line, it.at.column));
-        Self { project: Found::of(files, AGENTS, SETTINGS), home, broken }
+        Self { project: CodexNames::of(files, AGENTS, SETTINGS), home, broken }
     }
 
     /// Refuses an agent whose name is taken, or reports who else has it.
-    pub(super) fn report(&self, name: &str, settings: &Settings<'_>, out: &mut Rendered) {
+    pub(super) fn report(
+        &self,
+        name: &str,
+        settings: &RenderSettings<'_>,
+        out: &mut RenderedAgent,
+    ) {
         if let Some(broken) = &self.broken {
             let message =
                 format!("`{broken}` cannot be read, so nobody knows what Codex makes of it");
@@ -96,7 +101,7 @@ impl Rivals {
     }
 
     /// Reports what the user has under the name.
-    fn at_home(&self, name: &str, own: &str, out: &mut Rendered) {
+    fn at_home(&self, name: &str, own: &str, out: &mut RenderedAgent) {
         let files = self.home.files.get(name).into_iter().flatten();
         let files = files.map(|path| format!("`{path}`"));
         let entries = self.home.entries.get(name).into_iter().flatten();

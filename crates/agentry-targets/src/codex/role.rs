@@ -1,18 +1,18 @@
 //! The file of an agent, read as Codex reads it.
 
 use agentry_policy::{Action, Section};
-use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
+use agentry_text::{Data, FileId, Findings, Severity, SourceFile, toml};
 
 use super::fields::FIELDS;
-use super::setup::{Approval, Sandbox, Setup};
+use super::setup::{CodexApproval, CodexSandbox, CodexSetup};
 use super::{prefix, servers};
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::fields::is_known;
-use crate::import::Wrong;
-use crate::model::{Model, always, regex_of_path};
-use crate::personal::files_in;
+use crate::import::ImportError;
+use crate::model::{HarnessModel, always, regex_of_path};
+use crate::user_settings::files_in;
 use crate::wildcard::ANYTHING;
-use crate::{HarnessFiles, Personal};
+use crate::{HarnessFiles, UserSettings};
 
 /// Whether a feature is known: the shell, and some that may be switched off.
 pub(super) fn is_feature(name: &str, value: &Data) -> bool {
@@ -36,8 +36,8 @@ pub(super) const PROJECT: &str = ".codex/rules/";
 pub(super) const HOME: &str = "~/.codex/rules/";
 
 /// The rules of the user, which Codex joins to those of every project.
-pub(super) const PERSONAL: Personal =
-    Personal { places: &[HOME], model: |files, name| by(files, name, &[PROJECT, HOME]) };
+pub(super) const PERSONAL: UserSettings =
+    UserSettings { places: &[HOME], model: |files, name| by(files, name, &[PROJECT, HOME]) };
 
 /// Where an agent is.
 pub(super) fn path(name: &str) -> String {
@@ -45,13 +45,16 @@ pub(super) fn path(name: &str) -> String {
 }
 
 /// What Codex lets the agent `name` do, in a session that is set up as the agent says.
-pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     by(files, name, &[PROJECT])
 }
 
 /// What others allow in a directory of rules, and the files of which not all is understood. What they
 /// ask about or forbid is not relied on.
-pub(super) fn beside(files: &dyn HarnessFiles, dir: &str) -> (Vec<prefix::Prefix>, Vec<String>) {
+pub(super) fn beside(
+    files: &dyn HarnessFiles,
+    dir: &str,
+) -> (Vec<prefix::PrefixRule>, Vec<String>) {
     let mut allowed = Vec::new();
     let mut unclear = Vec::new();
     for (path, text) in files_in(files, dir, ".rules").into_iter().filter(|(it, _)| it != RULES) {
@@ -64,7 +67,7 @@ pub(super) fn beside(files: &dyn HarnessFiles, dir: &str) -> (Vec<prefix::Prefix
     (allowed, unclear)
 }
 
-fn by(files: &dyn HarnessFiles, name: &str, dirs: &[&str]) -> Option<Model> {
+fn by(files: &dyn HarnessFiles, name: &str, dirs: &[&str]) -> Option<HarnessModel> {
     let data = parse(&files.text(&path(name))?)?;
     let Data::Map(entries) = &data else { return None };
     if entries.iter().any(|(key, _)| !is_known(FIELDS, key)) {
@@ -76,7 +79,7 @@ fn by(files: &dyn HarnessFiles, name: &str, dirs: &[&str]) -> Option<Model> {
     says("developer_instructions")?;
     let (mut rules, _) = prefix::read(&files.text(RULES).unwrap_or_default());
     rules.extend(dirs.iter().flat_map(|dir| beside(files, dir).0));
-    (says("name")? == name).then(|| of(&data, &rules, View::Mildest))
+    (says("name")? == name).then(|| of(&data, &rules, EncodingView::Mildest))
 }
 
 /// TOML without errors.
@@ -85,13 +88,13 @@ pub(super) fn parse(text: &str) -> Option<Data> {
 }
 
 /// The same; the first error otherwise.
-pub(super) fn checked(text: &str) -> Result<Data, Wrong> {
-    let source = Source::new(FileId::BUILT_IN, "", text);
+pub(super) fn checked(text: &str) -> Result<Data, ImportError> {
+    let source = SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     let data = toml::parse(&source, &mut findings).to_data();
     match findings.iter().find(|found| found.severity == Severity::Error) {
         None => Ok(data),
-        Some(found) => Err(Wrong {
+        Some(found) => Err(ImportError {
             message: format!("it is not TOML: {}", found.message),
             at: source.position(found.span.start as usize),
         }),
@@ -99,40 +102,40 @@ pub(super) fn checked(text: &str) -> Result<Data, Wrong> {
 }
 
 /// The temporary files that a sandbox lets an agent write: those in `/tmp`, and wherever `$TMPDIR` is.
-fn temporary(data: &Data, model: &mut Model) {
+fn temporary(data: &Data, model: &mut HarnessModel) {
     let [slash_tmp, variable] = TEMPORARY.map(|key| {
         let table = data.get("sandbox_workspace_write");
         table.and_then(|table| table.get(key)) != Some(&Data::Bool(true))
     });
     let places = [(slash_tmp, regex_of_path("/tmp")), (variable, String::new())];
     for (_, place) in places.into_iter().filter(|(is_open, _)| *is_open) {
-        let matches = Matches::exactly(format!("{place}{ANYTHING}"));
-        let entry = Entry { text: "temporary".to_owned(), action: Action::Allow, matches };
-        let (section, order, default) = (Section::Edit, Order::First, Action::Deny);
-        let rules = Encoding { section, order, entries: vec![entry], default }.rules();
+        let matches = MatchBounds::exactly(format!("{place}{ANYTHING}"));
+        let entry = EncodedRule { text: "temporary".to_owned(), action: Action::Allow, matches };
+        let (section, order, default) = (Section::Edit, MatchOrder::First, Action::Deny);
+        let rules = RuleEncoding { section, order, entries: vec![entry], default }.rules();
         model.add(section, "temporary files", vec![rules]);
     }
 }
 
 /// How an agent is set up. What its file does not say, or says in words that nobody knows, is taken for
 /// the mildest or for the strictest.
-pub(super) fn setup(data: &Data, view: View) -> Setup {
+pub(super) fn setup(data: &Data, view: EncodingView) -> CodexSetup {
     let word = |key: &str| data.get(key).map(|value| value.as_str().unwrap_or_default());
     let approval = match word("approval_policy") {
         // It is asked about later, or in some cases.
-        None | Some("on-failure") => Approval::OnRequest,
+        None | Some("on-failure") => CodexApproval::OnRequest,
         Some(word) => word.parse().unwrap_or(match view {
-            View::Mildest => Approval::OnRequest,
-            View::Strictest => Approval::Never,
+            EncodingView::Mildest => CodexApproval::OnRequest,
+            EncodingView::Strictest => CodexApproval::Never,
         }),
     };
     let sandbox = word("sandbox_mode").and_then(|word| word.parse().ok());
     let sandbox = sandbox.unwrap_or(match view {
         // The session that starts it may have none.
-        View::Mildest => Sandbox::Unbound,
-        View::Strictest => Sandbox::ReadOnly,
+        EncodingView::Mildest => CodexSandbox::Unbound,
+        EncodingView::Strictest => CodexSandbox::ReadOnly,
     });
-    Setup { shell: is_on(data, "features", "shell_tool"), approval, sandbox }
+    CodexSetup { shell: is_on(data, "features", "shell_tool"), approval, sandbox }
 }
 
 /// Whether a switch in a table is not off.
@@ -141,18 +144,18 @@ fn is_on(data: &Data, table: &str, key: &str) -> bool {
 }
 
 /// What an agent may do under these rules.
-pub(super) fn of(data: &Data, rules: &[prefix::Prefix], view: View) -> Model {
+pub(super) fn of(data: &Data, rules: &[prefix::PrefixRule], view: EncodingView) -> HarnessModel {
     let free = |section| always(section, Action::Allow, "not switched off");
     let setup = setup(data, view);
     let mut model = setup.model(rules, view);
-    if view == View::Mildest && setup.writes() {
+    if view == EncodingView::Mildest && setup.writes() {
         temporary(data, &mut model);
     }
-    let nothing_said = if view == View::Mildest { "live" } else { "cached" };
+    let nothing_said = if view == EncodingView::Mildest { "live" } else { "cached" };
     let searches = match data.get("web_search").map(Data::as_str) {
         None => nothing_said,
         Some(Some(word @ ("live" | "cached" | "disabled"))) => word,
-        Some(_) if view == View::Mildest => "live",
+        Some(_) if view == EncodingView::Mildest => "live",
         Some(_) => "disabled",
     };
     if searches == "live" {
@@ -162,7 +165,7 @@ pub(super) fn of(data: &Data, rules: &[prefix::Prefix], view: View) -> Model {
         model.add(Section::Websearch, "web_search", vec![free(Section::Websearch)]);
     }
     // It shows pictures, which are some files and not all.
-    if view == View::Mildest && is_on(data, "tools", "view_image") {
+    if view == EncodingView::Mildest && is_on(data, "tools", "view_image") {
         model.add(Section::Read, "view_image", vec![free(Section::Read)]);
     }
     if is_on(data, "skills", "include_instructions") {
@@ -170,10 +173,10 @@ pub(super) fn of(data: &Data, rules: &[prefix::Prefix], view: View) -> Model {
     }
     let servers = data.get("mcp_servers").filter(|servers| !servers.is_empty());
     match (servers, view) {
-        (Some(_), View::Mildest) => {
+        (Some(_), EncodingView::Mildest) => {
             model.add(Section::Mcp, "mcp_servers", vec![free(Section::Mcp)]);
         }
-        (Some(servers), View::Strictest) => {
+        (Some(servers), EncodingView::Strictest) => {
             model.add(Section::Mcp, "mcp_servers", vec![servers::bound(servers).rules()]);
         }
         (None, _) => {}

@@ -4,7 +4,7 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{EncodedRule, MatchBounds, MatchOrder, RuleEncoding};
 use crate::front_matter::list_items;
 use crate::model::escape;
 
@@ -32,14 +32,18 @@ pub(super) fn rules(servers: &Data) -> Vec<PatternRule> {
 }
 
 /// The same, as Codex reads it.
-pub(super) fn bound(servers: &Data) -> Encoding {
+pub(super) fn bound(servers: &Data) -> RuleEncoding {
     let entry = |rule: PatternRule| {
         let regex = match rule.pattern.strip_suffix("/*") {
             Some(server) => format!("{}/[^/]*", escape(server)),
             None => escape(&rule.pattern),
         };
-        Entry { text: rule.pattern, action: rule.action, matches: Matches::exactly(regex) }
+        EncodedRule {
+            text: rule.pattern,
+            action: rule.action,
+            matches: MatchBounds::exactly(regex),
+        }
     };
     let entries = rules(servers).into_iter().map(entry).collect();
-    Encoding { section: Section::Mcp, order: Order::First, entries, default: Action::Deny }
+    RuleEncoding { section: Section::Mcp, order: MatchOrder::First, entries, default: Action::Deny }
 }

@@ -1,15 +1,15 @@
 //! The ways to set up an agent, from the mildest to the strictest, and what each lets it do.
 
-use agentry_policy::{Action, Rules, Section, words};
+use agentry_policy::{Action, RuleList, Section, words};
 
-use super::prefix::Prefix;
-use crate::encoding::{Encoding, Order, View};
-use crate::harmless::{HARMLESS, Harmless};
-use crate::model::{Model, always, outside};
+use super::prefix::PrefixRule;
+use crate::encoding::{EncodingView, MatchOrder, RuleEncoding};
+use crate::harmless_commands::{HARMLESS, HarmlessCommand};
+use crate::model::{HarnessModel, always, outside};
 
 words! {
     /// When a person is asked.
-    pub enum Approval {
+    pub enum CodexApproval {
         /// When the agent asks to leave the sandbox.
         OnRequest = "on-request",
         /// About every command that is not taken for harmless, and every change.
@@ -21,7 +21,7 @@ words! {
 
 words! {
     /// What commands and changes may touch without asking.
-    pub enum Sandbox {
+    pub enum CodexSandbox {
         /// The files of the workspace.
         WorkspaceWrite = "workspace-write",
         /// Nothing.
@@ -33,108 +33,112 @@ words! {
 
 /// How an agent is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Setup {
+pub(super) struct CodexSetup {
     /// Whether it runs commands at all.
     pub(super) shell: bool,
-    pub(super) approval: Approval,
-    pub(super) sandbox: Sandbox,
+    pub(super) approval: CodexApproval,
+    pub(super) sandbox: CodexSandbox,
 }
 
-const fn setup(shell: bool, approval: Approval, sandbox: Sandbox) -> Setup {
-    Setup { shell, approval, sandbox }
+const fn setup(shell: bool, approval: CodexApproval, sandbox: CodexSandbox) -> CodexSetup {
+    CodexSetup { shell, approval, sandbox }
 }
 
 /// All that are ever written, the mildest first. The last one permits nothing.
-pub(super) const SETUPS: &[Setup] = &[
-    setup(true, Approval::OnRequest, Sandbox::WorkspaceWrite),
-    setup(true, Approval::Never, Sandbox::WorkspaceWrite),
-    setup(true, Approval::OnRequest, Sandbox::ReadOnly),
-    setup(true, Approval::Never, Sandbox::ReadOnly),
-    setup(true, Approval::Untrusted, Sandbox::ReadOnly),
-    setup(false, Approval::OnRequest, Sandbox::WorkspaceWrite),
-    setup(false, Approval::Never, Sandbox::WorkspaceWrite),
-    setup(false, Approval::OnRequest, Sandbox::ReadOnly),
+pub(super) const SETUPS: &[CodexSetup] = &[
+    setup(true, CodexApproval::OnRequest, CodexSandbox::WorkspaceWrite),
+    setup(true, CodexApproval::Never, CodexSandbox::WorkspaceWrite),
+    setup(true, CodexApproval::OnRequest, CodexSandbox::ReadOnly),
+    setup(true, CodexApproval::Never, CodexSandbox::ReadOnly),
+    setup(true, CodexApproval::Untrusted, CodexSandbox::ReadOnly),
+    setup(false, CodexApproval::OnRequest, CodexSandbox::WorkspaceWrite),
+    setup(false, CodexApproval::Never, CodexSandbox::WorkspaceWrite),
+    setup(false, CodexApproval::OnRequest, CodexSandbox::ReadOnly),
     STRICTEST,
 ];
 
 /// The one that permits nothing.
-pub(super) const STRICTEST: Setup = setup(false, Approval::Never, Sandbox::ReadOnly);
+pub(super) const STRICTEST: CodexSetup = setup(false, CodexApproval::Never, CodexSandbox::ReadOnly);
 
-impl Setup {
+impl CodexSetup {
     /// What becomes of that which needs a person.
     pub(super) fn asked(self) -> Action {
-        if self.approval == Approval::Never { Action::Deny } else { Action::Ask }
+        if self.approval == CodexApproval::Never { Action::Deny } else { Action::Ask }
     }
 
     /// What becomes of a command that no rule is about. It may run, but in a sandbox: that it would also
     /// run where there is none, nobody said.
-    pub(super) fn unruled(self, view: View) -> Action {
-        let waits = self.approval == Approval::Untrusted;
+    pub(super) fn unruled(self, view: EncodingView) -> Action {
+        let waits = self.approval == CodexApproval::Untrusted;
         let runs = match view {
-            View::Mildest => !waits || self.sandbox == Sandbox::Unbound,
-            View::Strictest => !waits && self.sandbox == Sandbox::Unbound,
+            EncodingView::Mildest => !waits || self.sandbox == CodexSandbox::Unbound,
+            EncodingView::Strictest => !waits && self.sandbox == CodexSandbox::Unbound,
         };
         if runs { Action::Allow } else { self.asked() }
     }
 
     /// What becomes of a change inside the workspace, and outside.
-    pub(super) fn edits(self, view: View) -> (Action, Action) {
-        let waits = self.approval == Approval::Untrusted;
+    pub(super) fn edits(self, view: EncodingView) -> (Action, Action) {
+        let waits = self.approval == CodexApproval::Untrusted;
         let asked = self.asked();
         match self.sandbox {
-            Sandbox::Unbound if view == View::Mildest || !waits => (Action::Allow, Action::Allow),
-            Sandbox::WorkspaceWrite if !waits => (Action::Allow, asked),
-            Sandbox::Unbound | Sandbox::WorkspaceWrite | Sandbox::ReadOnly => (asked, asked),
+            CodexSandbox::Unbound if view == EncodingView::Mildest || !waits => {
+                (Action::Allow, Action::Allow)
+            }
+            CodexSandbox::WorkspaceWrite if !waits => (Action::Allow, asked),
+            CodexSandbox::Unbound | CodexSandbox::WorkspaceWrite | CodexSandbox::ReadOnly => {
+                (asked, asked)
+            }
         }
     }
 
     /// Whether commands write some files without asking.
     pub(super) fn writes(self) -> bool {
-        self.sandbox == Sandbox::WorkspaceWrite && self.approval != Approval::Untrusted
+        self.sandbox == CodexSandbox::WorkspaceWrite && self.approval != CodexApproval::Untrusted
     }
 
     /// The commands that run without asking although nobody allows them.
-    pub(super) fn harmless(self) -> &'static [Harmless] {
-        if self.approval == Approval::Untrusted { HARMLESS } else { &[] }
+    pub(super) fn harmless(self) -> &'static [HarmlessCommand] {
+        if self.approval == CodexApproval::Untrusted { HARMLESS } else { &[] }
     }
 
     /// The rules about commands: one entry for each answer, and one for what is taken for harmless.
     /// Options may take a command off that list, and others make one dangerous, so neither is relied on.
-    pub(super) fn commands(self, rules: &[Prefix], view: View) -> Encoding {
+    pub(super) fn commands(self, rules: &[PrefixRule], view: EncodingView) -> RuleEncoding {
         let mut rules = rules.to_vec();
         match view {
-            View::Mildest => {
+            EncodingView::Mildest => {
                 // Whatever has a rule of its own is no longer taken for harmless.
-                let known = |command: &&Harmless| {
+                let known = |command: &&HarmlessCommand| {
                     rules.iter().any(|rule| rule.words.as_slice() == [command.name])
                 };
                 let harmless = self.harmless().iter().filter(|command| !known(command));
-                let harmless: Vec<_> = harmless.map(|it| Prefix::harmless(it.name)).collect();
+                let harmless: Vec<_> = harmless.map(|it| PrefixRule::harmless(it.name)).collect();
                 rules.extend(harmless);
             }
-            View::Strictest if self.sandbox == Sandbox::Unbound => {
-                rules.push(Prefix { words: vec!["rm".to_owned()], action: Action::Ask });
+            EncodingView::Strictest if self.sandbox == CodexSandbox::Unbound => {
+                rules.push(PrefixRule { words: vec!["rm".to_owned()], action: Action::Ask });
             }
-            View::Strictest => {}
+            EncodingView::Strictest => {}
         }
-        let answer = |rule: &Prefix| match rule.action {
+        let answer = |rule: &PrefixRule| match rule.action {
             Action::Ask => self.asked(),
             action => action,
         };
         let grouped = Action::ALL.iter().rev().filter_map(|action| {
-            Prefix::entry(rules.iter().filter(|rule| answer(rule) == *action), *action)
+            PrefixRule::entry(rules.iter().filter(|rule| answer(rule) == *action), *action)
         });
-        Encoding {
+        RuleEncoding {
             section: Section::Bash,
-            order: Order::Strictest,
+            order: MatchOrder::Strictest,
             entries: grouped.collect(),
             default: self.unruled(view),
         }
     }
 
     /// What an agent may do that is set up so, under these rules.
-    pub(super) fn model(self, rules: &[Prefix], view: View) -> Model {
-        let mut model = Model::default();
+    pub(super) fn model(self, rules: &[PrefixRule], view: EncodingView) -> HarnessModel {
+        let mut model = HarnessModel::default();
         if self.shell {
             model.add(Section::Bash, "shell", vec![self.commands(rules, view).rules()]);
             model.add(Section::Read, "shell", vec![self.reads(rules)]);
@@ -148,15 +152,15 @@ impl Setup {
     }
 
     /// Whether a command shows any file without asking.
-    pub(super) fn reads(self, rules: &[Prefix]) -> Rules {
+    pub(super) fn reads(self, rules: &[PrefixRule]) -> RuleList {
         let asks = |name: &str| {
-            let about = |rule: &&Prefix| {
+            let about = |rule: &&PrefixRule| {
                 rule.words.len() == 1 && rule.words.first().is_some_and(|word| word == name)
             };
             rules.iter().filter(about).any(|rule| rule.action > Action::Allow)
         };
         let silent = self.harmless().iter().any(|command| command.reads && !asks(command.name));
-        let free = self.unruled(View::Mildest) == Action::Allow || silent;
+        let free = self.unruled(EncodingView::Mildest) == Action::Allow || silent;
         let action = if free { Action::Allow } else { Action::Ask };
         always(Section::Read, action, "every sandbox can read every file")
     }

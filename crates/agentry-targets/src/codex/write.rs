@@ -7,20 +7,22 @@ use agentry_text::toml;
 use super::NAME;
 use super::blind_spots::BLIND;
 use super::fields::FIELDS;
-use super::prefix::{self, Prefix};
-use super::rivals::Rivals;
+use super::prefix::{self, PrefixRule};
+use super::rivals::CodexRivals;
 use super::role::{self, PROJECT, RULES, TEMPORARY, path};
-use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
-use crate::encoding::{Encoding, Order, View};
+use super::setup::{CodexSandbox, CodexSetup, SETUPS, STRICTEST};
+use crate::built_in_protection::protects;
+use crate::encoding::{EncodingView, MatchOrder, RuleEncoding};
 use crate::fields::{self, report_losses};
 use crate::front_matter::MARK;
 use crate::gap::gaps;
-use crate::harmless::Harmless;
+use crate::harmless_commands::HarmlessCommand;
 use crate::model::always;
-use crate::protection::protects;
 use crate::render::each;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
-use crate::subject::{PartKind, Subject};
+use crate::render_result::{
+    LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile,
+};
+use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{loss, skills};
 
 /// Directories in which Codex finds skills by itself.
@@ -29,12 +31,15 @@ const SKILLS: &[&str] = &[".agents/skills"];
 /// What a search on the web can touch.
 const WEB: &[Section] = &[Section::Webfetch, Section::Websearch];
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     let rules = common(subjects);
     let (others, unclear) = role::beside(settings.existing, PROJECT);
-    let all: Vec<Prefix> = rules.iter().cloned().chain(others).collect();
-    let rivals = Rivals::of(settings);
-    let mut agents: Vec<Rendered> = each(subjects, |subject| {
+    let all: Vec<PrefixRule> = rules.iter().cloned().chain(others).collect();
+    let rivals = CodexRivals::of(settings);
+    let mut agents: Vec<RenderedAgent> = each(subjects, |subject| {
         let mut out = agent(subject, &all, settings);
         rivals.report(&subject.name, settings, &mut out);
         out
@@ -50,15 +55,20 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
          session here. None of them allows anything.\n"
     );
     let text = prefix::write(&head, &rules);
-    let shared = if rules.is_empty() { Vec::new() } else { vec![File::new(RULES, text)] };
-    Rendering { agents, shared }
+    let shared = if rules.is_empty() { Vec::new() } else { vec![RenderedFile::new(RULES, text)] };
+    ProjectRendering { agents, shared }
 }
 
-fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Rendered {
-    let mut out = Rendered::default();
+fn agent(
+    subject: &RenderSubject,
+    rules: &[PrefixRule],
+    settings: &RenderSettings<'_>,
+) -> RenderedAgent {
+    let mut out = RenderedAgent::default();
     let setup = chosen(subject, rules, settings);
     let web = searches(|sections| free(subject, sections, settings));
-    let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let prompt =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     // Codex ignores an agent without instructions.
     let told = Some(prompt.trim()).filter(|text| !text.is_empty());
     let told = told.unwrap_or_else(|| subject.description());
@@ -73,17 +83,17 @@ fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Render
     losses(subject, &role, rules, &mut out);
     session(subject, setup, settings, &mut out);
     let text = format!("{MARK}{}\n{}", subject.origin(), toml::emit(&role));
-    out.files.push(File::new(path(&subject.name), text));
+    out.files.push(RenderedFile::new(path(&subject.name), text));
     skills::copy(subject, SKILLS, ".agents/skills", &mut out);
     out
 }
 
 /// What is switched off.
 fn tables(
-    subject: &Subject,
-    setup: Setup,
-    rules: &[Prefix],
-    settings: &Settings<'_>,
+    subject: &RenderSubject,
+    setup: CodexSetup,
+    rules: &[PrefixRule],
+    settings: &RenderSettings<'_>,
 ) -> Vec<(&'static str, Data)> {
     let mut tables = Vec::new();
     let off = |key: &str, value: bool| Data::Map(vec![(key.to_owned(), Data::Bool(value))]);
@@ -98,7 +108,7 @@ fn tables(
     if !all(subject, &[Section::Skill]) {
         tables.push(("skills", off("include_instructions", false)));
     }
-    if setup.sandbox == Sandbox::WorkspaceWrite {
+    if setup.sandbox == CodexSandbox::WorkspaceWrite {
         let flags = TEMPORARY.map(|key| (key.to_owned(), Data::Bool(true)));
         tables.push(("sandbox_workspace_write", Data::Map(flags.into())));
     }
@@ -115,7 +125,7 @@ fn searches(is_free: impl Fn(&[Section]) -> bool) -> &'static str {
 }
 
 /// Whether everything is allowed in these sections.
-fn all(subject: &Subject, sections: &[Section]) -> bool {
+fn all(subject: &RenderSubject, sections: &[Section]) -> bool {
     let allowed = |section: &Section| {
         subject.permits(*section, &[always(*section, Action::Allow, "everything")])
     };
@@ -123,16 +133,20 @@ fn all(subject: &Subject, sections: &[Section]) -> bool {
 }
 
 /// Whether a tool may do everything in these sections, also where gaps are closed.
-fn free(subject: &Subject, sections: &[Section], settings: &Settings<'_>) -> bool {
+fn free(subject: &RenderSubject, sections: &[Section], settings: &RenderSettings<'_>) -> bool {
     let everything = |section: Section| [always(section, Action::Allow, "everything")];
     let safe = |section: &Section| protects(subject, *section, &everything(*section));
     all(subject, sections) && (!settings.close_gaps || sections.iter().all(safe))
 }
 
 /// The first way to set the agent up that permits no more than its source.
-fn chosen(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Setup {
-    let fits = |setup: &&Setup| {
-        let model = setup.model(rules, View::Mildest);
+fn chosen(
+    subject: &RenderSubject,
+    rules: &[PrefixRule],
+    settings: &RenderSettings<'_>,
+) -> CodexSetup {
+    let fits = |setup: &&CodexSetup| {
+        let model = setup.model(rules, EncodingView::Mildest);
         let within = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
         let safe = || {
             let mut ways = model.ways.iter();
@@ -145,18 +159,19 @@ fn chosen(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Setup
 }
 
 /// The rules that an agent needs to have a shell; nothing if no rules give it one.
-fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
+fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
     let written = subject.permissions.get(Section::Bash);
     let rules = written.iter().flat_map(|rules| &rules.rules);
     let strict = rules.filter(|rule| rule.action > Action::Allow);
-    let strict: Vec<Prefix> = strict.filter_map(|rule| Prefix::around(&rule.value)).collect();
+    let strict: Vec<PrefixRule> =
+        strict.filter_map(|rule| PrefixRule::around(&rule.value)).collect();
     if !subject.grants.is_empty() {
         // It is asked about what it was asked about; only what is denied needs a rule.
         let denied = strict.into_iter().filter(|rule| rule.action == Action::Deny);
-        return Some(denied.collect()).filter(|denied: &Vec<Prefix>| !denied.is_empty());
+        return Some(denied.collect()).filter(|denied: &Vec<PrefixRule>| !denied.is_empty());
     }
-    let edits = |setup: &&Setup| {
-        let model = setup.model(&[], View::Mildest);
+    let edits = |setup: &&CodexSetup| {
+        let model = setup.model(&[], EncodingView::Mildest);
         let mut ways = model.ways.iter().filter(|way| way.section == Section::Edit);
         setup.shell && ways.all(|way| subject.permits(way.section, &way.layers))
     };
@@ -166,33 +181,34 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
             .harmless()
             .iter()
             .filter(|command| (command.reads && hidden) || !allowed(subject, command));
-        let asked = asked.map(|it| Prefix { action: Action::Ask, ..Prefix::harmless(it.name) });
-        let rules: Vec<Prefix> = strict.iter().cloned().chain(asked).collect();
+        let asked =
+            asked.map(|it| PrefixRule { action: Action::Ask, ..PrefixRule::harmless(it.name) });
+        let rules: Vec<PrefixRule> = strict.iter().cloned().chain(asked).collect();
         let encoding = setup
-            .commands(&rules, View::Mildest)
+            .commands(&rules, EncodingView::Mildest)
             .narrowed(&subject.memo, &[], &subject.bounds(Section::Bash))
             .encoding;
         let entries = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
-        let mut found: Vec<Prefix> = Vec::new();
-        for rule in entries.flat_map(Prefix::of) {
+        let mut found: Vec<PrefixRule> = Vec::new();
+        for rule in entries.flat_map(PrefixRule::of) {
             if !found.contains(&rule) {
                 found.push(rule);
             }
         }
-        let model = setup.model(&found, View::Mildest);
+        let model = setup.model(&found, EncodingView::Mildest);
         let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
-        (encoding.default == setup.unruled(View::Mildest) && fits).then_some(found)
+        (encoding.default == setup.unruled(EncodingView::Mildest) && fits).then_some(found)
     })
 }
 
 /// Whether the source allows a command with whatever arguments.
-fn allowed(subject: &Subject, command: &Harmless) -> bool {
+fn allowed(subject: &RenderSubject, command: &HarmlessCommand) -> bool {
     if subject.permissions.mildest(Section::Bash) > Action::Allow {
         return false;
     }
-    let only = Encoding {
+    let only = RuleEncoding {
         section: Section::Bash,
-        order: Order::First,
+        order: MatchOrder::First,
         entries: vec![command.entry()],
         default: Action::Deny,
     };
@@ -201,17 +217,17 @@ fn allowed(subject: &Subject, command: &Harmless) -> bool {
 
 /// The rules that all agents want who can have a shell at all. An agent that would not have one with them
 /// does not count.
-fn common(subjects: &[Subject]) -> Vec<Prefix> {
-    let mut wanted: Vec<(&Subject, Vec<Prefix>)> =
+fn common(subjects: &[RenderSubject]) -> Vec<PrefixRule> {
+    let mut wanted: Vec<(&RenderSubject, Vec<PrefixRule>)> =
         subjects.iter().filter_map(|subject| Some((subject, wanted(subject)?))).collect();
     loop {
         let Some(((_, first), others)) = wanted.split_first() else { return Vec::new() };
-        let shared = |rule: &&Prefix| others.iter().all(|(_, rules)| rules.contains(rule));
-        let rules: Vec<Prefix> = first.iter().filter(shared).cloned().collect();
+        let shared = |rule: &&PrefixRule| others.iter().all(|(_, rules)| rules.contains(rule));
+        let rules: Vec<PrefixRule> = first.iter().filter(shared).cloned().collect();
         let before = wanted.len();
         wanted.retain(|(subject, _)| {
-            let fits = |setup: &Setup| {
-                let model = setup.model(&rules, View::Mildest);
+            let fits = |setup: &CodexSetup| {
+                let model = setup.model(&rules, EncodingView::Mildest);
                 model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
             };
             !subject.grants.is_empty() || SETUPS.iter().any(|setup| setup.shell && fits(setup))
@@ -223,8 +239,8 @@ fn common(subjects: &[Subject]) -> Vec<Prefix> {
 }
 
 /// What the agent may do less than its source says, and what has no place.
-fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) {
-    let model = role::of(role, rules, View::Mildest);
+fn losses(subject: &RenderSubject, role: &Data, rules: &[PrefixRule], out: &mut RenderedAgent) {
+    let model = role::of(role, rules, EncodingView::Mildest);
     // What is outside the workspace is reported by what becomes of files.
     loss::compare_all(subject, &model, &[Section::ExternalDirectory], out);
     loss::unattended(&model, out);
@@ -233,7 +249,12 @@ fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) 
 }
 
 /// What only the session can see to.
-fn session(subject: &Subject, setup: Setup, settings: &Settings<'_>, out: &mut Rendered) {
+fn session(
+    subject: &RenderSubject,
+    setup: CodexSetup,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) {
     let sections = [
         Section::Bash,
         Section::Edit,

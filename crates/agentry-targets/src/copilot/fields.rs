@@ -1,21 +1,21 @@
 //! The fields of an agent of GitHub Copilot and the programs around it. Its name is that of the file.
 
-use agentry_model::Mode;
+use agentry_model::AgentMode;
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
 
 use super::NAME;
 use super::import::{is_agent_list, is_tool_list};
-use crate::Support::{No, Partly, Prompt, Yes};
+use crate::FieldSupport::{No, Partly, Prompt, Yes};
 use crate::draft::at;
 use crate::fields::{
     ModelName, TargetField, field, is_text, model_field, read_description, write_description,
 };
 use crate::front_matter::list_items;
 use crate::original::{self, OriginalFrontMatter};
-use crate::rendering::LossKind::Dropped;
-use crate::rendering::Rendered;
-use crate::subject::Subject;
+use crate::render_result::LossKind::Dropped;
+use crate::render_result::RenderedAgent;
+use crate::subject::RenderSubject;
 
 const NO_PLACE: &str = "Copilot has no place for it";
 const NOTHING_SAID: &str = "GitHub Copilot says nothing about it";
@@ -38,9 +38,9 @@ pub(super) const FIELDS: &[TargetField] = &[
         .writes(|subject, _| Some(write_description(subject))),
     field("disable-model-invocation")
         .stands_for("mode", Yes("`disable-model-invocation`, `user-invocable`"))
-        .writes(|subject, _| has_mode(subject, Mode::Primary).then_some(Data::Bool(true))),
+        .writes(|subject, _| has_mode(subject, AgentMode::Primary).then_some(Data::Bool(true))),
     field("user-invocable")
-        .writes(|subject, _| has_mode(subject, Mode::Subagent).then_some(Data::Bool(false))),
+        .writes(|subject, _| has_mode(subject, AgentMode::Subagent).then_some(Data::Bool(false))),
     // Older names of the two.
     field("user-invokable"),
     field("infer"),
@@ -99,7 +99,7 @@ fn named(model: &str) -> Option<String> {
 }
 
 /// The first model that Copilot knows; the whole list that an agent had.
-fn model(subject: &Subject, out: &mut Rendered) -> Option<Data> {
+fn model(subject: &RenderSubject, out: &mut RenderedAgent) -> Option<Data> {
     let preferred = subject.agent.model.preferred.as_ref()?;
     let all = Data::strings(preferred.iter().map(|model| &model.value));
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
@@ -109,12 +109,12 @@ fn model(subject: &Subject, out: &mut Rendered) -> Option<Data> {
     MODEL.write(subject, out)
 }
 
-fn has_mode(subject: &Subject, mode: Mode) -> bool {
+fn has_mode(subject: &RenderSubject, mode: AgentMode) -> bool {
     subject.agent.identity.mode.is_some_and(|known| known.value == mode)
 }
 
 /// Whether the author allows something that Copilot has no tool for.
-fn allows(subject: &Subject, section: Section) -> bool {
+fn allows(subject: &RenderSubject, section: Section) -> bool {
     subject
         .permissions
         .get(section)

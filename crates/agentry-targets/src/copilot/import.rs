@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use agentry_model::Mode;
-use agentry_policy::{Action, PatternRule, Rules, Section};
+use agentry_model::AgentMode;
+use agentry_policy::{Action, PatternRule, RuleList, Section};
 use agentry_text::Data;
 
 use super::NAME;
@@ -11,12 +11,12 @@ use super::fields::FIELDS;
 use super::tools::{
     READING, TODO, is_known, is_other, is_served, listed, of, only, single, tool, whole,
 };
-use crate::draft::{Draft, at, stem};
-use crate::encoding::View;
-use crate::import::{Bound, Read, Wrong};
+use crate::draft::{ImportDraft, at, stem};
+use crate::encoding::EncodingView;
+use crate::import::{HarnessAgent, ImportError, PermittedBound};
 use crate::model::escape;
-use crate::rendering::LossKind;
-use crate::{HarnessFiles, Model, Way, front_matter, original};
+use crate::render_result::LossKind;
+use crate::{HarnessFiles, HarnessModel, HarnessTool, front_matter, original};
 
 /// Whether a file is one: by its place, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
@@ -33,11 +33,11 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
         || (named && front_matter::read_leniently(text).is_ok_and(of_format))
 }
 
-pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let text = files.text(path).ok_or("it is not there")?;
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
-    let mut draft = Draft::new(stem(path, &[".agent.md", ".md"]), &front.body);
+    let mut draft = ImportDraft::new(stem(path, &[".agent.md", ".md"]), &front.body);
     draft.lenient(front.notes);
     draft.read_fields(NAME, FIELDS, metadata);
     mode(metadata, &mut draft);
@@ -45,33 +45,34 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> 
     let all = names.iter().any(|name| name == "*");
     let has = |tool: &str| all || names.iter().any(|name| whole(name) == Some(tool));
     draft.keep_tools(NAME, &[READING.to_vec()], |_| true, has);
-    let mut model = of(&names, View::Strictest);
+    let mut model = of(&names, EncodingView::Strictest);
     permissions(&names, &model, &mut draft);
     helpers(metadata, &mut model, &mut draft);
     if metadata.get("hooks").is_some_and(|hooks| hooks.get("PreToolUse").is_some()) {
         draft.decided(Section::ALL, "a hook of Copilot", &mut model);
     }
-    Ok(draft.read(Bound::new(model), front.metadata))
+    Ok(draft.read(PermittedBound::new(model), front.metadata))
 }
 
 /// Who may start the agent, which several fields say together.
-fn mode(metadata: &Data, draft: &mut Draft) {
+fn mode(metadata: &Data, draft: &mut ImportDraft) {
     let identity = &mut draft.agent.identity;
     let is = |key: &str, value: bool| metadata.get(key) == Some(&Data::Bool(value));
     identity.mode = if is("disable-model-invocation", true) || is("infer", false) {
-        Some(at(Mode::Primary))
+        Some(at(AgentMode::Primary))
     } else {
-        (is("user-invocable", false) || is("user-invokable", false)).then(|| at(Mode::Subagent))
+        (is("user-invocable", false) || is("user-invokable", false))
+            .then(|| at(AgentMode::Subagent))
     };
     let for_models = is("user-invocable", false) || is("user-invokable", false);
-    if for_models && draft.agent.identity.mode.is_some_and(|it| it.value == Mode::Primary) {
+    if for_models && draft.agent.identity.mode.is_some_and(|it| it.value == AgentMode::Primary) {
         let detail = "neither a person nor a model may start it in Copilot: a person may here";
         draft.lose("user-invocable", LossKind::Dropped, detail);
     }
 }
 
 /// The tools of an agent. What nobody knows is left out, and so is what stands for a part of a tool.
-fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
+fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     let names = match metadata.get("tools") {
         Some(list) if front_matter::list_items(list).is_none() => {
             draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
@@ -120,10 +121,10 @@ fn is_name(name: &str) -> bool {
 }
 
 /// One answer a section: what its tool may do, or nothing without one.
-fn permissions(names: &[String], model: &Model, draft: &mut Draft) {
+fn permissions(names: &[String], model: &HarnessModel, draft: &mut ImportDraft) {
     let way = |section| model.ways.iter().find(|way| way.section == section);
     let answer = |section| {
-        let strictest = |way: &Way| {
+        let strictest = |way: &HarnessTool| {
             let inside = way.layers.iter().filter(|layer| layer.rules.is_empty());
             inside.map(|layer| layer.intent.action).max()
         };
@@ -158,7 +159,7 @@ fn permissions(names: &[String], model: &Model, draft: &mut Draft) {
 }
 
 /// Only the agents that are named may be handed work.
-fn helpers(metadata: &Data, model: &mut Model, draft: &mut Draft) {
+fn helpers(metadata: &Data, model: &mut HarnessModel, draft: &mut ImportDraft) {
     let Some(list) = metadata.get("agents") else { return };
     let names = front_matter::list_items(list).unwrap_or_default();
     let has_tool = model.ways.iter().any(|way| way.section == Section::Delegate);
@@ -173,8 +174,8 @@ fn helpers(metadata: &Data, model: &mut Model, draft: &mut Draft) {
 }
 
 /// Reports why that is asked about which may run.
-fn unsure(model: &Model, draft: &mut Draft) {
-    let ask = |rules: &Rules| rules.rules.is_empty() && rules.intent.action == Action::Ask;
+fn unsure(model: &HarnessModel, draft: &mut ImportDraft) {
+    let ask = |rules: &RuleList| rules.rules.is_empty() && rules.intent.action == Action::Ask;
     let asked: BTreeSet<&str> = model
         .ways
         .iter()

@@ -13,8 +13,8 @@ mod write;
 
 use crate::HarnessPlace;
 use crate::Target;
-use crate::gap::{Blind, Line};
-use crate::import::Import;
+use crate::gap::{BlindSpot, MisreadLine};
+use crate::import::HarnessImport;
 use crate::original::GrantReading;
 
 /// What the user calls it.
@@ -46,7 +46,7 @@ pub static TARGET: Target = Target {
     personal: None,
     blind: BLIND,
     guard: None,
-    import: Some(Import {
+    import: Some(HarnessImport {
         places: &[(".github/agents", ".md"), (".copilot/agents", ".md")],
         is_one: import::is_one,
         several: None,
@@ -56,14 +56,14 @@ pub static TARGET: Target = Target {
     }),
 };
 
-const BLIND: &[Blind] = &[Blind {
+const BLIND: &[BlindSpot] = &[BlindSpot {
     name: "commands",
     why: "Copilot does not look at what a command does",
     lines: |command| {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect();
         let lines = [command, "cat .env", "curl https://example.org/"];
-        let plain = lines.map(|line| Line::new(line, words(line)));
-        let redirected = Line::new(format!("{command} > x"), words(command));
+        let plain = lines.map(|line| MisreadLine::new(line, words(line)));
+        let redirected = MisreadLine::new(format!("{command} > x"), words(command));
         plain.into_iter().chain([redirected]).collect()
     },
 }];

@@ -1,10 +1,10 @@
 //! The tools of Copilot, and what an agent that has them may do.
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
 
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
-use crate::model::{Model, always, escape, outside};
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
+use crate::model::{HarnessModel, always, escape, outside};
 use crate::wildcard::NOTHING;
 use crate::{HarnessFiles, front_matter};
 
@@ -145,11 +145,11 @@ const ASKED: &[Section] =
 pub(super) const PLACES: &[&str] = &[".github/agents", ".copilot/agents"];
 
 /// What Copilot lets the agent `name` do.
-pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let text = PLACES.iter().find_map(|place| files.text(&format!("{place}/{name}.agent.md")))?;
     let front = front_matter::read_leniently(&text).ok()?;
     front.metadata.get("description")?.as_str()?;
-    Some(of(&listed(&front.metadata), View::Mildest))
+    Some(of(&listed(&front.metadata), EncodingView::Mildest))
 }
 
 /// The names of the tools of an agent; without a list it has all of them.
@@ -212,24 +212,25 @@ pub(super) fn is_known(name: &str) -> bool {
 
 /// What an agent with these tools may do. Some of the programs that read these files ask before a
 /// command or a change, others do not.
-pub(super) fn of(names: &[String], view: View) -> Model {
-    let mut model = Model::default();
+pub(super) fn of(names: &[String], view: EncodingView) -> HarnessModel {
+    let mut model = HarnessModel::default();
     let has = |tool: &str| {
-        let meant =
-            |name: &String| if view == View::Mildest { self::tool(name) } else { whole(name) };
+        let meant = |name: &String| {
+            if view == EncodingView::Mildest { self::tool(name) } else { whole(name) }
+        };
         is_all(names) || names.iter().any(|name| meant(name) == Some(tool))
     };
     let own = TOOLS.iter().filter(|(tool, _)| has(tool));
     let own = own.flat_map(|(tool, sections)| sections.iter().map(|section| (*tool, *section)));
     let singles = names.iter().filter_map(|name| Some((name.as_str(), single(name)?)));
     for (tool, section) in own.chain(singles).filter(|(_, section)| *section != Section::Tool) {
-        let asks = view == View::Strictest && ASKED.contains(&section);
+        let asks = view == EncodingView::Strictest && ASKED.contains(&section);
         let ask = asks.then(|| always(section, Action::Ask, "it may ask"));
         model.add(section, tool, layers(tool, section).into_iter().chain(ask).collect());
     }
     // Whatever VS Code itself can be told to do.
     let whatever = |name: &String| of_editor(name).is_some_and(|it| !NAMED.contains(&it.as_str()));
-    if view == View::Mildest && names.iter().any(whatever) {
+    if view == EncodingView::Mildest && names.iter().any(whatever) {
         for section in [Section::Bash, Section::Edit] {
             model.add(section, EDITOR, layers(EDITOR, section));
         }
@@ -244,38 +245,38 @@ fn is_all(names: &[String]) -> bool {
 }
 
 /// The tools that a definition knows by their names: the one for lists, and those that may ask.
-fn by_name(names: &[String], view: View, lists: bool, model: &mut Model) {
-    let entry = |name: &str, action| Entry {
+fn by_name(names: &[String], view: EncodingView, lists: bool, model: &mut HarnessModel) {
+    let entry = |name: &str, action| EncodedRule {
         text: name.to_owned(),
         action,
-        matches: Matches::exactly(escape(name)),
+        matches: MatchBounds::exactly(escape(name)),
     };
-    let action = if view == View::Strictest { Action::Ask } else { Action::Allow };
+    let action = if view == EncodingView::Strictest { Action::Ask } else { Action::Allow };
     let others = names.iter().filter(|name| is_other(name));
-    let mut entries: Vec<Entry> = others.map(|name| entry(name, action)).collect();
+    let mut entries: Vec<EncodedRule> = others.map(|name| entry(name, action)).collect();
     entries.extend(lists.then(|| entry(TODO, Action::Allow)));
     if !entries.is_empty() {
         // All tools are also those that nobody knows.
         let default = if is_all(names) { action } else { Action::Deny };
-        let (section, order) = (Section::Tool, Order::First);
-        let encoding = Encoding { section, order, entries, default };
+        let (section, order) = (Section::Tool, MatchOrder::First);
+        let encoding = RuleEncoding { section, order, entries, default };
         model.add(section, TODO, vec![encoding.rules()]);
     }
 }
 
 /// The tools of servers.
-fn servers(names: &[String], view: View, model: &mut Model) {
+fn servers(names: &[String], view: EncodingView, model: &mut HarnessModel) {
     let served: Vec<&String> = names.iter().filter(|name| is_served(name)).collect();
     match view {
-        View::Mildest if is_all(names) => {
+        EncodingView::Mildest if is_all(names) => {
             model.add(Section::Mcp, "*", vec![always(Section::Mcp, Action::Allow, "all tools")]);
         }
-        View::Mildest => {
+        EncodingView::Mildest => {
             for name in served {
                 model.add(Section::Mcp, name, vec![server(name)]);
             }
         }
-        View::Strictest => {
+        EncodingView::Strictest => {
             let ask = always(Section::Mcp, Action::Ask, "it may ask");
             let regexes: Vec<String> = served.iter().map(|name| of_server(name)).collect();
             let only = (!is_all(names)).then(|| only(Section::Mcp, "servers", &regexes));
@@ -285,7 +286,7 @@ fn servers(names: &[String], view: View, model: &mut Model) {
 }
 
 /// What one tool may do in a section.
-pub(super) fn layers(tool: &str, section: Section) -> Vec<Rules> {
+pub(super) fn layers(tool: &str, section: Section) -> Vec<RuleList> {
     let free = always(section, Action::Allow, tool);
     match section {
         Section::Read | Section::Edit => {
@@ -298,7 +299,7 @@ pub(super) fn layers(tool: &str, section: Section) -> Vec<Rules> {
 }
 
 /// What a name of a server's tools stands for: `github/*`, `github/create_issue`.
-pub(super) fn server(name: &str) -> Rules {
+pub(super) fn server(name: &str) -> RuleList {
     only(Section::Mcp, name, &[of_server(name)])
 }
 
@@ -311,12 +312,16 @@ fn of_server(name: &str) -> String {
 }
 
 /// Allows what one of these regular expressions matches, and nothing else.
-pub(super) fn only(section: Section, text: &str, regexes: &[String]) -> Rules {
+pub(super) fn only(section: Section, text: &str, regexes: &[String]) -> RuleList {
     let none = NOTHING.to_owned();
     let regex = if regexes.is_empty() { none } else { format!("(?:{})", regexes.join("|")) };
-    let matches = Matches::exactly(regex);
-    let entry = Entry { text: text.to_owned(), action: Action::Allow, matches };
-    let encoding =
-        Encoding { section, order: Order::First, entries: vec![entry], default: Action::Deny };
+    let matches = MatchBounds::exactly(regex);
+    let entry = EncodedRule { text: text.to_owned(), action: Action::Allow, matches };
+    let encoding = RuleEncoding {
+        section,
+        order: MatchOrder::First,
+        entries: vec![entry],
+        default: Action::Deny,
+    };
     encoding.rules()
 }

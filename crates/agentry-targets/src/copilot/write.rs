@@ -1,23 +1,25 @@
 //! Writes the files of agents for Copilot.
 
 use agentry_model::McpServer;
-use agentry_policy::compare::Example;
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::compare::ExampleSubject;
+use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
 
 use super::fields::FIELDS;
 use super::tools::{self, READING, TOOLS};
 use super::{BLIND, NAME};
-use crate::encoding::View;
+use crate::built_in_protection::protects;
+use crate::encoding::EncodingView;
 use crate::fields::{self, report_losses};
 use crate::gap::gaps;
 use crate::original::{self, OriginalFrontMatter};
 use crate::proof::action;
-use crate::protection::protects;
 use crate::render::each;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
-use crate::servers::Variables;
-use crate::subject::{PartKind, Subject};
+use crate::render_result::{
+    LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
+};
+use crate::servers::VariableStyle;
+use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{front_matter, loss, servers, skills};
 
 /// The longest prompt that Copilot takes, in characters.
@@ -26,13 +28,16 @@ const LONGEST: usize = 30_000;
 /// Directories in which Copilot finds skills by itself.
 const SKILLS: &[&str] = &[".github/skills", ".claude/skills", ".agents/skills"];
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     let agents = each(subjects, |subject| agent(subject, settings));
-    Rendering { agents, shared: Vec::new() }
+    ProjectRendering { agents, shared: Vec::new() }
 }
 
-fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
-    let mut out = Rendered::default();
+fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {
+    let mut out = RenderedAgent::default();
     let servers = permitted(subject, &mut out);
     let names = tools(subject, settings, &servers);
     let mut computed = vec![("tools", Data::strings(names))];
@@ -42,12 +47,13 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     }
     let metadata = fields::write(FIELDS, (subject, NAME), computed, &mut out);
     losses(subject, &tools::listed(&metadata), &mut out);
-    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let body =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     length(&body, &mut out);
     let text = front_matter::write(&subject.origin(), &metadata, &body);
     let [project, user] = [".github", ".copilot"];
-    let root = if settings.scope == Scope::User { user } else { project };
-    out.files.push(File::new(format!("{root}/agents/{}.agent.md", subject.name), text));
+    let root = if settings.scope == RenderScope::User { user } else { project };
+    out.files.push(RenderedFile::new(format!("{root}/agents/{}.agent.md", subject.name), text));
     let plain = format!("{root}/agents/{}.md", subject.name);
     if settings.existing.text(&plain).is_some() {
         out.rival(plain, "Copilot", settings);
@@ -57,7 +63,11 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 }
 
 /// The tools that the agent may use for everything that they do.
-fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> Vec<String> {
+fn tools(
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    servers: &[&McpServer],
+) -> Vec<String> {
     let fits = |tool: &str, sections: &[Section]| {
         sections.iter().all(|section| {
             let layers = tools::layers(tool, *section);
@@ -72,7 +82,7 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
     names.extend(servers.iter().map(|server| format!("{}/*", server.name)));
     if settings.close_gaps {
         let open = |section| temporary(subject, section) == Action::Allow;
-        let blind = !gaps(subject, &tools::of(&names, View::Mildest), BLIND).is_empty();
+        let blind = !gaps(subject, &tools::of(&names, EncodingView::Mildest), BLIND).is_empty();
         names.retain(|name| match name.as_str() {
             "execute" => !blind,
             "read" | "search" => open(Section::Read),
@@ -84,7 +94,7 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
 }
 
 /// The servers all of whose tools the agent may use.
-fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer> {
+fn permitted<'a>(subject: &'a RenderSubject, out: &mut RenderedAgent) -> Vec<&'a McpServer> {
     let all = subject.agent.tools.mcp.iter().flatten();
     let used = all.map(|server| &server.value).filter(|it| it.enabled.is_none_or(|it| it.value));
     let given = match original::given(subject, "tools").map(|grant| &grant.value) {
@@ -114,7 +124,7 @@ fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer>
 fn written(server: &McpServer) -> Data {
     let kind = if server.url.is_some() { "http" } else { "local" };
     let mut entries = vec![("type".to_owned(), Data::str(kind))];
-    if let Data::Map(more) = servers::write(server, "url", Variables::Untouched) {
+    if let Data::Map(more) = servers::write(server, "url", VariableStyle::Untouched) {
         entries.extend(more);
     }
     entries.push(("tools".to_owned(), Data::strings(["*"])));
@@ -122,8 +132,8 @@ fn written(server: &McpServer) -> Data {
 }
 
 /// What the agent may do less than its source says, and what is not looked at.
-fn losses(subject: &Subject, names: &[String], out: &mut Rendered) {
-    let model = tools::of(names, View::Mildest);
+fn losses(subject: &RenderSubject, names: &[String], out: &mut RenderedAgent) {
+    let model = tools::of(names, EncodingView::Mildest);
     loss::toolless(subject, &model, None, out);
     // The rows of the fields report the first two, and what becomes of files reports the last one.
     let otherwise = [Section::Question, Section::Skill, Section::ExternalDirectory];
@@ -143,13 +153,13 @@ fn losses(subject: &Subject, names: &[String], out: &mut Rendered) {
 
 /// What the source says of temporary files, which the command line of Copilot takes for a part of the
 /// workspace.
-fn temporary(subject: &Subject, section: Section) -> Action {
+fn temporary(subject: &RenderSubject, section: Section) -> Action {
     let bounds = subject.bounds(section);
-    let rules: Vec<&Rules> = bounds.iter().collect();
-    action(&rules, &Example::Text("/tmp/x".to_owned()))
+    let rules: Vec<&RuleList> = bounds.iter().collect();
+    action(&rules, &ExampleSubject::Text("/tmp/x".to_owned()))
 }
 
-fn length(body: &str, out: &mut Rendered) {
+fn length(body: &str, out: &mut RenderedAgent) {
     let found = body.chars().count();
     if found > LONGEST {
         let message = format!("the prompt has {found} characters; Copilot takes at most {LONGEST}");

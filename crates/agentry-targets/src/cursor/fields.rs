@@ -1,7 +1,7 @@
 //! The fields of an agent of Cursor.
 
 use crate::fields::{TargetField, field, read_description};
-use crate::rendering::LossKind;
+use crate::render_result::LossKind;
 
 pub(super) const FIELDS: &[TargetField] = &[
     // Without it that of the file counts.

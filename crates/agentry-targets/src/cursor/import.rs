@@ -1,13 +1,13 @@
 //! Reads agents of Cursor, with the permissions of its command line around them.
 
-use agentry_policy::{Action, Kind, PatternRule, Section};
-use agentry_text::{Data, FileId, Findings, Severity, Source, json};
+use agentry_policy::{Action, PatternKind, PatternRule, Section};
+use agentry_text::{Data, FileId, Findings, Severity, SourceFile, json};
 
 use super::fields::FIELDS;
 use super::{TARGET, model};
-use crate::draft::{Draft, stem};
-use crate::import::{Bound, Read, Wrong};
-use crate::rendering::LossKind;
+use crate::draft::{ImportDraft, stem};
+use crate::import::{HarnessAgent, ImportError, PermittedBound};
+use crate::render_result::LossKind;
 use crate::{HarnessFiles, front_matter};
 
 /// Where the permissions are.
@@ -22,13 +22,13 @@ pub(super) const TOOLS: &[(&str, Section)] = &[
     ("Mcp", Section::Mcp),
 ];
 
-pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let text = files.text(path).ok_or("it is not there")?;
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let word = |key: &str| metadata.get(key).and_then(Data::as_str);
     let name = word("name").unwrap_or_else(|| stem(path, &[".md"]));
-    let mut draft = Draft::shown(name, &front.body);
+    let mut draft = ImportDraft::shown(name, &front.body);
     draft.lenient(front.notes);
     draft.read_fields(TARGET.name, FIELDS, metadata);
     let readonly = is_readonly(metadata.get("readonly"));
@@ -36,7 +36,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> 
     let rules = rules(&lists, &mut draft);
     permissions(&rules, readonly, &mut draft);
     let model = model::of(&lists, readonly);
-    Ok(draft.read(Bound::new(model), Data::Null))
+    Ok(draft.read(PermittedBound::new(model), Data::Null))
 }
 
 /// Whether nothing may be changed: also where somebody wrote that in another way.
@@ -53,7 +53,7 @@ fn is_readonly(value: Option<&Data>) -> bool {
 /// The rules of the command line as they are written, those that deny first.
 fn lists(files: &dyn HarnessFiles) -> Result<Vec<(String, Action)>, String> {
     let Some(text) = files.text(PERMISSIONS) else { return Ok(Vec::new()) };
-    let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
+    let source = SourceFile::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let mut findings = Findings::default();
     let data = json::parse(&source, &mut findings).to_data();
     if findings.iter().any(|found| found.severity == Severity::Error) {
@@ -71,7 +71,7 @@ fn lists(files: &dyn HarnessFiles) -> Result<Vec<(String, Action)>, String> {
 }
 
 /// The same as rules of the model.
-fn rules(lists: &[(String, Action)], draft: &mut Draft) -> Vec<(Section, PatternRule)> {
+fn rules(lists: &[(String, Action)], draft: &mut ImportDraft) -> Vec<(Section, PatternRule)> {
     let mut rules = Vec::new();
     for (text, action) in lists {
         let action = *action;
@@ -97,22 +97,22 @@ fn rule(text: &str, action: Action) -> Option<(Section, PatternRule)> {
     let pattern = match section.kind() {
         _ if matches!(pattern, "*" | "**") => "**".to_owned(),
         // A rule about a command names its program, perhaps with its first arguments.
-        Kind::Command => {
+        PatternKind::Command => {
             let (program, arguments) = pattern.split_once(':').unwrap_or((pattern, "*"));
             match (arguments, action) {
                 ("*", _) | (_, Action::Deny) => format!("{program} *"),
                 (arguments, _) => format!("{program} {arguments}"),
             }
         }
-        Kind::Name if !pattern.contains(':') => format!("{pattern}/*"),
-        Kind::Name => pattern.replace(':', "/"),
+        PatternKind::Name if !pattern.contains(':') => format!("{pattern}/*"),
+        PatternKind::Name => pattern.replace(':', "/"),
         _ => pattern.to_owned(),
     };
     Some((*section, PatternRule { pattern, action }))
 }
 
 /// What each tool may do, as rules of the model.
-fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut Draft) {
+fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut ImportDraft) {
     for section in Section::ALL.iter().copied().filter(|section| *section != Section::Env) {
         let about = rules.iter().filter(|(of, _)| *of == section);
         let mut written: Vec<PatternRule> = about.map(|(_, rule)| rule.clone()).collect();

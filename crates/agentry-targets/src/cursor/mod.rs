@@ -8,9 +8,9 @@ mod fields;
 mod import;
 mod model;
 
-use crate::import::Import;
+use crate::import::HarnessImport;
 use crate::original::GrantReading;
-use crate::{HarnessPlace, Rendering, Target, front_matter};
+use crate::{HarnessPlace, ProjectRendering, Target, front_matter};
 
 /// Cursor.
 pub static TARGET: Target = Target {
@@ -21,9 +21,9 @@ pub static TARGET: Target = Target {
     fields: fields::FIELDS,
     one_primary: false,
     render: |subjects, _| {
-        let mut rendering = Rendering::default();
+        let mut rendering = ProjectRendering::default();
         for _ in subjects {
-            let mut rendered = crate::Rendered::default();
+            let mut rendered = crate::RenderedAgent::default();
             let hint = "agents of Cursor can be imported; choose another target";
             rendered.refuse("target", "nothing is rendered for Cursor", Some(hint));
             rendering.agents.push(rendered);
@@ -34,7 +34,7 @@ pub static TARGET: Target = Target {
     personal: None,
     blind: &[],
     guard: None,
-    import: Some(Import {
+    import: Some(HarnessImport {
         places: &[(".cursor/agents", ".md")],
         is_one: |path, text| path.contains(".cursor/agents/") && front_matter::has_metadata(text),
         several: None,

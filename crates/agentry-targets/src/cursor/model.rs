@@ -1,37 +1,37 @@
 //! What Cursor permits for sure, read from its files and not from what was made of them: the bound of
 //! what is imported.
 
-use agentry_policy::{Action, Kind, Places, Section};
+use agentry_policy::{Action, PathAnchors, PatternKind, Section};
 
 use super::import::TOOLS;
-use crate::Model;
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::HarnessModel;
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::model::{escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
 
 /// Rules as they are written, as ways to do something. What no rule is about is asked about.
-pub(super) fn of(lists: &[(String, Action)], readonly: bool) -> Model {
-    let mut model = Model::default();
+pub(super) fn of(lists: &[(String, Action)], readonly: bool) -> HarnessModel {
+    let mut model = HarnessModel::default();
     for section in Section::ALL.iter().copied() {
         let of = |(text, action): &(String, Action)| {
             // An agent that only reads changes nothing, whatever is allowed.
             let idle = readonly && section == Section::Bash && *action == Action::Allow;
             let matches = matches(section, text).filter(|_| !idle)?;
-            Some(Entry { text: text.clone(), action: *action, matches })
+            Some(EncodedRule { text: text.clone(), action: *action, matches })
         };
         let entries = lists.iter().filter_map(of).collect();
         let nothing = readonly && section == Section::Edit;
         let default = if nothing { Action::Deny } else { Action::Ask };
         let entries = if nothing { Vec::new() } else { entries };
-        let encoding = Encoding { section, order: Order::Strictest, entries, default };
-        model.add_readings(section.as_str(), &encoding.seen(View::Strictest), &[]);
+        let encoding = RuleEncoding { section, order: MatchOrder::Strictest, entries, default };
+        model.add_readings(section.as_str(), &encoding.seen(EncodingView::Strictest), &[]);
     }
     model
 }
 
 /// What a rule is about in a section; nothing if it is about another one.
-fn matches(section: Section, text: &str) -> Option<Matches> {
-    let unknown = Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
+fn matches(section: Section, text: &str) -> Option<MatchBounds> {
+    let unknown = MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
     let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
     let known = parts.and_then(|(name, only)| {
         let tool = TOOLS.iter().find(|(tool, _)| *tool == name)?;
@@ -43,25 +43,25 @@ fn matches(section: Section, text: &str) -> Option<Matches> {
     }
     Some(match section.kind() {
         _ if matches!(only, "*" | "**") => everything(section),
-        Kind::Command => command(only),
-        Kind::Path => path(only).unwrap_or(unknown),
-        Kind::Name => name(only),
-        Kind::Web | Kind::Text => unknown,
+        PatternKind::Command => command(only),
+        PatternKind::Path => path(only).unwrap_or(unknown),
+        PatternKind::Name => name(only),
+        PatternKind::Web | PatternKind::Text => unknown,
     })
 }
 
 /// For files, only those below the workspace for sure.
-fn everything(section: Section) -> Matches {
-    let root = regex_of_path(&Places::default().workspace);
+fn everything(section: Section) -> MatchBounds {
+    let root = regex_of_path(&PathAnchors::default().workspace);
     let least = match section.kind() {
-        Kind::Path => format!("{root}(?:[^/]+/)*"),
+        PatternKind::Path => format!("{root}(?:[^/]+/)*"),
         _ => ANYTHING.to_owned(),
     };
-    Matches { most: ANYTHING.to_owned(), least }
+    MatchBounds { most: ANYTHING.to_owned(), least }
 }
 
 /// A program with its first arguments; at most every command of the program.
-fn command(only: &str) -> Matches {
+fn command(only: &str) -> MatchBounds {
     let (program, arguments) = only.split_once(':').unwrap_or((only, "*"));
     let words = |text: &str| -> String {
         let words = text.split(' ').filter(|word| !word.is_empty());
@@ -78,15 +78,15 @@ fn command(only: &str) -> Matches {
         _ if is_plain(program) => format!("{start}(?:{ANYTHING}\\x00)?"),
         known => format!("{}{ANYTHING}", escape(known.unwrap_or_default())),
     };
-    Matches { most, least }
+    MatchBounds { most, least }
 }
 
 /// A path below the workspace: `**` takes directories, `*` a part of a name.
-fn path(only: &str) -> Option<Matches> {
+fn path(only: &str) -> Option<MatchBounds> {
     if only.starts_with(['/', '~', '.']) || only.contains(['[', '{', '!', '?', '\\']) {
         return None;
     }
-    let root = regex_of_path(&Places::default().workspace);
+    let root = regex_of_path(&PathAnchors::default().workspace);
     let parts: Vec<&str> = only.split('/').filter(|part| !part.is_empty()).collect();
     let last = parts.len().saturating_sub(1);
     let segment = |(at, part): (usize, &&str)| match *part {
@@ -96,12 +96,12 @@ fn path(only: &str) -> Option<Matches> {
         part => part.split('*').map(escape).collect::<Vec<_>>().join("[^/]*") + "/",
     };
     let regex: String = parts.iter().enumerate().map(segment).collect();
-    Some(Matches::exactly(format!("{root}{regex}")))
+    Some(MatchBounds::exactly(format!("{root}{regex}")))
 }
 
 /// A server and a tool: `server:tool`.
-fn name(only: &str) -> Matches {
+fn name(only: &str) -> MatchBounds {
     let part = |part: &str| part.split('*').map(escape).collect::<Vec<_>>().join("[^/]*");
     let (server, tool) = only.split_once(':').unwrap_or((only, "*"));
-    Matches::exactly(format!("{}/{}", part(server), part(tool)))
+    MatchBounds::exactly(format!("{}/{}", part(server), part(tool)))
 }

@@ -2,25 +2,25 @@
 //! looks into `bash -c`.
 
 use crate::blind_spots::{by_env, redirected, respelled, with_option};
-use crate::gap::{ADDRESSES, Blind, FILES};
+use crate::gap::{ADDRESSES, BlindSpot, FILES};
 
-pub(super) const BLIND: &[Blind] = &[
-    Blind {
+pub(super) const BLIND: &[BlindSpot] = &[
+    BlindSpot {
         name: "nested commands",
         why: "Gemini does not look into `env`, `xargs` and the like",
         lines: |command| vec![by_env(command)],
     },
-    Blind {
+    BlindSpot {
         name: "other spellings",
         why: "Gemini compares the text as it was typed",
         lines: respelled,
     },
-    Blind {
+    BlindSpot {
         name: "dangerous options",
         why: "Gemini has no table of options that make a harmless command write or run something",
         lines: with_option,
     },
-    Blind {
+    BlindSpot {
         name: "redirections",
         why: "Gemini asks about them and does not look where they go",
         lines: redirected,

@@ -2,32 +2,32 @@
 
 use agentry_policy::{Action, PatternRule, Section, SectionRules};
 
-use super::policy::{MOST, Ruled, When};
-use super::tools::{self, TOOLS, Tool, WILDCARDS};
-use super::trust::Trust;
+use super::policy::{GeminiCondition, GeminiRule, MOST};
+use super::tools::{self, GeminiTool, TOOLS, WILDCARDS};
+use super::trust::TrustedServers;
 use super::{blind_spots, regex};
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::built_in_protection::protects;
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::gap::{close, gaps};
-use crate::model::Model;
-use crate::protection::protects;
-use crate::rendering::{Rendered, Settings};
-use crate::subject::Subject;
+use crate::model::HarnessModel;
+use crate::render_result::{RenderSettings, RenderedAgent};
+use crate::subject::RenderSubject;
 use crate::wildcard::{at_least, at_most};
 
 /// The tools of an agent, and its rules.
 #[derive(Debug, Default)]
-pub(super) struct Encoded {
+pub(super) struct GeminiEncoding {
     pub(super) tools: Vec<String>,
-    pub(super) rules: Vec<Ruled>,
+    pub(super) rules: Vec<GeminiRule>,
 }
 
 /// The tools that the agent may use, each under its rules.
 pub(super) fn under_rules(
-    subject: &Subject,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
-) -> Encoded {
-    let mut encoded = Encoded::default();
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) -> GeminiEncoding {
+    let mut encoded = GeminiEncoding::default();
     for tool in TOOLS {
         let rules = match tool.section {
             Section::Bash => commands(subject, settings),
@@ -53,11 +53,14 @@ pub(super) fn under_rules(
 }
 
 /// The tools that the agent may use although nobody reads its rules.
-pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encoded {
-    let mut encoded = Encoded::default();
+pub(super) fn without_rules(
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+) -> GeminiEncoding {
+    let mut encoded = GeminiEncoding::default();
     for tool in TOOLS {
         let layers = tools::layers(tool, &[]);
-        let mut model = Model::default();
+        let mut model = HarnessModel::default();
         model.add(tool.section, tool.name, layers.clone());
         let safe = || {
             gaps(subject, &model, blind_spots::BLIND).is_empty()
@@ -67,7 +70,8 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
             encoded.tools.push(tool.name.to_owned());
         }
     }
-    if subject.permits(Section::Mcp, &[tools::servers_encoding(&[], View::Mildest).rules()]) {
+    if subject.permits(Section::Mcp, &[tools::servers_encoding(&[], EncodingView::Mildest).rules()])
+    {
         encoded.tools.push("mcp_*".to_owned());
     } else {
         encoded.tools.extend(single_tools(subject, settings));
@@ -76,8 +80,8 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
 }
 
 /// Tools of servers by their names, as far as the source permits them and nothing else that is called so.
-fn single_tools(subject: &Subject, settings: &Settings<'_>) -> Vec<String> {
-    let trust = Trust::of_project(settings.existing);
+fn single_tools(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<String> {
+    let trust = TrustedServers::of_project(settings.existing);
     let rules = subject.permissions.get(Section::Mcp).map(|it| it.rules.as_slice());
     let given = rules.unwrap_or_default().iter().filter(|rule| rule.action != Action::Deny);
     let name = |rule: &PatternRule| {
@@ -104,8 +108,12 @@ fn is_slug(text: &str) -> bool {
 }
 
 /// One action for everything that a tool does: the mildest that fits.
-fn whole(subject: &Subject, tool: &Tool, settings: &Settings<'_>) -> Vec<Ruled> {
-    let rule = |action| ruled(tool.name, When::Always, action);
+fn whole(
+    subject: &RenderSubject,
+    tool: &GeminiTool,
+    settings: &RenderSettings<'_>,
+) -> Vec<GeminiRule> {
+    let rule = |action| ruled(tool.name, GeminiCondition::Always, action);
     let fits = |action: &Action| {
         let layers = tools::layers(tool, &[rule(*action)]);
         let safe = || !settings.close_gaps || protects(subject, tool.section, &layers);
@@ -115,12 +123,12 @@ fn whole(subject: &Subject, tool: &Tool, settings: &Settings<'_>) -> Vec<Ruled> 
     vec![rule(action.unwrap_or(Action::Deny))]
 }
 
-fn ruled(tool: &str, when: When, action: Action) -> Ruled {
-    Ruled { tool: tool.to_owned(), server: None, when, action }
+fn ruled(tool: &str, when: GeminiCondition, action: Action) -> GeminiRule {
+    GeminiRule { tool: tool.to_owned(), server: None, when, action }
 }
 
 /// Rules about commands, the last one for all others.
-fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
+fn commands(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<GeminiRule> {
     let section = Section::Bash;
     let texts = |rule: &PatternRule| match rule.action {
         Action::Allow => at_most(&rule.pattern),
@@ -131,18 +139,19 @@ fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
     if settings.close_gaps {
         close(subject, &mut encoding, blind_spots::BLIND);
     }
-    let rule =
-        |entry: &Entry| ruled("run_shell_command", When::Command(entry.text.clone()), entry.action);
+    let rule = |entry: &EncodedRule| {
+        ruled("run_shell_command", GeminiCondition::Command(entry.text.clone()), entry.action)
+    };
     let last = match encoding.default {
-        Action::Allow => When::Always,
-        Action::Ask | Action::Deny => When::Command("*".to_owned()),
+        Action::Allow => GeminiCondition::Always,
+        Action::Ask | Action::Deny => GeminiCondition::Command("*".to_owned()),
     };
     let last = ruled("run_shell_command", last, encoding.default);
     encoding.entries.iter().map(rule).chain([last]).collect()
 }
 
 /// Rules about names, the last one for all others.
-fn by_name(subject: &Subject, tool: &Tool) -> Vec<Ruled> {
+fn by_name(subject: &RenderSubject, tool: &GeminiTool) -> Vec<GeminiRule> {
     let texts = |rule: &PatternRule| {
         let text = rule.pattern.as_str();
         let odd = |c: char| c == '"' || c == '\\' || c.is_control();
@@ -154,13 +163,15 @@ fn by_name(subject: &Subject, tool: &Tool) -> Vec<Ruled> {
     };
     let encoding = encode(subject, tool.section, texts, tools::name);
     let encoding = encoding.narrowed(&subject.memo, &[], &subject.bounds(tool.section)).encoding;
-    let rule = |entry: &Entry| ruled(tool.name, When::Name(entry.text.clone()), entry.action);
-    let last = ruled(tool.name, When::Always, encoding.default);
+    let rule = |entry: &EncodedRule| {
+        ruled(tool.name, GeminiCondition::Name(entry.text.clone()), entry.action)
+    };
+    let last = ruled(tool.name, GeminiCondition::Always, encoding.default);
     encoding.entries.iter().map(rule).chain([last]).collect()
 }
 
 /// Rules about tools of servers: by server, or by server and tool.
-fn servers(subject: &Subject) -> Vec<Ruled> {
+fn servers(subject: &RenderSubject) -> Vec<GeminiRule> {
     let section = Section::Mcp;
     let plain = |text: &str| {
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
@@ -190,9 +201,9 @@ fn servers(subject: &Subject) -> Vec<Ruled> {
         Some((server, tool, entry.action))
     });
     let all = ("*", "*", encoding.default);
-    let rule = |(server, tool, action): (&str, &str, Action)| Ruled {
+    let rule = |(server, tool, action): (&str, &str, Action)| GeminiRule {
         server: Some(server.to_owned()),
-        ..ruled(tool, When::Always, action)
+        ..ruled(tool, GeminiCondition::Always, action)
     };
     named.chain([all]).map(rule).collect()
 }
@@ -200,14 +211,14 @@ fn servers(subject: &Subject) -> Vec<Ruled> {
 /// The rules of a section in the words of Gemini, the first of which is followed. What Gemini would
 /// drop for its length is left out, or shortened.
 fn encode(
-    subject: &Subject,
+    subject: &RenderSubject,
     section: Section,
     texts: impl Fn(&PatternRule) -> Vec<String>,
-    matches: impl Fn(&str) -> Matches,
-) -> Encoding {
+    matches: impl Fn(&str) -> MatchBounds,
+) -> RuleEncoding {
     let rules = subject.permissions.get(section);
     let mut default = rules.and_then(|rules| rules.intent).map_or(Action::Ask, |it| it.value);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<EncodedRule> = Vec::new();
     let written = rules.map(|rules: &SectionRules| rules.rules.as_slice()).unwrap_or_default();
     for rule in written {
         let mut texts = if matches!(rule.pattern.trim(), "*" | "**") {
@@ -229,9 +240,9 @@ fn encode(
         for text in texts {
             if entries.iter().all(|before| before.text != text) {
                 let matches = matches(&text);
-                entries.push(Entry { text, action: rule.action, matches });
+                entries.push(EncodedRule { text, action: rule.action, matches });
             }
         }
     }
-    Encoding { section, order: Order::First, entries, default }
+    RuleEncoding { section, order: MatchOrder::First, entries, default }
 }

@@ -4,13 +4,13 @@ use agentry_text::Data;
 
 use super::NAME;
 use super::import::is_tool_list;
-use crate::Support::{No, Partly, Prompt, Yes};
+use crate::FieldSupport::{No, Partly, Prompt, Yes};
 use crate::fields::{
     ModelName, TargetField, field, is_primary, model_field, read_description, read_display_name,
     read_temperature, read_turns, write_description, write_display_name, write_name,
     write_temperature, write_turns,
 };
-use crate::rendering::LossKind::Dropped;
+use crate::render_result::LossKind::Dropped;
 
 pub(super) const FIELDS: &[TargetField] = &[
     field("kind").writes(|_, _| Some(Data::str("local"))),

@@ -5,19 +5,19 @@ use agentry_text::Data;
 
 use super::NAME;
 use super::fields::FIELDS;
-use super::import_settings::{Limits, limits};
-use super::personal::others;
-use super::policy::{self, Ruled, When};
+use super::import_settings::{GeminiLimits, limits};
+use super::policy::{self, GeminiCondition, GeminiRule};
 use super::tools::{groups, is_given, is_known, listed, needs, of, of_servers, servers_in};
-use crate::draft::{Draft, stem};
-use crate::encoding::View;
+use super::user_policy::others;
+use crate::draft::{ImportDraft, stem};
+use crate::encoding::EncodingView;
 use crate::fields::is_known as is_known_field;
-use crate::import::{Bound, Read, Wrong};
-use crate::personal::files_in;
-use crate::rendering::LossKind;
-use crate::{HarnessFiles, Model, front_matter, original};
+use crate::import::{HarnessAgent, ImportError, PermittedBound};
+use crate::render_result::LossKind;
+use crate::user_settings::files_in;
+use crate::{HarnessFiles, HarnessModel, front_matter, original};
 
-pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let text = files.text(path).ok_or("it is not there")?;
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
@@ -26,7 +26,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> 
     if metadata.get("kind").and_then(Data::as_str) == Some("remote") {
         return Err("it is somewhere else: `kind: remote`".into());
     }
-    let mut draft = Draft::new(&name, &front.body);
+    let mut draft = ImportDraft::new(&name, &front.body);
     draft.lenient(front.notes);
     draft.read_known_fields(NAME, FIELDS, metadata);
     let is_known = |key: &str| is_known_field(FIELDS, key) || REMOVING.contains(&key);
@@ -35,19 +35,19 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> 
     let own = metadata.get("mcp_servers").map(Data::to_json);
     let limits = limits(files, own.as_ref(), &mut draft)?;
     let rules = [limits.rules.clone(), rules(files, &name, &text, &mut draft)?].concat();
-    let rules: Vec<Ruled> = rules.into_iter().flat_map(by_server).collect();
+    let rules: Vec<GeminiRule> = rules.into_iter().flat_map(by_server).collect();
     let listed = names(metadata, &mut draft);
     let names = limits.names(listed.clone());
     let has = |tool: &str| names.iter().any(|name| name == tool || (name == "*" && is_given(tool)));
     draft.keep_tools(NAME, &groups(), is_given, has);
-    let mut model = of(&names, &rules, View::Strictest);
+    let mut model = of(&names, &rules, EncodingView::Strictest);
     permissions(&names, &model, &rules, &limits, &mut draft);
     limits.bound(&listed, &mut model, &mut draft);
-    Ok(draft.read(Bound::new(model), front.metadata))
+    Ok(draft.read(PermittedBound::new(model), front.metadata))
 }
 
 /// Reports that Gemini itself does not load the agent.
-fn refused(metadata: &Data, draft: &mut Draft) {
+fn refused(metadata: &Data, draft: &mut ImportDraft) {
     let Data::Map(entries) = metadata else { return };
     let new = entries.iter().map(|(key, _)| key).filter(|key| !is_known_field(FIELDS, key));
     let new: Vec<String> = new.map(|key| format!("`{key}`")).collect();
@@ -62,7 +62,7 @@ fn refused(metadata: &Data, draft: &mut Draft) {
 const REMOVING: &[&str] = &["disallowedTools", "excludeTools"];
 
 /// The tools of an agent; none if nobody can read which.
-fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
+fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     let names = match metadata.get("tools") {
         Some(list) if front_matter::list_items(list).is_none() => {
             draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
@@ -102,8 +102,8 @@ fn rules(
     files: &dyn HarnessFiles,
     name: &str,
     text: &str,
-    draft: &mut Draft,
-) -> Result<Vec<Ruled>, String> {
+    draft: &mut ImportDraft,
+) -> Result<Vec<GeminiRule>, String> {
     let mut all = Vec::new();
     let needed = needs(text);
     if let Some(path) = needed {
@@ -121,7 +121,7 @@ fn rules(
         };
         draft.lose("permissions", LossKind::Changed, detail);
         let (tool, action) = ("*".to_owned(), Action::Deny);
-        let anything = Ruled { tool, server: None, when: When::Unknown, action };
+        let anything = GeminiRule { tool, server: None, when: GeminiCondition::Unknown, action };
         let ranked = ranked.unwrap_or_else(|| vec![(i64::MAX, anything)]);
         all.extend(ranked.into_iter().filter(|(_, rule)| rule.action > Action::Allow));
     }
@@ -129,13 +129,13 @@ fn rules(
 }
 
 /// A rule that names a tool of a server in one word, as rules about every server and tool that it may mean.
-fn by_server(rule: Ruled) -> Vec<Ruled> {
+fn by_server(rule: GeminiRule) -> Vec<GeminiRule> {
     let name = rule.tool.strip_prefix("mcp_").filter(|name| rule.server.is_none() && *name != "*");
     let Some(name) = name.map(str::to_owned) else { return vec![rule] };
     let all = servers_in(&name);
     // What is allowed has to be known.
     let counts = rule.action > Action::Allow || all.len() == 1;
-    let of = |(server, tool): (&str, &str)| Ruled {
+    let of = |(server, tool): (&str, &str)| GeminiRule {
         tool: tool.to_owned(),
         server: Some(server.to_owned()),
         ..rule.clone()
@@ -146,19 +146,19 @@ fn by_server(rule: Ruled) -> Vec<Ruled> {
 /// What each tool may do, as rules of the model.
 fn permissions(
     names: &[String],
-    model: &Model,
-    rules: &[Ruled],
-    limits: &Limits,
-    draft: &mut Draft,
+    model: &HarnessModel,
+    rules: &[GeminiRule],
+    limits: &GeminiLimits,
+    draft: &mut ImportDraft,
 ) {
     draft.section(Section::ExternalDirectory, Action::Deny);
     for section in Section::ALL.iter().copied() {
         let Some(way) = model.ways.iter().find(|way| way.section == section) else { continue };
-        let is_about = |rule: &&Ruled| match section {
+        let is_about = |rule: &&GeminiRule| match section {
             Section::Mcp => rule.server.is_some(),
             _ => rule.server.is_none() && (rule.tool == way.tool || rule.tool == "*"),
         };
-        let about: Vec<&Ruled> = rules.iter().filter(is_about).collect();
+        let about: Vec<&GeminiRule> = rules.iter().filter(is_about).collect();
         let written: Vec<PatternRule> =
             about.iter().filter_map(|rule| pattern(section, rule)).collect();
         let last = about.iter().find(|rule| is_for_all(rule));
@@ -189,7 +189,7 @@ fn servers(
     names: &[String],
     written: Vec<PatternRule>,
     intent: Action,
-    limits: &Limits,
+    limits: &GeminiLimits,
 ) -> (Vec<PatternRule>, Action) {
     let (mut written, otherwise) = limits.written(Section::Mcp, written, intent);
     let listed = of_servers(names);
@@ -204,24 +204,24 @@ fn servers(
     (written, Action::Deny)
 }
 
-fn is_for_all(rule: &Ruled) -> bool {
+fn is_for_all(rule: &GeminiRule) -> bool {
     let all = match &rule.when {
-        When::Always => true,
-        When::Command(text) | When::Name(text) => text == "*",
-        When::Unknown => false,
+        GeminiCondition::Always => true,
+        GeminiCondition::Command(text) | GeminiCondition::Name(text) => text == "*",
+        GeminiCondition::Unknown => false,
     };
     all && rule.server.as_deref().is_none_or(|server| server == "*" && rule.tool == "*")
 }
 
 /// The pattern of a rule in our words; nothing for what is understood as the answer to all others.
-fn pattern(section: Section, rule: &Ruled) -> Option<PatternRule> {
+fn pattern(section: Section, rule: &GeminiRule) -> Option<PatternRule> {
     if is_for_all(rule) {
         return None;
     }
     let text = match (&rule.when, &rule.server) {
-        (When::Command(text), _) if section == Section::Bash => text.clone(),
-        (When::Name(text), _) => text.clone(),
-        (When::Always, Some(server)) => format!("{server}/{}", rule.tool),
+        (GeminiCondition::Command(text), _) if section == Section::Bash => text.clone(),
+        (GeminiCondition::Name(text), _) => text.clone(),
+        (GeminiCondition::Always, Some(server)) => format!("{server}/{}", rule.tool),
         _ => "**".to_owned(),
     };
     Some(PatternRule { pattern: text, action: rule.action })

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::HarnessFiles;
-use crate::draft::Draft;
-use crate::jsonc::{Document, JsonDialect};
-use crate::rendering::LossKind;
+use crate::draft::ImportDraft;
+use crate::jsonc::{JsonDialect, JsoncDocument};
+use crate::render_result::LossKind;
 
 /// Where extensions are, each in a directory of its own. One that is switched off counts all the same.
 const PLACES: &[&str] = &[".gemini/extensions/", "~/.gemini/extensions/"];
@@ -14,7 +14,10 @@ const PLACES: &[&str] = &[".gemini/extensions/", "~/.gemini/extensions/"];
 const KEYS: &[&str] = &["excludeTools", "mcpServers"];
 
 /// What each extension takes away, in the words of settings, with the file that says it.
-pub(super) fn extensions(files: &dyn HarnessFiles, draft: &mut Draft) -> Vec<(String, Value)> {
+pub(super) fn extensions(
+    files: &dyn HarnessFiles,
+    draft: &mut ImportDraft,
+) -> Vec<(String, Value)> {
     let dirs = PLACES.iter().flat_map(|place| {
         let names = files.names(place).unwrap_or_default();
         // What stands before a `/` is the directory, where names come with what is in it.
@@ -37,7 +40,7 @@ fn settings(
     dir: &str,
     path: &str,
     text: &str,
-    draft: &mut Draft,
+    draft: &mut ImportDraft,
 ) -> Value {
     let mut unread = |path: &str| {
         let detail = format!("`{path}` is not looked at: what it denies is not taken over");
@@ -67,5 +70,5 @@ fn settings(
 }
 
 fn json(text: &str) -> Option<Value> {
-    Document::read(text, JsonDialect::Relaxed).ok().map(|document| document.value())
+    JsoncDocument::read(text, JsonDialect::Relaxed).ok().map(|document| document.value())
 }

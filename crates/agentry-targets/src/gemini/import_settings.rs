@@ -4,14 +4,14 @@ use agentry_policy::{Action, PatternRule, Section};
 use serde_json::Value;
 
 use super::import_extensions::extensions;
-use super::policy::{Ruled, When};
+use super::policy::{GeminiCondition, GeminiRule};
 use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server, servers_in};
 use crate::HarnessFiles;
-use crate::draft::Draft;
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
-use crate::jsonc::{Document, JsonDialect};
-use crate::model::{Model, always};
-use crate::rendering::LossKind;
+use crate::draft::ImportDraft;
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
+use crate::jsonc::{JsonDialect, JsoncDocument};
+use crate::model::{HarnessModel, always};
+use crate::render_result::LossKind;
 use crate::wildcard::ANYTHING;
 
 /// The settings of a project, the user's own, and those for everyone on the machine.
@@ -88,13 +88,13 @@ const OF_SERVERS: &[&str] = &[
 ];
 
 /// The name of a server, that of a tool or `*`, and whether it is left.
-type OfServer = (String, String, Action);
+type ServerToolRule = (String, String, Action);
 
 /// What is taken away.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct GeminiLimits {
     /// Denials, before all other rules.
-    pub(super) rules: Vec<Ruled>,
+    pub(super) rules: Vec<GeminiRule>,
     /// Tools that the agent has not.
     excluded: Vec<String>,
     /// Lists of the only tools that there are.
@@ -102,7 +102,7 @@ pub(super) struct Limits {
     /// Lists of the only commands that there are.
     commands: Vec<Vec<String>>,
     /// What servers are left: rules, and what becomes of all others.
-    servers: Vec<(Vec<OfServer>, Action)>,
+    servers: Vec<(Vec<ServerToolRule>, Action)>,
     /// The sections in which something is always asked, and who does.
     asked: Vec<(Vec<Section>, &'static str)>,
 }
@@ -111,15 +111,15 @@ pub(super) struct Limits {
 pub(super) fn limits(
     files: &dyn HarnessFiles,
     own: Option<&Value>,
-    draft: &mut Draft,
-) -> Result<Limits, String> {
-    let mut limits = Limits::default();
+    draft: &mut ImportDraft,
+) -> Result<GeminiLimits, String> {
+    let mut limits = GeminiLimits::default();
     if let Some(servers) = own {
         limits.of_servers(servers, draft);
     }
     for path in PLACES {
         let Some(text) = files.text(path) else { continue };
-        let document = Document::read(&text, JsonDialect::Relaxed);
+        let document = JsoncDocument::read(&text, JsonDialect::Relaxed);
         let document = document.map_err(|why| {
             format!("`{path}` cannot be read, so that Gemini CLI does not start: {why}")
         })?;
@@ -132,12 +132,12 @@ pub(super) fn limits(
 }
 
 /// One file.
-struct Settings {
+struct GeminiSettings {
     value: Value,
     path: String,
 }
 
-impl Settings {
+impl GeminiSettings {
     /// The texts of a list, by its name or the older one. What is no list of texts is not understood.
     fn list(&self, name: &str, older: &str) -> Option<Result<Vec<String>, ()>> {
         let now = self.value.pointer(&format!("/{}", name.replace('.', "/")));
@@ -161,16 +161,16 @@ impl Settings {
     }
 }
 
-impl Limits {
+impl GeminiLimits {
     fn count(&self) -> usize {
         let lists = self.core.len() + self.commands.len() + self.servers.len() + self.asked.len();
         self.rules.len() + self.excluded.len() + lists
     }
 
     /// Adds what a file takes away, and reports it for one that is not the project's.
-    fn add_from(&mut self, path: &str, value: Value, draft: &mut Draft) {
+    fn add_from(&mut self, path: &str, value: Value, draft: &mut ImportDraft) {
         let before = self.count();
-        self.add(&Settings { value, path: path.to_owned() }, draft);
+        self.add(&GeminiSettings { value, path: path.to_owned() }, draft);
         let whose = match path {
             path if path.starts_with('~') => "your own ",
             path if path.starts_with('/') => "",
@@ -182,7 +182,7 @@ impl Limits {
         }
     }
 
-    fn add(&mut self, settings: &Settings, draft: &mut Draft) {
+    fn add(&mut self, settings: &GeminiSettings, draft: &mut ImportDraft) {
         self.of_tools(settings, draft);
         for name in
             self.known(settings, "mcp.excluded", "excludeMCPServers", draft).into_iter().flatten()
@@ -208,10 +208,10 @@ impl Limits {
     /// A list; nothing is left where one is not understood.
     fn known(
         &mut self,
-        settings: &Settings,
+        settings: &GeminiSettings,
         name: &str,
         older: &str,
-        draft: &mut Draft,
+        draft: &mut ImportDraft,
     ) -> Option<Vec<String>> {
         match settings.list(name, older)? {
             Ok(texts) => Some(texts),
@@ -223,7 +223,7 @@ impl Limits {
     }
 
     /// Denies everything for the sake of what nobody understands.
-    fn mystery(&mut self, what: &str, path: &str, draft: &mut Draft) {
+    fn mystery(&mut self, what: &str, path: &str, draft: &mut ImportDraft) {
         let detail = format!(
             "`{what}` in `{path}` is not understood: nothing is allowed that it may forbid"
         );
@@ -231,7 +231,7 @@ impl Limits {
         self.rules.push(denied("*", None));
     }
 
-    fn of_tools(&mut self, settings: &Settings, draft: &mut Draft) {
+    fn of_tools(&mut self, settings: &GeminiSettings, draft: &mut ImportDraft) {
         for text in
             self.known(settings, "tools.exclude", "excludeTools", draft).into_iter().flatten()
         {
@@ -268,11 +268,11 @@ impl Limits {
     }
 
     /// Takes away one tool, or the commands that start so.
-    fn exclude(&mut self, text: &str, path: &str, draft: &mut Draft) {
+    fn exclude(&mut self, text: &str, path: &str, draft: &mut ImportDraft) {
         let (name, only) = split(text);
         if let Some(prefix) = only.filter(|_| name == SHELL) {
-            let when = When::Command(format!("{prefix}*"));
-            self.rules.push(Ruled { when, ..denied(SHELL, None) });
+            let when = GeminiCondition::Command(format!("{prefix}*"));
+            self.rules.push(GeminiRule { when, ..denied(SHELL, None) });
         } else if TOOLS.iter().chain(OTHERS).any(|tool| tool.name == name) {
             self.excluded.push(name);
         } else if name.contains(['*', '$']) {
@@ -292,10 +292,10 @@ impl Limits {
     }
 
     /// What is said of the tools of each server.
-    fn of_servers(&mut self, servers: &Value, draft: &mut Draft) {
+    fn of_servers(&mut self, servers: &Value, draft: &mut ImportDraft) {
         let Value::Object(servers) = servers else { return };
         for (name, server) in servers {
-            let one = Settings { value: server.clone(), path: "mcpServers".to_owned() };
+            let one = GeminiSettings { value: server.clone(), path: "mcpServers".to_owned() };
             for tool in self.known(&one, "excludeTools", "", draft).into_iter().flatten() {
                 self.rules.push(denied(&split(&tool).0, Some(name.clone())));
             }
@@ -318,18 +318,18 @@ impl Limits {
         }
     }
 
-    fn of_skills(&mut self, settings: &Settings, draft: &mut Draft) {
+    fn of_skills(&mut self, settings: &GeminiSettings, draft: &mut ImportDraft) {
         if settings.value.pointer("/skills/enabled") == Some(&Value::Bool(false)) {
             self.excluded.push("activate_skill".to_owned());
         }
         for name in self.known(settings, "skills.disabled", "", draft).into_iter().flatten() {
-            let when = When::Name(name);
-            self.rules.push(Ruled { when, ..denied("activate_skill", None) });
+            let when = GeminiCondition::Name(name);
+            self.rules.push(GeminiRule { when, ..denied("activate_skill", None) });
         }
     }
 
     /// Reports what else there is that may take something away.
-    fn rest(&mut self, settings: &Settings, draft: &mut Draft) {
+    fn rest(&mut self, settings: &GeminiSettings, draft: &mut ImportDraft) {
         for key in ["policyPaths", "adminPolicyPaths"] {
             let is_empty = |paths: &Value| paths.as_array().is_some_and(Vec::is_empty);
             if settings.value.get(key).is_some_and(|paths| !is_empty(paths)) {
@@ -400,8 +400,14 @@ impl Limits {
     }
 
     /// Adds to what Gemini permits for sure what is taken away from that.
-    pub(super) fn bound(&self, names: &[String], model: &mut Model, draft: &mut Draft) {
-        let knows = |model: &Model, section| model.ways.iter().any(|way| way.section == section);
+    pub(super) fn bound(
+        &self,
+        names: &[String],
+        model: &mut HarnessModel,
+        draft: &mut ImportDraft,
+    ) {
+        let knows =
+            |model: &HarnessModel, section| model.ways.iter().any(|way| way.section == section);
         let asked_for = |name: &String| names.iter().any(|it| it == "*" || it == name);
         for name in self.excluded.iter().filter(|name| asked_for(name)) {
             let tool = TOOLS.iter().chain(OTHERS).find(|tool| tool.name == name);
@@ -414,13 +420,15 @@ impl Limits {
             }
         }
         if knows(model, Section::Bash) {
-            let layers =
-                self.commands.iter().map(|list| commands(list).seen(View::Strictest).rules());
+            let layers = self
+                .commands
+                .iter()
+                .map(|list| commands(list).seen(EncodingView::Strictest).rules());
             model.add(Section::Bash, "settings", layers.collect());
         }
         if knows(model, Section::Mcp) {
             let layers = self.servers.iter().map(|(list, default)| servers(list, *default));
-            let layers = layers.map(|list| list.seen(View::Strictest).rules());
+            let layers = layers.map(|list| list.seen(EncodingView::Strictest).rules());
             model.add(Section::Mcp, "settings", layers.collect());
         }
         for (sections, who) in &self.asked {
@@ -429,8 +437,13 @@ impl Limits {
     }
 }
 
-fn denied(tool: &str, server: Option<String>) -> Ruled {
-    Ruled { tool: tool.to_owned(), server, when: When::Always, action: Action::Deny }
+fn denied(tool: &str, server: Option<String>) -> GeminiRule {
+    GeminiRule {
+        tool: tool.to_owned(),
+        server,
+        when: GeminiCondition::Always,
+        action: Action::Deny,
+    }
 }
 
 /// The name of a tool, and what stands in brackets after it.
@@ -445,22 +458,27 @@ fn split(text: &str) -> (String, Option<String>) {
 }
 
 /// Only commands that start so.
-fn commands(prefixes: &[String]) -> Encoding {
+fn commands(prefixes: &[String]) -> RuleEncoding {
     let entry = |prefix: &String| {
         let text = format!("{prefix} *");
-        Entry { matches: WILDCARDS.command(&text), text, action: Action::Allow }
+        EncodedRule { matches: WILDCARDS.command(&text), text, action: Action::Allow }
     };
     let entries = prefixes.iter().map(entry).collect();
-    Encoding { section: Section::Bash, order: Order::First, entries, default: Action::Deny }
+    RuleEncoding {
+        section: Section::Bash,
+        order: MatchOrder::First,
+        entries,
+        default: Action::Deny,
+    }
 }
 
 /// Tools of servers by these rules.
-fn servers(rules: &[OfServer], default: Action) -> Encoding {
-    let entry = |(name, tool, action): &OfServer| {
+fn servers(rules: &[ServerToolRule], default: Action) -> RuleEncoding {
+    let entry = |(name, tool, action): &ServerToolRule| {
         let any = name == "*" && tool == "*";
-        let matches = if any { Matches::exactly(ANYTHING) } else { server(name, tool) };
-        Entry { text: format!("{name}/{tool}"), action: *action, matches }
+        let matches = if any { MatchBounds::exactly(ANYTHING) } else { server(name, tool) };
+        EncodedRule { text: format!("{name}/{tool}"), action: *action, matches }
     };
     let entries = rules.iter().map(entry).collect();
-    Encoding { section: Section::Mcp, order: Order::First, entries, default }
+    RuleEncoding { section: Section::Mcp, order: MatchOrder::First, entries, default }
 }

@@ -20,14 +20,14 @@ mod fields;
 mod import;
 mod import_extensions;
 mod import_settings;
-mod personal;
 mod policy;
 mod regex;
 mod tools;
 mod trust;
+mod user_policy;
 mod write;
 
-use crate::import::Import;
+use crate::import::HarnessImport;
 use crate::original::GrantReading;
 use crate::{HarnessPlace, Target, front_matter};
 
@@ -50,10 +50,10 @@ pub static TARGET: Target = Target {
     one_primary: false,
     render: write::render,
     model: tools::model,
-    personal: Some(personal::PERSONAL),
+    personal: Some(user_policy::PERSONAL),
     blind: blind_spots::BLIND,
     guard: None,
-    import: Some(Import {
+    import: Some(HarnessImport {
         places: &[(".gemini/agents", ".md")],
         is_one: |path, text| path.contains(".gemini/agents/") && front_matter::has_metadata(text),
         several: None,

@@ -2,26 +2,26 @@
 
 use agentry_policy::Action;
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
+use agentry_text::{Data, FileId, Findings, Severity, SourceFile, toml};
 
 use super::regex;
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ruled {
+pub(super) struct GeminiRule {
     /// The tool that it is about, `*` for all.
     pub(super) tool: String,
     /// The server that the tool belongs to, `*` for any.
     pub(super) server: Option<String>,
     /// What the call must look like.
-    pub(super) when: When,
+    pub(super) when: GeminiCondition,
     /// Its answer.
     pub(super) action: Action,
 }
 
 /// What a call must look like for a rule to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum GeminiCondition {
     /// Whatever it looks like.
     Always,
     /// Its command matches these wildcards.
@@ -43,22 +43,24 @@ const DECISIONS: &[(Action, &str)] =
 pub(super) const MOST: usize = 1_000;
 
 /// The text of a policy file for one agent: the first rule has the highest priority.
-pub(super) fn write(head: &str, agent: &str, rules: &[Ruled]) -> String {
+pub(super) fn write(head: &str, agent: &str, rules: &[GeminiRule]) -> String {
     let top = i64::try_from(MOST).unwrap_or_default() - 1;
     let rules = rules.iter().zip(0..).map(|(rule, at)| written(rule, agent, top - at)).collect();
     let data = Data::Map(vec![("rule".to_owned(), Data::List(rules))]);
     format!("{head}\n{}", toml::emit(&data))
 }
 
-fn written(rule: &Ruled, agent: &str, priority: i64) -> Data {
+fn written(rule: &GeminiRule, agent: &str, priority: i64) -> Data {
     let mut map = MapBuilder::new();
     map.set("toolName", Data::str(&rule.tool));
     map.str_opt("mcpName", rule.server.as_ref());
     map.set("subagent", Data::str(agent));
     match &rule.when {
-        When::Always | When::Unknown => {}
-        When::Command(text) => drop(map.str_opt("commandRegex", regex::write(text, rule.action))),
-        When::Name(text) => {
+        GeminiCondition::Always | GeminiCondition::Unknown => {}
+        GeminiCondition::Command(text) => {
+            map.str_opt("commandRegex", regex::write(text, rule.action));
+        }
+        GeminiCondition::Name(text) => {
             let regex = regex::write_name(text, rule.action).map(|regex| format!("{NAME}{regex}"));
             map.str_opt("argsPattern", regex);
         }
@@ -71,26 +73,26 @@ fn written(rule: &Ruled, agent: &str, priority: i64) -> Data {
 
 /// The rules of a policy file that hold for an agent, the highest priority first. Nothing for a file
 /// that Gemini would not take.
-pub(super) fn read(text: &str, agent: &str) -> Option<Vec<Ruled>> {
+pub(super) fn read(text: &str, agent: &str) -> Option<Vec<GeminiRule>> {
     ranked(text, agent).map(sorted)
 }
 
 /// Rules without their priorities, the highest first.
-pub(super) fn sorted(mut rules: Vec<(i64, Ruled)>) -> Vec<Ruled> {
+pub(super) fn sorted(mut rules: Vec<(i64, GeminiRule)>) -> Vec<GeminiRule> {
     rules.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
     rules.into_iter().map(|(_, rule)| rule).collect()
 }
 
 /// The rules of a policy file that hold for an agent, with their priorities.
-pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, Ruled)>> {
-    let source = Source::new(FileId::BUILT_IN, "", text);
+pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, GeminiRule)>> {
+    let source = SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     let data = toml::parse(&source, &mut findings).to_data();
     if findings.iter().any(|found| found.severity == Severity::Error) {
         return None;
     }
     let Some(Data::List(tables)) = data.get("rule") else { return Some(Vec::new()) };
-    let mut rules: Vec<(i64, Ruled)> = Vec::new();
+    let mut rules: Vec<(i64, GeminiRule)> = Vec::new();
     for table in tables {
         let subagent = table.get("subagent").and_then(Data::as_str);
         if subagent.is_some_and(|name| name != agent) {
@@ -105,8 +107,10 @@ pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, Ruled)>> {
         for tool in tools {
             for when in &whens {
                 let (server, when) = (server.clone(), when.clone());
-                rules
-                    .push((*priority, Ruled { tool: tool.clone(), server, when, action: *action }));
+                rules.push((
+                    *priority,
+                    GeminiRule { tool: tool.clone(), server, when, action: *action },
+                ));
             }
         }
     }
@@ -114,23 +118,26 @@ pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, Ruled)>> {
 }
 
 /// What the calls must look like: one entry for each alternative.
-fn whens(table: &Data) -> Vec<When> {
+fn whens(table: &Data) -> Vec<GeminiCondition> {
     let is_set = |key: &&str| table.get(key).is_some();
     if ["modes", "interactive", "toolAnnotations"].iter().any(is_set) {
-        return vec![When::Unknown];
+        return vec![GeminiCondition::Unknown];
     }
     if let Some(prefixes) = table.get("commandPrefix") {
         let prefixes = crate::front_matter::list_items(prefixes).unwrap_or_default();
-        return prefixes.iter().map(|prefix| When::Command(format!("{prefix} *"))).collect();
+        return prefixes
+            .iter()
+            .map(|prefix| GeminiCondition::Command(format!("{prefix} *")))
+            .collect();
     }
     let command = table.get("commandRegex").map(|data| data.as_str().and_then(regex::read));
     let name = table.get("argsPattern").map(|data| {
         data.as_str().and_then(|text| text.strip_prefix(NAME)).and_then(regex::read_name)
     });
     vec![match (command, name) {
-        (None, None) => When::Always,
-        (Some(Some(text)), _) => When::Command(text),
-        (_, Some(Some(text))) => When::Name(text),
-        _ => When::Unknown,
+        (None, None) => GeminiCondition::Always,
+        (Some(Some(text)), _) => GeminiCondition::Command(text),
+        (_, Some(Some(text))) => GeminiCondition::Name(text),
+        _ => GeminiCondition::Unknown,
     }]
 }

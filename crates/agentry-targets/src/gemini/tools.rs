@@ -1,23 +1,23 @@
 //! The tools of Gemini, and what an agent may do with them under its rules.
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
 
 use super::fields::FIELDS;
-use super::policy::{self, Ruled, When};
-use super::trust::Trust;
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use super::policy::{self, GeminiCondition, GeminiRule};
+use super::trust::TrustedServers;
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::fields::is_known as is_known_field;
-use crate::harmless::HARMLESS;
-use crate::model::{Model, always, escape, outside};
-use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
+use crate::harmless_commands::HARMLESS;
+use crate::model::{HarnessModel, always, escape, outside};
+use crate::wildcard::{ANYTHING, NOTHING, WildcardDialect};
 use crate::{HarnessFiles, front_matter};
 
-pub(super) const WILDCARDS: Wildcards = Wildcards { question: false, sole: false };
+pub(super) const WILDCARDS: WildcardDialect = WildcardDialect { question: false, sole: false };
 
 /// A tool of Gemini.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct GeminiTool {
     pub(super) name: &'static str,
     /// What its calls belong to.
     pub(super) section: Section,
@@ -25,12 +25,12 @@ pub(super) struct Tool {
     pub(super) default: Action,
 }
 
-const fn tool(name: &'static str, section: Section, default: Action) -> Tool {
-    Tool { name, section, default }
+const fn tool(name: &'static str, section: Section, default: Action) -> GeminiTool {
+    GeminiTool { name, section, default }
 }
 
 /// The tools that an agent is given; the first of a section stands for the others.
-pub(super) const TOOLS: &[Tool] = &[
+pub(super) const TOOLS: &[GeminiTool] = &[
     tool("read_file", Section::Read, Action::Allow),
     tool("list_directory", Section::Read, Action::Allow),
     tool("glob", Section::Read, Action::Allow),
@@ -46,7 +46,7 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 /// Tools that only people write into their agents.
-pub(super) const OTHERS: &[Tool] = &[
+pub(super) const OTHERS: &[GeminiTool] = &[
     tool("read_many_files", Section::Read, Action::Allow),
     tool("search_file_content", Section::Read, Action::Allow),
     tool("invoke_agent", Section::Delegate, Action::Allow),
@@ -84,21 +84,21 @@ pub(super) fn path(name: &str) -> String {
 pub(super) const NEEDS: &str = "# runs only under the rules of ";
 
 /// What Gemini lets the agent `name` do. Rules count only if the agent says that it needs them.
-pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let rules = match needs(&files.text(&path(name))?) {
         Some(path) => policy::read(&files.text(path)?, name)?,
         None => Vec::new(),
     };
-    found(files, name, &rules, &Trust::of_project(files))
+    found(files, name, &rules, &TrustedServers::of_project(files))
 }
 
 /// What Gemini lets the agent `name` do under these rules; nothing if it does not take the agent.
 pub(super) fn found(
     files: &dyn HarnessFiles,
     name: &str,
-    rules: &[Ruled],
-    trust: &Trust,
-) -> Option<Model> {
+    rules: &[GeminiRule],
+    trust: &TrustedServers,
+) -> Option<HarnessModel> {
     let text = files.text(&path(name))?;
     let (metadata, _) = front_matter::read(&text)?;
     let Data::Map(entries) = &metadata else { return None };
@@ -131,44 +131,48 @@ pub(super) fn listed(metadata: &Data) -> Vec<String> {
 }
 
 /// The most that an agent with these tools may do under these rules.
-pub(super) fn mildest(names: &[String], rules: &[Ruled], trust: &Trust) -> Model {
+pub(super) fn mildest(
+    names: &[String],
+    rules: &[GeminiRule],
+    trust: &TrustedServers,
+) -> HarnessModel {
     let is_single = |name: &&String| name.starts_with("mcp_") && *name != "mcp_*";
     let single: Vec<&String> = names.iter().filter(is_single).collect();
     if single.is_empty() || names.iter().any(|name| name == "*" || name == "mcp_*") {
-        return of(names, rules, View::Mildest);
+        return of(names, rules, EncodingView::Mildest);
     }
     let others: Vec<String> = names.iter().filter(|name| !is_single(name)).cloned().collect();
-    let mut model = of(&others, rules, View::Mildest);
-    let mut encoding = servers_encoding(rules, View::Mildest);
+    let mut model = of(&others, rules, EncodingView::Mildest);
+    let mut encoding = servers_encoding(rules, EncodingView::Mildest);
     let (trusted, default) = trust.entries();
     encoding.entries.extend(trusted);
     encoding.default = default;
     let meant = single.iter().flat_map(|name| trust.meant(name));
-    let entry = |(text, matches)| Entry { text, action: Action::Allow, matches };
+    let entry = |(text, matches)| EncodedRule { text, action: Action::Allow, matches };
     let only = listed_only(meant.map(entry).collect());
     model.add_readings("mcp_*", &encoding, &[only.rules()]);
     model
 }
 
 /// What an agent with these tools may do under these rules.
-pub(super) fn of(names: &[String], rules: &[Ruled], view: View) -> Model {
-    let mut model = Model::default();
+pub(super) fn of(names: &[String], rules: &[GeminiRule], view: EncodingView) -> HarnessModel {
+    let mut model = HarnessModel::default();
     // All tools are also those that nobody knows, which may ask.
     let all = names.iter().any(|name| name == "*");
     let unknown = if all { Action::Ask } else { Action::Deny };
     let has = |name: &str| names.iter().any(|listed| listed == "*" || listed == name);
     for tool in TOOLS.iter().chain(OTHERS).filter(|tool| has(tool.name)) {
         // The names of files are not what is in them.
-        if view == View::Mildest || !NAMES_ONLY.contains(&tool.name) {
+        if view == EncodingView::Mildest || !NAMES_ONLY.contains(&tool.name) {
             model.add_readings(tool.name, &encoding(tool, rules, view), &beside(tool, unknown));
         }
     }
-    if view == View::Mildest && all {
+    if view == EncodingView::Mildest && all {
         model.add(Section::Tool, "*", vec![always(Section::Tool, Action::Allow, "all tools")]);
     }
     let servers = names.iter().filter(|name| *name == "*" || name.starts_with("mcp_"));
     if servers.count() > 0 {
-        let only = (view == View::Strictest).then(|| listed_servers(names).rules());
+        let only = (view == EncodingView::Strictest).then(|| listed_servers(names).rules());
         model.add_readings("mcp_*", &servers_encoding(rules, view), only.as_slice());
     }
     model
@@ -188,45 +192,45 @@ pub(super) fn of_servers(names: &[String]) -> Vec<String> {
 }
 
 /// Only the tools of servers in a list.
-fn listed_servers(names: &[String]) -> Encoding {
+fn listed_servers(names: &[String]) -> RuleEncoding {
     let entry = |text: String| {
         let matches = match text.split_once('/') {
-            None => Matches::exactly(ANYTHING),
+            None => MatchBounds::exactly(ANYTHING),
             Some((name, tool)) => server(name, tool),
         };
-        Entry { text, action: Action::Allow, matches }
+        EncodedRule { text, action: Action::Allow, matches }
     };
     listed_only(of_servers(names).into_iter().map(entry).collect())
 }
 
 /// These tools of servers, and no others.
-fn listed_only(entries: Vec<Entry>) -> Encoding {
-    Encoding { section: Section::Mcp, order: Order::First, entries, default: Action::Deny }
+fn listed_only(entries: Vec<EncodedRule>) -> RuleEncoding {
+    RuleEncoding { section: Section::Mcp, order: MatchOrder::First, entries, default: Action::Deny }
 }
 
 /// What one tool may do under rules that are about all of its calls.
-pub(super) fn layers(tool: &Tool, rules: &[Ruled]) -> Vec<Rules> {
-    std::iter::once(encoding(tool, rules, View::Mildest).rules())
+pub(super) fn layers(tool: &GeminiTool, rules: &[GeminiRule]) -> Vec<RuleList> {
+    std::iter::once(encoding(tool, rules, EncodingView::Mildest).rules())
         .chain(beside(tool, Action::Deny))
         .collect()
 }
 
 /// What holds beside the rules; `unknown` for tools that are known by no name.
-fn beside(tool: &Tool, unknown: Action) -> Vec<Rules> {
+fn beside(tool: &GeminiTool, unknown: Action) -> Vec<RuleList> {
     match tool.section {
         Section::Read | Section::Edit => {
             let beyond = always(Section::ExternalDirectory, Action::Deny, "outside the workspace");
             vec![outside(tool.section, &beyond)]
         }
         Section::Tool => {
-            let only = Entry {
+            let only = EncodedRule {
                 text: tool.name.to_owned(),
                 action: Action::Allow,
-                matches: Matches::exactly(escape(tool.name)),
+                matches: MatchBounds::exactly(escape(tool.name)),
             };
-            let named = Encoding {
+            let named = RuleEncoding {
                 section: Section::Tool,
-                order: Order::First,
+                order: MatchOrder::First,
                 entries: vec![only],
                 default: unknown,
             };
@@ -237,17 +241,20 @@ fn beside(tool: &Tool, unknown: Action) -> Vec<Rules> {
 }
 
 /// The rules about one tool.
-fn encoding(tool: &Tool, rules: &[Ruled], view: View) -> Encoding {
+fn encoding(tool: &GeminiTool, rules: &[GeminiRule], view: EncodingView) -> RuleEncoding {
     let section = tool.section;
     let about = rules.iter().filter(|rule| rule.server.is_none());
     let about = about.filter(|rule| rule.tool == tool.name || rule.tool == "*");
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<EncodedRule> = Vec::new();
     // Options may take a command off the list of harmless ones.
-    let list = if view == View::Mildest { HARMLESS } else { &[] };
-    let harmless = || list.iter().map(crate::harmless::Harmless::entry);
+    let list = if view == EncodingView::Mildest { HARMLESS } else { &[] };
+    let harmless = || list.iter().map(crate::harmless_commands::HarmlessCommand::entry);
     for rule in about {
         // Without an expression Gemini follows its own list of harmless commands first.
-        if section == Section::Bash && rule.when == When::Always && rule.action == Action::Ask {
+        if section == Section::Bash
+            && rule.when == GeminiCondition::Always
+            && rule.action == Action::Ask
+        {
             entries.extend(harmless());
         }
         entries.push(entry(section, rule));
@@ -255,39 +262,45 @@ fn encoding(tool: &Tool, rules: &[Ruled], view: View) -> Encoding {
     if section == Section::Bash && tool.default == Action::Ask {
         entries.extend(harmless());
     }
-    Encoding { section, order: Order::First, entries, default: tool.default }.seen(view)
+    RuleEncoding { section, order: MatchOrder::First, entries, default: tool.default }.seen(view)
 }
 
-fn entry(section: Section, rule: &Ruled) -> Entry {
-    let unknown = Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
+fn entry(section: Section, rule: &GeminiRule) -> EncodedRule {
+    let unknown = MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
     let (text, matches) = match &rule.when {
-        When::Always => ("*".to_owned(), Matches::exactly(ANYTHING)),
-        When::Command(text) if text == "*" => (text.clone(), Matches::exactly(ANYTHING)),
-        When::Command(text) if section == Section::Bash => (text.clone(), WILDCARDS.command(text)),
-        When::Name(text) => (text.clone(), name(text)),
-        When::Command(_) | When::Unknown => ("?".to_owned(), unknown),
+        GeminiCondition::Always => ("*".to_owned(), MatchBounds::exactly(ANYTHING)),
+        GeminiCondition::Command(text) if text == "*" => {
+            (text.clone(), MatchBounds::exactly(ANYTHING))
+        }
+        GeminiCondition::Command(text) if section == Section::Bash => {
+            (text.clone(), WILDCARDS.command(text))
+        }
+        GeminiCondition::Name(text) => (text.clone(), name(text)),
+        GeminiCondition::Command(_) | GeminiCondition::Unknown => ("?".to_owned(), unknown),
     };
-    Entry { text, action: rule.action, matches }
+    EncodedRule { text, action: rule.action, matches }
 }
 
 /// What a pattern about names matches: `*` stays inside one part.
-pub(super) fn name(pattern: &str) -> Matches {
+pub(super) fn name(pattern: &str) -> MatchBounds {
     let pieces = pattern.split("**").map(|piece| {
         let parts: Vec<String> = piece.split('*').map(escape).collect();
         parts.join("[^/]*")
     });
-    Matches::exactly(pieces.collect::<Vec<_>>().join(ANYTHING))
+    MatchBounds::exactly(pieces.collect::<Vec<_>>().join(ANYTHING))
 }
 
 /// What a rule about the tools of a server matches. No tool has a `/` in its name, so that it makes no
 /// difference what is said of such.
-pub(super) fn server(server: &str, tool: &str) -> Matches {
+pub(super) fn server(server: &str, tool: &str) -> MatchBounds {
     let name = escape(server);
     match (server, tool) {
-        ("*", "*") => Matches::exactly(ANYTHING),
-        ("*", tool) => Matches::exactly(format!("[^/]*/{}", escape(tool))),
-        (_, "*") => Matches { most: format!("{name}/[^/]*"), least: format!("{name}/{ANYTHING}") },
-        _ => Matches::exactly(format!("{name}/{}", escape(tool))),
+        ("*", "*") => MatchBounds::exactly(ANYTHING),
+        ("*", tool) => MatchBounds::exactly(format!("[^/]*/{}", escape(tool))),
+        (_, "*") => {
+            MatchBounds { most: format!("{name}/[^/]*"), least: format!("{name}/{ANYTHING}") }
+        }
+        _ => MatchBounds::exactly(format!("{name}/{}", escape(tool))),
     }
 }
 
@@ -299,21 +312,21 @@ pub(super) fn servers_in(name: &str) -> Vec<(&str, &str)> {
 }
 
 /// The rules about tools of servers. Without a rule Gemini asks, unless the user trusts the server.
-pub(super) fn servers_encoding(rules: &[Ruled], view: View) -> Encoding {
+pub(super) fn servers_encoding(rules: &[GeminiRule], view: EncodingView) -> RuleEncoding {
     let about =
         rules.iter().filter_map(|rule| match (rule.server.as_deref(), rule.tool.as_str()) {
             (None, "*" | "mcp_*") => Some((rule, "*", "*")),
             (Some(server), tool) => Some((rule, server, tool)),
             (None, _) => None,
         });
-    let entry = |(rule, of, tool): (&Ruled, &str, &str)| {
+    let entry = |(rule, of, tool): (&GeminiRule, &str, &str)| {
         let mut matches = server(of, tool);
-        if rule.when != When::Always {
+        if rule.when != GeminiCondition::Always {
             NOTHING.clone_into(&mut matches.least);
         }
-        Entry { text: format!("{of}/{tool}"), action: rule.action, matches }
+        EncodedRule { text: format!("{of}/{tool}"), action: rule.action, matches }
     };
     let entries = about.map(entry).collect();
-    let default = if view == View::Mildest { Action::Allow } else { Action::Ask };
-    Encoding { section: Section::Mcp, order: Order::First, entries, default }.seen(view)
+    let default = if view == EncodingView::Mildest { Action::Allow } else { Action::Ask };
+    RuleEncoding { section: Section::Mcp, order: MatchOrder::First, entries, default }.seen(view)
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::tools::{is_known, server};
 use crate::HarnessFiles;
-use crate::encoding::{Entry, Matches};
-use crate::jsonc::{Document, JsonDialect};
+use crate::encoding::{EncodedRule, MatchBounds};
+use crate::jsonc::{JsonDialect, JsoncDocument};
 use crate::wildcard::ANYTHING;
 
 /// The settings of a project.
@@ -19,7 +19,7 @@ pub(super) const HOME: &str = "~/.gemini/settings.json";
 
 /// The servers that settings know.
 #[derive(Debug, Default)]
-pub(super) struct Trust {
+pub(super) struct TrustedServers {
     /// All that are set up.
     known: BTreeSet<String>,
     /// Those whose tools run without asking.
@@ -28,7 +28,7 @@ pub(super) struct Trust {
     anyone: bool,
 }
 
-impl Trust {
+impl TrustedServers {
     /// By the settings of a project.
     pub(super) fn of_project(files: &dyn HarnessFiles) -> Self {
         Self::of(files, &[PROJECT])
@@ -42,7 +42,7 @@ impl Trust {
     fn of(files: &dyn HarnessFiles, paths: &[&str]) -> Self {
         let mut trust = Self::default();
         for text in paths.iter().filter_map(|path| files.text(path)) {
-            match Document::read(&text, JsonDialect::Relaxed) {
+            match JsoncDocument::read(&text, JsonDialect::Relaxed) {
                 Ok(document) => trust.add(&document.value()),
                 // Nobody knows what it says.
                 Err(_) => trust.anyone = true,
@@ -76,8 +76,8 @@ impl Trust {
     }
 
     /// What becomes of tools without a rule: those of servers that are trusted, and all others.
-    pub(super) fn entries(&self) -> (Vec<Entry>, Action) {
-        let entry = |name: &String| Entry {
+    pub(super) fn entries(&self) -> (Vec<EncodedRule>, Action) {
+        let entry = |name: &String| EncodedRule {
             text: format!("{name}/*"),
             action: Action::Allow,
             matches: server(name, "*"),
@@ -88,14 +88,14 @@ impl Trust {
 
     /// The tools that a name in a list may stand for: what its server is called ends at the first `_`, but
     /// for servers that are called otherwise.
-    pub(super) fn meant(&self, name: &str) -> Vec<(String, Matches)> {
+    pub(super) fn meant(&self, name: &str) -> Vec<(String, MatchBounds)> {
         let Some(rest) = name.strip_prefix("mcp_") else { return Vec::new() };
         let others = self.known.iter().chain(&self.trusted);
         let others = others.filter_map(|name| Some((name.as_str(), after(rest, name)?)));
         let found = rest.split_once('_').into_iter().chain(others);
         let matches = |(of, tool): (&str, &str)| {
             let is_odd = of.contains('*') || (tool != "*" && tool.contains('*'));
-            let all = || Matches::exactly(ANYTHING);
+            let all = || MatchBounds::exactly(ANYTHING);
             (format!("{of}/{tool}"), if is_odd { all() } else { server(of, tool) })
         };
         let found: BTreeSet<(&str, &str)> = found.collect();

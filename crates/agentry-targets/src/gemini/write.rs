@@ -2,29 +2,34 @@
 
 use agentry_text::Data;
 
-use super::encode::{Encoded, under_rules, without_rules};
+use super::encode::{GeminiEncoding, under_rules, without_rules};
 use super::fields::FIELDS;
-use super::tools::{NEEDS, OTHERS, Tool, groups, listed, mildest, of, path};
-use super::trust::Trust;
+use super::tools::{GeminiTool, NEEDS, OTHERS, groups, listed, mildest, of, path};
+use super::trust::TrustedServers;
 use super::{NAME, policy};
-use crate::encoding::View;
+use crate::encoding::EncodingView;
 use crate::fields::{self, report_losses};
 use crate::front_matter::{self, MARK};
-use crate::model::Model;
+use crate::model::HarnessModel;
 use crate::original::{OriginalFrontMatter, TOOLS};
 use crate::render::each;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
-use crate::rivals::{self, Language};
-use crate::servers::Variables;
-use crate::subject::{PartKind, Subject};
+use crate::render_result::{
+    LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
+};
+use crate::rivals::{self, AgentLanguage};
+use crate::servers::VariableStyle;
+use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{loss, servers, skills};
 
 /// Directories in which Gemini finds skills by itself.
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     let named =
-        rivals::by_name(settings.existing, Language::Markdown, &[".gemini/agents/"], |text| {
+        rivals::by_name(settings.existing, AgentLanguage::Markdown, &[".gemini/agents/"], |text| {
             let metadata = front_matter::read_leniently(text).ok()?.metadata;
             // An agent that was imported has a name with `-`.
             metadata
@@ -40,19 +45,19 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
         }
         out
     });
-    Rendering { agents, shared: Vec::new() }
+    ProjectRendering { agents, shared: Vec::new() }
 }
 
-fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
-    let mut out = Rendered::default();
+fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {
+    let mut out = RenderedAgent::default();
     // Nobody knows whether those of a project are passed with `--policy`.
-    let enforced = settings.scope == Scope::User;
-    let Encoded { tools, rules } = under_rules(subject, settings, &mut out);
+    let enforced = settings.scope == RenderScope::User;
+    let GeminiEncoding { tools, rules } = under_rules(subject, settings, &mut out);
     let rules_path = match settings.scope {
-        Scope::User => format!(".gemini/policies/agentry-{}.toml", subject.name),
-        Scope::Project => format!(".gemini/agentry-policies/{}.toml", subject.name),
+        RenderScope::User => format!(".gemini/policies/agentry-{}.toml", subject.name),
+        RenderScope::Project => format!(".gemini/agentry-policies/{}.toml", subject.name),
     };
-    let read: &[policy::Ruled] = if enforced { &rules } else { &[] };
+    let read: &[policy::GeminiRule] = if enforced { &rules } else { &[] };
     let plain = if enforced { tools.clone() } else { without_rules(subject, settings).tools };
     let metadata = metadata(subject, &kept_of(subject, plain.clone(), read), &mut out);
     // What it has of the tools that read is its own choice, and nothing that is lost.
@@ -61,32 +66,37 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
         unread(&tools, &plain, &rules_path, &mut out);
     }
     let model = if enforced {
-        of(&plain, &rules, View::Mildest)
+        of(&plain, &rules, EncodingView::Mildest)
     } else {
-        mildest(&plain, &[], &Trust::of_project(settings.existing))
+        mildest(&plain, &[], &TrustedServers::of_project(settings.existing))
     };
     losses(subject, settings, &model, &mut out);
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
     let origin = format!("{}{needs}", subject.origin());
-    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let body =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let text = front_matter::write(&origin, &metadata, &body);
-    out.files.push(File::new(path(&subject.name), text));
+    out.files.push(RenderedFile::new(path(&subject.name), text));
     let head = format!("{MARK}{}\n{}", subject.origin(), advice(settings.scope, &rules_path));
     let text = policy::write(&head, &subject.name, &rules);
-    out.files.push(File::new(rules_path, text));
+    out.files.push(RenderedFile::new(rules_path, text));
     skills::copy(subject, SKILLS, ".gemini/skills", &mut out);
     out
 }
 
 /// The tools that an agent keeps of those that it may have: where it was written with others that do the
 /// same, these.
-fn kept_of(subject: &Subject, tools: Vec<String>, rules: &[policy::Ruled]) -> Vec<String> {
+fn kept_of(
+    subject: &RenderSubject,
+    tools: Vec<String>,
+    rules: &[policy::GeminiRule],
+) -> Vec<String> {
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
     let had = original.names(TOOLS);
-    let others: Vec<&Tool> = OTHERS.iter().filter(|tool| had.contains(&tool.name)).collect();
+    let others: Vec<&GeminiTool> = OTHERS.iter().filter(|tool| had.contains(&tool.name)).collect();
     let groups = groups();
-    let may = |tool: &&Tool| {
-        let model = of(&[tool.name.to_owned()], rules, View::Mildest);
+    let may = |tool: &&GeminiTool| {
+        let model = of(&[tool.name.to_owned()], rules, EncodingView::Mildest);
         model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
     };
     let others = others.iter().copied().filter(may).map(|tool| tool.name.to_owned());
@@ -95,17 +105,17 @@ fn kept_of(subject: &Subject, tools: Vec<String>, rules: &[policy::Ruled]) -> Ve
 }
 
 /// How the rules come to hold, for people who find the file.
-fn advice(scope: Scope, path: &str) -> String {
+fn advice(scope: RenderScope, path: &str) -> String {
     match scope {
-        Scope::User => "# Gemini CLI reads this file at its start.\n".to_owned(),
-        Scope::Project => {
+        RenderScope::User => "# Gemini CLI reads this file at its start.\n".to_owned(),
+        RenderScope::Project => {
             format!("# These rules hold only for `gemini --policy {path}`.\n")
         }
     }
 }
 
 /// Reports which tools are left out because nobody reads the rules.
-fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Rendered) {
+fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut RenderedAgent) {
     // What is lost of the tools of servers is reported by itself where some are left.
     let has_some = plain.iter().any(|tool| tool.starts_with("mcp_"));
     let has = |tool: &String| plain.iter().any(|name| name == tool || name == "*");
@@ -122,7 +132,7 @@ fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Render
     }
 }
 
-fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
+fn metadata(subject: &RenderSubject, tools: &[String], out: &mut RenderedAgent) -> Data {
     let agent = &subject.agent;
     let mut computed = vec![("tools", Data::strings(tools))];
     if tools.iter().any(|tool| tool == "mcp_*") {
@@ -131,7 +141,7 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
         let used: Vec<_> = used.inspect(|server| servers::references(server, out)).collect();
         let map = used
             .iter()
-            .map(|it| (it.name.clone(), servers::write(it, "http_url", Variables::Untouched)));
+            .map(|it| (it.name.clone(), servers::write(it, "http_url", VariableStyle::Untouched)));
         if !used.is_empty() {
             computed.push(("mcp_servers", Data::Map(map.collect())));
         }
@@ -147,12 +157,17 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
 }
 
 /// What the agent may do less than its source says, and what has no place.
-fn losses(subject: &Subject, settings: &Settings<'_>, model: &Model, out: &mut Rendered) {
+fn losses(
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    model: &HarnessModel,
+    out: &mut RenderedAgent,
+) {
     loss::compare_all(subject, model, &[], out);
     loss::unattended(model, out);
     loss::toolless(subject, model, None, out);
     report_losses(FIELDS, subject, out);
-    if settings.scope == Scope::Project {
+    if settings.scope == RenderScope::Project {
         let detail = "Gemini has a person confirm an agent of a project before it is used: a run \
                       without one does not find it";
         out.lose("name", LossKind::Dropped, detail);

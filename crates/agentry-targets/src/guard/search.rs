@@ -1,6 +1,6 @@
 //! What a tool that searches is asked for: directories, and a glob that chooses files below them.
 //!
-//! Every guard, and whoever explains what a guard says, reads a glob by [`Search::each`].
+//! Every guard, and whoever explains what a guard says, reads a glob by [`FileSearch::each`].
 
 use super::{by_names, literal};
 
@@ -9,14 +9,14 @@ const MOST: usize = 64;
 
 /// A search through the files below a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Search {
+pub struct FileSearch {
     /// The directory.
     pub directory: String,
     /// The glob that its files are chosen by.
     pub pattern: Option<String>,
 }
 
-impl Search {
+impl FileSearch {
     /// Every search that a tool may make of a path and a glob, when `directory` is the current one: a glob
     /// may be several, and start from the path, from the current directory, or from one above them.
     pub fn each(path: &str, directory: &str, pattern: Option<&str>) -> Vec<Self> {
@@ -65,28 +65,28 @@ fn parts(pattern: &str) -> (&str, &str) {
 }
 
 /// The searches that one glob may be.
-fn one(path: &str, directory: &str, glob: &str) -> Vec<Search> {
+fn one(path: &str, directory: &str, glob: &str) -> Vec<FileSearch> {
     let (led, _) = parts(glob);
     if led.is_empty() || climbs(led) || led.starts_with('~') {
-        return vec![Search::glob(path, glob)];
+        return vec![FileSearch::glob(path, glob)];
     }
     let mut out = Vec::new();
     if led.starts_with('/') {
-        out.push(Search::glob(path, glob));
+        out.push(FileSearch::glob(path, glob));
     }
     // Nobody knows by its name where this is: what the glob leads through may be above it.
     if climbs(path) || path.starts_with('~') {
-        out.push(Search { directory: path.to_owned(), pattern: Some(glob.to_owned()) });
+        out.push(FileSearch { directory: path.to_owned(), pattern: Some(glob.to_owned()) });
         return out;
     }
     let (start, current) = (by_names(path, directory), by_names(directory, "/"));
     for above in ancestors(&start).chain(ancestors(&current)) {
-        let found = Search::glob(above, glob.trim_start_matches('/'));
+        let found = FileSearch::glob(above, glob.trim_start_matches('/'));
         let led = by_names(&found.directory, "/");
         if is_within(&led, &start) {
-            out.push(Search { directory: led, ..found });
+            out.push(FileSearch { directory: led, ..found });
         } else if is_within(&start, &led) {
-            out.push(Search { directory: start.clone(), ..found });
+            out.push(FileSearch { directory: start.clone(), ..found });
         }
     }
     out
@@ -128,8 +128,8 @@ mod tests {
     use super::*;
 
     fn shown(path: &str, directory: &str, pattern: Option<&str>) -> String {
-        let each = Search::each(path, directory, pattern).into_iter();
-        let text = |it: Search| format!("{} {}", it.directory, it.pattern.unwrap_or_default());
+        let each = FileSearch::each(path, directory, pattern).into_iter();
+        let text = |it: FileSearch| format!("{} {}", it.directory, it.pattern.unwrap_or_default());
         each.map(text).collect::<Vec<_>>().join(", ")
     }
 

@@ -1,30 +1,30 @@
 //! What OpenCode does not look at in a command line.
 
 use crate::blind_spots::{as_typed, by_env, in_a_shell, redirected, respelled, with_option};
-use crate::gap::{ADDRESSES, Blind, FILES};
+use crate::gap::{ADDRESSES, BlindSpot, FILES};
 
-pub(super) const BLIND: &[Blind] = &[
-    Blind {
+pub(super) const BLIND: &[BlindSpot] = &[
+    BlindSpot {
         name: "redirections",
         why: "OpenCode checks the command and not where its output goes",
         lines: redirected,
     },
-    Blind {
+    BlindSpot {
         name: "nested shells",
         why: "OpenCode does not look into `sh -c`, `env`, `xargs` and the like",
         lines: |command| vec![in_a_shell(command), by_env(command)],
     },
-    Blind {
+    BlindSpot {
         name: "other spellings",
         why: "OpenCode compares the text as it was typed",
         lines: respelled,
     },
-    Blind {
+    BlindSpot {
         name: "variables",
         why: "OpenCode takes a variable before a command for a part of its name",
         lines: |command| vec![as_typed(format!("PATH=x {command}"))],
     },
-    Blind {
+    BlindSpot {
         name: "dangerous options",
         why: "OpenCode has no table of options that make a harmless command write or run something",
         lines: with_option,

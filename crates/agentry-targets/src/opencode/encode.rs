@@ -1,19 +1,19 @@
 //! From the rules of an agent to a `permission` block.
 
-use agentry_policy::{Action, Kind, PatternRule, Rules, Section, SectionRules};
+use agentry_policy::{Action, PatternKind, PatternRule, RuleList, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use super::paths::{words_inside, words_outside};
 use super::ruleset::{entry, is_number};
 use super::{files, floor, names};
-use crate::encoding::{Encoding, Entry, Order};
+use crate::encoding::{EncodedRule, MatchOrder, RuleEncoding};
 use crate::gap::close;
 use crate::model::always;
 use crate::render::ask_ahead;
-use crate::rendering::{Rendered, Settings};
-use crate::subject::Subject;
+use crate::render_result::{RenderSettings, RenderedAgent};
+use crate::subject::RenderSubject;
 use crate::wildcard::{at_least, at_most};
-use crate::{loss, protection};
+use crate::{built_in_protection, loss};
 
 /// The sections that have a pattern map, with their keys.
 const MAPS: &[(Section, &str)] =
@@ -29,11 +29,15 @@ const ACTIONS: &[(Section, &str)] = &[
 pub(super) type BlockQuestion = (u64, bool, bool, Vec<&'static str>);
 
 /// The `permission` block of an agent; what had to be narrowed is noted.
-pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
+pub(super) fn permission(
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) -> Data {
     let tools = files::tools(subject).collect();
     let question = (subject.kind(), settings.guard, settings.close_gaps, tools);
     let (block, noted) = subject.memo.opencode.blocks.get(question, || {
-        let mut noted = Rendered::default();
+        let mut noted = RenderedAgent::default();
         (block(subject, settings, &mut noted), noted)
     });
     out.add(noted);
@@ -41,7 +45,7 @@ pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut R
 }
 
 /// The rules of a section, whichever way they are written.
-fn of_section(subject: &Subject, section: Section) -> Encoding {
+fn of_section(subject: &RenderSubject, section: Section) -> RuleEncoding {
     if MAPS.iter().any(|(known, _)| *known == section) {
         return map(subject, section);
     }
@@ -49,12 +53,12 @@ fn of_section(subject: &Subject, section: Section) -> Encoding {
 }
 
 /// Makes the rules of all sections for every kind of agents, so that they are known.
-pub(super) fn ahead(subjects: &[Subject]) {
+pub(super) fn ahead(subjects: &[RenderSubject]) {
     let sections: Vec<Section> = MAPS.iter().chain(ACTIONS).map(|(section, _)| *section).collect();
     ask_ahead(subjects, &sections, |subject, section| drop(of_section(subject, *section)));
 }
 
-fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
+fn block(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut RenderedAgent) -> Data {
     let mut block: Vec<(String, Data)> = names::block(subject, settings, out);
     for (section, key) in MAPS.iter().chain(ACTIONS) {
         let encoding = if settings.guard {
@@ -72,24 +76,24 @@ fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data
 
 /// The rules of a section without the guard.
 fn unguarded(
-    subject: &Subject,
+    subject: &RenderSubject,
     section: Section,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
-) -> Encoding {
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) -> RuleEncoding {
     let mut encoding = of_section(subject, section);
     if section == Section::Bash && settings.close_gaps {
         close(subject, &mut encoding, super::blind_spots::BLIND);
     }
     if settings.close_gaps && ACTIONS.iter().any(|(known, _)| *known == section) {
-        protection::close(subject, &mut encoding, &[]);
+        built_in_protection::close(subject, &mut encoding, &[]);
     }
     loss::compare(subject, section, &[encoding.rules()], Some(loss::EXACT), out);
     encoding
 }
 
 /// The rules of a section below the guard.
-fn guarded(subject: &Subject, section: Section, out: &mut Rendered) -> Encoding {
+fn guarded(subject: &RenderSubject, section: Section, out: &mut RenderedAgent) -> RuleEncoding {
     let encoding = if MAPS.iter().any(|(known, _)| *known == section) {
         let plain = in_own_words(encode_floor(subject, section));
         let bounds = subject.bounds(section);
@@ -102,28 +106,28 @@ fn guarded(subject: &Subject, section: Section, out: &mut Rendered) -> Encoding 
     if section == Section::Skill {
         real = names::masked(real, &[], Action::Deny);
     }
-    let ways: Vec<Vec<Rules>> = real.readings().into_iter().map(|rules| vec![rules]).collect();
+    let ways: Vec<Vec<RuleList>> = real.readings().into_iter().map(|rules| vec![rules]).collect();
     floor::rely(subject, section, &ways, out);
     encoding
 }
 
 /// The rules of a section, the last of which is followed.
-pub(super) fn encode(subject: &Subject, section: Section) -> Encoding {
+pub(super) fn encode(subject: &RenderSubject, section: Section) -> RuleEncoding {
     encode_all(subject, section, Action::Allow, |_| true)
 }
 
 /// The same with a question where the source allows: no rule has to match less than it says then.
-pub(super) fn encode_floor(subject: &Subject, section: Section) -> Encoding {
+pub(super) fn encode_floor(subject: &RenderSubject, section: Section) -> RuleEncoding {
     encode_all(subject, section, Action::Ask, |_| true)
 }
 
 /// The same of those rules that are wanted, with no answer milder than `mildest`.
 fn encode_all(
-    subject: &Subject,
+    subject: &RenderSubject,
     section: Section,
     mildest: Action,
     is_wanted: impl Fn(&PatternRule) -> bool,
-) -> Encoding {
+) -> RuleEncoding {
     let empty = SectionRules {
         section: Spanned::new(section, Span::start_of(FileId::BUILT_IN)),
         intent: None,
@@ -131,7 +135,7 @@ fn encode_all(
     };
     let rules = subject.permissions.get(section).unwrap_or(&empty);
     let mut default = rules.intent.map_or(Action::Ask, |intent| intent.value).strictest(mildest);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<EncodedRule> = Vec::new();
     for rule in rules.rules.iter().filter(|rule| is_wanted(rule)) {
         let rule = &PatternRule { action: rule.action.strictest(mildest), ..rule.value.clone() };
         let words = words(section, rule);
@@ -148,12 +152,17 @@ fn encode_all(
         }
     }
     entries.reverse();
-    Encoding { section, order: Order::Last, entries, default }
+    RuleEncoding { section, order: MatchOrder::Last, entries, default }
 }
 
 /// Where files below a directory are allowed by `**`, the same with a `..` gets another answer: here the
 /// wildcard takes that as well.
-fn upwards(section: Section, rule: &PatternRule, text: &str, answer: Action) -> Option<Entry> {
+fn upwards(
+    section: Section,
+    rule: &PatternRule,
+    text: &str,
+    answer: Action,
+) -> Option<EncodedRule> {
     let is_deep = |token: &str| token.contains('/') && token.contains("**");
     let deep = rule.pattern.split(' ').any(is_deep);
     let allows = rule.action == Action::Allow && section == Section::Bash && answer > rule.action;
@@ -175,7 +184,7 @@ fn is_spelling(rule: &PatternRule) -> bool {
 
 /// Rules about commands as they are written. OpenCode knows no other ways to write them, so that rules
 /// about those are left out unless something is allowed by that.
-fn commands(subject: &Subject) -> Encoding {
+fn commands(subject: &RenderSubject) -> RuleEncoding {
     let section = Section::Bash;
     let all = encode(subject, section);
     let plain = encode_all(subject, section, Action::Allow, |rule| !is_spelling(rule));
@@ -195,7 +204,7 @@ fn covers(before: &str, text: &str) -> bool {
 }
 
 /// A section with patterns, narrowed until it stays within its source.
-fn map(subject: &Subject, section: Section) -> Encoding {
+fn map(subject: &RenderSubject, section: Section) -> RuleEncoding {
     let mut encoding = match section {
         Section::Bash => commands(subject),
         _ => in_own_words(encode(subject, section)),
@@ -210,16 +219,16 @@ fn map(subject: &Subject, section: Section) -> Encoding {
 }
 
 /// The same with what a section needs beside its rules.
-fn in_own_words(encoding: Encoding) -> Encoding {
+fn in_own_words(encoding: RuleEncoding) -> RuleEncoding {
     if encoding.section == Section::Delegate { one_segment(encoding) } else { encoding }
 }
 
 /// An agent in a directory has a `/` in its name, which `*` must not take: what holds for all agents
 /// stands behind each pattern.
-fn one_segment(mut encoding: Encoding) -> Encoding {
+fn one_segment(mut encoding: RuleEncoding) -> RuleEncoding {
     let default = encoding.default;
     let texts: Vec<String> = encoding.entries.iter().map(|entry| entry.text.clone()).collect();
-    let nested = |known: &Entry| {
+    let nested = |known: &EncodedRule| {
         let text = known.text.replace('*', "*/*");
         let wider = known.action < default && known.text.matches('*').count() == 1;
         let new = wider && !texts.contains(&text);
@@ -242,24 +251,24 @@ pub(super) fn words(section: Section, rule: &PatternRule) -> Vec<String> {
         return vec!["*".to_owned()];
     }
     match section.kind() {
-        Kind::Command if *action == Action::Allow => match pattern.split_once('*') {
+        PatternKind::Command if *action == Action::Allow => match pattern.split_once('*') {
             // The name of a program holds no `/`, which `*` would take: only its arguments are left.
             Some((program, "")) if !program.contains(' ') => at_most(&format!("{program} *")),
             _ => at_most(pattern),
         },
-        Kind::Command => at_least(pattern),
-        Kind::Path if section == Section::ExternalDirectory => {
+        PatternKind::Command => at_least(pattern),
+        PatternKind::Path if section == Section::ExternalDirectory => {
             words_outside(pattern, *action == Action::Allow)
         }
-        Kind::Path => words_inside(pattern),
-        Kind::Name => vec![pattern.replace("**", "*")],
+        PatternKind::Path => words_inside(pattern),
+        PatternKind::Name => vec![pattern.replace("**", "*")],
         // There is one action for all of them.
-        Kind::Web | Kind::Text => Vec::new(),
+        PatternKind::Web | PatternKind::Text => Vec::new(),
     }
 }
 
 /// A section in the words of OpenCode.
-pub(super) fn written(encoding: &Encoding) -> Data {
+pub(super) fn written(encoding: &RuleEncoding) -> Data {
     let action = |action: Action| Data::str(action.as_str());
     if encoding.entries.iter().all(|entry| entry.action == encoding.default) {
         return action(encoding.default);
@@ -271,8 +280,9 @@ pub(super) fn written(encoding: &Encoding) -> Data {
 
 /// One action for a whole section, where the guard knows more. A section of which a part is denied is
 /// left to the guard: without it, a person is asked.
-fn guarded_action(subject: &Subject, section: Section) -> Encoding {
-    let whole = |default| Encoding { section, order: Order::Last, entries: Vec::new(), default };
+fn guarded_action(subject: &RenderSubject, section: Section) -> RuleEncoding {
+    let whole =
+        |default| RuleEncoding { section, order: MatchOrder::Last, entries: Vec::new(), default };
     // Addresses that are not public are denied whatever the rules say.
     let is_open = section != Section::Webfetch
         && subject.permits(section, &[always(section, Action::Allow, "all")]);
@@ -287,7 +297,7 @@ fn guarded_action(subject: &Subject, section: Section) -> Encoding {
 
 /// JavaScript puts keys that look like numbers first, whatever the order in which they are written, and
 /// has a meaning of its own for one.
-fn odd_keys(block: &Data, out: &mut Rendered) {
+fn odd_keys(block: &Data, out: &mut RenderedAgent) {
     let Data::Map(keys) = block else { return };
     for (key, value) in keys {
         let patterns = if let Data::Map(patterns) = value { patterns.as_slice() } else { &[] };

@@ -1,19 +1,19 @@
 //! The fields of an agent of OpenCode. Its name is that of the file: a `name` in it would rename the agent.
 
-use agentry_model::Mode;
+use agentry_model::AgentMode;
 use agentry_text::Data;
 
 use super::NAME;
 use super::grants::{is_permission, is_tool_map};
-use crate::Support::{No, Partly, Prompt, Yes};
+use crate::FieldSupport::{No, Partly, Prompt, Yes};
 use crate::draft::at;
 use crate::fields::{
     ModelName, TargetField, field, is_switch, is_word, model_field, read_description,
     read_temperature, read_turns, write_temperature,
 };
-use crate::rendering::LossKind::{Dropped, Gap};
-use crate::rendering::Rendered;
-use crate::subject::Subject;
+use crate::render_result::LossKind::{Dropped, Gap};
+use crate::render_result::RenderedAgent;
+use crate::subject::RenderSubject;
 
 pub(super) const FIELDS: &[TargetField] = &[
     field("name"),
@@ -30,7 +30,7 @@ pub(super) const FIELDS: &[TargetField] = &[
             draft.agent.identity.mode = value.as_str().and_then(|mode| mode.parse().ok()).map(at);
         })
         .writes(|subject, _| {
-            let mode = subject.agent.identity.mode.map_or(Mode::All, |mode| mode.value);
+            let mode = subject.agent.identity.mode.map_or(AgentMode::All, |mode| mode.value);
             Some(Data::str(mode.as_str()))
         }),
     field("model")
@@ -92,12 +92,12 @@ const MODEL: ModelName = ModelName {
 };
 
 /// OpenCode would not even start with less than one.
-fn steps(subject: &Subject, _: &mut Rendered) -> Option<Data> {
+fn steps(subject: &RenderSubject, _: &mut RenderedAgent) -> Option<Data> {
     let steps = subject.agent.behaviour.max_turns.filter(|steps| steps.value > 0)?;
     Some(Data::Int(steps.value))
 }
 
-fn has_steps(subject: &Subject) -> bool {
+fn has_steps(subject: &RenderSubject) -> bool {
     subject.agent.behaviour.max_turns.is_some_and(|steps| steps.value > 0)
 }
 

@@ -3,7 +3,7 @@
 
 use agentry_policy::commands::secrets;
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Places, Rules, Section};
+use agentry_policy::{Action, PathAnchors, RuleList, Section, SectionCall};
 use agentry_text::Data;
 
 use super::NAME;
@@ -11,22 +11,22 @@ use super::encode::{encode, encode_floor, words, written};
 use super::floor::{below_guard, floor, rely};
 use super::paths::OUTSIDE;
 use super::ruleset::{READING, entry};
-use crate::encoding::{Encoding, Entry, Matches};
+use crate::encoding::{EncodedRule, MatchBounds, RuleEncoding};
 use crate::model::{always, outside, regex_of_path};
 use crate::original::OriginalFrontMatter;
-use crate::rendering::{LossKind, Rendered, Settings};
-use crate::subject::Subject;
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
+use crate::subject::RenderSubject;
 use crate::wildcard::ANYTHING;
-use crate::{loss, protection};
+use crate::{built_in_protection, loss};
 
 /// Where OpenCode keeps the output of tools that it has cut off, and lets every agent read it.
 pub(super) const OUTPUT: &str = "~/.local/share/opencode/tool-output/*";
 
 /// Adds the keys about files.
 pub(super) fn block(
-    subject: &Subject,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
     block: &mut Vec<(String, Data)>,
 ) {
     if settings.guard {
@@ -34,7 +34,7 @@ pub(super) fn block(
     }
     let (sides, mut beyond) = sides(subject, settings);
     let way_out = Some(loss::EXACT);
-    for Side { plain, written: all } in sides {
+    for FileRules { plain, written: all } in sides {
         let section = plain.section;
         let layers = [plain.rules(), outside(section, &beyond.rules())];
         loss::compare(subject, section, &layers, way_out, out);
@@ -56,9 +56,9 @@ pub(super) fn block(
 /// Adds the keys about files below the guard. It looks at the files that a search would read, so that
 /// the tools that search are asked about if any file may be read.
 fn guarded(
-    subject: &Subject,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
     block: &mut Vec<(String, Data)>,
 ) {
     let mut beyond = beyond_guarded(subject);
@@ -69,7 +69,7 @@ fn guarded(
         let search = Some(search).filter(|_| section == Section::Read);
         let outer = outside(section, &beyond.rules());
         let natively = side.readings().into_iter().chain(search);
-        let ways: Vec<Vec<Rules>> = natively.map(|rules| vec![rules, outer.clone()]).collect();
+        let ways: Vec<Vec<RuleList>> = natively.map(|rules| vec![rules, outer.clone()]).collect();
         rely(subject, section, &ways, out);
         match section {
             Section::Edit => block.push(("edit".to_owned(), written(&side))),
@@ -86,7 +86,7 @@ fn guarded(
 
 /// What is said of files of a section below the guard: inside by their paths, outside by one answer if
 /// `external_directory` tells them apart.
-fn side_guarded(subject: &Subject, section: Section) -> Encoding {
+fn side_guarded(subject: &RenderSubject, section: Section) -> RuleEncoding {
     let bounds = subject.bounds(section);
     let exact = encode(subject, section)
         .narrowed(&subject.memo, &[nothing_outside(section)], &bounds)
@@ -98,10 +98,10 @@ fn side_guarded(subject: &Subject, section: Section) -> Encoding {
 
 /// What is said of places outside below the guard. What a section denies there is denied to all of them
 /// only if the source says so.
-fn beyond_guarded(subject: &Subject) -> Encoding {
+fn beyond_guarded(subject: &RenderSubject) -> RuleEncoding {
     let section = Section::ExternalDirectory;
     let bounds = subject.bounds(section);
-    let with_rules = |encode: fn(&Subject, Section) -> Encoding| {
+    let with_rules = |encode: fn(&RenderSubject, Section) -> RuleEncoding| {
         with_rooted_rules(subject, encode(subject, section))
     };
     let exact = with_rules(encode).narrowed(&subject.memo, &[], &bounds).encoding;
@@ -109,13 +109,13 @@ fn beyond_guarded(subject: &Subject) -> Encoding {
 }
 
 /// All answers that some rules give.
-fn answers(encoding: &Encoding) -> impl Iterator<Item = Action> {
+fn answers(encoding: &RuleEncoding) -> impl Iterator<Item = Action> {
     encoding.entries.iter().map(|entry| entry.action).chain([encoding.default])
 }
 
 /// What is said of files inside, by section, and of all that lies outside: each stays within its source
 /// beside the other.
-fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
+fn sides(subject: &RenderSubject, settings: &RenderSettings<'_>) -> (Vec<FileRules>, RuleEncoding) {
     let beyond = encode(subject, Section::ExternalDirectory);
     let mut beyond = with_rooted_rules(subject, beyond)
         .narrowed(&subject.memo, &[], &subject.bounds(Section::ExternalDirectory))
@@ -133,7 +133,7 @@ fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
         }
         if settings.close_gaps {
             beyond = bounded(beyond, section, |mut it| {
-                protection::close(subject, &mut it, &[side.written.rules()]);
+                built_in_protection::close(subject, &mut it, &[side.written.rules()]);
                 it
             });
         }
@@ -143,7 +143,7 @@ fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
 }
 
 /// Rules of `edit` and `read` about places outside have no other place than `external_directory`.
-fn with_rooted_rules(subject: &Subject, mut beyond: Encoding) -> Encoding {
+fn with_rooted_rules(subject: &RenderSubject, mut beyond: RuleEncoding) -> RuleEncoding {
     let sections = [Section::Read, Section::Edit].map(|section| subject.permissions.get(section));
     for rule in sections.into_iter().flatten().flat_map(|rules| rules.rules.iter().rev()) {
         // By the name alone, `edit` and `read` take files outside as well.
@@ -162,28 +162,28 @@ fn with_rooted_rules(subject: &Subject, mut beyond: Encoding) -> Encoding {
 
 /// Rules about places outside, made stricter as rules of a section about files.
 fn bounded(
-    beyond: Encoding,
+    beyond: RuleEncoding,
     section: Section,
-    stricter: impl FnOnce(Encoding) -> Encoding,
-) -> Encoding {
-    let mut encoding = Encoding { section, ..beyond };
-    let root = regex_of_path(&Places::default().workspace);
-    encoding.entries.push(Entry {
+    stricter: impl FnOnce(RuleEncoding) -> RuleEncoding,
+) -> RuleEncoding {
+    let mut encoding = RuleEncoding { section, ..beyond };
+    let root = regex_of_path(&PathAnchors::default().workspace);
+    encoding.entries.push(EncodedRule {
         text: String::new(),
         action: Action::Allow,
-        matches: Matches::exactly(format!("{root}{ANYTHING}")),
+        matches: MatchBounds::exactly(format!("{root}{ANYTHING}")),
     });
     let mut narrowed = stricter(encoding);
     narrowed.entries.retain(|entry| !entry.text.is_empty());
-    Encoding { section: Section::ExternalDirectory, ..narrowed }
+    RuleEncoding { section: Section::ExternalDirectory, ..narrowed }
 }
 
-fn nothing_outside(section: Section) -> Rules {
+fn nothing_outside(section: Section) -> RuleList {
     outside(section, &always(section, Action::Deny, "outside"))
 }
 
 /// The tools that read which the agent has; where it keeps some for OpenCode, only those.
-pub(super) fn tools(subject: &Subject) -> impl Iterator<Item = &'static str> {
+pub(super) fn tools(subject: &RenderSubject) -> impl Iterator<Item = &'static str> {
     let groups = [READING.to_vec()];
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
     READING.iter().copied().filter(move |tool| original.may_have(&groups, tool))
@@ -201,7 +201,7 @@ fn reading(tools: &[&str], by_path: &Data, searched: Option<Action>) -> Vec<(Str
 }
 
 /// Notes that the tools that search get the answer that only some files need.
-fn searching(tools: &[&str], asked: &Encoding, out: &mut Rendered) {
+fn searching(tools: &[&str], asked: &RuleEncoding, out: &mut RenderedAgent) {
     let what = match answers(asked).max() {
         Some(Action::Deny) => "denied",
         Some(Action::Ask) => "asked about",
@@ -225,22 +225,26 @@ const ENVIRONMENT: &[(&str, Action)] =
     &[(".env", Action::Ask), (".env.*", Action::Ask), (".env.example", Action::Allow)];
 
 /// The rules of a section about files inside the workspace.
-struct Side {
+struct FileRules {
     /// Those of the source.
-    plain: Encoding,
+    plain: RuleEncoding,
     /// With questions about secrets among them.
-    written: Encoding,
+    written: RuleEncoding,
 }
 
 /// Puts questions about secrets behind each rule that would allow them: about those that OpenCode
 /// knows, or about all.
-fn closed(subject: &Subject, plain: &Encoding, settings: &Settings<'_>) -> Side {
+fn closed(
+    subject: &RenderSubject,
+    plain: &RuleEncoding,
+    settings: &RenderSettings<'_>,
+) -> FileRules {
     let section = plain.section;
     let close = settings.close_gaps;
     let others = [nothing_outside(section)];
     let safe = || {
         let layers = [plain.rules(), nothing_outside(section)];
-        protection::protects(subject, section, &layers)
+        built_in_protection::protects(subject, section, &layers)
     };
     let ends = if close && !safe() {
         secrets()
@@ -250,12 +254,12 @@ fn closed(subject: &Subject, plain: &Encoding, settings: &Settings<'_>) -> Side 
     };
     let mut written = with_ends(plain, &ends);
     if close {
-        protection::close(subject, &mut written, &others);
+        built_in_protection::close(subject, &mut written, &others);
     }
-    let own = |entry: &&Entry| plain.entries.iter().any(|known| known.text == entry.text);
+    let own = |entry: &&EncodedRule| plain.entries.iter().any(|known| known.text == entry.text);
     let entries = written.entries.iter().filter(own).cloned().collect();
-    let plain = Encoding { entries, default: written.default, ..plain.clone() };
-    Side { plain, written }
+    let plain = RuleEncoding { entries, default: written.default, ..plain.clone() };
+    FileRules { plain, written }
 }
 
 /// How the paths of all secrets end, with the answers; the last that fits decides.
@@ -276,9 +280,9 @@ fn secrets() -> Vec<(String, Action)> {
 }
 
 /// Puts rules about paths that end so behind each rule that allows more than one path.
-fn with_ends(inside: &Encoding, ends: &[(String, Action)]) -> Encoding {
+fn with_ends(inside: &RuleEncoding, ends: &[(String, Action)]) -> RuleEncoding {
     let section = inside.section;
-    let behind = |start: &str| -> Vec<Entry> {
+    let behind = |start: &str| -> Vec<EncodedRule> {
         let ends = ends.iter();
         ends.map(|(end, action)| entry(section, &format!("{start}{end}"), *action)).collect()
     };
@@ -289,18 +293,23 @@ fn with_ends(inside: &Encoding, ends: &[(String, Action)]) -> Encoding {
         let more = if more { behind(&entry.text) } else { Vec::new() };
         let new: Vec<_> = std::iter::once(entry).chain(more).collect();
         // The last of two rules that are the same decides.
-        entries.retain(|known: &Entry| new.iter().all(|entry| entry.text != known.text));
+        entries.retain(|known: &EncodedRule| new.iter().all(|entry| entry.text != known.text));
         entries.extend(new);
     }
-    Encoding { entries, ..inside.clone() }
+    RuleEncoding { entries, ..inside.clone() }
 }
 
 /// Every agent may read the output that was cut off, unless the very directory is denied.
-fn output(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered, beyond: &mut Encoding) {
+fn output(
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+    beyond: &mut RuleEncoding,
+) {
     let places = subject.judge.places();
     let path = OUTPUT.replace('*', "x");
     let section = Section::ExternalDirectory;
-    let call = Call { section, subject: &path, directory: &places.workspace };
+    let call = SectionCall { section, subject: &path, directory: &places.workspace };
     let answer = subject.judge.judge(call, &NoLinks).action;
     let close = settings.close_gaps && !settings.guard && answer == Action::Ask;
     if answer == Action::Deny || close {

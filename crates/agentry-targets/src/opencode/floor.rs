@@ -5,26 +5,26 @@
 //! Rules that are exact without the guard stay as they are. Where none are, those of the source are
 //! written as they come, and each denial that takes too much becomes a question. So nothing is narrowed.
 
-use agentry_policy::{Action, Kind, Rules, Section};
+use agentry_policy::{Action, PatternKind, RuleList, Section};
 
-use crate::encoding::{Encoding, Entry, View};
+use crate::encoding::{EncodedRule, EncodingView, RuleEncoding};
 use crate::memo::RenderMemo;
-use crate::proof::{Proof, within};
-use crate::rendering::Rendered;
-use crate::subject::Subject;
+use crate::proof::{PolicyProof, within};
+use crate::render_result::RenderedAgent;
+use crate::subject::RenderSubject;
 
 /// Rules that deny nothing which `source` permits: `exact` ones if they do not, else `plain` ones, with
 /// `rest` behind them if only that helps.
 pub(super) fn below_guard(
     memo: &RenderMemo,
-    source: &[Rules],
-    exact: Encoding,
-    plain: Encoding,
-    rest: Option<&Entry>,
-) -> Encoding {
-    let with_rest = |encoding: &Encoding| {
+    source: &[RuleList],
+    exact: RuleEncoding,
+    plain: RuleEncoding,
+    rest: Option<&EncodedRule>,
+) -> RuleEncoding {
+    let with_rest = |encoding: &RuleEncoding| {
         let entries = encoding.entries.iter().cloned().chain(rest.cloned()).collect();
-        Encoding { entries, ..encoding.clone() }
+        RuleEncoding { entries, ..encoding.clone() }
     };
     let candidates = [with_rest(&exact), with_rest(&plain)];
     let [_, last] = &candidates;
@@ -39,33 +39,37 @@ pub(super) fn below_guard(
 }
 
 /// Whether rules deny nothing that `source` permits.
-pub(super) fn leaves(memo: &RenderMemo, source: &[Rules], encoding: &Encoding) -> bool {
-    within(memo, source, &[lifted(seen(encoding.clone())).rules()]) == Proof::Holds
+pub(super) fn leaves(memo: &RenderMemo, source: &[RuleList], encoding: &RuleEncoding) -> bool {
+    within(memo, source, &[lifted(seen(encoding.clone())).rules()]) == PolicyProof::Holds
 }
 
 /// The same with questions for denials that take what `source` permits. Each step lowers one of them, so
 /// this ends; where nobody knows, everything is asked.
-pub(super) fn lowered(memo: &RenderMemo, encoding: Encoding, source: &[Rules]) -> Encoding {
+pub(super) fn lowered(
+    memo: &RenderMemo,
+    encoding: RuleEncoding,
+    source: &[RuleList],
+) -> RuleEncoding {
     let mut encoding = seen(encoding);
     for _ in 0..=encoding.entries.len() + 1 {
         match within(memo, source, &[lifted(encoding.clone()).rules()]) {
-            Proof::Holds => return seen(encoding),
-            Proof::Fails { example, .. } if encoding.lower(&example) => {}
+            PolicyProof::Holds => return seen(encoding),
+            PolicyProof::Fails { example, .. } if encoding.lower(&example) => {}
             _ => break,
         }
     }
-    Encoding { entries: Vec::new(), default: Action::Ask, ..encoding }
+    RuleEncoding { entries: Vec::new(), default: Action::Ask, ..encoding }
 }
 
 /// The same with denials that take as much as they may. Those of commands take what they take for sure:
 /// the rest is a matter of quotes and escapes, and not worth a denial. Done twice, it is undone.
-fn seen(encoding: Encoding) -> Encoding {
-    let is_path = encoding.section.kind() == Kind::Path;
-    encoding.seen(if is_path { View::Strictest } else { View::Mildest })
+fn seen(encoding: RuleEncoding) -> RuleEncoding {
+    let is_path = encoding.section.kind() == PatternKind::Path;
+    encoding.seen(if is_path { EncodingView::Strictest } else { EncodingView::Mildest })
 }
 
 /// With the guard, what is allowed is asked, so that a guard that is not there costs questions only.
-pub(super) fn floor(mut encoding: Encoding) -> Encoding {
+pub(super) fn floor(mut encoding: RuleEncoding) -> RuleEncoding {
     encoding.default = encoding.default.strictest(Action::Ask);
     for entry in &mut encoding.entries {
         entry.action = entry.action.strictest(Action::Ask);
@@ -74,7 +78,7 @@ pub(super) fn floor(mut encoding: Encoding) -> Encoding {
 }
 
 /// The mildest that the guard can make of the rules: it answers what is asked.
-fn lifted(mut encoding: Encoding) -> Encoding {
+fn lifted(mut encoding: RuleEncoding) -> RuleEncoding {
     let lift = |action: Action| if action == Action::Ask { Action::Allow } else { action };
     encoding.default = lift(encoding.default);
     for entry in &mut encoding.entries {
@@ -84,9 +88,14 @@ fn lifted(mut encoding: Encoding) -> Encoding {
 }
 
 /// Notes if rules ask where the source denies: some of these ways, each with its layers.
-pub(super) fn rely(subject: &Subject, section: Section, ways: &[Vec<Rules>], out: &mut Rendered) {
+pub(super) fn rely(
+    subject: &RenderSubject,
+    section: Section,
+    ways: &[Vec<RuleList>],
+    out: &mut RenderedAgent,
+) {
     let bounds = subject.bounds(section);
-    if ways.iter().any(|layers| within(&subject.memo, layers, &bounds) != Proof::Holds) {
+    if ways.iter().any(|layers| within(&subject.memo, layers, &bounds) != PolicyProof::Holds) {
         let detail = format!("without the plugin, OpenCode asks where {section} is denied");
         out.relies_on_guard(section, detail);
     }

@@ -8,15 +8,15 @@ use agentry_text::Data;
 
 use super::encode::permission;
 use super::import_reading::is_denied;
-use super::layers::{Found, MULTIEDIT, own_rules};
-use super::ruleset::{Ruled, defaults, flatten, is_number, of, takes};
-use crate::Model;
-use crate::encoding::View;
-use crate::model::Way;
+use super::layers::{MULTIEDIT, OpencodeAgent, own_rules};
+use super::ruleset::{OpencodeRule, defaults, flatten, is_number, of, takes};
+use crate::HarnessModel;
+use crate::encoding::EncodingView;
+use crate::model::HarnessTool;
 use crate::original::{GrantReading, OriginalGrant, anywhere};
-use crate::proof::{Proof, within};
-use crate::rendering::Rendered;
-use crate::subject::{Slack, Subject};
+use crate::proof::{PolicyProof, within};
+use crate::render_result::RenderedAgent;
+use crate::subject::{PolicySlack, RenderSubject};
 
 pub(super) const GRANTS: GrantReading =
     GrantReading { closed, same: Some(same), ..GrantReading::PLAIN };
@@ -36,13 +36,13 @@ const ANSWERS: &[&str] = &["todowrite", "question", "webfetch", "websearch", "do
 const HABITS: &[&str] = &["doom_loop", "plan_enter", "plan_exit"];
 
 /// The grants of an agent, with what they come to beside the settings.
-pub(super) fn metadata(written: &Data, rules: &[Ruled], found: &Found) -> Data {
+pub(super) fn metadata(written: &Data, rules: &[OpencodeRule], found: &OpencodeAgent) -> Data {
     let grants = [PERMISSION, TOOLS].into_iter();
     let grants = grants.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
-    let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), View::Strictest);
+    let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), EncodingView::Strictest);
     let unsaid = found.unsaid(&own).into_iter().filter(|key| !is_denied(rules, key));
     let unsaid = (UNSAID.to_owned(), Data::strings(unsaid));
-    let rule = |it: &Ruled| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
+    let rule = |it: &OpencodeRule| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
     let rules = (RULES.to_owned(), Data::List(rules.iter().map(rule).collect()));
     let servers = (SERVERS.to_owned(), Data::strings(&found.servers));
     Data::Map(grants.chain([rules, servers, unsaid]).collect())
@@ -85,13 +85,17 @@ fn only_answer(value: &Data) -> Option<&Data> {
 }
 
 /// The rules in such metadata.
-fn rules(metadata: &Data) -> Vec<Ruled> {
+fn rules(metadata: &Data) -> Vec<OpencodeRule> {
     let Some(Data::List(rules)) = metadata.get(RULES) else { return Vec::new() };
     let rule = |data: &Data| {
         let Data::List(parts) = data else { return None };
         let [key, pattern, action] = parts.as_slice() else { return None };
         let action = action.as_str()?.parse().ok()?;
-        Some(Ruled { key: key.as_str()?.to_owned(), pattern: pattern.as_str()?.to_owned(), action })
+        Some(OpencodeRule {
+            key: key.as_str()?.to_owned(),
+            pattern: pattern.as_str()?.to_owned(),
+            action,
+        })
     };
     rules.iter().filter_map(rule).collect()
 }
@@ -105,28 +109,28 @@ fn same(one: &Data, other: &Data) -> bool {
     let habits = HABITS.iter().all(|key| answers(&left, key) == answers(&right, key));
     habits
         && one.get(UNSAID) == other.get(UNSAID)
-        && [View::Mildest, View::Strictest].into_iter().all(|view| {
+        && [EncodingView::Mildest, EncodingView::Strictest].into_iter().all(|view| {
             let [left, right] = [&left, &right].map(|rules| of(rules, &servers, view));
             contains(&memo, &left, &right) && contains(&memo, &right, &left)
         })
 }
 
 /// Whether each way of a model is one of another.
-fn contains(memo: &RenderMemo, model: &Model, other: &Model) -> bool {
+fn contains(memo: &RenderMemo, model: &HarnessModel, other: &HarnessModel) -> bool {
     other.ways.iter().all(|way| model.ways.iter().any(|known| is_same(memo, known, way)))
 }
 
-fn is_same(memo: &RenderMemo, one: &Way, other: &Way) -> bool {
+fn is_same(memo: &RenderMemo, one: &HarnessTool, other: &HarnessTool) -> bool {
     let proved = || {
-        within(memo, &one.layers, &other.layers) == Proof::Holds
-            && within(memo, &other.layers, &one.layers) == Proof::Holds
+        within(memo, &one.layers, &other.layers) == PolicyProof::Holds
+            && within(memo, &other.layers, &one.layers) == PolicyProof::Holds
     };
     one.section == other.section && one.tool == other.tool && (one.key() == other.key() || proved())
 }
 
 /// The rules about a permission that may decide, if one of them is about every call.
-fn answers<'a>(rules: &'a [Ruled], key: &str) -> Option<Vec<(&'a str, Action)>> {
-    let about: Vec<&Ruled> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
+fn answers<'a>(rules: &'a [OpencodeRule], key: &str) -> Option<Vec<(&'a str, Action)>> {
+    let about: Vec<&OpencodeRule> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
     let last = about.iter().rposition(|rule| rule.pattern == "*")?;
     let mut found: Vec<(&str, Action)> = Vec::new();
     for rule in about.into_iter().skip(last) {
@@ -163,11 +167,11 @@ fn is_key(key: &str) -> bool {
 }
 
 /// What would be rendered without them, with all of them in it that takes away what is denied.
-fn closed(subject: &Subject, grants: &mut [OriginalGrant]) {
+fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
     let said = grants.iter().filter_map(|grant| Some((grant.key.to_owned(), grant.value.clone()?)));
-    let own = flatten(&own_rules(&Data::Map(said.collect())), View::Mildest);
+    let own = flatten(&own_rules(&Data::Map(said.collect())), EncodingView::Mildest);
     let rendered = anywhere(&ListedFiles::default(), |settings| {
-        permission(subject, settings, &mut Rendered::default())
+        permission(subject, settings, &mut RenderedAgent::default())
     });
     let Data::Map(mut block) = rendered else { return };
     let mut keys: Vec<String> = block.iter().map(|(key, _)| key.clone()).collect();
@@ -198,9 +202,9 @@ fn value(answers: &[(&str, Action)]) -> Data {
 }
 
 /// Whether nothing is done by a block that is denied.
-fn holds(subject: &Subject, block: &[(String, Data)]) -> bool {
+fn holds(subject: &RenderSubject, block: &[(String, Data)]) -> bool {
     let mut rules = defaults();
-    rules.extend(flatten(&Data::Map(block.to_vec()), View::Mildest));
-    let model = of(&rules, &[], View::Mildest);
-    model.ways.iter().all(|way| subject.within(way, Slack::Questions) == Proof::Holds)
+    rules.extend(flatten(&Data::Map(block.to_vec()), EncodingView::Mildest));
+    let model = of(&rules, &[], EncodingView::Mildest);
+    model.ways.iter().all(|way| subject.within(way, PolicySlack::Questions) == PolicyProof::Holds)
 }

@@ -11,37 +11,38 @@ use serde_json::{Value, json};
 
 use super::names::sanitised;
 use crate::guard::{
-    self, Answer, Asked, Guard, Search, literal, needed, optional, parse, readings, why,
+    self, FileSearch, GuardAnswer, GuardProtocol, GuardQuestion, literal, needed, optional, parse,
+    readings, why,
 };
 
-pub(super) const GUARD: Guard = Guard { question, answer, failure };
+pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
 
 /// The plugin that asks.
 pub(super) const PLUGIN: &str = include_str!("plugin.js");
 
 /// The calls that one call of a tool makes.
-type Calls = Vec<(Section, String)>;
+type OpencodeCalls = Vec<(Section, String)>;
 
-fn question(text: &str) -> Result<Asked, String> {
+fn question(text: &str) -> Result<GuardQuestion, String> {
     let question = parse(text)?;
     let tool = needed(&question, "tool", "a question")?;
     let directory = guard::directory(&question, "directory")?;
-    let call = ToolCall { tool, args: guard::input(&question, "args")?, directory };
+    let call = OpencodeToolCall { tool, args: guard::input(&question, "args")?, directory };
     let (directory, calls) = match tool {
         "bash" => call.command()?,
         _ => (directory.to_owned(), call.calls(question.get("servers"))?),
     };
-    Ok(Asked { directory, calls, searches: call.searches()? })
+    Ok(GuardQuestion { directory, calls, searches: call.searches()? })
 }
 
 /// One call of a tool.
-struct ToolCall<'a> {
+struct OpencodeToolCall<'a> {
     tool: &'a str,
     args: &'a Value,
     directory: &'a str,
 }
 
-impl ToolCall<'_> {
+impl OpencodeToolCall<'_> {
     fn text(&self, key: &str) -> Result<Option<&str>, String> {
         optional(self.args, key, &format!("`{}`", self.tool))
     }
@@ -60,7 +61,7 @@ impl ToolCall<'_> {
     }
 
     /// A command line, and the directory that it starts in.
-    fn command(&self) -> Result<(String, Calls), String> {
+    fn command(&self) -> Result<(String, OpencodeCalls), String> {
         let mut calls = vec![(Section::Bash, self.needed("command")?.to_owned())];
         let Some(given) = self.text("workdir")? else {
             return Ok((self.directory.to_owned(), calls));
@@ -73,7 +74,7 @@ impl ToolCall<'_> {
     }
 
     /// Everything that a call touches.
-    fn calls(&self, servers: Option<&Value>) -> Result<Calls, String> {
+    fn calls(&self, servers: Option<&Value>) -> Result<OpencodeCalls, String> {
         let file = |section, key: &str| {
             let readings = readings(&self.path(self.needed(key)?), self.directory);
             Ok(readings.into_iter().map(|path| (section, path)).collect())
@@ -94,7 +95,7 @@ impl ToolCall<'_> {
     }
 
     /// The files that a patch is about.
-    fn patched(&self) -> Result<Calls, String> {
+    fn patched(&self) -> Result<OpencodeCalls, String> {
         const MARKS: &[&str] =
             &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
         let lines = self.needed("patchText")?.lines().map(str::trim);
@@ -110,7 +111,7 @@ impl ToolCall<'_> {
     }
 
     /// The directory that is searched; a pattern may lead elsewhere.
-    fn searched(&self) -> Result<Calls, String> {
+    fn searched(&self) -> Result<OpencodeCalls, String> {
         let base = self.path(self.text("path")?.unwrap_or("."));
         let known = literal(self.pattern()?.unwrap_or_default());
         let elsewhere = known.starts_with('/') || known.split('/').any(|part| part == "..");
@@ -131,27 +132,27 @@ impl ToolCall<'_> {
 
     /// What a search is about: the files that its pattern chooses, below the directory that it leads
     /// to.
-    fn searches(&self) -> Result<Vec<Search>, String> {
+    fn searches(&self) -> Result<Vec<FileSearch>, String> {
         if !matches!(self.tool, "glob" | "grep") {
             return Ok(Vec::new());
         }
         let pattern = self.pattern()?;
         let base = self.path(self.text("path")?.unwrap_or("."));
-        let each = |path: String| Search::each(&path, self.directory, pattern);
+        let each = |path: String| FileSearch::each(&path, self.directory, pattern);
         Ok(readings(&base, self.directory).into_iter().flat_map(each).collect())
     }
 
-    fn questions(&self) -> Result<Calls, String> {
+    fn questions(&self) -> Result<OpencodeCalls, String> {
         let questions = self.args.get("questions").and_then(Value::as_array);
         let texts = questions.into_iter().flatten().filter_map(|it| it.get("question")?.as_str());
-        let calls: Calls = texts.map(|text| (Section::Question, text.to_owned())).collect();
+        let calls: OpencodeCalls = texts.map(|text| (Section::Question, text.to_owned())).collect();
         if calls.is_empty() { Err("a question without a text".to_owned()) } else { Ok(calls) }
     }
 }
 
 /// A tool that is not known: of a server, by both names, or any other. Where nobody knows the servers,
 /// it is all that it may be.
-fn other(tool: &str, servers: Option<&Value>) -> Calls {
+fn other(tool: &str, servers: Option<&Value>) -> OpencodeCalls {
     let of = |server: &str, rest: &str| (Section::Mcp, format!("{server}/{rest}"));
     let Some(servers) = servers.and_then(Value::as_array) else {
         let splits = tool.match_indices('_').map(|(at, _)| {
@@ -160,7 +161,7 @@ fn other(tool: &str, servers: Option<&Value>) -> Calls {
         return splits.chain([(Section::Tool, tool.to_owned())]).collect();
     };
     let names = servers.iter().filter_map(Value::as_str);
-    let calls: Calls = names
+    let calls: OpencodeCalls = names
         .filter_map(|name| {
             let rest = tool.strip_prefix(&sanitised(name))?.strip_prefix('_')?;
             Some(of(name, rest))
@@ -176,18 +177,18 @@ fn within(path: &str, directory: &str) -> bool {
     !climbs && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn answer(verdict: &Verdict) -> Answer {
+fn answer(verdict: &Verdict) -> GuardAnswer {
     said(verdict.action, &why(verdict), 0)
 }
 
-fn failure(why: &str) -> Answer {
+fn failure(why: &str) -> GuardAnswer {
     said(Action::Deny, why, 2)
 }
 
-fn said(action: Action, reason: &str, code: u8) -> Answer {
+fn said(action: Action, reason: &str, code: u8) -> GuardAnswer {
     let output = json!({ "decision": action.as_str(), "reason": reason });
     let errors = if code == 0 { String::new() } else { format!("{reason}\n") };
-    Answer { output: format!("{output}\n"), errors, code }
+    GuardAnswer { output: format!("{output}\n"), errors, code }
 }
 
 #[cfg(test)]
@@ -196,7 +197,7 @@ mod tests {
 
     fn asked(question: &Value) -> String {
         match super::question(&question.to_string()) {
-            Ok(Asked { directory, calls, .. }) => {
+            Ok(GuardQuestion { directory, calls, .. }) => {
                 let calls = calls.iter().map(|(section, text)| format!("{section} {text}"));
                 std::iter::once(directory).chain(calls).collect::<Vec<_>>().join(", ")
             }
@@ -263,7 +264,7 @@ mod tests {
             let question = json!({"tool": tool, "args": args, "directory": "/w"}).to_string();
             let searches = super::question(&question).expect(tool).searches;
             let shown = searches.iter().map(|it| {
-                let Search { directory, pattern } = it;
+                let FileSearch { directory, pattern } = it;
                 format!("{directory} {}", pattern.as_deref().unwrap_or("-"))
             });
             assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{tool} {args}");
@@ -286,7 +287,7 @@ mod tests {
 
     #[test]
     fn an_error_is_never_an_approval() {
-        let Answer { output, code, .. } = failure("no such file");
+        let GuardAnswer { output, code, .. } = failure("no such file");
         assert_eq!(output, "{\"decision\":\"deny\",\"reason\":\"no such file\"}\n");
         assert_eq!(code, 2);
     }

@@ -5,29 +5,29 @@
 
 use std::collections::BTreeSet;
 
-use agentry_model::Mode;
-use agentry_policy::{Action, Kind, PatternRule, Section};
+use agentry_model::AgentMode;
+use agentry_policy::{Action, PatternKind, PatternRule, Section};
 use agentry_text::Data;
 
 use super::fields::FIELDS;
 use super::import_patterns::{is_broad, names, patterns};
 use super::import_plugins::deciding;
 use super::import_reading::{is_denied, reading};
-use super::layers::{self, Found};
+use super::layers::{self, OpencodeAgent};
 use super::names::unreal;
 use super::options;
-use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
+use super::ruleset::{OWN, OpencodeRule, READING, defaults, flatten, is_about_tool, of, takes};
 use super::{NAME, grants};
 use crate::HarnessFiles;
-use crate::draft::{Draft, at, inside};
-use crate::encoding::View;
+use crate::draft::{ImportDraft, at, inside};
+use crate::encoding::EncodingView;
 use crate::front_matter::{self, FrontMatter};
 use crate::harness_files::FilesBelow;
-use crate::import::{Bound, Import, Read, Several, Wrong};
-use crate::rendering::LossKind;
+use crate::import::{HarnessAgent, HarnessImport, ImportError, PermittedBound, SettingsAgents};
+use crate::render_result::LossKind;
 use crate::wildcard::reworded;
 
-pub(super) const IMPORT: Import = Import {
+pub(super) const IMPORT: HarnessImport = HarnessImport {
     places: &[
         (".opencode/agent", ".md"),
         (".opencode/agents", ".md"),
@@ -59,7 +59,7 @@ fn place(path: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// The settings that may hold agents.
-const SEVERAL: Several = Several {
+const SEVERAL: SettingsAgents = SettingsAgents {
     files: &[
         ".opencode/opencode.json",
         ".opencode/opencode.jsonc",
@@ -82,7 +82,7 @@ const SEVERAL: Several = Several {
 };
 
 /// What was found at a path: below which root, what it is called, and what its file says.
-struct Placed<'a> {
+struct OpencodeAgentFile<'a> {
     root: &'a str,
     /// The directory that it lies in, or the settings.
     kind: &'a str,
@@ -90,13 +90,16 @@ struct Placed<'a> {
     front: FrontMatter,
 }
 
-fn placed<'a>(files: &dyn HarnessFiles, path: &'a str) -> Result<Placed<'a>, Wrong> {
+fn placed<'a>(
+    files: &dyn HarnessFiles,
+    path: &'a str,
+) -> Result<OpencodeAgentFile<'a>, ImportError> {
     let nowhere = "it is not where OpenCode looks for agents";
     if let (file, Some(id)) = SEVERAL.split(path) {
         let known = SEVERAL.files.iter().find_map(|known| file.strip_suffix(known));
         let root = known.ok_or(nowhere)?;
         let front = FrontMatter { metadata: Data::Map(vec![]), body: String::new(), notes: vec![] };
-        return Ok(Placed { root, kind: "settings", id, front });
+        return Ok(OpencodeAgentFile { root, kind: "settings", id, front });
     }
     let (root, kind, id) = place(path).ok_or(nowhere)?;
     let text = files.text(path).ok_or("it cannot be read")?;
@@ -109,11 +112,11 @@ fn placed<'a>(files: &dyn HarnessFiles, path: &'a str) -> Result<Placed<'a>, Wro
         }
         Err(why) => return Err(why),
     };
-    Ok(Placed { root, kind, id, front })
+    Ok(OpencodeAgentFile { root, kind, id, front })
 }
 
-fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
-    let Placed { root, kind, id, front } = placed(files, path)?;
+fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
+    let OpencodeAgentFile { root, kind, id, front } = placed(files, path)?;
     let below = FilesBelow { files, dir: root };
     if let Some(settings) = layers::broken(&below) {
         return Err(format!("`{settings}` cannot be read, so that OpenCode does not start").into());
@@ -129,7 +132,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
     let mut draft = match kind == "settings" {
         true if found.places.is_empty() => return Err(format!("it has no agent `{id}`").into()),
         true => from_settings(&below, &found, own.strip_prefix(root).unwrap_or(own), name),
-        false => Draft::new(name, &front.body),
+        false => ImportDraft::new(name, &front.body),
     };
     draft.lenient(front.notes);
     for other in found.places.iter().filter(|other| format!("{root}{other}") != own) {
@@ -145,20 +148,25 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
     }
     let rules = without_secrets(all);
     permissions(&rules, &mut draft);
-    let mut model = of(&rules, &found.servers, View::Strictest);
+    let mut model = of(&rules, &found.servers, EncodingView::Strictest);
     reading(&rules, &mut model, &mut draft);
     if let Some(plugin) = deciding(&below) {
         let who = format!("the plugin `{plugin}` of OpenCode");
         draft.decided(Section::ALL, &who, &mut model);
     }
-    let bound = Bound::new(model).without(unreal(&found.servers));
+    let bound = PermittedBound::new(model).without(unreal(&found.servers));
     Ok(draft.read(bound, metadata))
 }
 
 /// All rules in order, and what they do not do.
-fn rules(found: &Found, tools: Option<&Data>, draft: &mut Draft) -> Vec<Ruled> {
-    let mut all = found.rules(View::Strictest);
-    let own = flatten(found.fields.get("permission").unwrap_or(&Data::Null), View::Strictest);
+fn rules(
+    found: &OpencodeAgent,
+    tools: Option<&Data>,
+    draft: &mut ImportDraft,
+) -> Vec<OpencodeRule> {
+    let mut all = found.rules(EncodingView::Strictest);
+    let own =
+        flatten(found.fields.get("permission").unwrap_or(&Data::Null), EncodingView::Strictest);
     let of_agent = all.len().saturating_sub(own.len());
     if let Some(names) = tools.and_then(front_matter::list_items) {
         draft.lose("tools", LossKind::Changed, "a list here: no other tools are granted");
@@ -176,7 +184,7 @@ fn rules(found: &Found, tools: Option<&Data>, draft: &mut Draft) -> Vec<Ruled> {
 }
 
 /// Reports what an agent may do unless another one has started it.
-fn apart_as_subagent(unsaid: &[&str], all: &[Ruled], draft: &mut Draft) {
+fn apart_as_subagent(unsaid: &[&str], all: &[OpencodeRule], draft: &mut ImportDraft) {
     if unsaid.contains(&"task") && !is_denied(all, "task") {
         let detail = "OpenCode denies it while another agent has started this one: one answer is for \
                       both here";
@@ -185,7 +193,7 @@ fn apart_as_subagent(unsaid: &[&str], all: &[Ruled], draft: &mut Draft) {
 }
 
 /// Denies all tools but those in a list, as other harnesses have one. OpenCode would not start with it.
-fn only(names: &[String], all: &mut Vec<Ruled>) {
+fn only(names: &[String], all: &mut Vec<OpencodeRule>) {
     let key = |name: &String| match name.to_lowercase().as_str() {
         "write" | "edit" | "multiedit" | "patch" | "apply_patch" => "edit".to_owned(),
         "agent" => "task".to_owned(),
@@ -199,18 +207,18 @@ fn only(names: &[String], all: &mut Vec<Ruled>) {
     }
     let about = |key: &String| {
         let rules = all.iter().filter(|rule| takes(&rule.key, key)).cloned();
-        rules.map(|rule| Ruled { key: key.clone(), ..rule }).collect::<Vec<_>>()
+        rules.map(|rule| OpencodeRule { key: key.clone(), ..rule }).collect::<Vec<_>>()
     };
-    let kept: Vec<Ruled> = keys.iter().flat_map(about).collect();
+    let kept: Vec<OpencodeRule> = keys.iter().flat_map(about).collect();
     if !names.iter().any(|name| name == "*") {
         let (key, pattern) = ("*".to_owned(), "*".to_owned());
-        all.push(Ruled { key, pattern, action: Action::Deny });
+        all.push(OpencodeRule { key, pattern, action: Action::Deny });
         all.extend(kept);
     }
 }
 
 /// Reports what of the rules cannot be read, so that it is denied.
-fn unread(found: &Found, draft: &mut Draft) {
+fn unread(found: &OpencodeAgent, draft: &mut ImportDraft) {
     let Some(Data::Map(entries)) = found.fields.get("permission") else { return };
     let is_action = |data: &Data| data.as_str().is_some_and(|it| it.parse::<Action>().is_ok());
     for (key, value) in entries {
@@ -226,7 +234,12 @@ fn unread(found: &Found, draft: &mut Draft) {
 }
 
 /// An agent of the settings, with the prompt that they have for it or name a file for.
-fn from_settings(files: &dyn HarnessFiles, found: &Found, settings: &str, name: &str) -> Draft {
+fn from_settings(
+    files: &dyn HarnessFiles,
+    found: &OpencodeAgent,
+    settings: &str,
+    name: &str,
+) -> ImportDraft {
     let prompt = found.fields.get("prompt").and_then(Data::as_str).unwrap_or_default();
     let dir = settings.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/"));
     let file = prompt.trim().strip_prefix("{file:").and_then(|it| it.strip_suffix('}'));
@@ -237,8 +250,8 @@ fn from_settings(files: &dyn HarnessFiles, found: &Found, settings: &str, name: 
     });
     let text = path.as_ref().map(|path| files.text(path));
     let mut draft = match &text {
-        Some(text) => Draft::new(name, text.as_deref().unwrap_or_default()),
-        None => Draft::new(name, prompt),
+        Some(text) => ImportDraft::new(name, text.as_deref().unwrap_or_default()),
+        None => ImportDraft::new(name, prompt),
     };
     match (path, text) {
         (Some(path), Some(None)) => {
@@ -258,19 +271,20 @@ fn from_settings(files: &dyn HarnessFiles, found: &Found, settings: &str, name: 
 }
 
 /// Reports which rules say something and do nothing: another key decides, or a later rule always does.
-fn idle(found: &Found, all: &[Ruled], draft: &mut Draft) {
-    let own = flatten(found.fields.get("permission").unwrap_or(&Data::Null), View::Strictest);
+fn idle(found: &OpencodeAgent, all: &[OpencodeRule], draft: &mut ImportDraft) {
+    let own =
+        flatten(found.fields.get("permission").unwrap_or(&Data::Null), EncodingView::Strictest);
     let first = defaults().len();
     let of_agent = all.len().saturating_sub(own.len());
     for (at, rule) in all.iter().enumerate().skip(first) {
-        let Ruled { key, pattern, action } = rule;
+        let OpencodeRule { key, pattern, action } = rule;
         let field = format!("permission.{key}");
         if matches!(key.as_str(), "write" | "patch" | "apply_patch" | "multiedit") {
             let detail = format!("{action} does nothing: OpenCode asks `edit` about it");
             draft.lose(&field, LossKind::Dropped, detail);
             continue;
         }
-        let covers = |(later, other): (usize, &Ruled)| {
+        let covers = |(later, other): (usize, &OpencodeRule)| {
             // Settings for all agents are there to be said otherwise by one.
             let counts = pattern != "*" || at >= of_agent;
             let all = other.pattern == "*" && takes(&other.key, key);
@@ -287,10 +301,10 @@ fn idle(found: &Found, all: &[Ruled], draft: &mut Draft) {
 }
 
 /// What is said of the agent besides its rules.
-fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
+fn fields(metadata: &Data, kind: &str, draft: &mut ImportDraft) {
     draft.read_known_fields(NAME, FIELDS, metadata);
-    let mode = draft.agent.identity.mode.unwrap_or(at(Mode::All));
-    let mode = if kind.starts_with("mode") { at(Mode::Primary) } else { mode };
+    let mode = draft.agent.identity.mode.unwrap_or(at(AgentMode::All));
+    let mode = if kind.starts_with("mode") { at(AgentMode::Primary) } else { mode };
     draft.agent.identity.mode = Some(mode);
     match metadata {
         // There it is the prompt of the agent.
@@ -303,15 +317,15 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
 }
 
 /// Whether such a question is ever asked: no later rule is about all files.
-fn asks_about_secrets(rules: &[Ruled]) -> bool {
+fn asks_about_secrets(rules: &[OpencodeRule]) -> bool {
     let all = rules.iter().rposition(|rule| rule.pattern == "*" && takes(&rule.key, "read"));
     let after = rules.get(all.map_or(0, |at| at + 1)..).unwrap_or_default();
     without_secrets(after.to_vec()).len() < after.len()
 }
 
 /// The same without the questions about `.env` files, and without the exception from them.
-fn without_secrets(rules: Vec<Ruled>) -> Vec<Ruled> {
-    let is_secret = |rule: &Ruled| {
+fn without_secrets(rules: Vec<OpencodeRule>) -> Vec<OpencodeRule> {
+    let is_secret = |rule: &OpencodeRule| {
         let own = ["*.env", "*.env.*", "*.env.example"];
         rule.key == "read" && own.contains(&rule.pattern.as_str())
     };
@@ -326,7 +340,7 @@ fn without_secrets(rules: Vec<Ruled>) -> Vec<Ruled> {
 }
 
 /// The rules of each section, the first of which is followed.
-fn permissions(rules: &[Ruled], draft: &mut Draft) {
+fn permissions(rules: &[OpencodeRule], draft: &mut ImportDraft) {
     let keys = [
         (Section::Bash, "bash"),
         (Section::Edit, "edit"),
@@ -339,12 +353,12 @@ fn permissions(rules: &[Ruled], draft: &mut Draft) {
         (Section::Delegate, "task"),
     ];
     for (section, key) in keys {
-        let about: Vec<&Ruled> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
+        let about: Vec<&OpencodeRule> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
         let last = about.iter().rposition(|rule| rule.pattern == "*");
         let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
         let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
         let mut written = Vec::new();
-        for Ruled { pattern, action, .. } in after.iter().rev() {
+        for OpencodeRule { pattern, action, .. } in after.iter().rev() {
             let words = patterns(section, pattern, *action, intent);
             if let Some(detail) = reworded(section, pattern, *action, &words) {
                 draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
@@ -352,7 +366,7 @@ fn permissions(rules: &[Ruled], draft: &mut Draft) {
             let rule = |pattern| PatternRule { pattern, action: *action };
             written.extend(words.into_iter().map(rule));
         }
-        let is_files = section.kind() == Kind::Path;
+        let is_files = section.kind() == PatternKind::Path;
         let written = if is_files { apart(written, intent) } else { written };
         draft.rules(section, written, intent);
     }
@@ -372,10 +386,12 @@ fn apart(rules: Vec<PatternRule>, intent: Action) -> Vec<PatternRule> {
 }
 
 /// Tools by name: a key may be about a tool of a server, or about any other.
-fn by_name(rules: &[Ruled], draft: &mut Draft) {
-    let about: Vec<&Ruled> = rules
+fn by_name(rules: &[OpencodeRule], draft: &mut ImportDraft) {
+    let about: Vec<&OpencodeRule> = rules
         .iter()
-        .filter(|rule| !OWN.contains(&rule.key.as_str()) && is_about_tool(rule, View::Strictest))
+        .filter(|rule| {
+            !OWN.contains(&rule.key.as_str()) && is_about_tool(rule, EncodingView::Strictest)
+        })
         .collect();
     let last = about.iter().rposition(|rule| rule.key == "*");
     let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);

@@ -2,7 +2,7 @@
 //! gets patterns that take all that OpenCode's takes and as little else as can be said; any other gets
 //! patterns that take nothing else.
 
-use agentry_policy::{Action, Kind, Section};
+use agentry_policy::{Action, PatternKind, Section};
 
 use super::files::OUTPUT;
 use super::paths::{collapsed, end_of_name};
@@ -24,16 +24,16 @@ pub(super) fn patterns(
     intent: Action,
 ) -> Vec<String> {
     let broad = is_broad(action, intent);
-    let special = section.kind() == Kind::Command && pattern.contains(is_special);
+    let special = section.kind() == PatternKind::Command && pattern.contains(is_special);
     if !broad && (pattern.contains('?') || special) {
         return Vec::new();
     }
     let pattern = pattern.replace('?', "*");
     match section.kind() {
-        Kind::Command if broad => commands_around(&pattern),
-        Kind::Command if pattern.trim().is_empty() => Vec::new(),
-        Kind::Command if action == Action::Allow => vec![command(&pattern)],
-        Kind::Path if section == Section::ExternalDirectory => {
+        PatternKind::Command if broad => commands_around(&pattern),
+        PatternKind::Command if pattern.trim().is_empty() => Vec::new(),
+        PatternKind::Command if action == Action::Allow => vec![command(&pattern)],
+        PatternKind::Path if section == Section::ExternalDirectory => {
             match collapsed(&pattern).strip_suffix("/*") {
                 _ if pattern == OUTPUT => Vec::new(),
                 Some(dir) => vec![format!("{dir}/**")],
@@ -41,10 +41,10 @@ pub(super) fn patterns(
             }
         }
         // The name of a file is seen wherever it lies.
-        Kind::Path if broad || by_name(&pattern) => paths_around(&pattern),
-        Kind::Path => paths(&pattern),
-        Kind::Command | Kind::Name => vec![pattern],
-        Kind::Web | Kind::Text => Vec::new(),
+        PatternKind::Path if broad || by_name(&pattern) => paths_around(&pattern),
+        PatternKind::Path => paths(&pattern),
+        PatternKind::Command | PatternKind::Name => vec![pattern],
+        PatternKind::Web | PatternKind::Text => Vec::new(),
     }
 }
 

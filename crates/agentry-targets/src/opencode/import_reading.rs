@@ -5,19 +5,19 @@
 use crate::memo::RenderMemo;
 use std::collections::BTreeMap;
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::{Action, RuleList, Section};
 
 use super::NAME;
-use super::ruleset::{READING, Ruled, takes};
-use crate::Model;
-use crate::draft::Draft;
+use super::ruleset::{OpencodeRule, READING, takes};
+use crate::HarnessModel;
+use crate::draft::ImportDraft;
 use crate::example::plain;
-use crate::proof::{Proof, told};
-use crate::rendering::LossKind;
+use crate::proof::{PolicyProof, told};
+use crate::render_result::LossKind;
 
 /// Keeps which tools are denied where `read` is not, and reports which are stricter otherwise, so that all
 /// of them are here.
-pub(super) fn reading(rules: &[Ruled], model: &mut Model, draft: &mut Draft) {
+pub(super) fn reading(rules: &[OpencodeRule], model: &mut HarnessModel, draft: &mut ImportDraft) {
     let has = |tool: &str| !is_denied(rules, tool);
     if has("read") {
         draft.keep_tools(NAME, &[READING.to_vec()], |_| true, has);
@@ -30,14 +30,14 @@ pub(super) fn reading(rules: &[Ruled], model: &mut Model, draft: &mut Draft) {
 }
 
 /// Whether nothing of a tool is left.
-pub(super) fn is_denied(rules: &[Ruled], tool: &str) -> bool {
+pub(super) fn is_denied(rules: &[OpencodeRule], tool: &str) -> bool {
     let mut about = rules.iter().rev().filter(|rule| takes(&rule.key, tool));
     let last = about.find(|rule| rule.pattern == "*" || rule.action != Action::Deny);
     last.is_some_and(|rule| rule.action == Action::Deny)
 }
 
-fn stricter(model: &Model, draft: &mut Draft) {
-    let layers = |tool: &str| -> Vec<Rules> {
+fn stricter(model: &HarnessModel, draft: &mut ImportDraft) {
+    let layers = |tool: &str| -> Vec<RuleList> {
         let ways = model.ways.iter();
         let ways = ways.filter(|way| way.section == Section::Read && way.tool == tool);
         ways.flat_map(|way| way.layers.iter().cloned()).collect()
@@ -46,7 +46,7 @@ fn stricter(model: &Model, draft: &mut Draft) {
     let mut stricter: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for tool in READING.iter().filter(|tool| **tool != "read") {
         // The sides are swapped: what `read` does must stay within what the tool does.
-        if let Proof::Fails { example, source, target } =
+        if let PolicyProof::Fails { example, source, target } =
             told(&memo, Section::Read, &own, &layers(tool))
         {
             let what = plain(&format!("`{example}` is {source} for {{}} and {target} for `read`"));

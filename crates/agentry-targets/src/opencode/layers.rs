@@ -3,29 +3,29 @@
 
 use std::collections::BTreeMap;
 
-use agentry_model::Mode;
+use agentry_model::AgentMode;
 use agentry_policy::Action;
-use agentry_text::{Data, FileId, Findings, Source, json};
+use agentry_text::{Data, FileId, Findings, SourceFile, json};
 
-use super::ruleset::{Ruled, flatten};
+use super::ruleset::{OpencodeRule, flatten};
 use crate::HarnessFiles;
-use crate::encoding::View;
+use crate::encoding::EncodingView;
 use crate::front_matter;
-use crate::jsonc::{Document, JsonDialect};
-use crate::rivals::{self, Language};
+use crate::jsonc::{JsonDialect, JsoncDocument};
+use crate::rivals::{self, AgentLanguage};
 
 /// Where OpenCode reads something of an agent.
-enum Place {
+enum LayerPlace {
     /// A file of settings.
     Settings(&'static str),
     /// A directory with directories of agents in it.
     Agents(&'static str),
 }
 
-use Place::{Agents, Settings};
+use LayerPlace::{Agents, Settings};
 
 /// All of them, from the weakest to the strongest.
-const PLACES: &[Place] = &[
+const PLACES: &[LayerPlace] = &[
     Settings("~/.config/opencode/config.json"),
     Settings("~/.config/opencode/opencode.json"),
     Settings("~/.config/opencode/opencode.jsonc"),
@@ -72,7 +72,7 @@ const FOR_PRIMARY: &[&str] = &["task", "todowrite"];
 
 /// An agent as OpenCode finds it.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct OpencodeAgent {
     /// All that is said of it, joined.
     pub(super) fields: Data,
     /// What holds for every agent before its own rules.
@@ -83,9 +83,9 @@ pub(super) struct Found {
     pub(super) servers: Vec<String>,
 }
 
-impl Found {
+impl OpencodeAgent {
     /// All rules in order, the last that matches is followed.
-    pub(super) fn rules(&self, view: View) -> Vec<Ruled> {
+    pub(super) fn rules(&self, view: EncodingView) -> Vec<OpencodeRule> {
         let mut rules = super::ruleset::defaults();
         rules.extend(flatten(&self.shared, view));
         rules.extend(flatten(self.fields.get("permission").unwrap_or(&Data::Null), view));
@@ -94,32 +94,32 @@ impl Found {
 
     /// What is denied an agent while another one has started it, unless it has a rule with that very key:
     /// one of those that are `said`.
-    pub(super) fn unsaid(&self, said: &[Ruled]) -> Vec<&'static str> {
+    pub(super) fn unsaid(&self, said: &[OpencodeRule]) -> Vec<&'static str> {
         let is_new = |key: &&str| said.iter().all(|rule| rule.key != *key);
         let keys = FOR_PRIMARY.iter().copied().filter(is_new);
-        keys.filter(|_| self.mode() != Some(Mode::Primary)).collect()
+        keys.filter(|_| self.mode() != Some(AgentMode::Primary)).collect()
     }
 
     /// The same as rules of an agent that is always started by another one.
-    pub(super) fn of_subagents(&self, said: &[Ruled]) -> Vec<Ruled> {
-        let denied = |key: &str| Ruled {
+    pub(super) fn of_subagents(&self, said: &[OpencodeRule]) -> Vec<OpencodeRule> {
+        let denied = |key: &str| OpencodeRule {
             key: key.to_owned(),
             pattern: "*".to_owned(),
             action: Action::Deny,
         };
-        let is_started = self.mode() == Some(Mode::Subagent);
+        let is_started = self.mode() == Some(AgentMode::Subagent);
         let unsaid = self.unsaid(said).into_iter().filter(|_| is_started);
         unsaid.map(denied).collect()
     }
 
-    fn mode(&self) -> Option<Mode> {
+    fn mode(&self) -> Option<AgentMode> {
         self.fields.get("mode").and_then(Data::as_str)?.parse().ok()
     }
 }
 
 /// What OpenCode makes of an agent with these fields, of which it finds nothing elsewhere.
-pub(super) fn alone(files: &dyn HarnessFiles, fields: Data) -> Found {
-    let mut reading = Reading::default();
+pub(super) fn alone(files: &dyn HarnessFiles, fields: Data) -> OpencodeAgent {
+    let mut reading = LayerReading::default();
     all_settings().for_each(|path| reading.settings(files, path, None));
     let mut found = reading.done();
     found.add(fields, "");
@@ -128,8 +128,8 @@ pub(super) fn alone(files: &dyn HarnessFiles, fields: Data) -> Found {
 }
 
 /// What OpenCode finds of the agent `name`; nothing if there is none.
-pub(super) fn find(files: &dyn HarnessFiles, name: &str) -> Option<Found> {
-    let mut reading = Reading::default();
+pub(super) fn find(files: &dyn HarnessFiles, name: &str) -> Option<OpencodeAgent> {
+    let mut reading = LayerReading::default();
     for place in PLACES {
         match place {
             Settings(path) => reading.settings(files, path, Some(name)),
@@ -145,8 +145,8 @@ pub(super) fn find(files: &dyn HarnessFiles, name: &str) -> Option<Found> {
 
 /// What was read so far.
 #[derive(Default)]
-struct Reading {
-    found: Found,
+struct LayerReading {
+    found: OpencodeAgent,
     /// `tools` and `permission` of the settings, each joined by itself.
     tools: Data,
     permission: Data,
@@ -154,7 +154,7 @@ struct Reading {
     modes: Vec<(Data, &'static str)>,
 }
 
-impl Reading {
+impl LayerReading {
     /// Reads a file of settings: what it says of all agents, and of one.
     fn settings(&mut self, files: &dyn HarnessFiles, path: &'static str, name: Option<&str>) {
         let Some(settings) = files.text(path).and_then(|text| settings(&text)) else { return };
@@ -187,7 +187,7 @@ impl Reading {
         Some(())
     }
 
-    fn done(self) -> Found {
+    fn done(self) -> OpencodeAgent {
         let Self { mut found, tools, permission, modes } = self;
         for (fields, path) in modes {
             found.add(as_primary(fields), path);
@@ -240,7 +240,7 @@ fn markdown_in(home: &str, name: &str) -> impl Iterator<Item = [String; 2]> {
 
 /// Where something is said of the agent `name`, whether it can be read or not.
 pub(super) fn places(files: &dyn HarnessFiles, name: &str) -> Vec<String> {
-    let mut reading = Reading::default();
+    let mut reading = LayerReading::default();
     all_settings().for_each(|path| reading.settings(files, path, Some(name)));
     let found = reading.done().places;
     let written = markdown(name).flatten().filter(|path| files.text(path).is_some());
@@ -270,7 +270,7 @@ pub(super) fn renamed(files: &dyn HarnessFiles) -> BTreeMap<String, Vec<String>>
     let dirs: Vec<String> =
         kinds.flat_map(|kind| homes().map(move |home| format!("{home}/{kind}/"))).collect();
     let dirs: Vec<&str> = dirs.iter().map(String::as_str).collect();
-    rivals::by_name(files, Language::Markdown, &dirs, |text| {
+    rivals::by_name(files, AgentLanguage::Markdown, &dirs, |text| {
         let metadata = front_matter::read_leniently(text).ok()?.metadata;
         metadata.get("name").and_then(Data::as_str).map(str::to_owned)
     })
@@ -287,13 +287,13 @@ pub(super) fn rival(files: &dyn HarnessFiles, name: &str, path: &str) -> Option<
 pub(super) fn broken(files: &dyn HarnessFiles) -> Option<String> {
     all_settings().find_map(|path| {
         let text = files.text(path).filter(|text| settings(text).is_none())?;
-        let wrong = Document::read(&text, JsonDialect::Relaxed).err();
+        let wrong = JsoncDocument::read(&text, JsonDialect::Relaxed).err();
         let place = wrong.map(|wrong| format!(":{}:{}", wrong.line, wrong.column));
         Some(format!("{path}{}", place.unwrap_or_default()))
     })
 }
 
-impl Found {
+impl OpencodeAgent {
     fn add(&mut self, mut fields: Data, path: &str) {
         let rules = own_rules(&fields);
         if let Data::Map(entries) = &mut fields {
@@ -310,13 +310,13 @@ impl Found {
 
 /// What OpenCode makes of an agent that is written as a mode, which agents were once.
 fn as_primary(fields: Data) -> Data {
-    let mode = ("mode".to_owned(), Data::str(Mode::Primary.as_str()));
+    let mode = ("mode".to_owned(), Data::str(AgentMode::Primary.as_str()));
     joined(fields, Data::Map(vec![mode]))
 }
 
 /// The settings in a file; nothing if it cannot be read. Comments and a last comma are no problem.
 fn settings(text: &str) -> Option<Data> {
-    let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
+    let source = SourceFile::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let mut findings = Findings::default();
     let data = json::parse_as(&source, JsonDialect::Relaxed, &mut findings).to_data();
     (findings.is_empty() && matches!(data, Data::Map(_))).then_some(data)

@@ -4,16 +4,16 @@ use agentry_policy::memo::MemoTable;
 use agentry_text::Data;
 
 use super::encode::BlockQuestion;
-use super::ruleset::Ruled;
-use crate::model::Model;
-use crate::rendering::Rendered;
+use super::ruleset::OpencodeRule;
+use crate::model::HarnessModel;
+use crate::render_result::RenderedAgent;
 
 /// A part of [`RenderMemo`](crate::memo::RenderMemo).
 #[derive(Debug)]
 pub(crate) struct OpencodeMemo {
     /// `permission` blocks, with what was noted when they were made.
-    pub(super) blocks: MemoTable<BlockQuestion, (Data, Rendered)>,
-    pub(super) models: MemoTable<(Vec<Ruled>, Vec<String>), Model>,
+    pub(super) blocks: MemoTable<BlockQuestion, (Data, RenderedAgent)>,
+    pub(super) models: MemoTable<(Vec<OpencodeRule>, Vec<String>), HarnessModel>,
 }
 
 impl Default for OpencodeMemo {

@@ -1,30 +1,30 @@
 //! Tools by name. OpenCode has one list of keys for the tools of MCP servers and for all others, and
 //! calls a tool of a server by both names with `_` between them.
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
 
 use super::encode::{encode, encode_floor};
 use super::floor;
 use super::ruleset::{OWN, WILDCARDS};
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{EncodedRule, MatchBounds, MatchOrder, RuleEncoding};
 use crate::loss;
 use crate::model::escape;
-use crate::rendering::{LossKind, Rendered, Settings};
-use crate::subject::Subject;
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
+use crate::subject::RenderSubject;
 use crate::wildcard::NOTHING;
 
 /// The sections that share the keys; what stands behind decides.
 const SECTIONS: [Section; 2] = [Section::Mcp, Section::Tool];
 
 /// Keys in order, and the answer for what none of them is about.
-type Keys = (Vec<(String, Action)>, Action);
+type PermissionKeys = (Vec<(String, Action)>, Action);
 
 /// The keys of a block: the answer for all, then those of servers, then the others.
 pub(super) fn block(
-    subject: &Subject,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
 ) -> Vec<(String, Data)> {
     let narrowed = narrowed(subject);
     let (keys, all) = if settings.guard { below_guard(subject, narrowed) } else { narrowed };
@@ -42,11 +42,14 @@ pub(super) fn block(
 }
 
 /// The keys for the rules of both sections.
-fn keys(subject: &Subject, encode: fn(&Subject, Section) -> Encoding) -> Keys {
+fn keys(
+    subject: &RenderSubject,
+    encode: fn(&RenderSubject, Section) -> RuleEncoding,
+) -> PermissionKeys {
     let [of_servers, others] = SECTIONS.map(|section| encode(subject, section));
     let all = of_servers.default.strictest(others.default);
     let mut keys: Vec<(String, Action)> = Vec::new();
-    for Encoding { section, entries, .. } in [of_servers, others] {
+    for RuleEncoding { section, entries, .. } in [of_servers, others] {
         for entry in entries {
             let key = if section == Section::Mcp { sanitised(&entry.text) } else { entry.text };
             // The last of two keys that are the same decides; a block cannot hold both.
@@ -60,7 +63,7 @@ fn keys(subject: &Subject, encode: fn(&Subject, Section) -> Encoding) -> Keys {
 }
 
 /// The same, made stricter until they stay within both sections.
-fn narrowed(subject: &Subject) -> Keys {
+fn narrowed(subject: &RenderSubject) -> PermissionKeys {
     let (mut keys, mut all) = keys(subject, encode);
     for section in SECTIONS {
         // Making a key stricter for the one section never makes it milder for the other.
@@ -73,7 +76,7 @@ fn narrowed(subject: &Subject) -> Keys {
 }
 
 /// Keys that deny nothing which the source permits.
-fn below_guard(subject: &Subject, exact: Keys) -> Keys {
+fn below_guard(subject: &RenderSubject, exact: PermissionKeys) -> PermissionKeys {
     let leaves = |section| {
         let there = unmasked(&view(section, &exact.0, exact.1), exact.0.len());
         floor::leaves(&subject.memo, &subject.bounds(section), &there)
@@ -92,20 +95,20 @@ fn below_guard(subject: &Subject, exact: Keys) -> Keys {
 }
 
 /// So many keys without what is none of their business.
-fn of_view(view: Encoding, keys: usize) -> Keys {
+fn of_view(view: RuleEncoding, keys: usize) -> PermissionKeys {
     let entries = view.entries.into_iter().take(keys);
     (entries.map(|entry| (entry.text, entry.action)).collect(), view.default)
 }
 
 /// How a section sees the keys, with what is none of its business out of the way.
-fn view(section: Section, keys: &[(String, Action)], default: Action) -> Encoding {
+fn view(section: Section, keys: &[(String, Action)], default: Action) -> RuleEncoding {
     let entries = keys.iter().map(|(key, action)| entry(section, key, *action)).collect();
-    masked(Encoding { section, order: Order::Last, entries, default }, &[], Action::Deny)
+    masked(RuleEncoding { section, order: MatchOrder::Last, entries, default }, &[], Action::Deny)
 }
 
 /// Where the source is compared with what is stricter, masks must not count; that for names that could
 /// be taken for others is none then.
-fn unmasked(encoding: &Encoding, keys: usize) -> Encoding {
+fn unmasked(encoding: &RuleEncoding, keys: usize) -> RuleEncoding {
     let mut encoding = encoding.clone();
     encoding.entries.truncate(keys + 2);
     encoding.entries.iter_mut().skip(keys).for_each(|mask| mask.action = Action::Allow);
@@ -126,7 +129,7 @@ fn written(keys: Vec<(String, Action)>, all: Action) -> Vec<(String, Data)> {
 }
 
 /// A server whose name goes on after `_` would be taken for another one.
-fn ambiguous(subject: &Subject, keys: &[(String, Action)], out: &mut Rendered) {
+fn ambiguous(subject: &RenderSubject, keys: &[(String, Action)], out: &mut RenderedAgent) {
     let rules = subject.permissions.get(Section::Mcp).map(|rules| rules.rules.as_slice());
     let allowed = rules.unwrap_or_default().iter().find(|rule| {
         let key = sanitised(&rule.pattern);
@@ -152,9 +155,9 @@ pub(super) fn sanitised(pattern: &str) -> String {
 }
 
 /// A key about tools by name.
-pub(super) fn entry(section: Section, key: &str, action: Action) -> Entry {
+pub(super) fn entry(section: Section, key: &str, action: Action) -> EncodedRule {
     let regex = if section == Section::Mcp { of_servers(key) } else { WILDCARDS.whole(key) };
-    Entry { text: key.to_owned(), action, matches: Matches::exactly(regex) }
+    EncodedRule { text: key.to_owned(), action, matches: MatchBounds::exactly(regex) }
 }
 
 /// What a key matches of the tools of servers.
@@ -177,7 +180,11 @@ const OF_A_DIRECTORY: &str = "(?s:.)*/(?s:.)*";
 /// with `_` is one of a server, and a server has one in its name only if such a one is set up. So are
 /// names of tools of a server with other characters than letters, digits, `_` and `-`, which OpenCode
 /// takes for `_`, where rules are looked at as all that they may permit.
-pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action) -> Encoding {
+pub(super) fn masked(
+    mut encoding: RuleEncoding,
+    servers: &[String],
+    action: Action,
+) -> RuleEncoding {
     let own: Vec<String> = OWN.iter().map(|name| escape(name)).collect();
     let odd_server = servers.iter().any(|name| name.contains(|c| !is_plain(c)));
     let masks = match encoding.section {
@@ -194,18 +201,23 @@ pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action)
         }
         _ => vec![OF_A_DIRECTORY.to_owned()],
     };
-    encoding.entries.extend(masks.into_iter().map(|regex| Entry {
+    encoding.entries.extend(masks.into_iter().map(|regex| EncodedRule {
         text: String::new(),
         action,
-        matches: Matches::exactly(regex),
+        matches: MatchBounds::exactly(regex),
     }));
     encoding
 }
 
 /// Rules of each section about tools by name that deny what no such tool is called.
-pub(super) fn unreal(servers: &[String]) -> Vec<Rules> {
+pub(super) fn unreal(servers: &[String]) -> Vec<RuleList> {
     let rules = |section| {
-        let all = Encoding { section, order: Order::Last, entries: vec![], default: Action::Allow };
+        let all = RuleEncoding {
+            section,
+            order: MatchOrder::Last,
+            entries: vec![],
+            default: Action::Allow,
+        };
         masked(all, servers, Action::Deny).rules()
     };
     [Section::Mcp, Section::Tool, Section::Skill].map(rules).into()

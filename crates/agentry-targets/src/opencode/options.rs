@@ -6,10 +6,10 @@ use agentry_text::Data;
 use super::NAME;
 use super::fields::FIELDS;
 use super::ruleset::is_number;
-use crate::draft::Draft;
+use crate::draft::ImportDraft;
 use crate::fields::is_known;
 use crate::original::{self, OriginalFrontMatter};
-use crate::subject::Subject;
+use crate::subject::RenderSubject;
 
 /// Where an agent keeps it.
 const PASSED_ON: &str = "fields";
@@ -50,7 +50,7 @@ const DEEPEST: usize = 4;
 const LONGEST: usize = 4_000;
 
 /// Keeps what is passed on, and notes what else has no row.
-pub(super) fn keep(metadata: &Data, draft: &mut Draft) {
+pub(super) fn keep(metadata: &Data, draft: &mut ImportDraft) {
     let Data::Map(entries) = metadata else { return };
     let fields = entries.iter().filter(|(key, value)| is_option(key, value));
     let fields: Vec<(String, Data)> = fields.cloned().collect();
@@ -62,7 +62,7 @@ pub(super) fn keep(metadata: &Data, draft: &mut Draft) {
 }
 
 /// What an agent keeps so, as far as it is nothing else.
-pub(super) fn fields(subject: &Subject) -> impl Iterator<Item = (&str, &Data)> {
+pub(super) fn fields(subject: &RenderSubject) -> impl Iterator<Item = (&str, &Data)> {
     let entries = match OriginalFrontMatter::of(&subject.agent, NAME).get(PASSED_ON) {
         Some(Data::Map(entries)) => entries.as_slice(),
         _ => &[],

@@ -4,16 +4,16 @@
 //! the directory of a file and `/*`. A backslash in the name of a file counts as `/` there; nobody has
 //! such files, and no rule could tell them apart.
 
-use agentry_policy::Places;
+use agentry_policy::PathAnchors;
 
 use super::ruleset::WILDCARDS;
-use crate::encoding::Matches;
+use crate::encoding::MatchBounds;
 use crate::model::{escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
 
 /// `~` and `$HOME` at the start of a pattern are written out, whatever it is about.
 pub(super) fn with_home(pattern: &str) -> String {
-    let home = Places::default().home.unwrap_or_default();
+    let home = PathAnchors::default().home.unwrap_or_default();
     if let Some(rest) = pattern.strip_prefix("$HOME") {
         return format!("{home}{rest}");
     }
@@ -27,34 +27,37 @@ pub(super) fn with_home(pattern: &str) -> String {
 pub(super) const OUTSIDE: &str = "../*";
 
 /// A pattern about files, seen from the workspace; those outside start with `../`.
-pub(super) fn seen_from_workspace(pattern: &str) -> Matches {
+pub(super) fn seen_from_workspace(pattern: &str) -> MatchBounds {
     let pattern = with_home(&pattern.replace('\\', "/"));
     if pattern == "*" {
-        return Matches::exactly(ANYTHING);
+        return MatchBounds::exactly(ANYTHING);
     }
     if pattern == OUTSIDE {
-        return Matches::exactly(format!("(?:{}{ANYTHING})?", other_places()));
+        return MatchBounds::exactly(format!("(?:{}{ANYTHING})?", other_places()));
     }
     if pattern.starts_with("..") {
-        return Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
+        return MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
     }
     // Every segment is followed by `/`, the last one too.
-    let root = regex_of_path(&Places::default().workspace);
+    let root = regex_of_path(&PathAnchors::default().workspace);
     let plain = WILDCARDS.whole(&pattern);
     let inside = format!("{root}{plain}/");
     if let Some(name) = end_of_name(&pattern) {
-        return Matches::exactly(format!("{ANYTHING}{}/", escape(name)));
+        return MatchBounds::exactly(format!("{ANYTHING}{}/", escape(name)));
     }
     if let Some(rest) = below_a_directory(&pattern) {
-        let Matches { most, least } = beyond(rest);
-        return Matches { most: format!("{most}|{inside}"), least: format!("{least}|{inside}") };
+        let MatchBounds { most, least } = beyond(rest);
+        return MatchBounds {
+            most: format!("{most}|{inside}"),
+            least: format!("{least}|{inside}"),
+        };
     }
     // What starts with a wildcard also takes paths outside.
     let anywhere = pattern.starts_with(['*', '?']);
     let most = if anywhere { format!("{plain}/|{inside}") } else { inside.clone() };
     let part = pattern.strip_suffix('*').and_then(end_of_name).map(escape);
     let name = part.map(|part| format!("{ANYTHING}{part}[^/]*/|{inside}"));
-    Matches { most, least: name.unwrap_or(inside) }
+    MatchBounds { most, least: name.unwrap_or(inside) }
 }
 
 /// How the name of a file ends that a pattern takes at any depth: `.md` of `*.md`.
@@ -70,7 +73,7 @@ fn below_a_directory(pattern: &str) -> Option<&str> {
 }
 
 /// Which paths outside the workspace have, below some directory, what a pattern says.
-fn beyond(pattern: &str) -> Matches {
+fn beyond(pattern: &str) -> MatchBounds {
     let others = other_places();
     let is_open = pattern.starts_with('*');
     let rest = pattern.trim_start_matches('*');
@@ -79,7 +82,7 @@ fn beyond(pattern: &str) -> Matches {
     let takes_root = if is_open { root.contains(&name) } else { root.starts_with(&name) };
     // The `..` by which such a path is seen may be what dots take.
     if takes_root || name.chars().all(|c| matches!(c, '.' | '/')) {
-        return Matches { most: format!("{others}{ANYTHING}"), least: NOTHING.to_owned() };
+        return MatchBounds { most: format!("{others}{ANYTHING}"), least: NOTHING.to_owned() };
     }
     let start = if is_open {
         format!("(?:{others}{ANYTHING}|[^/]*)")
@@ -93,7 +96,7 @@ fn beyond(pattern: &str) -> Matches {
     } else {
         format!("{start}{}/", within_a_name(rest))
     };
-    Matches { most, least }
+    MatchBounds { most, least }
 }
 
 /// How the first name in a pattern starts, as far as that is known, with a `/` where it ends.
@@ -118,7 +121,7 @@ fn within_a_name(pattern: &str) -> String {
 
 /// The first directory on the way to the workspace.
 fn root_name() -> String {
-    let workspace = Places::default().workspace;
+    let workspace = PathAnchors::default().workspace;
     workspace.split('/').find(|part| !part.is_empty()).unwrap_or_default().to_owned()
 }
 
@@ -146,21 +149,21 @@ pub(super) fn collapsed(text: &str) -> String {
 }
 
 /// A pattern about directories outside. What is said of a directory holds for what is below it.
-pub(super) fn directory(pattern: &str) -> Matches {
+pub(super) fn directory(pattern: &str) -> MatchBounds {
     let pattern = with_home(&collapsed(pattern).replace('\\', "/"));
     if pattern == "*" {
-        return Matches::exactly(ANYTHING);
+        return MatchBounds::exactly(ANYTHING);
     }
     match pattern.strip_suffix("/*").filter(|dir| dir.is_empty() || dir.starts_with('/')) {
         Some(dir) => {
             let dir = dir.trim_start_matches('/');
             let start = if dir.is_empty() { String::new() } else { WILDCARDS.plain(dir) + "/" };
-            Matches::exactly(format!("{start}{ANYTHING}[^/]+/"))
+            MatchBounds::exactly(format!("{start}{ANYTHING}[^/]+/"))
         }
         None => {
             let start: String = pattern.chars().take_while(|c| !matches!(c, '*' | '?')).collect();
             let start = escape(start.trim_start_matches('/'));
-            Matches { most: format!("{start}{ANYTHING}"), least: NOTHING.to_owned() }
+            MatchBounds { most: format!("{start}{ANYTHING}"), least: NOTHING.to_owned() }
         }
     }
 }

@@ -7,15 +7,15 @@ use agentry_text::Data;
 use super::paths::{directory, seen_from_workspace, with_home};
 use super::{layers, names};
 use crate::HarnessFiles;
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
-use crate::model::{Model, outside};
-use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
+use crate::model::{HarnessModel, outside};
+use crate::wildcard::{ANYTHING, NOTHING, WildcardDialect};
 
-pub(super) const WILDCARDS: Wildcards = Wildcards { question: true, sole: false };
+pub(super) const WILDCARDS: WildcardDialect = WildcardDialect { question: true, sole: false };
 
 /// One flattened rule.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Ruled {
+pub(super) struct OpencodeRule {
     pub(super) key: String,
     pub(super) pattern: String,
     pub(super) action: Action,
@@ -25,12 +25,12 @@ pub(super) struct Ruled {
 pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 
 /// What OpenCode lets the agent `name` do.
-pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let found = layers::find(files, name)?;
-    let mut rules = found.rules(View::Mildest);
+    let mut rules = found.rules(EncodingView::Mildest);
     rules.extend(found.of_subagents(&rules));
     let servers = found.servers;
-    let answer = || of(&rules, &servers, View::Mildest);
+    let answer = || of(&rules, &servers, EncodingView::Mildest);
     Some(match files.memo() {
         Some(memo) => memo.opencode.models.get((rules.clone(), servers.clone()), answer),
         None => answer(),
@@ -39,8 +39,8 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
 
 /// What holds for an agent that says nothing. That the output of tools, where it was cut off, may be
 /// read again is reported as a gap.
-pub(super) fn defaults() -> Vec<Ruled> {
-    let rule = |key: &str, pattern: &str, action| Ruled {
+pub(super) fn defaults() -> Vec<OpencodeRule> {
+    let rule = |key: &str, pattern: &str, action| OpencodeRule {
         key: key.to_owned(),
         pattern: pattern.to_owned(),
         action,
@@ -61,10 +61,10 @@ pub(super) fn defaults() -> Vec<Ruled> {
 
 /// The rules of a `permission` block, in order. What cannot be read gets the answer of the view:
 /// OpenCode would refuse to start.
-pub(super) fn flatten(block: &Data, view: View) -> Vec<Ruled> {
-    let unread = if view == View::Mildest { Action::Allow } else { Action::Deny };
+pub(super) fn flatten(block: &Data, view: EncodingView) -> Vec<OpencodeRule> {
+    let unread = if view == EncodingView::Mildest { Action::Allow } else { Action::Deny };
     let action = |data: &Data| data.as_str().and_then(|word| word.parse().ok());
-    let rule = |key: &str, pattern: &str, data: &Data| Ruled {
+    let rule = |key: &str, pattern: &str, data: &Data| OpencodeRule {
         key: key.to_owned(),
         pattern: pattern.to_owned(),
         action: action(data).unwrap_or(unread),
@@ -82,7 +82,7 @@ pub(super) fn flatten(block: &Data, view: View) -> Vec<Ruled> {
             })
             .collect(),
         Data::Null => Vec::new(),
-        other if view == View::Strictest => vec![rule("*", "*", other)],
+        other if view == EncodingView::Strictest => vec![rule("*", "*", other)],
         _ => Vec::new(),
     }
 }
@@ -104,10 +104,10 @@ pub(super) fn is_number(key: &str) -> bool {
 }
 
 /// The rules as ways to do something, with these servers set up.
-pub(super) fn of(rules: &[Ruled], servers: &[String], view: View) -> Model {
+pub(super) fn of(rules: &[OpencodeRule], servers: &[String], view: EncodingView) -> HarnessModel {
     // What no tool is called makes no difference to what the ways are compared with.
-    let unreal = if view == View::Mildest { Action::Deny } else { Action::Allow };
-    let mut model = Model::default();
+    let unreal = if view == EncodingView::Mildest { Action::Deny } else { Action::Allow };
+    let mut model = HarnessModel::default();
     let list = |key: &str, section| encoding(rules, key, section).seen(view);
     for section in [Section::Bash, Section::Webfetch, Section::Websearch, Section::Question] {
         model.add_readings(section.as_str(), &list(section.as_str(), section), &[]);
@@ -123,27 +123,28 @@ pub(super) fn of(rules: &[Ruled], servers: &[String], view: View) -> Model {
     let skill = names::masked(list("skill", Section::Skill), &[], unreal);
     model.add_readings("skill", &skill, &[]);
     model.add_readings("task", &list("task", Section::Delegate), &[]);
-    let others: Vec<&Ruled> =
+    let others: Vec<&OpencodeRule> =
         rules.iter().filter(|rule| !OWN.contains(&rule.key.as_str())).collect();
     for (section, tools) in [(Section::Mcp, "MCP tools"), (Section::Tool, "other tools")] {
         let whole = others.iter().filter(|rule| is_about_tool(rule, view));
         let entries = whole.map(|rule| names::entry(section, &rule.key, rule.action)).collect();
-        let encoding = Encoding { section, order: Order::Last, entries, default: Action::Ask };
+        let encoding =
+            RuleEncoding { section, order: MatchOrder::Last, entries, default: Action::Ask };
         model.add_readings(tools, &names::masked(encoding, servers, unreal), &[]);
     }
     model
 }
 
 /// Whether a rule counts for a tool as a whole: an answer to some of its calls may be none to others.
-pub(super) fn is_about_tool(rule: &Ruled, view: View) -> bool {
-    rule.pattern == "*" || (rule.action == Action::Allow) == (view == View::Mildest)
+pub(super) fn is_about_tool(rule: &OpencodeRule, view: EncodingView) -> bool {
+    rule.pattern == "*" || (rule.action == Action::Allow) == (view == EncodingView::Mildest)
 }
 
 /// The rules about one permission.
-fn encoding(rules: &[Ruled], permission: &str, section: Section) -> Encoding {
+fn encoding(rules: &[OpencodeRule], permission: &str, section: Section) -> RuleEncoding {
     let about = rules.iter().filter(|rule| takes(&rule.key, permission));
     let entries = about.map(|rule| entry(section, &rule.pattern, rule.action)).collect();
-    Encoding { section, order: Order::Last, entries, default: Action::Ask }
+    RuleEncoding { section, order: MatchOrder::Last, entries, default: Action::Ask }
 }
 
 /// The permissions that have rules of their own: no other tool has one of these names.
@@ -177,16 +178,16 @@ pub(super) fn takes(key: &str, permission: &str) -> bool {
 }
 
 /// A pattern of a section, as OpenCode reads it.
-pub(super) fn entry(section: Section, pattern: &str, action: Action) -> Entry {
+pub(super) fn entry(section: Section, pattern: &str, action: Action) -> EncodedRule {
     let matches = match section {
         Section::Bash => WILDCARDS.command(&with_home(pattern)),
         Section::Edit | Section::Read => seen_from_workspace(pattern),
         Section::ExternalDirectory => directory(pattern),
-        _ if pattern == "*" => Matches::exactly(ANYTHING),
-        Section::Webfetch => Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() },
-        _ => Matches::exactly(WILDCARDS.whole(pattern)),
+        _ if pattern == "*" => MatchBounds::exactly(ANYTHING),
+        Section::Webfetch => MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() },
+        _ => MatchBounds::exactly(WILDCARDS.whole(pattern)),
     };
-    Entry { text: pattern.to_owned(), action, matches }
+    EncodedRule { text: pattern.to_owned(), action, matches }
 }
 
 #[cfg(test)]

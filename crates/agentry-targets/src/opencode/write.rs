@@ -15,15 +15,20 @@ use crate::front_matter;
 use crate::harness_files::{ChangedFiles, FileChange, HarnessPath};
 use crate::original::{OriginalFrontMatter, given};
 use crate::render::each;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::render_result::{
+    LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
+};
 use crate::skills;
-use crate::subject::{PartKind, Skill, Subject};
+use crate::subject::{BundledSkill, PromptTextKind, RenderSubject};
 
 /// Directories of a project in which OpenCode finds skills by itself.
 const SKILLS: &[&str] =
     &[".opencode/skill", ".opencode/skills", ".claude/skills", ".agents/skills"];
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
     let renamed = layers::renamed(settings.existing);
     ahead(subjects);
     let agents = each(subjects, |subject| {
@@ -44,11 +49,11 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
         shared.push(plugin(subjects, settings));
     }
-    Rendering { agents, shared }
+    ProjectRendering { agents, shared }
 }
 
 /// Refuses an agent whose name is given elsewhere in a way that nobody can rely on.
-fn taken(rival: Option<String>, out: &mut Rendered) {
+fn taken(rival: Option<String>, out: &mut RenderedAgent) {
     if let Some(rival) = rival {
         let message = format!("`{rival}` is about an agent of this name too, and may win");
         let hint = "remove it there, or give the agent an alias in `agentry.toml`";
@@ -57,15 +62,15 @@ fn taken(rival: Option<String>, out: &mut Rendered) {
 }
 
 /// Where OpenCode looks.
-fn home(settings: &Settings<'_>) -> &'static str {
+fn home(settings: &RenderSettings<'_>) -> &'static str {
     match settings.scope {
-        Scope::Project => ".opencode",
-        Scope::User => ".config/opencode",
+        RenderScope::Project => ".opencode",
+        RenderScope::User => ".config/opencode",
     }
 }
 
-fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
-    let mut out = Rendered::default();
+fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {
+    let mut out = RenderedAgent::default();
     let home = home(settings);
     let metadata = metadata(subject, settings, &mut out);
     if metadata.get("permission").is_some_and(asks) {
@@ -75,11 +80,12 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     }
     report_losses(FIELDS, subject, &mut out);
     shared_servers(subject, &mut out);
-    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let body =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let text = front_matter::write(&subject.origin(), &metadata, &body);
     let path = format!("{home}/agents/{}.md", subject.name);
     others(subject, settings, &path, &mut out);
-    out.files.push(File::new(path, text));
+    out.files.push(RenderedFile::new(path, text));
     skills(subject, settings, &mut out);
     if settings.guard {
         limits_of_the_guard(settings, &mut out);
@@ -87,11 +93,15 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     out
 }
 
-fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
+fn metadata(
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) -> Data {
     let as_written =
         given(subject, "permission").is_some_and(|it| is_kept(subject, it.value.as_ref()));
     // Nothing is stricter than it was where all of it comes back.
-    let mut unsaid = Rendered::default();
+    let mut unsaid = RenderedAgent::default();
     let told = if as_written { &mut unsaid } else { &mut *out };
     let permission = permission(subject, settings, told);
     let metadata = fields::write(FIELDS, (subject, NAME), vec![("permission", permission)], out);
@@ -99,7 +109,7 @@ fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> D
 }
 
 /// Whether these are the permissions that an agent had when it was imported.
-fn is_kept(subject: &Subject, permission: Option<&Data>) -> bool {
+fn is_kept(subject: &RenderSubject, permission: Option<&Data>) -> bool {
     let kept = OriginalFrontMatter::of(&subject.agent, NAME).grants();
     kept.is_some_and(|kept| kept.get("permission") == permission)
 }
@@ -113,7 +123,7 @@ fn asks(rules: &Data) -> bool {
 }
 
 /// The metadata with what OpenCode passes on to the provider of the model, before the permissions.
-fn with_options(subject: &Subject, metadata: Data) -> Data {
+fn with_options(subject: &RenderSubject, metadata: Data) -> Data {
     let Data::Map(mut entries) = metadata else { return metadata };
     let options = options::fields(subject).map(|(key, value)| (key.to_owned(), value.clone()));
     let rules = entries.iter().position(|(key, _)| matches!(key.as_str(), "permission" | "tools"));
@@ -123,7 +133,7 @@ fn with_options(subject: &Subject, metadata: Data) -> Data {
 }
 
 /// Reports servers: OpenCode has none for a single agent.
-fn shared_servers(subject: &Subject, out: &mut Rendered) {
+fn shared_servers(subject: &RenderSubject, out: &mut RenderedAgent) {
     let servers = subject.agent.tools.mcp.iter().flatten();
     let servers: Vec<_> = servers.map(|server| format!("`{}`", server.name)).collect();
     if !servers.is_empty() {
@@ -136,7 +146,12 @@ fn shared_servers(subject: &Subject, out: &mut Rendered) {
 }
 
 /// What else OpenCode would find under the name: it joins all of it.
-fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rendered) {
+fn others(
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    path: &str,
+    out: &mut RenderedAgent,
+) {
     let own = HarnessPath::parse(path);
     let change =
         |other: HarnessPath<'_>| if other == own { FileChange::Hidden } else { FileChange::None };
@@ -163,11 +178,11 @@ fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rend
 }
 
 /// Copies the skills; those of a project are found there, not from the home directory.
-fn skills(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) {
-    let known = if settings.scope == Scope::Project { SKILLS } else { &[] };
+fn skills(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut RenderedAgent) {
+    let known = if settings.scope == RenderScope::Project { SKILLS } else { &[] };
     let to = format!("{}/skills", home(settings));
     skills::copy(subject, known, &to, out);
-    for Skill { name, files, .. } in &subject.skills {
+    for BundledSkill { name, files, .. } in &subject.skills {
         let mut files = files.iter().flatten();
         let main = files.find(|(path, _)| path == "SKILL.md");
         let complete = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(is_complete);
@@ -188,9 +203,9 @@ fn is_complete(text: &str) -> bool {
 }
 
 /// The plugin that puts the calls of all agents to the guard.
-fn plugin(subjects: &[Subject], settings: &Settings<'_>) -> File {
-    let definition = |subject: &Subject| {
-        let rules = permission(subject, settings, &mut Rendered::default());
+fn plugin(subjects: &[RenderSubject], settings: &RenderSettings<'_>) -> RenderedFile {
+    let definition = |subject: &RenderSubject| {
+        let rules = permission(subject, settings, &mut RenderedAgent::default());
         serde_json::json!([subject.path, subject.digest, allowing(&rules)])
     };
     let agents: serde_json::Map<_, _> =
@@ -198,7 +213,7 @@ fn plugin(subjects: &[Subject], settings: &Settings<'_>) -> File {
     let agents = serde_json::Value::Object(agents).to_string();
     let mark = front_matter::MARK.replacen('#', "//", 1);
     let text = format!("{mark}the definitions of its agents\n{PLUGIN}");
-    File::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
+    RenderedFile::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
 }
 
 /// The keys of some rules in order, and whether each allows whatever a tool is called with.
@@ -209,8 +224,8 @@ fn allowing(rules: &Data) -> Vec<(&str, bool)> {
 }
 
 /// What the guard cannot help.
-fn limits_of_the_guard(settings: &Settings<'_>, out: &mut Rendered) {
-    if settings.scope == Scope::User {
+fn limits_of_the_guard(settings: &RenderSettings<'_>, out: &mut RenderedAgent) {
+    if settings.scope == RenderScope::User {
         let hint = "render for the project, or without `--guard`";
         out.refuse("guard", "the guard needs the project in which the definition is", Some(hint));
     }

@@ -14,7 +14,7 @@ use crate::draft::at;
 use crate::fields::{TargetField, to_temperature};
 use crate::front_matter::list_items;
 use crate::render::is_built_in;
-use crate::subject::Subject;
+use crate::subject::RenderSubject;
 
 /// The tools that an agent has of a section, where they are not all.
 pub(crate) const TOOLS: &str = "tools";
@@ -222,7 +222,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// What a harness called an agent that it is rendered for again under its own name.
-pub(crate) fn name<'a>(target: &Target, subject: &'a Subject) -> Option<&'a str> {
+pub(crate) fn name<'a>(target: &Target, subject: &'a RenderSubject) -> Option<&'a str> {
     let kept =
         OriginalFrontMatter::of(&subject.agent, target.name).get(NAME).and_then(Data::as_str)?;
     let same = agentry_model::slug(kept) == subject.name || kept == subject.name;
@@ -230,10 +230,13 @@ pub(crate) fn name<'a>(target: &Target, subject: &'a Subject) -> Option<&'a str>
 }
 
 /// Agents with what they keep for a harness where they say nothing else.
-pub(crate) fn filled<'a>(target: &Target, subjects: &'a [Subject]) -> Cow<'a, [Subject]> {
+pub(crate) fn filled<'a>(
+    target: &Target,
+    subjects: &'a [RenderSubject],
+) -> Cow<'a, [RenderSubject]> {
     let harness = target.name;
     let keeps =
-        |subject: &Subject| OriginalFrontMatter::of(&subject.agent, harness).block.is_some();
+        |subject: &RenderSubject| OriginalFrontMatter::of(&subject.agent, harness).block.is_some();
     if !subjects.iter().any(keeps) {
         return Cow::Borrowed(subjects);
     }

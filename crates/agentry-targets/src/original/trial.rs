@@ -1,33 +1,33 @@
 //! An agent is rendered with its original grants, and read again, to see which of them it may have.
 
 use crate::harness_files::{ChangedFiles, FileChange, FileRoot, HarnessPath};
-use agentry_policy::{Action, Place, Rules, Section};
+use agentry_policy::{Action, PolicyContext, RuleList, Section};
 use agentry_text::Data;
 
 use super::{OriginalGrant, is_long, names};
 use crate::Target;
 use crate::fields::{FieldGrant, grants};
 use crate::front_matter::list_items;
-use crate::import::{Import, Read, narrowed};
-use crate::proof::{Proof, within};
-use crate::render::Written;
-use crate::rendering::{Rendering, Settings};
-use crate::subject::{Slack, Subject};
+use crate::import::{HarnessAgent, HarnessImport, narrowed};
+use crate::proof::{PolicyProof, within};
+use crate::render::FutureFiles;
+use crate::render_result::{ProjectRendering, RenderSettings};
+use crate::subject::{PolicySlack, RenderSubject};
 
 /// An agent that is rendered to see what its grants come to.
-pub(super) struct Trial<'a> {
+pub(super) struct GrantTrial<'a> {
     target: &'a Target,
-    import: &'a Import,
+    import: &'a HarnessImport,
     rows: Vec<(&'static str, FieldGrant)>,
-    subject: &'a Subject,
-    settings: &'a Settings<'a>,
+    subject: &'a RenderSubject,
+    settings: &'a RenderSettings<'a>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> GrantTrial<'a> {
     pub(super) fn new(
         target: &'a Target,
-        subject: &'a Subject,
-        settings: &'a Settings<'a>,
+        subject: &'a RenderSubject,
+        settings: &'a RenderSettings<'a>,
     ) -> Option<Self> {
         let import = target.import.as_ref()?;
         let rows = grants(target.fields);
@@ -125,7 +125,7 @@ impl<'a> Trial<'a> {
     fn rendered<T>(
         &self,
         grants: &[OriginalGrant],
-        look: impl Fn(&Rendering, &Written<'_>) -> T,
+        look: impl Fn(&ProjectRendering, &FutureFiles<'_>) -> T,
     ) -> T {
         let is_place = |path: &str| {
             let mut places = self.import.places.iter();
@@ -140,11 +140,13 @@ impl<'a> Trial<'a> {
             }
         };
         let existing = ChangedFiles { below: self.settings.existing, change: &change };
-        let Settings { scope, guard, close_gaps, force, options, existing: _ } = *self.settings;
-        let settings = Settings { scope, guard, close_gaps, force, options, existing: &existing };
-        let subject = Subject { grants: grants.to_vec(), ..self.subject.clone() };
+        let RenderSettings { scope, guard, close_gaps, force, options, existing: _ } =
+            *self.settings;
+        let settings =
+            RenderSettings { scope, guard, close_gaps, force, options, existing: &existing };
+        let subject = RenderSubject { grants: grants.to_vec(), ..self.subject.clone() };
         let rendering = (self.target.render)(&[subject], &settings);
-        look(&rendering, &Written::of(&rendering, &settings))
+        look(&rendering, &FutureFiles::of(&rendering, &settings))
     }
 
     /// Whether the harness would do nothing with these grants that the definition denies.
@@ -153,12 +155,12 @@ impl<'a> Trial<'a> {
             self.rendered(grants, |_, written| written.model(self.target.model, self.subject));
         model.is_some_and(|model| {
             let mut ways = model.ways.iter();
-            ways.all(|way| self.subject.within(way, Slack::Questions) == Proof::Holds)
+            ways.all(|way| self.subject.within(way, PolicySlack::Questions) == PolicyProof::Holds)
         })
     }
 
     /// The agent as it would be read with these grants.
-    pub(super) fn read(&self, grants: &[OriginalGrant]) -> Option<Read> {
+    pub(super) fn read(&self, grants: &[OriginalGrant]) -> Option<HarnessAgent> {
         self.rendered(grants, |rendering, written| {
             let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
             let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
@@ -168,12 +170,13 @@ impl<'a> Trial<'a> {
 
     /// Whether the definition says what an agent was read as, in all that it was read otherwise without the
     /// grants (`plain`). It may deny more: whether that holds is asked where the grants are given back.
-    fn is_said(&self, read: Read, plain: Read) -> bool {
+    fn is_said(&self, read: HarnessAgent, plain: HarnessAgent) -> bool {
         let memo = &self.subject.memo;
         let [read, plain] = [read, plain]
             .map(|read| narrowed(self.target, read, memo).agent)
-            .map(|agent| Subject::of(agent, &Place::default(), memo));
-        let holds = |one: &[Rules], other: &[Rules]| within(memo, one, other) == Proof::Holds;
+            .map(|agent| RenderSubject::of(agent, &PolicyContext::default(), memo));
+        let holds =
+            |one: &[RuleList], other: &[RuleList]| within(memo, one, other) == PolicyProof::Holds;
         // No harness says anything about variables.
         let mut sections = Section::ALL.iter().filter(|section| **section != Section::Env);
         sections.all(|section| {
@@ -186,9 +189,9 @@ impl<'a> Trial<'a> {
 }
 
 /// The same rules with everything allowed that they deny.
-fn undenied(rules: &[Rules]) -> Vec<Rules> {
+fn undenied(rules: &[RuleList]) -> Vec<RuleList> {
     let mut rules = rules.to_vec();
-    for rule in rules.iter_mut().flat_map(Rules::all_mut) {
+    for rule in rules.iter_mut().flat_map(RuleList::all_mut) {
         if rule.action == Action::Deny {
             rule.action = Action::Allow;
         }

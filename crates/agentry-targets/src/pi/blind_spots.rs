@@ -2,20 +2,20 @@
 //! all that can be done with it.
 
 use crate::blind_spots::{redirected, words};
-use crate::gap::{ADDRESSES, Blind, FILES, Line};
+use crate::gap::{ADDRESSES, BlindSpot, FILES, MisreadLine};
 
-pub(super) const BLIND: &[Blind] = &[
-    Blind {
+pub(super) const BLIND: &[BlindSpot] = &[
+    BlindSpot {
         name: "secrets",
         why: "Pi looks at no command",
-        lines: |command| vec![Line::new(format!("{command} < .env"), words(command))],
+        lines: |command| vec![MisreadLine::new(format!("{command} < .env"), words(command))],
     },
-    Blind {
+    BlindSpot {
         name: "redirections",
         why: "Pi looks at no command",
         lines: |command| {
             let mut lines = redirected(command);
-            lines.push(Line::new(format!("{command} > .env"), words(command)));
+            lines.push(MisreadLine::new(format!("{command} > .env"), words(command)));
             lines
         },
     },

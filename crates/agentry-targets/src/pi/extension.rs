@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::tools::is_used;
 use crate::front_matter::MARK;
-use crate::subject::Subject;
+use crate::subject::RenderSubject;
 
 const CHILD: &str = include_str!("extension/child.ts");
 const MAIN: &str = include_str!("extension/main.ts");
@@ -21,18 +21,18 @@ const TOOLS: &[(&str, &str, Section)] = &[
 ];
 
 /// The extension of an agent as a subagent.
-pub(super) fn child(subject: &Subject) -> String {
+pub(super) fn child(subject: &RenderSubject) -> String {
     let used = TOOLS.iter().filter(|(_, _, section)| is_used(subject, *section));
     let tools: Vec<String> = used.map(|(name, create, _)| format!("{name}: pi.{create}")).collect();
     filled(CHILD, subject).replace("@TOOLS@", &tools.join(", "))
 }
 
 /// The extension of an agent as the main session.
-pub(super) fn main(subject: &Subject) -> String {
+pub(super) fn main(subject: &RenderSubject) -> String {
     filled(MAIN, subject)
 }
 
-fn filled(template: &str, subject: &Subject) -> String {
+fn filled(template: &str, subject: &RenderSubject) -> String {
     let guard = json!(["agentry", "guard", "pi", subject.path, "--digest", subject.digest]);
     let text = format!("{template}{ASK}");
     let origin = subject.origin();

@@ -4,13 +4,13 @@ use agentry_policy::{Action, Section};
 use agentry_text::Data;
 use agentry_text::path::is_plain as is_plain_path;
 
-use crate::Support::{No, Partly, Prompt, Yes};
+use crate::FieldSupport::{No, Partly, Prompt, Yes};
 use crate::draft::PLACELESS;
 use crate::fields::{TargetField, field, is_word, model_field, read_description};
 use crate::front_matter::list_items;
 use crate::original;
-use crate::rendering::LossKind::{Dropped, Narrowed};
-use crate::subject::Subject;
+use crate::render_result::LossKind::{Dropped, Narrowed};
+use crate::subject::RenderSubject;
 
 /// The models that are tried after the first. Pi has agents with some of these and no first one, which
 /// start with the model of the session: such an agent keeps them.
@@ -94,7 +94,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.env", No("not looked at")),
 ];
 
-fn is_free(subject: &Subject, section: Section) -> bool {
+fn is_free(subject: &RenderSubject, section: Section) -> bool {
     subject.permissions.mildest(section) == Action::Allow
 }
 
@@ -113,7 +113,7 @@ fn has_tool_names(value: &Data) -> bool {
 }
 
 /// Whether these are files of the project. Behind a link, such a file lies elsewhere.
-fn are_project_files(subject: &Subject, value: &Data) -> bool {
+fn are_project_files(subject: &RenderSubject, value: &Data) -> bool {
     let leaves = subject.permissions.mildest(Section::ExternalDirectory) < Action::Deny;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     let is_file = |path: &String| path.chars().all(fits) && is_plain_path(path);

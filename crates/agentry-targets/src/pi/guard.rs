@@ -9,9 +9,11 @@
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{self, Answer, Asked, Guard, Search, optional, parse, why};
+use crate::guard::{
+    self, FileSearch, GuardAnswer, GuardProtocol, GuardQuestion, optional, parse, why,
+};
 
-pub(super) const GUARD: Guard = Guard { question, answer, failure };
+pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
 
 /// What a child needs to speak to its parent; there is no section about it.
 const COORDINATION: &[&str] =
@@ -19,7 +21,7 @@ const COORDINATION: &[&str] =
 /// What `subagent` does without starting one.
 const LOOKING: &[&str] = &["list", "get", "models", "status", "doctor", "inspect"];
 
-fn question(text: &str) -> Result<Asked, String> {
+fn question(text: &str) -> Result<GuardQuestion, String> {
     let question = parse(text)?;
     let tool = guard::needed(&question, "tool", "a question")?;
     let directory = guard::directory(&question, "directory")?;
@@ -27,7 +29,7 @@ fn question(text: &str) -> Result<Asked, String> {
     let tool = tool.strip_prefix("guarded_").unwrap_or(tool);
     let calls = calls(tool, input, directory)?;
     let searches = searches(tool, input, directory, &calls)?;
-    Ok(Asked { directory: directory.to_owned(), calls, searches })
+    Ok(GuardQuestion { directory: directory.to_owned(), calls, searches })
 }
 
 /// Everything that a call touches.
@@ -57,14 +59,14 @@ fn searches(
     input: &Value,
     directory: &str,
     calls: &[(Section, String)],
-) -> Result<Vec<Search>, String> {
+) -> Result<Vec<FileSearch>, String> {
     let key = match tool {
         "find" => "pattern",
         "grep" => "glob",
         _ => return Ok(Vec::new()),
     };
     let pattern = optional(input, key, &format!("`{tool}`"))?;
-    Ok(calls.iter().flat_map(|(_, path)| Search::each(path, directory, pattern)).collect())
+    Ok(calls.iter().flat_map(|(_, path)| FileSearch::each(path, directory, pattern)).collect())
 }
 
 /// One call for each text under these keys; at least one.
@@ -127,17 +129,17 @@ fn path(given: &str, directory: &str) -> Result<String, String> {
     Ok(format!("{root}/{}", parts.join("/")))
 }
 
-fn answer(verdict: &Verdict) -> Answer {
+fn answer(verdict: &Verdict) -> GuardAnswer {
     said(verdict.action, &why(verdict), 0)
 }
 
-fn failure(why: &str) -> Answer {
-    Answer { errors: format!("{why}\n"), ..said(Action::Deny, why, 2) }
+fn failure(why: &str) -> GuardAnswer {
+    GuardAnswer { errors: format!("{why}\n"), ..said(Action::Deny, why, 2) }
 }
 
-fn said(action: Action, reason: &str, code: u8) -> Answer {
+fn said(action: Action, reason: &str, code: u8) -> GuardAnswer {
     let output = json!({ "decision": action.as_str(), "reason": reason });
-    Answer { output: format!("{output}\n"), errors: String::new(), code }
+    GuardAnswer { output: format!("{output}\n"), errors: String::new(), code }
 }
 
 #[cfg(test)]

@@ -5,19 +5,19 @@ use agentry_text::Data;
 use serde_json::Value;
 
 use super::NAME;
+use super::agent_file::{self, PiFields};
 use super::fields::{FALLBACKS, FIELDS};
-use super::front::{self, Fields};
-use super::model::{Tools, bound, is_foreign, permissions, read, tools};
+use super::model::{PiTools, bound, is_foreign, permissions, read, tools};
 use super::tools::{DEFAULT, groups};
 use crate::HarnessFiles;
-use crate::draft::{Draft, at};
-use crate::encoding::View;
+use crate::draft::{ImportDraft, at};
+use crate::encoding::EncodingView;
 use crate::front_matter::has_metadata;
-use crate::import::{Bound, Import, Read, Wrong};
+use crate::import::{HarnessAgent, HarnessImport, ImportError, PermittedBound};
 use crate::original::{self, GrantReading};
-use crate::rendering::LossKind;
+use crate::render_result::LossKind;
 
-pub(super) const IMPORT: Import = Import {
+pub(super) const IMPORT: HarnessImport = HarnessImport {
     places: &[(".pi/agents", ".md"), (".pi/agent/agents", ".md")],
     is_one: |path, text| {
         let place = path.contains(".pi/agents/") || path.contains(".pi/agent/agents/");
@@ -39,7 +39,7 @@ fn meant(metadata: &Data) -> Data {
     Data::Map(fields)
 }
 
-fn import(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
+fn import(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let text = files.text(path).ok_or("it cannot be read")?;
     let plain = text.trim_start_matches('\u{feff}');
     let definition = read(plain).ok_or_else(|| why_not(plain))?;
@@ -48,8 +48,8 @@ fn import(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
         return Err("another program runs it (`runner`)".into());
     }
     let name = fields.get("name").unwrap_or_default();
-    let tools = tools(fields, files, name, View::Strictest);
-    let mut draft = Draft::new(name, &definition.body);
+    let tools = tools(fields, files, name, EncodingView::Strictest);
+    let mut draft = ImportDraft::new(name, &definition.body);
     if plain.len() < text.len() {
         let detail = "Pi sees no metadata after a byte order mark";
         draft.lose("metadata", LossKind::Changed, detail);
@@ -71,12 +71,12 @@ fn import(files: &dyn HarnessFiles, path: &str) -> Result<Read, Wrong> {
     let texts = fields.0.iter().map(|(key, text)| (key.clone(), Data::str(text)));
     let metadata = Data::Map(texts.collect());
     keep(fields, &metadata, &tools, &mut draft);
-    let bound = Bound::new(bound(&tools, &skills));
+    let bound = PermittedBound::new(bound(&tools, &skills));
     Ok(draft.read(bound, metadata))
 }
 
 /// What only Pi understands, and what of its tools is not what it seems.
-fn keep(fields: &Fields, metadata: &Data, tools: &Tools, draft: &mut Draft) {
+fn keep(fields: &PiFields, metadata: &Data, tools: &PiTools, draft: &mut ImportDraft) {
     draft.read_fields(NAME, FIELDS, metadata);
     let has = |tool: &str| tools.names.contains(tool);
     // An agent that only fetches pages may still be given a shell.
@@ -111,7 +111,7 @@ fn is_tool(name: &str) -> bool {
 }
 
 fn why_not(text: &str) -> String {
-    let Some((fields, _)) = front::read(text) else {
+    let Some((fields, _)) = agent_file::read(text) else {
         return "it has no metadata that Pi would see".to_owned();
     };
     for key in ["name", "description"] {
@@ -123,7 +123,7 @@ fn why_not(text: &str) -> String {
 }
 
 /// The limit of rounds, or of calls, of which there is at least one in a round.
-fn turns(fields: &Fields) -> Option<i64> {
+fn turns(fields: &PiFields) -> Option<i64> {
     let number = |key: &str, inner: &str| {
         let value: Value = serde_json::from_str(fields.get(key)?).ok()?;
         value.get(inner)?.as_i64().filter(|number| *number > 0)
@@ -132,13 +132,13 @@ fn turns(fields: &Fields) -> Option<i64> {
 }
 
 /// The tools that a model decides about: the nearest word for it is ask.
-fn asked(fields: &Fields) -> Vec<String> {
+fn asked(fields: &PiFields) -> Vec<String> {
     let rules = permissions(fields).unwrap_or_default();
     rules.into_iter().filter(|(_, action)| *action == Action::Ask).map(|(tool, _)| tool).collect()
 }
 
 /// Tools that give a part of a section, which is not granted for that.
-fn partial(tools: &Tools) -> Vec<String> {
+fn partial(tools: &PiTools) -> Vec<String> {
     let has = |name: &str| tools.names.contains(name);
     let mut out = Vec::new();
     if has("edit") && !has("write") {
@@ -154,7 +154,7 @@ fn partial(tools: &Tools) -> Vec<String> {
 }
 
 /// The rules that say what the tools say: allow for what can be done with them, deny for the rest.
-fn policy(tools: &Tools, asked: &[String], skills: &[String], draft: &mut Draft) {
+fn policy(tools: &PiTools, asked: &[String], skills: &[String], draft: &mut ImportDraft) {
     let action = |name: &str| match tools.names.contains(name) {
         true if asked.iter().any(|tool| tool == name) => Action::Ask,
         true => Action::Allow,
@@ -187,7 +187,7 @@ fn is_plain(pattern: &str) -> bool {
 }
 
 /// What is said of tools that somebody else brings: those of servers, and others by name.
-fn by_name(tools: &Tools, action: impl Fn(&str) -> Action, draft: &mut Draft) {
+fn by_name(tools: &PiTools, action: impl Fn(&str) -> Action, draft: &mut ImportDraft) {
     let rule = |pattern: String, action| PatternRule { pattern, action };
     let (mut servers, mut others) = (Vec::new(), Vec::new());
     for name in tools.names.iter().filter(|name| is_foreign(name) && is_tool(name)) {

@@ -5,14 +5,14 @@
 //! which ask first. An ask without a guard is a tool that is not there: pi-subagents would let a model
 //! decide it.
 
+mod agent_file;
 mod blind_spots;
 mod extension;
 mod fields;
-mod front;
 mod guard;
 mod import;
+mod main_session;
 mod model;
-mod primary;
 mod rivals;
 mod specialists;
 mod tools;
@@ -20,7 +20,7 @@ mod write;
 
 use crate::HarnessPlace;
 use crate::Target;
-use crate::rendering::Scope;
+use crate::render_result::RenderScope;
 
 /// What the user calls it.
 const NAME: &str = "pi";
@@ -63,7 +63,7 @@ pub static TARGET: Target = Target {
 
 /// Where the files of an agent are, below the project or the home directory.
 #[derive(Debug)]
-struct Place {
+struct PiPaths {
     /// Its definition.
     agent: String,
     /// Its guard as a subagent.
@@ -78,12 +78,12 @@ struct Place {
     context: String,
 }
 
-fn place(scope: Scope, name: &str) -> Place {
+fn place(scope: RenderScope, name: &str) -> PiPaths {
     let (root, context) = match scope {
-        Scope::Project => (".pi", "AGENTS.md"),
-        Scope::User => (".pi/agent", ".pi/agent/AGENTS.md"),
+        RenderScope::Project => (".pi", "AGENTS.md"),
+        RenderScope::User => (".pi/agent", ".pi/agent/AGENTS.md"),
     };
-    Place {
+    PiPaths {
         agent: format!("{root}/agents/{name}.md"),
         guard: format!("{root}/guard/{name}.ts"),
         system: format!("{root}/SYSTEM.md"),
@@ -94,6 +94,6 @@ fn place(scope: Scope, name: &str) -> Place {
 }
 
 /// The places of an agent, the one that wins first.
-fn places(name: &str) -> [Place; 2] {
-    [Scope::Project, Scope::User].map(|scope| place(scope, name))
+fn places(name: &str) -> [PiPaths; 2] {
+    [RenderScope::Project, RenderScope::User].map(|scope| place(scope, name))
 }

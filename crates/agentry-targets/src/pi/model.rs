@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use agentry_policy::{Action, Places, Rules, Section};
+use agentry_policy::{Action, PathAnchors, RuleList, Section};
 use serde_json::Value;
 
-use super::front::{self, Fields};
+use super::agent_file::{self, PiFields};
 use super::tools::{DEFAULT, NEVER, TOOLS};
 use super::{extension, places};
 use crate::HarnessFiles;
-use crate::encoding::{Encoding, Entry, Matches, Order, View};
-use crate::model::{Model, always, escape, regex_of_path};
+use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
+use crate::model::{HarnessModel, always, escape, regex_of_path};
 
 /// What pi-subagents keeps for itself: an agent whose rules name one of these is not loaded, like one
 /// whose rules name `bash`.
@@ -19,14 +19,14 @@ const RESERVED: &[&str] =
 
 /// An agent as Pi reads it.
 #[derive(Debug)]
-pub(super) struct Definition {
-    pub(super) fields: Fields,
+pub(super) struct PiDefinition {
+    pub(super) fields: PiFields,
     pub(super) body: String,
 }
 
 /// The tools of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tools {
+pub(super) struct PiTools {
     /// By name, as they are written.
     pub(super) names: BTreeSet<String>,
     /// Whether code that nobody has looked at brings more of them.
@@ -34,13 +34,13 @@ pub(super) struct Tools {
 }
 
 /// What Pi lets the agent `name` do.
-pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
+pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let place = places(name).into_iter().find(|place| files.text(&place.agent).is_some())?;
     let definition = read(&files.text(&place.agent)?)?;
     if definition.fields.get("name") != Some(name) {
         return None;
     }
-    let mut model = of(&tools(&definition.fields, files, name, View::Mildest));
+    let mut model = of(&tools(&definition.fields, files, name, EncodingView::Mildest));
     // Pi itself writes what the agent said, and tells it what to read.
     for (key, section) in [("output", Section::Edit), ("defaultReads", Section::Read)] {
         let paths = definition.fields.list(key).unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
     let system = files.text(&place.system);
     // The main session is this agent if it is told what this agent is told.
     let is_main =
-        system.is_some_and(|text| front::trim(&text.replace("\r\n", "\n")) == definition.body);
+        system.is_some_and(|text| agent_file::trim(&text.replace("\r\n", "\n")) == definition.body);
     let guarded =
         files.text(&place.session).is_some_and(|text| extension::is_guard_of(&text, name));
     if is_main && !guarded {
@@ -63,19 +63,19 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<Model> {
 
 /// A file of the project, as the machines see it.
 fn in_workspace(path: &str) -> String {
-    regex_of_path(&format!("{}/{path}", Places::default().workspace))
+    regex_of_path(&format!("{}/{path}", PathAnchors::default().workspace))
 }
 
 /// A file as Pi reads it; nothing if it would be passed over.
-pub(super) fn read(text: &str) -> Option<Definition> {
-    let (fields, body) = front::read(text)?;
+pub(super) fn read(text: &str) -> Option<PiDefinition> {
+    let (fields, body) = agent_file::read(text)?;
     let has = |key| fields.get(key).is_some_and(|value: &str| !value.is_empty());
     let valid = has("name") && has("description") && permissions(&fields).is_some();
-    valid.then_some(Definition { fields, body })
+    valid.then_some(PiDefinition { fields, body })
 }
 
 /// The answers for tools by name; nothing if they make the file invalid.
-pub(super) fn permissions(fields: &Fields) -> Option<Vec<(String, Action)>> {
+pub(super) fn permissions(fields: &PiFields) -> Option<Vec<(String, Action)>> {
     let text = match (fields.get("permissions"), fields.get("permission")) {
         (Some(_), Some(_)) => return None,
         (one, other) => one.or(other).unwrap_or_default(),
@@ -94,7 +94,12 @@ pub(super) fn permissions(fields: &Fields) -> Option<Vec<(String, Action)>> {
 }
 
 /// The tools that an agent gets, with what the settings of the project say.
-pub(super) fn tools(fields: &Fields, files: &dyn HarnessFiles, name: &str, view: View) -> Tools {
+pub(super) fn tools(
+    fields: &PiFields,
+    files: &dyn HarnessFiles,
+    name: &str,
+    view: EncodingView,
+) -> PiTools {
     let listed = listed(fields, files, name, view);
     let extensions = fields.list("extensions");
     let own = fields.list("subagentOnlyExtensions").unwrap_or_default();
@@ -124,25 +129,25 @@ pub(super) fn tools(fields: &Fields, files: &dyn HarnessFiles, name: &str, view:
             || denied.iter().any(|(other, action)| other == tool && *action == Action::Deny)
     };
     names.retain(|tool| !is_gone(tool));
-    Tools { names, others }
+    PiTools { names, others }
 }
 
 /// The tools that are listed for an agent; nothing is what Pi has by default.
 fn listed(
-    fields: &Fields,
+    fields: &PiFields,
     files: &dyn HarnessFiles,
     name: &str,
-    view: View,
+    view: EncodingView,
 ) -> Option<Vec<String>> {
     let overridden = overridden(files, name);
     match (overridden.is_empty(), view) {
         (true, _) => fields.list("tools"),
         // Any of them may hold, so the one that gives most counts.
-        (false, View::Mildest) => {
+        (false, EncodingView::Mildest) => {
             let all: Option<Vec<Vec<String>>> = overridden.into_iter().collect();
             all.map(|lists| lists.concat())
         }
-        (false, View::Strictest) => {
+        (false, EncodingView::Strictest) => {
             let all = overridden.into_iter().chain([fields.list("tools")]);
             let all = all.map(|list| list.unwrap_or_else(|| named(DEFAULT).into_iter().collect()));
             all.reduce(|kept, other| kept.into_iter().filter(|it| other.contains(it)).collect())
@@ -185,8 +190,8 @@ fn overridden(files: &dyn HarnessFiles, name: &str) -> Vec<Option<Vec<String>>> 
 }
 
 /// The tools as ways to do something.
-pub(super) fn of(tools: &Tools) -> Model {
-    let mut model = Model::default();
+pub(super) fn of(tools: &PiTools) -> HarnessModel {
+    let mut model = HarnessModel::default();
     for name in &tools.names {
         match TOOLS.iter().chain(NEVER).find(|tool| tool.name == name.as_str()) {
             Some(tool) => {
@@ -210,8 +215,8 @@ pub(super) fn of(tools: &Tools) -> Model {
 
 /// The tools as what is sure to be permitted: what each is for, not what can be done with it as well. But
 /// Pi has nothing of its own for pages, so that its shell is for them too.
-pub(super) fn bound(tools: &Tools, skills: &[String]) -> Model {
-    let mut model = Model::default();
+pub(super) fn bound(tools: &PiTools, skills: &[String]) -> HarnessModel {
+    let mut model = HarnessModel::default();
     let has = |name: &str| tools.names.contains(name);
     // A part of what a section permits is not all of it.
     let whole = |name: &str| match name {
@@ -250,7 +255,7 @@ pub(super) fn bound(tools: &Tools, skills: &[String]) -> Model {
 
 /// Whether a tool is one that somebody else brings.
 pub(super) fn is_foreign(name: &str) -> bool {
-    let known = |tool: &super::tools::Tool| tool.name == name;
+    let known = |tool: &super::tools::PiTool| tool.name == name;
     !TOOLS.iter().chain(NEVER).any(known) && !RESERVED.contains(&name)
 }
 
@@ -265,24 +270,24 @@ fn named_tool(name: &str) -> (Section, String) {
 }
 
 /// The same as a way to do something.
-fn other(model: &mut Model, name: &str) {
+fn other(model: &mut HarnessModel, name: &str) {
     let (section, regex) = named_tool(name);
     model.add(section, name, vec![only(section, name, vec![regex])]);
 }
 
 /// Allows what one of these matches, and nothing else.
-fn only(section: Section, text: &str, regexes: Vec<String>) -> Rules {
-    let entry = |regex| Entry {
+fn only(section: Section, text: &str, regexes: Vec<String>) -> RuleList {
+    let entry = |regex| EncodedRule {
         text: text.to_owned(),
         action: Action::Allow,
-        matches: Matches::exactly(regex),
+        matches: MatchBounds::exactly(regex),
     };
     let entries = regexes.into_iter().map(entry).collect();
-    Encoding { section, order: Order::First, entries, default: Action::Deny }.rules()
+    RuleEncoding { section, order: MatchOrder::First, entries, default: Action::Deny }.rules()
 }
 
 /// Everything that a program can do; asking the person is nothing that it does by itself.
-fn whatever(model: &mut Model, tool: &str) {
+fn whatever(model: &mut HarnessModel, tool: &str) {
     for section in Section::ALL.iter().filter(|section| **section != Section::Question) {
         model.add(*section, tool, vec![always(*section, Action::Allow, tool)]);
     }

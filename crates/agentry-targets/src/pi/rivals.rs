@@ -2,29 +2,30 @@
 //! path comes last counts; `~/.agents` counts more than `~/.pi/agent/agents`, and `.agents` of a project
 //! less than its `.pi/agents`.
 
-use super::front::{self, Fields};
+use super::agent_file::{self, PiFields};
 use super::place;
-use crate::rendering::{LossKind, Rendered, Scope, Settings};
-use crate::rivals::{self, FilesByName, Language};
+use crate::render_result::{LossKind, RenderScope, RenderSettings, RenderedAgent};
+use crate::rivals::{self, AgentLanguage, FilesByName};
 
 /// The files of agents that are there.
-pub(super) struct Rivals {
+pub(super) struct PiRivals {
     /// Those that may win.
     strong: FilesByName,
     /// Those that never do.
     weak: FilesByName,
 }
 
-impl Rivals {
-    pub(super) fn of(settings: &Settings<'_>) -> Self {
+impl PiRivals {
+    pub(super) fn of(settings: &RenderSettings<'_>) -> Self {
         let (strong, weak): (&[&str], &[&str]) = match settings.scope {
-            Scope::Project => (&[".pi/agents/"], &[".agents/", "~/.agents/"]),
-            Scope::User => (&[".pi/agent/agents/", ".agents/"], &[]),
+            RenderScope::Project => (&[".pi/agents/"], &[".agents/", "~/.agents/"]),
+            RenderScope::User => (&[".pi/agent/agents/", ".agents/"], &[]),
         };
         let named = |dirs| {
-            let mut found = rivals::by_name(settings.existing, Language::Markdown, dirs, |text| {
-                name(&fields(text)?)
-            });
+            let mut found =
+                rivals::by_name(settings.existing, AgentLanguage::Markdown, dirs, |text| {
+                    name(&fields(text)?)
+                });
             found.values_mut().for_each(|paths| paths.retain(|path| !path.ends_with(".chain.md")));
             found
         };
@@ -32,7 +33,12 @@ impl Rivals {
     }
 
     /// Refuses an agent whose name is taken, or reports who else has it.
-    pub(super) fn report(&self, name: &str, settings: &Settings<'_>, out: &mut Rendered) {
+    pub(super) fn report(
+        &self,
+        name: &str,
+        settings: &RenderSettings<'_>,
+        out: &mut RenderedAgent,
+    ) {
         let own = place(settings.scope, name).agent;
         let strong = self.strong.get(name).into_iter().flatten();
         for path in strong.filter(|path| **path != own) {
@@ -57,17 +63,17 @@ impl Rivals {
     }
 }
 
-fn fields(text: &str) -> Option<Fields> {
-    front::read(text).map(|(fields, _)| fields)
+fn fields(text: &str) -> Option<PiFields> {
+    agent_file::read(text).map(|(fields, _)| fields)
 }
 
 /// A field that says something.
-fn says<'a>(fields: &'a Fields, key: &str) -> Option<&'a str> {
+fn says<'a>(fields: &'a PiFields, key: &str) -> Option<&'a str> {
     fields.get(key).filter(|text| !text.is_empty())
 }
 
 /// The name of an agent; Pi passes over a file that says neither this nor what it is for.
-fn name(fields: &Fields) -> Option<String> {
+fn name(fields: &PiFields) -> Option<String> {
     says(fields, "description")?;
     says(fields, "name").map(str::to_owned)
 }

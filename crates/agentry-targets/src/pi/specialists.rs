@@ -1,20 +1,20 @@
 //! The list of agents that a main session may hand work to, in the part of `AGENTS.md` that is ours.
 
 use super::TARGET;
-use super::primary::Part;
-use crate::marks::{Broken, merged, part};
-use crate::rendering::{File, LossKind, Rendered, Settings};
-use crate::subject::Subject;
+use super::main_session::PiRole;
+use crate::marks::{MarkError, merged, part};
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent, RenderedFile};
+use crate::subject::RenderSubject;
 
 const NAME: &str = "pi";
 
 /// The file with the list; nothing if there is no list and was none.
 pub(super) fn file(
-    subjects: &[Subject],
-    parts: &[Part],
-    settings: &Settings<'_>,
-    out: &mut [Rendered],
-) -> Option<File> {
+    subjects: &[RenderSubject],
+    parts: &[PiRole],
+    settings: &RenderSettings<'_>,
+    out: &mut [RenderedAgent],
+) -> Option<RenderedFile> {
     let path = super::place(settings.scope, "").context;
     let existing = settings.existing.text(&path).unwrap_or_default();
     let listed: String = subjects
@@ -23,7 +23,7 @@ pub(super) fn file(
         .zip(out.iter())
         .filter(|((subject, part), out)| {
             let is_known = TARGET.built_in.contains(&subject.name.as_str());
-            **part == Part::Sub && out.refused.is_none() && !is_known
+            **part == PiRole::Sub && out.refused.is_none() && !is_known
         })
         .map(|((subject, _), _)| line(subject))
         .collect();
@@ -32,7 +32,7 @@ pub(super) fn file(
     }
     let text = format!("## Specialists\n\nAgents for the tool `subagent`:\n\n{listed}");
     match merged(&existing, NAME, (!listed.is_empty()).then_some(text.as_str())) {
-        Ok(text) => Some(File::new(path, text)),
+        Ok(text) => Some(RenderedFile::new(path, text)),
         Err(broken) => {
             out.iter_mut().for_each(|out| note(&path, broken, out));
             None
@@ -40,7 +40,7 @@ pub(super) fn file(
     }
 }
 
-fn line(subject: &Subject) -> String {
+fn line(subject: &RenderSubject) -> String {
     let identity = &subject.agent.identity;
     let shown = identity
         .display_name
@@ -53,7 +53,7 @@ fn line(subject: &Subject) -> String {
     format!("- `{}`{shown}{purpose}\n", subject.name).replace("<!--", "&lt;!--")
 }
 
-fn note(path: &str, broken: Broken, out: &mut Rendered) {
+fn note(path: &str, broken: MarkError, out: &mut RenderedAgent) {
     let detail = format!("`{path}` does not list the agent: {broken}");
     out.lose("display_name", LossKind::Dropped, detail);
 }

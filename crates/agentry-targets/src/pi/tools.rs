@@ -6,32 +6,32 @@ use agentry_policy::{Action, Section};
 
 use super::NAME;
 use super::blind_spots::BLIND;
-use crate::gap::{Gap, gaps};
-use crate::model::{Model, always};
+use crate::built_in_protection::{self, UnprotectedSubject};
+use crate::gap::{PolicyGap, gaps};
+use crate::model::{HarnessModel, always};
 use crate::original::OriginalFrontMatter;
-use crate::proof::{Proof, told, within};
-use crate::protection::{self, Unprotected};
-use crate::rendering::{LossKind, Rendered, Settings};
-use crate::subject::Subject;
+use crate::proof::{PolicyProof, told, within};
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
+use crate::subject::RenderSubject;
 
 /// A tool, and every section that it reaches.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct PiTool {
     pub(super) name: &'static str,
     pub(super) reaches: &'static [Section],
 }
 
 /// Every tool that is known, in the order in which they are written.
-pub(super) const TOOLS: &[Tool] = &[
-    Tool { name: "read", reaches: &[Section::Read] },
-    Tool { name: "grep", reaches: &[Section::Read] },
-    Tool { name: "find", reaches: &[Section::Read] },
-    Tool { name: "ls", reaches: &[Section::Read] },
-    Tool { name: "bash", reaches: &[Section::Bash] },
-    Tool { name: "edit", reaches: &[Section::Edit] },
-    Tool { name: "write", reaches: &[Section::Edit] },
-    Tool { name: "fetch_content", reaches: &[Section::Webfetch] },
-    Tool { name: "web_search", reaches: &[Section::Websearch] },
+pub(super) const TOOLS: &[PiTool] = &[
+    PiTool { name: "read", reaches: &[Section::Read] },
+    PiTool { name: "grep", reaches: &[Section::Read] },
+    PiTool { name: "find", reaches: &[Section::Read] },
+    PiTool { name: "ls", reaches: &[Section::Read] },
+    PiTool { name: "bash", reaches: &[Section::Bash] },
+    PiTool { name: "edit", reaches: &[Section::Edit] },
+    PiTool { name: "write", reaches: &[Section::Edit] },
+    PiTool { name: "fetch_content", reaches: &[Section::Webfetch] },
+    PiTool { name: "web_search", reaches: &[Section::Websearch] },
 ];
 
 /// The tools of which an agent may have some, though its definition says the same of all.
@@ -41,9 +41,9 @@ pub(super) fn groups() -> [Vec<&'static str>; 3] {
 
 /// Tools that are known and never written: another shell, and agents that are bound by no limits of
 /// the one that calls them.
-pub(super) const NEVER: &[Tool] = &[
-    Tool { name: "powershell", reaches: &[Section::Bash] },
-    Tool { name: "subagent", reaches: Section::ALL },
+pub(super) const NEVER: &[PiTool] = &[
+    PiTool { name: "powershell", reaches: &[Section::Bash] },
+    PiTool { name: "subagent", reaches: Section::ALL },
 ];
 
 /// The tools that are built into Pi.
@@ -63,50 +63,56 @@ const SECTIONS: &[(Section, &str)] = &[
 ];
 
 /// The tools that the agent may have.
-pub(super) fn granted(subject: &Subject, settings: &Settings<'_>) -> Vec<&'static str> {
+pub(super) fn granted(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<&'static str> {
     let is_open = |section: &Section| {
         free(subject, *section).is_ok()
             && !(settings.close_gaps && gap(subject, *section).is_some())
     };
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
-    let has = |tool: &&Tool| original.may_have(&groups(), tool.name);
+    let has = |tool: &&PiTool| original.may_have(&groups(), tool.name);
     let is_closed =
-        |tool: &&Tool| tool.name != "bash" || !settings.close_gaps || unseen(subject).is_none();
+        |tool: &&PiTool| tool.name != "bash" || !settings.close_gaps || unseen(subject).is_none();
     let tools = TOOLS.iter().filter(has).filter(|tool| tool.reaches.iter().all(is_open));
     tools.filter(is_closed).map(|tool| tool.name).collect()
 }
 
 /// What the source is stricter about in commands than a shell without any limits, beyond its rules.
-fn unseen(subject: &Subject) -> Option<Gap> {
-    let mut shell = Model::default();
+fn unseen(subject: &RenderSubject) -> Option<PolicyGap> {
+    let mut shell = HarnessModel::default();
     let everything = always(Section::Bash, Action::Allow, "Pi does not look");
     shell.add(Section::Bash, "bash", vec![everything]);
     gaps(subject, &shell, BLIND).into_iter().next()
 }
 
 /// Whether everything in a section is allowed; why not otherwise.
-pub(super) fn free(subject: &Subject, section: Section) -> Result<(), String> {
+pub(super) fn free(subject: &RenderSubject, section: Section) -> Result<(), String> {
     let everything = always(section, Action::Allow, "Pi does not look");
     match told(&subject.memo, section, &[everything], &subject.bounds(section)) {
-        Proof::Holds => Ok(()),
-        Proof::Fails { example, source, .. } => Err(format!("{section} `{example}` is {source}")),
-        Proof::Unknown(why) => Err(why),
+        PolicyProof::Holds => Ok(()),
+        PolicyProof::Fails { example, source, .. } => {
+            Err(format!("{section} `{example}` is {source}"))
+        }
+        PolicyProof::Unknown(why) => Err(why),
     }
 }
 
 /// Whether anything in a section is allowed or asked about.
-pub(super) fn is_used(subject: &Subject, section: Section) -> bool {
+pub(super) fn is_used(subject: &RenderSubject, section: Section) -> bool {
     let nothing = always(section, Action::Deny, "nothing");
-    within(&subject.memo, &subject.bounds(section), &[nothing]) != Proof::Holds
+    within(&subject.memo, &subject.bounds(section), &[nothing]) != PolicyProof::Holds
 }
 
 /// What the source protects in a section, and a tool without any limits does not.
-fn gap(subject: &Subject, section: Section) -> Option<Unprotected> {
-    protection::first(subject, section, &[always(section, Action::Allow, "Pi does not look")])
+fn gap(subject: &RenderSubject, section: Section) -> Option<UnprotectedSubject> {
+    built_in_protection::first(
+        subject,
+        section,
+        &[always(section, Action::Allow, "Pi does not look")],
+    )
 }
 
 /// What the source is stricter about than a tool without any limits.
-pub(super) fn stricter(subject: &Subject, section: Section) -> Option<String> {
+pub(super) fn stricter(subject: &RenderSubject, section: Section) -> Option<String> {
     let protected = || {
         let found = gap(subject, section)?;
         Some(format!("{section} `{}` is {}", found.text, found.source))
@@ -121,7 +127,7 @@ pub(super) fn stricter(subject: &Subject, section: Section) -> Option<String> {
 const EXACT: &str = "the guard would make it exact";
 
 /// Notes the tools that were left out.
-pub(super) fn report(subject: &Subject, granted: &[&str], out: &mut Rendered) {
+pub(super) fn report(subject: &RenderSubject, granted: &[&str], out: &mut RenderedAgent) {
     for (section, tools) in SECTIONS {
         let field = format!("permissions.{section}");
         let own = TOOLS.iter().find(|tool| tool.reaches.first() == Some(section));

@@ -1,34 +1,40 @@
 //! Writes the files of agents for Pi.
 
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Rules, Section};
+use agentry_policy::{Action, RuleList, Section, SectionCall};
 use agentry_text::Data;
 use agentry_text::path::is_plain;
 use serde_json::json;
 
+use super::agent_file::{self, PiValue};
 use super::extension;
 use super::fields::{FALLBACKS, FIELDS};
-use super::front::{self, Value};
-use super::primary::{Part, parts};
-use super::rivals::Rivals;
+use super::main_session::{PiRole, parts};
+use super::rivals::PiRivals;
 use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
-use super::{NAME, Place, place, specialists};
+use super::{NAME, PiPaths, place, specialists};
 use crate::fields::report_losses;
 use crate::front_matter::list_items;
-use crate::model::Model;
+use crate::model::HarnessModel;
 use crate::original::{self, OriginalFrontMatter, OriginalGrant};
 use crate::render::each_of;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
-use crate::subject::{PartKind, Subject};
+use crate::render_result::{
+    LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
+};
+use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{loss, skills};
 
 /// Directories of a project in which Pi finds skills by itself.
 const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
 
-pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
+pub(super) fn render(
+    subjects: &[RenderSubject],
+    settings: &RenderSettings<'_>,
+) -> ProjectRendering {
+    let mut agents: Vec<RenderedAgent> =
+        subjects.iter().map(|_| RenderedAgent::default()).collect();
     let parts = parts(subjects, settings, &mut agents);
-    let rivals = Rivals::of(settings);
+    let rivals = PiRivals::of(settings);
     let unwritten = subjects.iter().zip(parts.iter().zip(agents));
     let mut agents = each_of(unwritten, |subject, (part, mut out)| {
         rivals.report(&subject.name, settings, &mut out);
@@ -36,14 +42,19 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
         out
     });
     let shared = specialists::file(subjects, &parts, settings, &mut agents);
-    Rendering { agents, shared: shared.into_iter().collect() }
+    ProjectRendering { agents, shared: shared.into_iter().collect() }
 }
 
-fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rendered) {
+fn agent(
+    subject: &RenderSubject,
+    part: PiRole,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) {
     let place = place(settings.scope, &subject.name);
     let mut fields = vec![
-        ("name", Value::Text(subject.name.clone())),
-        ("description", Value::Text(one_line(subject.description()))),
+        ("name", PiValue::Text(subject.name.clone())),
+        ("description", PiValue::Text(one_line(subject.description()))),
     ];
     let can_read = if settings.guard {
         guarded(subject, settings, &place, &mut fields, out)
@@ -60,26 +71,27 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
     fields.extend(shown(subject, can_read, &place, out));
     fields.extend(budget(subject, out));
     report_losses(FIELDS, subject, out);
-    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let body =
+        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let body = body.trim_start_matches('\u{feff}');
-    match front::write(&subject.origin(), &fields, body) {
-        Ok(text) => out.files.push(File::new(place.agent.clone(), text)),
+    match agent_file::write(&subject.origin(), &fields, body) {
+        Ok(text) => out.files.push(RenderedFile::new(place.agent.clone(), text)),
         Err(key) => {
             let message =
                 format!("Pi cannot read `{key}`: it holds both kinds of quotes, or ends a line");
             out.refuse(&key, message, Some("use one kind of quotes"));
         }
     }
-    if part == Part::Main {
-        out.files.push(File::new(place.system, format!("{body}\n")));
+    if part == PiRole::Main {
+        out.files.push(RenderedFile::new(place.system, format!("{body}\n")));
         if settings.guard {
-            out.files.push(File::new(place.session, extension::main(subject)));
+            out.files.push(RenderedFile::new(place.session, extension::main(subject)));
         }
     }
 }
 
 /// How the prompt is used, and the other preferences of the original front matter.
-fn prompting(subject: &Subject) -> Vec<(&'static str, Value)> {
+fn prompting(subject: &RenderSubject) -> Vec<(&'static str, PiValue)> {
     let mut fields = vec![
         ("systemPromptMode", raw("replace")),
         ("inheritProjectContext", raw("false")),
@@ -94,8 +106,8 @@ fn prompting(subject: &Subject) -> Vec<(&'static str, Value)> {
     fields
 }
 
-fn raw(text: impl Into<String>) -> Value {
-    Value::Raw(text.into())
+fn raw(text: impl Into<String>) -> PiValue {
+    PiValue::Raw(text.into())
 }
 
 /// A text on one line.
@@ -105,10 +117,10 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// The tools of an agent without a guard; whether it can read.
 fn plain(
-    subject: &Subject,
-    settings: &Settings<'_>,
-    fields: &mut Vec<(&str, Value)>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    fields: &mut Vec<(&str, PiValue)>,
+    out: &mut RenderedAgent,
 ) -> bool {
     let mut tools = granted(subject, settings);
     let given = original::given(subject, "tools").and_then(|grant| grant.value.as_ref());
@@ -118,7 +130,7 @@ fn plain(
     }
     report(subject, &tools, out);
     if tools.is_empty() {
-        loss::toolless(subject, &Model::default(), Some(loss::BY_GUARD), out);
+        loss::toolless(subject, &HarnessModel::default(), Some(loss::BY_GUARD), out);
     }
     // A list is always written: Pi would give an agent without one all that it has. Who starts the
     // agent can always be spoken to.
@@ -147,16 +159,16 @@ fn plain(
 
 /// The tools of an agent with the guard; whether it can read.
 fn guarded(
-    subject: &Subject,
-    settings: &Settings<'_>,
-    place: &Place,
-    fields: &mut Vec<(&str, Value)>,
-    out: &mut Rendered,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+    place: &PiPaths,
+    fields: &mut Vec<(&str, PiValue)>,
+    out: &mut RenderedAgent,
 ) -> bool {
     fields.push(("excludeTools", raw(BUILT_IN.join(", "))));
     fields.push(("extensions", raw(format!("../guard/{}.ts", subject.name))));
-    out.files.push(File::new(place.guard.clone(), extension::child(subject)));
-    if settings.scope == Scope::User {
+    out.files.push(RenderedFile::new(place.guard.clone(), extension::child(subject)));
+    if settings.scope == RenderScope::User {
         let hint = "render it with the scope `project`, or without the guard";
         out.refuse("permissions", "the guard needs the definition beside its files", Some(hint));
     }
@@ -177,14 +189,14 @@ fn guarded(
 }
 
 /// Whether there is anything that a person is asked about.
-fn asks(subject: &Subject) -> bool {
+fn asks(subject: &RenderSubject) -> bool {
     let sections = [Section::Bash, Section::Edit, Section::Read];
-    let asks = |rules: &Rules| rules.all().any(|rule| rule.action == Action::Ask);
+    let asks = |rules: &RuleList| rules.all().any(|rule| rule.action == Action::Ask);
     sections.into_iter().any(|section| subject.bounds(section).iter().any(asks))
 }
 
 /// The models to try.
-fn model(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
+fn model(subject: &RenderSubject, out: &mut RenderedAgent) -> Vec<(&'static str, PiValue)> {
     let preferred = subject.agent.model.preferred.as_ref();
     let names = preferred.into_iter().flatten().map(|model| model.value.clone());
     let (names, wrong): (Vec<_>, Vec<_>) =
@@ -193,27 +205,27 @@ fn model(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
         out.lose("model", LossKind::Dropped, format!("`{name}` cannot be written in Pi's lists"));
     }
     if OriginalFrontMatter::of(&subject.agent, NAME).has(FALLBACKS, &Data::str(names.join(", "))) {
-        return vec![(FALLBACKS, Value::Text(names.join(", ")))];
+        return vec![(FALLBACKS, PiValue::Text(names.join(", ")))];
     }
     let Some((first, rest)) = names.split_first() else { return Vec::new() };
-    let mut fields = vec![("model", Value::Text(first.clone()))];
+    let mut fields = vec![("model", PiValue::Text(first.clone()))];
     if !rest.is_empty() {
-        fields.push((FALLBACKS, Value::Text(rest.join(", "))));
+        fields.push((FALLBACKS, PiValue::Text(rest.join(", "))));
     }
     fields
 }
 
 /// The skills that the agent is shown; Pi would give it `read` to load them.
 fn shown(
-    subject: &Subject,
+    subject: &RenderSubject,
     can_read: bool,
-    place: &Place,
-    out: &mut Rendered,
-) -> Option<(&'static str, Value)> {
+    place: &PiPaths,
+    out: &mut RenderedAgent,
+) -> Option<(&'static str, PiValue)> {
     let mut names = Vec::new();
     for skill in &subject.skills {
         let directory = &subject.judge.places().workspace;
-        let call = Call { section: Section::Skill, subject: &skill.name, directory };
+        let call = SectionCall { section: Section::Skill, subject: &skill.name, directory };
         if !can_read {
             let detail =
                 format!("`{}` is loaded with `read`, which the agent does not have", skill.name);
@@ -232,11 +244,11 @@ fn shown(
             names.push(skill.name.as_str());
         }
     }
-    (!names.is_empty()).then(|| ("skills", Value::Text(names.join(", "))))
+    (!names.is_empty()).then(|| ("skills", PiValue::Text(names.join(", "))))
 }
 
 /// The limit of rounds: releases of pi-subagents that know no rounds count calls.
-fn budget(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
+fn budget(subject: &RenderSubject, out: &mut RenderedAgent) -> Vec<(&'static str, PiValue)> {
     let Some(turns) = subject.agent.behaviour.max_turns else { return Vec::new() };
     let turns = turns.value;
     if turns < 1 {

@@ -3,34 +3,34 @@
 
 use std::collections::HashMap;
 
-use crate::problems::Problems;
+use crate::problems::ParseProblems;
 use crate::source::Span;
-use crate::tree::{Entry, Key, Map, Node, Value};
+use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
 /// The items so far, in source order.
 #[derive(Debug, Default)]
-pub(super) struct Body {
-    items: Vec<(Key, Item)>,
+pub(super) struct AclBody {
+    items: Vec<(TreeKey, AclItem)>,
     /// The labelled blocks of one name, by their label, and where they are.
-    groups: Vec<(Body, Span)>,
+    groups: Vec<(AclBody, Span)>,
     /// The group of a name.
     group_of: HashMap<String, usize>,
 }
 
 #[derive(Debug)]
-enum Item {
-    Value(Node),
+enum AclItem {
+    Value(TreeNode),
     Group(usize),
 }
 
-impl Body {
+impl AclBody {
     /// Adds an attribute, or a block without labels.
-    pub(super) fn add(&mut self, key: Key, value: Node) {
-        self.items.push((key, Item::Value(value)));
+    pub(super) fn add(&mut self, key: TreeKey, value: TreeNode) {
+        self.items.push((key, AclItem::Value(value)));
     }
 
     /// Adds a block with `labels`; the first of them is inside `key`, and so on.
-    pub(super) fn add_labelled(&mut self, key: Key, labels: Vec<Key>, block: Node) {
+    pub(super) fn add_labelled(&mut self, key: TreeKey, labels: Vec<TreeKey>, block: TreeNode) {
         let mut body = self;
         let mut key = key;
         for label in labels {
@@ -42,11 +42,11 @@ impl Body {
 
     /// The labelled blocks of the name `key`, to which one at `span` comes.
     #[expect(clippy::indexing_slicing, reason = "the group is known, or was just made")]
-    fn blocks(&mut self, key: Key, span: Span) -> &mut Self {
+    fn blocks(&mut self, key: TreeKey, span: Span) -> &mut Self {
         let next = self.groups.len();
         let group = *self.group_of.entry(key.text.clone()).or_insert(next);
         if group == next {
-            self.items.push((key, Item::Group(group)));
+            self.items.push((key, AclItem::Group(group)));
             self.groups.push((Self::default(), span));
         }
         let (body, whole) = &mut self.groups[group];
@@ -55,18 +55,18 @@ impl Body {
     }
 
     /// The map; names that are there twice are reported.
-    pub(super) fn into_map(mut self, problems: &mut Problems) -> Map {
-        let mut map = Map::default();
+    pub(super) fn into_map(mut self, problems: &mut ParseProblems) -> TreeMap {
+        let mut map = TreeMap::default();
         for (key, item) in self.items {
             let value = match item {
-                Item::Value(value) => value,
-                Item::Group(group) => {
+                AclItem::Value(value) => value,
+                AclItem::Group(group) => {
                     let Some((body, span)) = self.groups.get_mut(group) else { continue };
                     let body = std::mem::take(body).into_map(problems);
-                    Node::new(Value::Map(Map { labelled: true, ..body }), *span)
+                    TreeNode::new(TreeValue::Map(TreeMap { labelled: true, ..body }), *span)
                 }
             };
-            map.entries.push(Entry { key, value });
+            map.entries.push(TreeEntry { key, value });
         }
         problems.duplicates(&map);
         map

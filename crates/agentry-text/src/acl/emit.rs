@@ -11,12 +11,12 @@ const WIDTH: usize = 80;
 pub fn emit(data: &Data, labelled: &[&str]) -> String {
     let Data::Map(entries) = data else { return String::new() };
     let labelled = labelled.iter().map(|path| path.split('.').collect()).collect();
-    let mut writer = Writer { out: String::new(), labelled, path: Vec::new(), indent: 0 };
+    let mut writer = AclWriter { out: String::new(), labelled, path: Vec::new(), indent: 0 };
     writer.items(entries);
     writer.out
 }
 
-struct Writer<'d> {
+struct AclWriter<'d> {
     out: String,
     labelled: Vec<Vec<&'d str>>,
     /// The keys that lead here.
@@ -24,7 +24,7 @@ struct Writer<'d> {
     indent: usize,
 }
 
-impl<'d> Writer<'d> {
+impl<'d> AclWriter<'d> {
     fn items(&mut self, entries: &'d [(String, Data)]) {
         for (key, value) in entries {
             self.path.push(key);

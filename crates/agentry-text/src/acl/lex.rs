@@ -1,16 +1,16 @@
 //! Takes ACL apart into names, strings, numbers and marks; comments are dropped.
 
 use super::rules::{ACL_BROKEN_NAME, ACL_LONE_SLASH, ACL_SYNTAX, ACL_UNCLOSED};
-use crate::cursor::Cursor;
+use crate::cursor::TextCursor;
 use crate::edit::Fix;
-use crate::lexemes::{Lexeme, MarkToken};
-use crate::problems::{Problems, short};
-use crate::source::{Source, Span};
-use crate::tree::Value;
+use crate::lexemes::{MarkToken, SourceLexeme};
+use crate::problems::{ParseProblems, short};
+use crate::source::{SourceFile, Span};
+use crate::tree::TreeValue;
 
-/// What a [`Lexeme`] is.
+/// What a [`SourceLexeme`] is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token<'s> {
+pub(super) enum AclToken<'s> {
     /// One of `{}[](),`.
     Mark(char),
     /// `=`, or `:`, which means the same.
@@ -20,24 +20,27 @@ pub(super) enum Token<'s> {
     /// A string without its quotes.
     Str(String),
     /// A number.
-    Number(Value),
+    Number(TreeValue),
 }
 
-impl MarkToken for Token<'_> {
+impl MarkToken for AclToken<'_> {
     fn mark(&self) -> Option<char> {
         if let Self::Mark(mark) = self { Some(*mark) } else { None }
     }
 }
 
 /// Takes the text of `source` apart.
-pub(super) fn lex<'s>(source: &'s Source, problems: &mut Problems) -> Vec<Lexeme<Token<'s>>> {
+pub(super) fn lex<'s>(
+    source: &'s SourceFile,
+    problems: &mut ParseProblems,
+) -> Vec<SourceLexeme<AclToken<'s>>> {
     let mut lexer =
-        Lexer { cursor: Cursor::new(&source.text), source, problems, starts_line: true };
+        AclLexer { cursor: TextCursor::new(&source.text), source, problems, starts_line: true };
     let mut lexemes = Vec::new();
     while let Some(next) = lexer.cursor.peek() {
         let (start, starts_line) = (lexer.cursor.at, lexer.starts_line);
         if let Some(token) = lexer.token(next) {
-            lexemes.push(Lexeme { token, span: lexer.since(start), starts_line });
+            lexemes.push(SourceLexeme { token, span: lexer.since(start), starts_line });
             lexer.starts_line = false;
         }
     }
@@ -59,26 +62,26 @@ pub(super) fn is_wide_name_part(c: char) -> bool {
     is_name_part(c) || matches!(c, '-' | '.')
 }
 
-struct Lexer<'s, 'p> {
-    cursor: Cursor<'s>,
-    source: &'s Source,
-    problems: &'p mut Problems,
+struct AclLexer<'s, 'p> {
+    cursor: TextCursor<'s>,
+    source: &'s SourceFile,
+    problems: &'p mut ParseProblems,
     starts_line: bool,
 }
 
-impl<'s> Lexer<'s, '_> {
+impl<'s> AclLexer<'s, '_> {
     /// The next token; `None` for what means nothing.
-    fn token(&mut self, next: char) -> Option<Token<'s>> {
+    fn token(&mut self, next: char) -> Option<AclToken<'s>> {
         match next {
             '{' | '}' | '[' | ']' | '(' | ')' | ',' => {
                 self.cursor.next();
-                Some(Token::Mark(next))
+                Some(AclToken::Mark(next))
             }
             '=' | ':' => {
                 self.cursor.next();
-                Some(Token::Assign)
+                Some(AclToken::Assign)
             }
-            '"' | '\'' => Some(Token::Str(self.string(next))),
+            '"' | '\'' => Some(AclToken::Str(self.string(next))),
             '0'..='9' | '-' | '.' | '+' => Some(self.number_or_append()),
             c if is_name_start(c) => Some(self.name()),
             '#' | '/' => self.comment(),
@@ -95,7 +98,7 @@ impl<'s> Lexer<'s, '_> {
         }
     }
 
-    fn comment(&mut self) -> Option<Token<'s>> {
+    fn comment(&mut self) -> Option<AclToken<'s>> {
         let start = self.cursor.at;
         let lone = !self.cursor.eat("#") && !self.cursor.eat("//");
         self.cursor.take_line();
@@ -109,7 +112,7 @@ impl<'s> Lexer<'s, '_> {
         None
     }
 
-    fn unknown(&mut self) -> Option<Token<'s>> {
+    fn unknown(&mut self) -> Option<AclToken<'s>> {
         let start = self.cursor.at;
         self.cursor.next();
         let known =
@@ -120,7 +123,7 @@ impl<'s> Lexer<'s, '_> {
         None
     }
 
-    fn name(&mut self) -> Token<'s> {
+    fn name(&mut self) -> AclToken<'s> {
         let start = self.cursor.at;
         let name = self.cursor.take_while(is_wide_name_part);
         if !name.chars().all(is_name_part) {
@@ -129,10 +132,10 @@ impl<'s> Lexer<'s, '_> {
                 .add(&ACL_BROKEN_NAME, self.since(start), message)
                 .hint("put text in quotes, and write `_` in a name");
         }
-        Token::Name(name)
+        AclToken::Name(name)
     }
 
-    fn number_or_append(&mut self) -> Token<'s> {
+    fn number_or_append(&mut self) -> AclToken<'s> {
         let start = self.cursor.at;
         if self.cursor.eat("+=") {
             let span = self.since(start);
@@ -140,15 +143,15 @@ impl<'s> Lexer<'s, '_> {
                 .add(&ACL_SYNTAX, span, "`+=` does not set a value")
                 .hint("write all values after one `=`")
                 .fix(Fix::unsafe_("write `=`", span, "="));
-            return Token::Assign;
+            return AclToken::Assign;
         }
         let written = self.cursor.take_while(|c| is_name_part(c) || matches!(c, '+' | '-' | '.'));
-        let value = Value::number(written).unwrap_or_else(|| {
+        let value = TreeValue::number(written).unwrap_or_else(|| {
             let message = format!("{} is no number", short(written));
             self.problems.add(&ACL_SYNTAX, self.since(start), message).hint("put text in quotes");
-            Value::Str(written.to_owned())
+            TreeValue::Str(written.to_owned())
         });
-        Token::Number(value)
+        AclToken::Number(value)
     }
 
     fn string(&mut self, quote: char) -> String {

@@ -24,15 +24,15 @@ pub use emit::emit;
 pub use rules::RULES;
 
 use crate::diagnostic::Findings;
-use crate::problems::Problems;
-use crate::source::Source;
-use crate::tree::Node;
+use crate::problems::ParseProblems;
+use crate::source::SourceFile;
+use crate::tree::TreeNode;
 
 /// Reads the whole of `source`.
-pub fn parse(source: &Source, findings: &mut Findings) -> Node {
-    let mut problems = Problems::default();
+pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
+    let mut problems = ParseProblems::default();
     let lexemes = lex::lex(source, &mut problems);
-    let node = parse::Parser::new(source, &lexemes, &mut problems).document();
+    let node = parse::AclParser::new(source, &lexemes, &mut problems).document();
     problems.hand_over(findings);
     node
 }

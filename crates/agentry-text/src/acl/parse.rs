@@ -1,50 +1,50 @@
 //! Builds the tree from the pieces of an ACL text, mending what it can on the way.
 
-use super::body::Body;
-use super::lex::Token;
+use super::body::AclBody;
+use super::lex::AclToken;
 use super::rules::{ACL_SYNTAX, ACL_UNCLOSED};
 use crate::edit::Fix;
-use crate::lexemes::{Lexeme, Lexemes};
-use crate::problems::{Problems, short};
-use crate::source::{Source, Span};
-use crate::tree::{Key, Map, Node, Value};
+use crate::lexemes::{LexemeReader, SourceLexeme};
+use crate::problems::{ParseProblems, short};
+use crate::source::{SourceFile, Span};
+use crate::tree::{TreeKey, TreeMap, TreeNode, TreeValue};
 
 /// Reads lexemes from the first to the last.
-pub(super) struct Parser<'s, 'p> {
-    tokens: Lexemes<'s, 'p, Token<'s>>,
+pub(super) struct AclParser<'s, 'p> {
+    tokens: LexemeReader<'s, 'p, AclToken<'s>>,
     /// Where the last strings and names in a row end.
     labels_end: usize,
 }
 
-/// Stands in [`Lexemes::open`] for the document, which no mark closes.
+/// Stands in [`LexemeReader::open`] for the document, which no mark closes.
 const DOCUMENT: char = '\0';
 
-impl<'s, 'p> Parser<'s, 'p> {
+impl<'s, 'p> AclParser<'s, 'p> {
     pub(super) fn new(
-        source: &'s Source,
-        lexemes: &'p [Lexeme<Token<'s>>],
-        problems: &'p mut Problems,
+        source: &'s SourceFile,
+        lexemes: &'p [SourceLexeme<AclToken<'s>>],
+        problems: &'p mut ParseProblems,
     ) -> Self {
-        let mut tokens = Lexemes::new(source, lexemes, &ACL_SYNTAX, problems);
+        let mut tokens = LexemeReader::new(source, lexemes, &ACL_SYNTAX, problems);
         tokens.open.push(DOCUMENT);
         Self { tokens, labels_end: 0 }
     }
 
     /// Everything.
-    pub(super) fn document(mut self) -> Node {
+    pub(super) fn document(mut self) -> TreeNode {
         let map = self.items();
-        Node::new(Value::Map(map), self.tokens.source.whole())
+        TreeNode::new(TreeValue::Map(map), self.tokens.source.whole())
     }
 
     /// Attributes and blocks, up to the mark that closes them.
-    fn items(&mut self) -> Map {
-        let mut body = Body::default();
+    fn items(&mut self) -> TreeMap {
+        let mut body = AclBody::default();
         while self.tokens.goes_on() {
             let Some(next) = self.tokens.peek() else { break };
             match &next.token {
-                Token::Name(name) => self.item(Key::string(*name, next.span), &mut body),
-                Token::Str(name) => self.item(Key::string(name, next.span), &mut body),
-                Token::Mark(',') if self.tokens.open.len() > 1 => self.tokens.at += 1,
+                AclToken::Name(name) => self.item(TreeKey::string(*name, next.span), &mut body),
+                AclToken::Str(name) => self.item(TreeKey::string(name, next.span), &mut body),
+                AclToken::Mark(',') if self.tokens.open.len() > 1 => self.tokens.at += 1,
                 _ => {
                     self.tokens.unexpected("a name").hint("write `name = value` or `name { … }`");
                     self.tokens.skip();
@@ -55,8 +55,8 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     /// One attribute or block; its name comes next.
-    fn item(&mut self, key: Key, body: &mut Body) {
-        let quoted = self.tokens.peek().is_some_and(|next| matches!(next.token, Token::Str(_)));
+    fn item(&mut self, key: TreeKey, body: &mut AclBody) {
+        let quoted = self.tokens.peek().is_some_and(|next| matches!(next.token, AclToken::Str(_)));
         self.tokens.at += 1;
         let labels = self.labels();
         if self.tokens.is_mark('{') {
@@ -81,7 +81,7 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     /// The value that comes next, for `key`.
-    fn attribute(&mut self, key: Key, body: &mut Body) {
+    fn attribute(&mut self, key: TreeKey, body: &mut AclBody) {
         let missing = !self.starts_value_anywhere() || self.starts_item();
         if missing {
             self.tokens
@@ -93,7 +93,7 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     /// A document's names have no quotes.
-    fn check_name(&mut self, key: &Key, quoted: bool) {
+    fn check_name(&mut self, key: &TreeKey, quoted: bool) {
         if quoted && self.tokens.open.len() == 1 {
             self.tokens
                 .problem(key.span, format!("the name {} has quotes", short(&key.text)))
@@ -103,21 +103,21 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     /// The labels after a name: before a block strings and names, else only strings.
-    fn labels(&mut self) -> Vec<Key> {
+    fn labels(&mut self) -> Vec<TreeKey> {
         let end = self.labels_end();
         let block = self
             .tokens
             .rest()
             .get(end - self.tokens.at)
-            .is_some_and(|next| next.token == Token::Mark('{'));
+            .is_some_and(|next| next.token == AclToken::Mark('{'));
         let mut labels = Vec::new();
         while let Some(next) = self.tokens.peek().filter(|_| self.tokens.at < end) {
             let text = match &next.token {
-                Token::Str(text) => text.clone(),
-                Token::Name(name) if block => (*name).to_owned(),
+                AclToken::Str(text) => text.clone(),
+                AclToken::Name(name) if block => (*name).to_owned(),
                 _ => break,
             };
-            labels.push(Key::string(text, next.span));
+            labels.push(TreeKey::string(text, next.span));
             self.tokens.at += 1;
         }
         labels
@@ -126,8 +126,8 @@ impl<'s, 'p> Parser<'s, 'p> {
     /// Where the strings and names that come next on this line end. Found once for all of them.
     fn labels_end(&mut self) -> usize {
         if self.tokens.at >= self.labels_end {
-            let label = |next: &Lexeme<Token<'_>>| {
-                !next.starts_line && matches!(next.token, Token::Str(_) | Token::Name(_))
+            let label = |next: &SourceLexeme<AclToken<'_>>| {
+                !next.starts_line && matches!(next.token, AclToken::Str(_) | AclToken::Name(_))
             };
             let rest = self.tokens.rest();
             self.labels_end = self.tokens.at + rest.iter().take_while(|next| label(next)).count();
@@ -135,16 +135,22 @@ impl<'s, 'p> Parser<'s, 'p> {
         self.labels_end
     }
 
-    fn is_quoted(&self, key: &Key) -> bool {
+    fn is_quoted(&self, key: &TreeKey) -> bool {
         self.tokens.source.slice(key.span).starts_with(['"', '\''])
     }
 
     /// Labels that no block follows: the `=` was forgotten, or the block.
-    fn stray_labels(&mut self, key: Key, first: &Key, rest: &[Key], body: &mut Body) {
+    fn stray_labels(
+        &mut self,
+        key: TreeKey,
+        first: &TreeKey,
+        rest: &[TreeKey],
+        body: &mut AclBody,
+    ) {
         if rest.is_empty() {
             self.no_assign(&key);
             if self.tokens.problems.count(first.span) {
-                body.add(key, Node::new(Value::Str(first.text.clone()), first.span));
+                body.add(key, TreeNode::new(TreeValue::Str(first.text.clone()), first.span));
             }
         } else {
             self.tokens
@@ -153,7 +159,7 @@ impl<'s, 'p> Parser<'s, 'p> {
         }
     }
 
-    fn no_assign(&mut self, key: &Key) {
+    fn no_assign(&mut self, key: &TreeKey) {
         let end = key.span.range().end;
         let place = Span::new(self.tokens.source.id, end, end);
         self.tokens
@@ -163,7 +169,7 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     /// A block; its `{` comes next.
-    fn block(&mut self, key: Key, labels: Vec<Key>, body: &mut Body) {
+    fn block(&mut self, key: TreeKey, labels: Vec<TreeKey>, body: &mut AclBody) {
         for label in &labels {
             if !self.is_quoted(label) {
                 let quoted = format!("\"{}\"", label.text);
@@ -180,30 +186,33 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     /// The next value; takes nothing if there is none.
-    fn value(&mut self) -> Option<Node> {
+    fn value(&mut self) -> Option<TreeNode> {
         let next = self.tokens.peek()?;
         let value = match &next.token {
-            Token::Mark('{') => return self.braces(0),
-            Token::Mark('[') => return self.list(next.span),
-            Token::Name(name) if self.is_call() => return self.call(name, next.span),
-            Token::Mark(_) | Token::Assign => {
+            AclToken::Mark('{') => return self.braces(0),
+            AclToken::Mark('[') => return self.list(next.span),
+            AclToken::Name(name) if self.is_call() => return self.call(name, next.span),
+            AclToken::Mark(_) | AclToken::Assign => {
                 self.tokens.unexpected("a value");
                 return None;
             }
-            Token::Name("true") => Value::Bool(true),
-            Token::Name("false") => Value::Bool(false),
-            Token::Name("null") => Value::Null,
-            Token::Name(name) => Value::Str((*name).to_owned()),
-            Token::Str(text) => Value::Str(text.clone()),
-            Token::Number(value) => value.clone(),
+            AclToken::Name("true") => TreeValue::Bool(true),
+            AclToken::Name("false") => TreeValue::Bool(false),
+            AclToken::Name("null") => TreeValue::Null,
+            AclToken::Name(name) => TreeValue::Str((*name).to_owned()),
+            AclToken::Str(text) => TreeValue::Str(text.clone()),
+            AclToken::Number(value) => value.clone(),
         };
-        let plain = matches!(next.token, Token::Name(_)) && matches!(value, Value::Str(_));
+        let plain = matches!(next.token, AclToken::Name(_)) && matches!(value, TreeValue::Str(_));
         self.tokens.at += 1;
-        self.tokens.problems.count(next.span).then(|| Node { plain, ..Node::new(value, next.span) })
+        self.tokens
+            .problems
+            .count(next.span)
+            .then(|| TreeNode { plain, ..TreeNode::new(value, next.span) })
     }
 
     /// An object or a block's body, inside `labels` maps more than the marks show.
-    fn braces(&mut self, labels: usize) -> Option<Node> {
+    fn braces(&mut self, labels: usize) -> Option<TreeNode> {
         let span = self.tokens.peek()?.span;
         if !self.enter('}', labels) {
             return None;
@@ -212,18 +221,18 @@ impl<'s, 'p> Parser<'s, 'p> {
         self.tokens.open.extend(std::iter::repeat_n('}', labels));
         let map = self.items();
         self.tokens.open.truncate(self.tokens.open.len() - labels);
-        self.leave(span).map(|span| Node::new(Value::Map(map), span))
+        self.leave(span).map(|span| TreeNode::new(TreeValue::Map(map), span))
     }
 
-    fn list(&mut self, span: Span) -> Option<Node> {
+    fn list(&mut self, span: Span) -> Option<TreeNode> {
         if !self.enter(']', 0) {
             return None;
         }
         let items = self.values();
-        self.leave(span).map(|span| Node::new(Value::List(items), span))
+        self.leave(span).map(|span| TreeNode::new(TreeValue::List(items), span))
     }
 
-    fn call(&mut self, name: &str, span: Span) -> Option<Node> {
+    fn call(&mut self, name: &str, span: Span) -> Option<TreeNode> {
         self.tokens.at += 1;
         let open = self.tokens.peek()?.span;
         if !self.enter(')', 0) {
@@ -231,11 +240,11 @@ impl<'s, 'p> Parser<'s, 'p> {
         }
         let arguments = self.values();
         let end = self.leave(open)?;
-        Some(Node::new(Value::Call(name.to_owned(), arguments), span.to(end)))
+        Some(TreeNode::new(TreeValue::Call(name.to_owned(), arguments), span.to(end)))
     }
 
     /// Values with or without commas between them.
-    fn values(&mut self) -> Vec<Node> {
+    fn values(&mut self) -> Vec<TreeNode> {
         let mut values = Vec::new();
         // An item inside a list means that the list was never closed.
         while self.tokens.goes_on() && !self.starts_item() {
@@ -280,34 +289,35 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     fn is_assign(&self) -> bool {
-        self.tokens.peek().is_some_and(|next| next.token == Token::Assign)
+        self.tokens.peek().is_some_and(|next| next.token == AclToken::Assign)
     }
 
     /// Whether the name that comes next is that of a call.
     fn is_call(&self) -> bool {
         self.tokens
             .after_next()
-            .is_some_and(|next| next.token == Token::Mark('(') && !next.starts_line)
+            .is_some_and(|next| next.token == AclToken::Mark('(') && !next.starts_line)
     }
 
     /// Whether a line begins with `name =`.
     fn starts_item(&self) -> bool {
-        let name =
-            |next: &Lexeme<Token<'_>>| next.starts_line && matches!(next.token, Token::Name(_));
+        let name = |next: &SourceLexeme<AclToken<'_>>| {
+            next.starts_line && matches!(next.token, AclToken::Name(_))
+        };
         self.tokens.peek().is_some_and(name)
-            && self.tokens.after_next().is_some_and(|next| next.token == Token::Assign)
+            && self.tokens.after_next().is_some_and(|next| next.token == AclToken::Assign)
     }
 
     /// Whether a value follows on the same line, and not another item.
     fn starts_value(&self) -> bool {
         self.starts_value_anywhere()
             && self.tokens.peek().is_some_and(|next| !next.starts_line)
-            && self.tokens.after_next().is_none_or(|next| next.token != Token::Assign)
+            && self.tokens.after_next().is_none_or(|next| next.token != AclToken::Assign)
     }
 
     fn starts_value_anywhere(&self) -> bool {
-        let no_value = |next: &Lexeme<Token<'_>>| {
-            matches!(next.token, Token::Assign | Token::Mark(',' | '}' | ']' | '(' | ')'))
+        let no_value = |next: &SourceLexeme<AclToken<'_>>| {
+            matches!(next.token, AclToken::Assign | AclToken::Mark(',' | '}' | ']' | '(' | ')'))
         };
         self.tokens.peek().is_some_and(|next| !no_value(next))
     }

@@ -4,7 +4,7 @@ use super::{RULES, emit, parse};
 use crate::data::Data;
 use crate::limits;
 use crate::probe::{check_examples, maps, probe, scalars, soup};
-use crate::tree::Node;
+use crate::tree::TreeNode;
 
 #[test]
 fn values_keep_their_places() {
@@ -51,7 +51,8 @@ fn values_keep_their_places() {
 fn labels_are_told_from_keys() {
     let seen = probe(parse, "p \"a\" { m \"x\" { l = {} } }\nq { a = {} }\nr = {}");
     let labelled = |path: &[&str]| {
-        let step = |node: &Node, key: &&str| node.as_map().and_then(|map| map.get(key)).cloned();
+        let step =
+            |node: &TreeNode, key: &&str| node.as_map().and_then(|map| map.get(key)).cloned();
         let node = path.iter().try_fold(seen.node.clone(), |node, key| step(&node, key));
         node.and_then(|node| node.as_map().map(|map| map.labelled))
     };

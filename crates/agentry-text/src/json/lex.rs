@@ -1,17 +1,17 @@
 //! Takes JSON apart into strings, numbers, words and marks; comments are reported and dropped.
 
 use super::{JSON_SYNTAX, JsonDialect};
-use crate::cursor::{Cursor, is_line_end};
+use crate::cursor::{TextCursor, is_line_end};
 use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
-use crate::lexemes::{Lexeme, MarkToken};
-use crate::problems::{Problems, short};
-use crate::source::{Source, Span};
-use crate::tree::Value;
+use crate::lexemes::{MarkToken, SourceLexeme};
+use crate::problems::{ParseProblems, short};
+use crate::source::{SourceFile, Span};
+use crate::tree::TreeValue;
 
-/// What a [`Lexeme`] is.
+/// What a [`SourceLexeme`] is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token<'s> {
+pub(super) enum JsonToken<'s> {
     /// One of `{}[],:`.
     Mark(char),
     /// A string without its quotes.
@@ -19,12 +19,12 @@ pub(super) enum Token<'s> {
     /// A string that the end of the line cut off.
     OpenStr(String),
     /// A number.
-    Number(Value),
+    Number(TreeValue),
     /// Bare letters: `true`, or a string that lacks its quotes.
     Word(&'s str),
 }
 
-impl MarkToken for Token<'_> {
+impl MarkToken for JsonToken<'_> {
     fn mark(&self) -> Option<char> {
         if let Self::Mark(mark) = self { Some(*mark) } else { None }
     }
@@ -32,11 +32,11 @@ impl MarkToken for Token<'_> {
 
 /// Takes the text of `source` apart.
 pub(super) fn lex<'s>(
-    source: &'s Source,
+    source: &'s SourceFile,
     dialect: JsonDialect,
-    problems: &mut Problems,
-) -> Vec<Lexeme<Token<'s>>> {
-    let mut lexer = Lexer { cursor: Cursor::new(&source.text), source, dialect, problems };
+    problems: &mut ParseProblems,
+) -> Vec<SourceLexeme<JsonToken<'s>>> {
+    let mut lexer = JsonLexer { cursor: TextCursor::new(&source.text), source, dialect, problems };
     let mut lexemes = Vec::new();
     while let Some(lexeme) = lexer.lexeme() {
         lexemes.push(lexeme);
@@ -44,40 +44,40 @@ pub(super) fn lex<'s>(
     lexemes
 }
 
-struct Lexer<'s, 'p> {
-    cursor: Cursor<'s>,
-    source: &'s Source,
+struct JsonLexer<'s, 'p> {
+    cursor: TextCursor<'s>,
+    source: &'s SourceFile,
     dialect: JsonDialect,
-    problems: &'p mut Problems,
+    problems: &'p mut ParseProblems,
 }
 
-impl<'s> Lexer<'s, '_> {
-    fn lexeme(&mut self) -> Option<Lexeme<Token<'s>>> {
+impl<'s> JsonLexer<'s, '_> {
+    fn lexeme(&mut self) -> Option<SourceLexeme<JsonToken<'s>>> {
         loop {
             self.cursor.take_while(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
             let start = self.cursor.at;
             if let Some(token) = self.token(self.cursor.peek()?) {
-                return Some(Lexeme { token, span: self.since(start), starts_line: false });
+                return Some(SourceLexeme { token, span: self.since(start), starts_line: false });
             }
         }
     }
 
     /// The next token; `None` for what was reported and dropped.
-    fn token(&mut self, next: char) -> Option<Token<'s>> {
+    fn token(&mut self, next: char) -> Option<JsonToken<'s>> {
         match next {
             '{' | '}' | '[' | ']' | ',' | ':' => {
                 self.cursor.next();
-                Some(Token::Mark(next))
+                Some(JsonToken::Mark(next))
             }
             '"' | '\'' => Some(self.string(next)),
             '/' | '#' => self.comment(),
             '0'..='9' | '-' | '+' | '.' => Some(self.number()),
-            c if is_word(c) => Some(Token::Word(self.cursor.take_while(is_word))),
+            c if is_word(c) => Some(JsonToken::Word(self.cursor.take_while(is_word))),
             _ => self.unknown(),
         }
     }
 
-    fn comment(&mut self) -> Option<Token<'s>> {
+    fn comment(&mut self) -> Option<JsonToken<'s>> {
         let start = self.cursor.at;
         let rest = self.cursor.rest();
         let mut allowed = self.dialect == JsonDialect::Relaxed;
@@ -102,7 +102,7 @@ impl<'s> Lexer<'s, '_> {
         None
     }
 
-    fn unknown(&mut self) -> Option<Token<'s>> {
+    fn unknown(&mut self) -> Option<JsonToken<'s>> {
         let start = self.cursor.at;
         self.cursor.next();
         let known = |c: char| is_word(c) || c.is_ascii_whitespace() || "{}[],:\"'/#-+.".contains(c);
@@ -113,7 +113,7 @@ impl<'s> Lexer<'s, '_> {
         None
     }
 
-    fn string(&mut self, quote: char) -> Token<'s> {
+    fn string(&mut self, quote: char) -> JsonToken<'s> {
         let start = self.cursor.at;
         self.cursor.next();
         let mut text = String::new();
@@ -129,7 +129,7 @@ impl<'s> Lexer<'s, '_> {
                     let span = self.since(start);
                     self.problem(span, "the string is not closed on its line")
                         .hint("close it, and write a line break as `\\n`");
-                    return Token::OpenStr(text);
+                    return JsonToken::OpenStr(text);
                 }
             }
         }
@@ -142,7 +142,7 @@ impl<'s> Lexer<'s, '_> {
                 quoted(&text),
             ));
         }
-        Token::Str(text)
+        JsonToken::Str(text)
     }
 
     /// Takes a character of a string, which must not be a control character.
@@ -230,26 +230,26 @@ impl<'s> Lexer<'s, '_> {
         u32::from_str_radix(self.cursor.since(start), 16).ok()
     }
 
-    fn number(&mut self) -> Token<'s> {
+    fn number(&mut self) -> JsonToken<'s> {
         let start = self.cursor.at;
         let written = self.cursor.take_while(|c| is_word(c) || matches!(c, '+' | '-' | '.'));
-        let strict = is_number(written).then(|| Value::number(written)).flatten();
+        let strict = is_number(written).then(|| TreeValue::number(written)).flatten();
         let value = strict.unwrap_or_else(|| {
             let span = self.since(start);
             let loose = loose_number(written);
             let found = self.problem(span, format!("{} is no number of JSON", short(written)));
             match &loose {
-                Some(Value::Int(value)) => {
+                Some(TreeValue::Int(value)) => {
                     found.fix(Fix::unsafe_("write it as JSON does", span, value.to_string()))
                 }
-                Some(Value::Float(value)) => {
+                Some(TreeValue::Float(value)) => {
                     found.fix(Fix::unsafe_("write it as JSON does", span, format!("{value:?}")))
                 }
                 _ => found.hint("put text in double quotes"),
             };
-            loose.unwrap_or_else(|| Value::Str(written.to_owned()))
+            loose.unwrap_or_else(|| TreeValue::Str(written.to_owned()))
         });
-        Token::Number(value)
+        JsonToken::Number(value)
     }
 
     fn problem(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
@@ -284,10 +284,10 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The value of what other dialects take for a number: `+1`, `.5`, `5.`, `007`, `0xff`.
-fn loose_number(text: &str) -> Option<Value> {
+fn loose_number(text: &str) -> Option<TreeValue> {
     let text = text.strip_prefix('+').unwrap_or(text);
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return Value::whole(digits, 16);
+        return TreeValue::whole(digits, 16);
     }
-    Value::number(text)
+    TreeValue::number(text)
 }

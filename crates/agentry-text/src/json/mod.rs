@@ -10,22 +10,22 @@ mod tests;
 
 use crate::data::Data;
 use crate::diagnostic::{Findings, Severity};
-use crate::problems::Problems;
-use crate::rule::{Example, Rule};
-use crate::source::Source;
-use crate::tree::Node;
+use crate::problems::ParseProblems;
+use crate::rule::{LintRule, RuleExample};
+use crate::source::SourceFile;
+use crate::tree::TreeNode;
 
 /// Every rule about how JSON is written.
-pub const RULES: &[&Rule] = &[&JSON_SYNTAX];
+pub const RULES: &[&LintRule] = &[&JSON_SYNTAX];
 
 /// Text that is not JSON.
-pub static JSON_SYNTAX: Rule = Rule {
+pub static JSON_SYNTAX: LintRule = LintRule {
     code: "AG0062",
     name: "json-syntax",
     severity: Severity::Error,
     why: "Other tools refuse a file that is not JSON, and those that take it anyway disagree about \
           what it says. JSON has no comments, no comma after the last value, and only double quotes.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         (
             "helper/agent.json",
             "{\n  \"name\": \"helper\",\n  \"version\": \"1.0.0\",\n  \"role\": \"assistant\",\n  \
@@ -34,7 +34,7 @@ pub static JSON_SYNTAX: Rule = Rule {
         ("helper/persona.md", PERSONA),
         ("helper/principles.md", PRINCIPLES),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         (
             "helper/agent.json",
             "{\n  \"name\": \"helper\",\n  \"version\": \"1.0.0\",\n  \"role\": \"assistant\",\n  \
@@ -59,16 +59,16 @@ pub enum JsonDialect {
 }
 
 /// Reads the whole of `source` as strict JSON. An empty document is null.
-pub fn parse(source: &Source, findings: &mut Findings) -> Node {
+pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
     parse_as(source, JsonDialect::Strict, findings)
 }
 
 /// Reads the whole of `source`, with comments and last commas if `dialect` has them. An empty document
 /// is null.
-pub fn parse_as(source: &Source, dialect: JsonDialect, findings: &mut Findings) -> Node {
-    let mut problems = Problems::default();
+pub fn parse_as(source: &SourceFile, dialect: JsonDialect, findings: &mut Findings) -> TreeNode {
+    let mut problems = ParseProblems::default();
     let lexemes = lex::lex(source, dialect, &mut problems);
-    let node = parse::Parser::new(source, &lexemes, dialect, &mut problems).document();
+    let node = parse::JsonParser::new(source, &lexemes, dialect, &mut problems).document();
     problems.hand_over(findings);
     node
 }

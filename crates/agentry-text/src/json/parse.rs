@@ -1,39 +1,39 @@
 //! Builds the tree from the pieces of a JSON text, mending what it can on the way.
 
-use super::lex::{Token, quoted};
+use super::lex::{JsonToken, quoted};
 use super::{JSON_SYNTAX, JsonDialect};
 use crate::edit::Fix;
-use crate::lexemes::{Lexeme, Lexemes};
-use crate::near::did_you_mean;
-use crate::problems::{Problems, short};
-use crate::source::{Source, Span};
-use crate::tree::{Entry, Key, Map, Node, Value};
+use crate::lexemes::{LexemeReader, SourceLexeme};
+use crate::problems::{ParseProblems, short};
+use crate::source::{SourceFile, Span};
+use crate::suggestion::did_you_mean;
+use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
 /// Reads lexemes from the first to the last.
-pub(super) struct Parser<'s, 'p> {
-    tokens: Lexemes<'s, 'p, Token<'s>>,
+pub(super) struct JsonParser<'s, 'p> {
+    tokens: LexemeReader<'s, 'p, JsonToken<'s>>,
     dialect: JsonDialect,
 }
 
-impl<'s, 'p> Parser<'s, 'p> {
+impl<'s, 'p> JsonParser<'s, 'p> {
     pub(super) fn new(
-        source: &'s Source,
-        lexemes: &'p [Lexeme<Token<'s>>],
+        source: &'s SourceFile,
+        lexemes: &'p [SourceLexeme<JsonToken<'s>>],
         dialect: JsonDialect,
-        problems: &'p mut Problems,
+        problems: &'p mut ParseProblems,
     ) -> Self {
-        Self { tokens: Lexemes::new(source, lexemes, &JSON_SYNTAX, problems), dialect }
+        Self { tokens: LexemeReader::new(source, lexemes, &JSON_SYNTAX, problems), dialect }
     }
 
     /// The one value of the document, and nothing after it.
-    pub(super) fn document(mut self) -> Node {
+    pub(super) fn document(mut self) -> TreeNode {
         let Some(first) = self.tokens.peek() else {
             self.tokens
                 .problem(self.tokens.source.whole(), "there is no value")
                 .hint("write `{ … }`");
-            return Node::new(Value::Null, self.tokens.source.whole());
+            return TreeNode::new(TreeValue::Null, self.tokens.source.whole());
         };
-        let null = Node::new(Value::Null, first.span);
+        let null = TreeNode::new(TreeValue::Null, first.span);
         let node = self.value().unwrap_or(null);
         if let (Some(next), false) = (self.tokens.peek(), self.tokens.problems.full()) {
             self.tokens
@@ -47,28 +47,28 @@ impl<'s, 'p> Parser<'s, 'p> {
     }
 
     /// The next value; takes nothing if there is none.
-    fn value(&mut self) -> Option<Node> {
-        let Lexeme { token, span, .. } = self.tokens.peek()?;
+    fn value(&mut self) -> Option<TreeNode> {
+        let SourceLexeme { token, span, .. } = self.tokens.peek()?;
         let value = match token {
-            Token::Mark('{' | '[') => return self.container(*span),
-            Token::Mark(_) => {
+            JsonToken::Mark('{' | '[') => return self.container(*span),
+            JsonToken::Mark(_) => {
                 self.tokens.unexpected("a value");
                 return None;
             }
-            Token::Str(text) | Token::OpenStr(text) => Value::Str(text.clone()),
-            Token::Number(value) => value.clone(),
-            Token::Word(word) => self.word(word, *span),
+            JsonToken::Str(text) | JsonToken::OpenStr(text) => TreeValue::Str(text.clone()),
+            JsonToken::Number(value) => value.clone(),
+            JsonToken::Word(word) => self.word(word, *span),
         };
         self.tokens.at += 1;
-        self.tokens.problems.count(*span).then(|| Node::new(value, *span))
+        self.tokens.problems.count(*span).then(|| TreeNode::new(value, *span))
     }
 
     /// A bare word: one of the three that JSON has, or a problem.
-    fn word(&mut self, word: &str, span: Span) -> Value {
+    fn word(&mut self, word: &str, span: Span) -> TreeValue {
         match word {
-            "true" => return Value::Bool(true),
-            "false" => return Value::Bool(false),
-            "null" => return Value::Null,
+            "true" => return TreeValue::Bool(true),
+            "false" => return TreeValue::Bool(false),
+            "null" => return TreeValue::Null,
             _ => {}
         }
         let near = did_you_mean(word, ["true", "false", "null"]);
@@ -76,11 +76,11 @@ impl<'s, 'p> Parser<'s, 'p> {
             .problem(span, format!("{} needs double quotes", short(word)))
             .fix(Fix::unsafe_("put it in quotes", span, quoted(word)))
             .hint_opt(near);
-        Value::Str(word.to_owned())
+        TreeValue::Str(word.to_owned())
     }
 
     /// A list or a map that opens at `span`.
-    fn container(&mut self, span: Span) -> Option<Node> {
+    fn container(&mut self, span: Span) -> Option<TreeNode> {
         if !self.tokens.problems.count(span) {
             return None;
         }
@@ -92,7 +92,8 @@ impl<'s, 'p> Parser<'s, 'p> {
         let close = if is_map { '}' } else { ']' };
         self.tokens.at += 1;
         self.tokens.open.push(close);
-        let value = if is_map { Value::Map(self.entries()) } else { Value::List(self.items()) };
+        let value =
+            if is_map { TreeValue::Map(self.entries()) } else { TreeValue::List(self.items()) };
         self.tokens.open.pop();
         if self.tokens.is_mark(close) {
             self.tokens.at += 1;
@@ -102,10 +103,10 @@ impl<'s, 'p> Parser<'s, 'p> {
                 .problem(span, format!("`{what}` is never closed"))
                 .hint(format!("add `{close}`"));
         }
-        Some(Node::new(value, span.to(self.tokens.last_span())))
+        Some(TreeNode::new(value, span.to(self.tokens.last_span())))
     }
 
-    fn items(&mut self) -> Vec<Node> {
+    fn items(&mut self) -> Vec<TreeNode> {
         let mut items = Vec::new();
         while self.tokens.goes_on() {
             let before = self.tokens.at;
@@ -119,15 +120,15 @@ impl<'s, 'p> Parser<'s, 'p> {
         items
     }
 
-    fn entries(&mut self) -> Map {
-        let mut map = Map::default();
+    fn entries(&mut self) -> TreeMap {
+        let mut map = TreeMap::default();
         while self.tokens.goes_on() {
             let Some(key) = self.key() else {
                 self.tokens.skip();
                 continue;
             };
             if let Some(value) = self.entry_value(&key) {
-                map.entries.push(Entry { key, value });
+                map.entries.push(TreeEntry { key, value });
             }
             self.comma();
         }
@@ -135,28 +136,28 @@ impl<'s, 'p> Parser<'s, 'p> {
         map
     }
 
-    fn key(&mut self) -> Option<Key> {
-        let Lexeme { token, span, .. } = self.tokens.peek()?;
+    fn key(&mut self) -> Option<TreeKey> {
+        let SourceLexeme { token, span, .. } = self.tokens.peek()?;
         let text = match token {
-            Token::Str(text) | Token::OpenStr(text) => text.clone(),
-            Token::Word(_) | Token::Number(_) => {
+            JsonToken::Str(text) | JsonToken::OpenStr(text) => text.clone(),
+            JsonToken::Word(_) | JsonToken::Number(_) => {
                 let written = self.tokens.source.slice(*span);
                 self.tokens
                     .problem(*span, format!("the key {} needs double quotes", short(written)))
                     .fix(Fix::unsafe_("put the key in quotes", *span, quoted(written)));
                 written.to_owned()
             }
-            Token::Mark(_) => {
+            JsonToken::Mark(_) => {
                 self.tokens.unexpected("a key").hint("write `\"key\": value`");
                 return None;
             }
         };
         self.tokens.at += 1;
-        Some(Key::string(text, *span))
+        Some(TreeKey::string(text, *span))
     }
 
     /// The value after `key`, with the colon that must stand between.
-    fn entry_value(&mut self, key: &Key) -> Option<Node> {
+    fn entry_value(&mut self, key: &TreeKey) -> Option<TreeNode> {
         if self.tokens.is_mark(':') {
             self.tokens.at += 1;
         } else if self.starts_value() && !self.is_cut() {
@@ -180,7 +181,7 @@ impl<'s, 'p> Parser<'s, 'p> {
     fn comma(&mut self) {
         let Some(next) = self.tokens.peek() else { return };
         match next.token {
-            Token::Mark(',') => {
+            JsonToken::Mark(',') => {
                 self.tokens.at += 1;
                 let last = self.tokens.is_mark('}') || self.tokens.is_mark(']');
                 if last && self.dialect == JsonDialect::Strict {
@@ -191,7 +192,7 @@ impl<'s, 'p> Parser<'s, 'p> {
                     ));
                 }
             }
-            Token::Mark('}' | ']' | ':') => {}
+            JsonToken::Mark('}' | ']' | ':') => {}
             _ if self.is_cut() || self.tokens.problems.full() => {}
             _ => {
                 let span = self.before_next();
@@ -208,12 +209,12 @@ impl<'s, 'p> Parser<'s, 'p> {
     fn starts_value(&self) -> bool {
         self.tokens
             .peek()
-            .is_some_and(|next| !matches!(next.token, Token::Mark(',' | ':' | '}' | ']')))
+            .is_some_and(|next| !matches!(next.token, JsonToken::Mark(',' | ':' | '}' | ']')))
     }
 
     /// Whether the lexeme before was cut off, which was reported and explains what is missing now.
     fn is_cut(&self) -> bool {
-        self.tokens.last().is_some_and(|last| matches!(last.token, Token::OpenStr(_)))
+        self.tokens.last().is_some_and(|last| matches!(last.token, JsonToken::OpenStr(_)))
     }
 
     /// The empty place right after the lexeme before.

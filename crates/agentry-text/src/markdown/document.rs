@@ -7,22 +7,22 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use crate::source::{FileId, Source, Span};
+use crate::source::{FileId, SourceFile, Span};
 
 /// The column from which `-`, `*`, `+` and `1.` open no list. The parser walks through every open list
 /// at each line, so unbounded nesting would make a small file slow; a list takes at least two columns.
 const DEEPEST_LIST: usize = 200;
 
 /// A part of a file, ready to parse.
-pub(super) struct Document<'s> {
+pub(super) struct MarkdownDocument<'s> {
     file: FileId,
     start: usize,
     /// As long as the part, byte by byte, and equal to it wherever the words of the text matter.
     text: Cow<'s, str>,
 }
 
-impl<'s> Document<'s> {
-    pub(super) fn new(source: &'s Source, range: Range<usize>) -> Self {
+impl<'s> MarkdownDocument<'s> {
+    pub(super) fn new(source: &'s SourceFile, range: Range<usize>) -> Self {
         let start = range.start;
         Self { file: source.id, start, text: tame(source.text.get(range).unwrap_or("")) }
     }
@@ -79,12 +79,12 @@ pub(super) fn inside<'d>(
 
 /// Gathers the text that a reader of the page sees: no markup, no image.
 #[derive(Default)]
-pub(super) struct Visible {
+pub(super) struct VisibleText {
     pub(super) text: String,
     images: usize,
 }
 
-impl Visible {
+impl VisibleText {
     pub(super) fn take(&mut self, event: &Event<'_>) {
         match event {
             Event::Start(Tag::Image { .. }) => self.images += 1,

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
-use super::document::{Document, inside, trimmed};
-use crate::source::{Source, Span};
+use super::document::{MarkdownDocument, inside, trimmed};
+use crate::source::{SourceFile, Span};
 
 /// A fenced code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fence {
+pub struct CodeFence {
     /// The first word after the opening fence, in lower case.
     pub language: String,
     /// The code between the fences, whole lines as written: in a list item with their indent.
@@ -23,8 +23,8 @@ pub struct Fence {
 }
 
 /// Every fenced block of the bytes `range`, those in lists and quotes included.
-pub fn fences(source: &Source, range: Range<usize>) -> Vec<Fence> {
-    let document = Document::new(source, range);
+pub fn fences(source: &SourceFile, range: Range<usize>) -> Vec<CodeFence> {
+    let document = MarkdownDocument::new(source, range);
     let mut found = Vec::new();
     let mut events = document.events();
     while let Some((event, block)) = events.next() {
@@ -39,13 +39,18 @@ pub fn fences(source: &Source, range: Range<usize>) -> Vec<Fence> {
 
 /// A block whose code ends at `last`. The parser does not say whether it found a closing fence, but
 /// it covers every line of code and nothing else: a rest after the last one is the closing fence.
-fn fence(document: &Document<'_>, language: String, block: Range<usize>, last: usize) -> Fence {
+fn fence(
+    document: &MarkdownDocument<'_>,
+    language: String,
+    block: Range<usize>,
+    last: usize,
+) -> CodeFence {
     let first_line = document.slice(block.clone()).split_inclusive('\n').next().unwrap_or("");
     let code_start = block.start + first_line.len();
     let code_end = last.clamp(code_start, block.end.max(code_start));
     let closed = !document.slice(code_end..block.end).trim().is_empty();
     let code_end = if closed { code_end } else { block.end };
-    Fence {
+    CodeFence {
         language,
         code: document.span(code_start..code_end),
         opening: document.span(document.trimmed(block.start..code_start)),
@@ -55,7 +60,7 @@ fn fence(document: &Document<'_>, language: String, block: Range<usize>, last: u
 }
 
 /// The stretches of text in the bytes `range` that are not in `blocks`, without blank ones.
-pub fn outside(source: &Source, range: Range<usize>, blocks: &[Span]) -> Vec<Span> {
+pub fn outside(source: &SourceFile, range: Range<usize>, blocks: &[Span]) -> Vec<Span> {
     let mut blocks: Vec<_> = blocks.iter().map(|block| block.range()).collect();
     blocks.sort_by_key(|block| block.start);
     let end = range.end;

@@ -12,7 +12,7 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
-pub use fences::{Fence, fences, outside};
-pub use parts::{Parts, parts};
+pub use fences::{CodeFence, fences, outside};
+pub use parts::{MarkdownParts, parts};
 pub use prose::{first_image, first_paragraph};
-pub use sections::{Section, sections};
+pub use sections::{MarkdownSection, sections};

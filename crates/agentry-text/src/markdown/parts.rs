@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 
 /// A Markdown file taken apart at its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts {
+pub struct MarkdownParts {
     /// The bytes between the fences, if the file opens with `---`.
     pub metadata: Option<Range<usize>>,
     /// The bytes after the closing fence; the whole file without metadata.
@@ -17,9 +17,9 @@ pub struct Parts {
 
 /// Takes a file apart. Blank lines may stand before the opening fence; a fence is a line of exactly
 /// `---`, spaces after it aside.
-pub fn parts(source: &Source) -> Parts {
+pub fn parts(source: &SourceFile) -> MarkdownParts {
     let text = &*source.text;
-    let mut parts = Parts { metadata: None, body: 0..text.len(), unclosed: None };
+    let mut parts = MarkdownParts { metadata: None, body: 0..text.len(), unclosed: None };
     let mut lines = lines(text).skip_while(|line| content(text, line).is_empty());
     let Some(opening) = lines.next().filter(|line| is_fence(text, line)) else { return parts };
     match lines.find(|line| is_fence(text, line)) {
@@ -33,7 +33,7 @@ pub fn parts(source: &Source) -> Parts {
 }
 
 /// One line of a text.
-struct Line {
+struct LineRange {
     start: usize,
     /// Before the line ending.
     end: usize,
@@ -42,7 +42,7 @@ struct Line {
 }
 
 /// The lines of `text`, ended by LF, CRLF or a lone CR.
-fn lines(text: &str) -> impl Iterator<Item = Line> {
+fn lines(text: &str) -> impl Iterator<Item = LineRange> {
     let mut start = 0;
     std::iter::from_fn(move || {
         let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
@@ -53,17 +53,17 @@ fn lines(text: &str) -> impl Iterator<Item = Line> {
             _ => 0,
         };
         let end = start + length;
-        let line = Line { start, end, next: end + ending };
+        let line = LineRange { start, end, next: end + ending };
         start = line.next;
         Some(line)
     })
 }
 
 /// A line without the spaces after it.
-fn content<'t>(text: &'t str, line: &Line) -> &'t str {
+fn content<'t>(text: &'t str, line: &LineRange) -> &'t str {
     text.get(line.start..line.end).unwrap_or("").trim_end_matches([' ', '\t'])
 }
 
-fn is_fence(text: &str, line: &Line) -> bool {
+fn is_fence(text: &str, line: &LineRange) -> bool {
     content(text, line) == "---"
 }

@@ -5,19 +5,19 @@ use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag};
 
-use super::document::{Document, Visible, inside};
-use crate::source::{Source, Spanned};
+use super::document::{MarkdownDocument, VisibleText, inside};
+use crate::source::{SourceFile, Spanned};
 
 /// The first paragraph of the bytes `range`, if one stands before the first heading: its raw text,
 /// with runs of white space as one space. A paragraph of images alone is none.
-pub fn first_paragraph(source: &Source, range: Range<usize>) -> Option<Spanned<String>> {
-    let document = Document::new(source, range);
+pub fn first_paragraph(source: &SourceFile, range: Range<usize>) -> Option<Spanned<String>> {
+    let document = MarkdownDocument::new(source, range);
     let mut events = document.events();
     while let Some((event, range)) = events.next() {
         match event {
             Event::Start(Tag::Heading { .. }) => return None,
             Event::Start(Tag::Paragraph) => {
-                let mut visible = Visible::default();
+                let mut visible = VisibleText::default();
                 inside(&mut events, |event, _| visible.take(&event));
                 if !visible.text.trim().is_empty() {
                     let span = document.span(document.trimmed(range));
@@ -38,9 +38,9 @@ fn folded(text: &str) -> String {
 
 /// The address of the first image of the bytes `range`. The span is the address itself, or the whole
 /// image when its address stands elsewhere (`![me][picture]`).
-pub fn first_image(source: &Source, range: Range<usize>) -> Option<Spanned<String>> {
-    let document = Document::new(source, range);
-    let whole = Document::new(source, 0..source.text.len());
+pub fn first_image(source: &SourceFile, range: Range<usize>) -> Option<Spanned<String>> {
+    let document = MarkdownDocument::new(source, range);
+    let whole = MarkdownDocument::new(source, 0..source.text.len());
     let definitions = OnceCell::new();
     let elsewhere = |link: BrokenLink<'_>| {
         let parser = definitions.get_or_init(|| Parser::new_ext(whole.text(), Options::empty()));
@@ -64,7 +64,7 @@ pub fn first_image(source: &Source, range: Range<usize>) -> Option<Spanned<Strin
 }
 
 /// Where the address stands in the rest of an inline image, `](address "title")`.
-fn address(document: &Document<'_>, rest: Range<usize>) -> Option<Range<usize>> {
+fn address(document: &MarkdownDocument<'_>, rest: Range<usize>) -> Option<Range<usize>> {
     let text = document.slice(rest.clone());
     let after = text.find("](")? + "](".len();
     let text = text.get(after..)?;

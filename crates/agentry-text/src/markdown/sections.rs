@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag};
 
-use super::document::{Document, Visible, inside};
-use crate::source::{Source, Span, Spanned};
+use super::document::{MarkdownDocument, VisibleText, inside};
+use crate::source::{SourceFile, Span, Spanned};
 
 /// A heading with what stands under it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct MarkdownSection {
     /// 1 for `#`.
     pub level: u8,
     /// The text of the heading, trimmed and without markup; its span holds the markup.
@@ -23,15 +23,15 @@ pub struct Section {
 }
 
 /// Every section of the bytes `body`, in source order.
-pub fn sections(source: &Source, body: Range<usize>) -> Vec<Section> {
-    let document = Document::new(source, body);
+pub fn sections(source: &SourceFile, body: Range<usize>) -> Vec<MarkdownSection> {
+    let document = MarkdownDocument::new(source, body);
     let headings = headings(&document);
     let end = document.text().len();
-    let line = |heading: Option<&Heading>| heading.map_or(end, |heading| heading.line);
-    let section = |(at, heading): (usize, &Heading)| {
+    let line = |heading: Option<&MarkdownHeading>| heading.map_or(end, |heading| heading.line);
+    let section = |(at, heading): (usize, &MarkdownHeading)| {
         let below = headings.get(at + 1..).unwrap_or_default();
         let next = below.iter().find(|other| other.level <= heading.level);
-        Section {
+        MarkdownSection {
             level: heading.level,
             title: Spanned::new(heading.title.clone(), document.span(heading.text.clone())),
             heading: document.span(document.trimmed(heading.range.clone())),
@@ -42,7 +42,7 @@ pub fn sections(source: &Source, body: Range<usize>) -> Vec<Section> {
     headings.iter().enumerate().map(section).collect()
 }
 
-struct Heading {
+struct MarkdownHeading {
     level: u8,
     title: String,
     /// The text with its markup.
@@ -54,7 +54,7 @@ struct Heading {
 }
 
 /// The headings of the document itself: those in quotes and lists are content.
-fn headings(document: &Document<'_>) -> Vec<Heading> {
+fn headings(document: &MarkdownDocument<'_>) -> Vec<MarkdownHeading> {
     let mut found = Vec::new();
     let mut events = document.events();
     while let Some((event, range)) = events.next() {
@@ -70,12 +70,12 @@ fn headings(document: &Document<'_>) -> Vec<Heading> {
 }
 
 fn heading<'d>(
-    document: &Document<'_>,
+    document: &MarkdownDocument<'_>,
     level: u8,
     range: Range<usize>,
     events: &mut impl Iterator<Item = (Event<'d>, Range<usize>)>,
-) -> Heading {
-    let mut visible = Visible::default();
+) -> MarkdownHeading {
+    let mut visible = VisibleText::default();
     let mut text: Option<Range<usize>> = None;
     inside(events, |event, part| {
         visible.take(&event);
@@ -85,7 +85,7 @@ fn heading<'d>(
         });
     });
     let before = document.slice(0..range.start).trim_end_matches([' ', '\t']);
-    Heading {
+    MarkdownHeading {
         level,
         title: visible.text.trim().to_owned(),
         text: document.trimmed(text.unwrap_or_else(|| range.clone())),

@@ -3,13 +3,13 @@ use std::ops::Range;
 use proptest::prelude::*;
 
 use super::*;
-use crate::source::{FileId, Source, Span, Spanned};
+use crate::source::{FileId, SourceFile, Span, Spanned};
 
-fn source(text: &str) -> Source {
-    Source::new(FileId(0), "x.md", text)
+fn source(text: &str) -> SourceFile {
+    SourceFile::new(FileId(0), "x.md", text)
 }
 
-fn all(source: &Source) -> Range<usize> {
+fn all(source: &SourceFile) -> Range<usize> {
     0..source.text.len()
 }
 
@@ -54,7 +54,7 @@ fn front_matter_may_be_unclosed() {
 /// One line a section: level, title, raw title, heading, own text, content.
 fn outline(text: &str) -> Vec<(u8, String, String, String, String)> {
     let source = source(text);
-    let show = |section: Section| {
+    let show = |section: MarkdownSection| {
         let slice = |span| source.slice(span).to_owned();
         let title = section.title.value;
         (section.level, title, slice(section.heading), slice(section.own), slice(section.content))
@@ -110,7 +110,7 @@ fn headings_are_those_of_commonmark() {
     for (text, expected) in cases {
         let source = source(text);
         let found = sections(&source, all(&source));
-        let show = |section: &Section| {
+        let show = |section: &MarkdownSection| {
             let raw = source.slice(section.title.span).to_owned();
             (section.title.value.clone(), raw, source.slice(section.heading).to_owned())
         };
@@ -188,7 +188,7 @@ fn fences_are_found_and_their_ends_too() {
     for (text, expected) in cases {
         let source = source(text);
         let found = fences(&source, all(&source));
-        let show = |fence: &Fence| {
+        let show = |fence: &CodeFence| {
             let slice = |span| source.slice(span).to_owned();
             (fence.language.clone(), slice(fence.code), slice(fence.block), fence.closed)
         };
@@ -233,7 +233,7 @@ fn text_outside_of_blocks() {
 }
 
 /// The value and its raw text.
-fn pair(source: &Source, found: Option<Spanned<String>>) -> Option<(String, String)> {
+fn pair(source: &SourceFile, found: Option<Spanned<String>>) -> Option<(String, String)> {
     found.map(|found| (found.value.clone(), source.slice(found.span).to_owned()))
 }
 
@@ -321,12 +321,12 @@ fn ranges_that_do_not_fit_are_empty() {
 }
 
 /// Everything at once, for texts that are only looked at for not failing.
-fn look(source: &Source) {
+fn look(source: &SourceFile) {
     let body = parts(source).body;
     let sections = sections(source, body.clone());
     let fences = fences(source, body.clone());
     let whole = |span: Span| assert!(source.text.get(span.range()).is_some(), "{span:?}");
-    for Section { title, heading, content, own, .. } in &sections {
+    for MarkdownSection { title, heading, content, own, .. } in &sections {
         [title.span, *heading, *content, *own].into_iter().for_each(whole);
         assert!(title.span.start >= heading.start && title.span.end <= heading.end);
         assert!(heading.end <= own.start && own.start == content.start && own.end <= content.end);
@@ -334,7 +334,7 @@ fn look(source: &Source) {
     for pair in sections.windows(2) {
         assert!(pair[0].own.end <= pair[1].heading.start);
     }
-    for Fence { code, block, opening, .. } in &fences {
+    for CodeFence { code, block, opening, .. } in &fences {
         [*code, *block, *opening].into_iter().for_each(whole);
         assert!(block.start == opening.start && opening.end <= code.start && code.end <= block.end);
     }

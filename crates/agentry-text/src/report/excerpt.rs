@@ -6,7 +6,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::visible;
+use super::sanitize;
 
 /// The most lines that are shown of one span; of a longer one only the first is.
 pub(super) const LINES: usize = 6;
@@ -19,7 +19,7 @@ const CUT: &str = "...";
 
 /// Lines of a file, as shown.
 #[derive(Debug)]
-pub(super) struct Excerpt {
+pub(super) struct SourceExcerpt {
     /// The lines; none is empty, so that each can be pointed at.
     pub text: String,
     /// Where the ranges that were asked for are in `text`.
@@ -30,17 +30,18 @@ pub(super) struct Excerpt {
 ///
 /// The ranges must lie in the text, on character boundaries, and start with the one that matters
 /// most: its start is always shown.
-pub(super) fn excerpt(text: &str, ranges: &[Range<usize>], width: usize) -> Excerpt {
+pub(super) fn excerpt(text: &str, ranges: &[Range<usize>], width: usize) -> SourceExcerpt {
     let from = ranges.iter().map(|range| range.start).min().unwrap_or(0);
     let to = ranges.iter().map(|range| range.end).max().unwrap_or(0);
     let (start, cut) = window(text, from, width);
-    let mut copy = Copy { ranges, width, to, out: String::new(), marks: vec![], column: 0 };
+    let mut copy =
+        ExcerptCopier { ranges, width, to, out: String::new(), marks: vec![], column: 0 };
     copy.marks.resize(ranges.len(), 0..0);
     if cut {
         copy.push_str(CUT);
     }
     copy.lines(text, start);
-    Excerpt { text: copy.out, marks: copy.marks }
+    SourceExcerpt { text: copy.out, marks: copy.marks }
 }
 
 /// Whether `ranges` are so near each other, on lines so short, that one excerpt can show them all.
@@ -77,7 +78,7 @@ fn is_end(char: char) -> bool {
 }
 
 /// Copies lines, and follows the ranges while it does.
-struct Copy<'r> {
+struct ExcerptCopier<'r> {
     ranges: &'r [Range<usize>],
     width: usize,
     /// The last byte of interest: what is after its line is not copied.
@@ -88,7 +89,7 @@ struct Copy<'r> {
     column: usize,
 }
 
-impl Copy<'_> {
+impl ExcerptCopier<'_> {
     /// Copies from byte `at` to the end of the last line.
     fn lines(&mut self, text: &str, mut at: usize) {
         loop {
@@ -154,7 +155,7 @@ impl Copy<'_> {
             self.push_str(TAB);
         } else {
             let length = self.out.len();
-            visible::push(&mut self.out, before, char);
+            sanitize::push(&mut self.out, before, char);
             self.column += self.out.get(length..).map_or(0, |new| new.chars().count());
         }
     }

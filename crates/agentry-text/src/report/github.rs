@@ -2,50 +2,54 @@
 
 use std::fmt::Write as _;
 
-use super::visible::is_hidden;
-use super::{Place, visible};
+use super::sanitize::is_hidden;
+use super::{ReportLocation, sanitize};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::source::Sources;
+use crate::source::SourceFiles;
 
 /// One finding as one command, without a line end.
-pub fn line(diagnostic: &Diagnostic, sources: &Sources) -> String {
+pub fn line(diagnostic: &Diagnostic, sources: &SourceFiles) -> String {
     let Diagnostic { rule, severity, message, span, hint, .. } = diagnostic;
-    let Place { path, start, end } = Place::of(*span, sources);
+    let ReportLocation { path, start, end } = ReportLocation::of(*span, sources);
     let command = match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "notice",
     };
-    let mut out = format!("::{command} file={}", escape(path, In::Property));
+    let mut out = format!("::{command} file={}", escape(path, WorkflowCommandPart::Property));
     let _ = write!(out, ",line={},col={}", start.line, start.column);
     let _ = write!(out, ",endLine={},endColumn={}", end.line, end.column);
     let title = format!("{} {}", rule.code, rule.name);
-    let _ =
-        write!(out, ",title={}::{}", escape(&title, In::Property), escape(message, In::Message));
+    let _ = write!(
+        out,
+        ",title={}::{}",
+        escape(&title, WorkflowCommandPart::Property),
+        escape(message, WorkflowCommandPart::Message)
+    );
     if let Some(hint) = hint {
-        let _ = write!(out, "%0Ahelp: {}", escape(hint, In::Message));
+        let _ = write!(out, "%0Ahelp: {}", escape(hint, WorkflowCommandPart::Message));
     }
     out
 }
 
 /// Which part of a command a text is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum In {
+enum WorkflowCommandPart {
     Property,
     Message,
 }
 
 /// The text with what would end its part escaped, and what would drive a terminal spelt out.
-fn escape(text: &str, part: In) -> String {
+fn escape(text: &str, part: WorkflowCommandPart) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
             '%' => out.push_str("%25"),
             '\r' => out.push_str("%0D"),
             '\n' => out.push_str("%0A"),
-            ':' if part == In::Property => out.push_str("%3A"),
-            ',' if part == In::Property => out.push_str("%2C"),
-            char if is_hidden(char) => visible::push(&mut out, None, char),
+            ':' if part == WorkflowCommandPart::Property => out.push_str("%3A"),
+            ',' if part == WorkflowCommandPart::Property => out.push_str("%2C"),
+            char if is_hidden(char) => sanitize::push(&mut out, None, char),
             char => out.push(char),
         }
     }
@@ -59,7 +63,7 @@ mod tests {
 
     #[test]
     fn samples_as_commands() {
-        let show = |sample: &samples::Sample| line(&sample.diagnostic, &sample.sources);
+        let show = |sample: &samples::DiagnosticSample| line(&sample.diagnostic, &sample.sources);
         let text: Vec<_> = samples::all().iter().map(show).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
         ::error file=agents/helper.agent,line=2,col=21,endLine=2,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: did you mean `read-only`?

@@ -8,11 +8,11 @@ use std::ops::Range;
 use annotate_snippets::renderer::{DEFAULT_LINE_NUM_STYLE, Style as Ansi};
 use annotate_snippets::{Annotation, AnnotationKind, Level, Message, Renderer, Snippet, Title};
 
-use super::excerpt::{self, Excerpt};
-use super::{Place, counted, visible};
-use crate::diagnostic::{Diagnostic, Label, Severity};
+use super::excerpt::{self, SourceExcerpt};
+use super::{ReportLocation, counted, visible};
+use crate::diagnostic::{Diagnostic, Severity, SpanLabel};
 use crate::edit::{Applicability, Fix};
-use crate::source::{Source, Sources, Span};
+use crate::source::{SourceFile, SourceFiles, Span};
 
 /// The most characters of one message.
 const MESSAGE: usize = 1000;
@@ -25,14 +25,14 @@ const PLACES: usize = 8;
 
 /// How findings should look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
+pub struct ReportStyle {
     /// Whether to colour them with ANSI sequences.
     pub color: bool,
     /// How many columns there are; longer lines are cut.
     pub width: usize,
 }
 
-impl Default for Style {
+impl Default for ReportStyle {
     /// Without colours, for a hundred columns.
     fn default() -> Self {
         Self { color: false, width: 100 }
@@ -40,27 +40,27 @@ impl Default for Style {
 }
 
 /// One finding with the lines it is about, ready to print; ends with a line end.
-pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style) -> String {
-    let writer = Writer { sources, style };
+pub fn render(diagnostic: &Diagnostic, sources: &SourceFiles, style: ReportStyle) -> String {
+    let writer = HumanWriter { sources, style };
     let (near, far) = writer.split(diagnostic);
     let message = shown(&diagnostic.message);
-    let mut out = writer.write(Block {
+    let mut out = writer.write(ReportBlock {
         title: level(diagnostic.severity).primary_title(message).id(diagnostic.rule.code),
         span: diagnostic.span,
         labels: near,
         notes: notes(diagnostic),
     });
-    for Label { span, message } in far {
+    for SpanLabel { span, message } in far {
         let title = Level::NOTE.secondary_title(shown(message));
-        out += &writer.write(Block { title, span: *span, labels: vec![], notes: vec![] });
+        out += &writer.write(ReportBlock { title, span: *span, labels: vec![], notes: vec![] });
     }
     out
 }
 
 /// One finding on one line: `agents/helper.agent:2:21: error[AG0104]: …`.
-pub fn line(diagnostic: &Diagnostic, sources: &Sources) -> String {
+pub fn line(diagnostic: &Diagnostic, sources: &SourceFiles) -> String {
     let Diagnostic { rule, severity, message, span, .. } = diagnostic;
-    let place = Place::of(*span, sources);
+    let place = ReportLocation::of(*span, sources);
     format!("{}: {severity}[{}]: {}", at(&place), rule.code, shown(message))
 }
 
@@ -94,24 +94,24 @@ fn notes(diagnostic: &Diagnostic) -> Vec<Message<'static>> {
 }
 
 /// Lines of one file under a title.
-struct Block<'d> {
+struct ReportBlock<'d> {
     title: Title<'d>,
     span: Span,
     /// Further places, near enough to be shown among the same lines.
-    labels: Vec<&'d Label>,
+    labels: Vec<&'d SpanLabel>,
     notes: Vec<Message<'static>>,
 }
 
-struct Writer<'s> {
-    sources: &'s Sources,
-    style: Style,
+struct HumanWriter<'s> {
+    sources: &'s SourceFiles,
+    style: ReportStyle,
 }
 
-impl Writer<'_> {
+impl HumanWriter<'_> {
     /// The further places that can be shown beside the main one, and those that need their own lines.
-    fn split<'d>(&self, diagnostic: &'d Diagnostic) -> (Vec<&'d Label>, Vec<&'d Label>) {
+    fn split<'d>(&self, diagnostic: &'d Diagnostic) -> (Vec<&'d SpanLabel>, Vec<&'d SpanLabel>) {
         let main = diagnostic.span;
-        let is_near = |label: &&Label| {
+        let is_near = |label: &&SpanLabel| {
             let Some(source) = self.sources.get(main.file) else { return false };
             let ranges = [range(source, main), range(source, label.span)];
             label.span.file == main.file
@@ -120,7 +120,7 @@ impl Writer<'_> {
         diagnostic.related.iter().take(PLACES).partition(is_near)
     }
 
-    fn write(&self, block: Block<'_>) -> String {
+    fn write(&self, block: ReportBlock<'_>) -> String {
         let renderer = if self.style.color { Renderer::styled() } else { Renderer::plain() };
         // The lines are cut to the width already; a second cut could only lose the mark.
         let renderer = renderer.term_width(usize::MAX / 2);
@@ -140,7 +140,7 @@ impl Writer<'_> {
     }
 
     /// The finding without lines: its file is empty, or could not be read.
-    fn write_bare(&self, renderer: &Renderer, block: Block<'_>) -> String {
+    fn write_bare(&self, renderer: &Renderer, block: ReportBlock<'_>) -> String {
         let arrow = self.arrow(block.span, 1);
         let drawn = renderer.render(&[block.title.elements(block.notes)]);
         let mut lines = drawn.lines();
@@ -152,15 +152,15 @@ impl Writer<'_> {
     /// The lines with their marks, and the number of the last one.
     fn snippet<'d>(
         &self,
-        source: &Source,
-        block: &Block<'d>,
+        source: &SourceFile,
+        block: &ReportBlock<'d>,
     ) -> (Snippet<'d, Annotation<'d>>, usize) {
         let (main, more) = main_range(source, block.span);
         let mut ranges = vec![main];
         ranges.extend(block.labels.iter().map(|label| range(source, label.span)));
         let first = ranges.iter().map(|range| range.start).min().unwrap_or(0);
         let first_line = source.position(first).line;
-        let Excerpt { text, marks } =
+        let SourceExcerpt { text, marks } =
             excerpt::excerpt(&self.sources.shown(source), &ranges, self.columns());
         let last_line = first_line + text.matches('\n').count();
         let mut marks = marks.into_iter();
@@ -176,7 +176,7 @@ impl Writer<'_> {
     fn arrow(&self, span: Span, last_line: usize) -> String {
         let color = if self.style.color { DEFAULT_LINE_NUM_STYLE } else { Ansi::new() };
         let indent = " ".repeat(last_line.to_string().len());
-        format!("{indent}{color}--> {color:#}{}", at(&Place::of(span, self.sources)))
+        format!("{indent}{color}--> {color:#}{}", at(&ReportLocation::of(span, self.sources)))
     }
 
     /// The columns that are left for a line of a file.
@@ -186,12 +186,12 @@ impl Writer<'_> {
 }
 
 /// `path:line:column`.
-fn at(Place { path, start, .. }: &Place<'_>) -> String {
+fn at(ReportLocation { path, start, .. }: &ReportLocation<'_>) -> String {
     format!("{}:{}:{}", shown(path), start.line, start.column)
 }
 
 /// The part of `span` to underline, with a word about what is left out of it.
-fn main_range(source: &Source, span: Span) -> (Range<usize>, Option<String>) {
+fn main_range(source: &SourceFile, span: Span) -> (Range<usize>, Option<String>) {
     let range = range(source, span);
     let lines = source.position(range.end).line - source.position(range.start).line;
     if lines < excerpt::LINES {
@@ -203,7 +203,7 @@ fn main_range(source: &Source, span: Span) -> (Range<usize>, Option<String>) {
 }
 
 /// The bytes of `span`, made to fit the text, without line ends after the last word.
-fn range(source: &Source, span: Span) -> Range<usize> {
+fn range(source: &SourceFile, span: Span) -> Range<usize> {
     let text = &*source.text;
     let settle = |at: usize| {
         let at = text.floor_char_boundary(at);
@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn samples_in_full() {
-        let show = |sample: &samples::Sample| {
-            let text = render(&sample.diagnostic, &sample.sources, Style::default());
+        let show = |sample: &samples::DiagnosticSample| {
+            let text = render(&sample.diagnostic, &sample.sources, ReportStyle::default());
             format!("# {}\n{text}", sample.name)
         };
         let text: Vec<_> = samples::all().iter().map(show).collect();
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn samples_on_a_line() {
-        let show = |sample: &samples::Sample| line(&sample.diagnostic, &sample.sources);
+        let show = |sample: &samples::DiagnosticSample| line(&sample.diagnostic, &sample.sources);
         let text: Vec<_> = samples::all().iter().map(show).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
         agents/helper.agent:2:21: error[AG0104]: `filesystem` cannot be `readwrite`
@@ -327,7 +327,7 @@ mod tests {
     fn a_long_span_shows_its_first_line() {
         let text = "start: |\n".to_owned() + &"  more\n".repeat(5000);
         let sample = samples::sample("", "a.yaml", &text, &text);
-        let text = render(&sample.diagnostic, &sample.sources, Style::default());
+        let text = render(&sample.diagnostic, &sample.sources, ReportStyle::default());
         insta::assert_snapshot!(text, @r#"
         error[AG0104]: `filesystem` cannot be `readwrite`
          --> a.yaml:1:1
@@ -340,7 +340,8 @@ mod tests {
     #[test]
     fn colours_are_ours_alone() {
         let sample = samples::sample("", "a", "x\u{1b}[31my", "\u{1b}");
-        let text = render(&sample.diagnostic, &sample.sources, Style { color: true, width: 80 });
+        let text =
+            render(&sample.diagnostic, &sample.sources, ReportStyle { color: true, width: 80 });
         insta::assert_snapshot!(text.replace('\u{1b}', "ESC"), @r#"
         ESC[1mESC[91merror[AG0104]ESC[0mESC[1m: `filesystem` cannot be `readwrite`ESC[0m
          ESC[1mESC[94m--> ESC[0ma:1:2
@@ -353,9 +354,9 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_is_no_reason_to_fail() {
         let mut sample = samples::sample("", "a", "x", "x");
-        sample.sources = Sources::default();
+        sample.sources = SourceFiles::default();
         sample.diagnostic.hint("look elsewhere");
-        let text = render(&sample.diagnostic, &sample.sources, Style::default());
+        let text = render(&sample.diagnostic, &sample.sources, ReportStyle::default());
         insta::assert_snapshot!(text, @r#"
         error[AG0104]: `filesystem` cannot be `readwrite`
          |

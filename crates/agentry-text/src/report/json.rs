@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::visible::is_hidden;
-use super::{Place, Summary};
-use crate::diagnostic::{Diagnostic, Label};
+use super::sanitize::is_hidden;
+use super::{CheckSummary, ReportLocation};
+use crate::diagnostic::{Diagnostic, SpanLabel};
 use crate::edit::{Applicability, Fix};
-use crate::source::Sources;
+use crate::source::SourceFiles;
 
 /// One finding. Texts are as they are; [`text()`] and [`line()`] make them safe to show.
-pub fn diagnostic(diagnostic: &Diagnostic, sources: &Sources) -> Value {
+pub fn diagnostic(diagnostic: &Diagnostic, sources: &SourceFiles) -> Value {
     let Diagnostic { rule, severity, message, span, hint, related, fix, .. } = diagnostic;
-    let Place { path, start, end } = Place::of(*span, sources);
+    let ReportLocation { path, start, end } = ReportLocation::of(*span, sources);
     let related: Vec<_> = related.iter().map(|label| self::label(label, sources)).collect();
     json!({
         "code": rule.code,
@@ -30,8 +30,8 @@ pub fn diagnostic(diagnostic: &Diagnostic, sources: &Sources) -> Value {
 }
 
 /// The counts.
-pub fn summary(summary: &Summary) -> Value {
-    let Summary { agents, errors, warnings, notes } = summary;
+pub fn summary(summary: &CheckSummary) -> Value {
+    let CheckSummary { agents, errors, warnings, notes } = summary;
     json!({ "agents": agents, "errors": errors, "warnings": warnings, "notes": notes })
 }
 
@@ -60,8 +60,8 @@ fn escape(json: &str) -> String {
     out
 }
 
-fn label(label: &Label, sources: &Sources) -> Value {
-    let Place { path, start, .. } = Place::of(label.span, sources);
+fn label(label: &SpanLabel, sources: &SourceFiles) -> Value {
+    let ReportLocation { path, start, .. } = ReportLocation::of(label.span, sources);
     json!({
         "path": path,
         "line": start.line,
@@ -85,8 +85,9 @@ mod tests {
 
     #[test]
     fn samples_as_json() {
-        let show =
-            |sample: &samples::Sample| line(&diagnostic(&sample.diagnostic, &sample.sources));
+        let show = |sample: &samples::DiagnosticSample| {
+            line(&diagnostic(&sample.diagnostic, &sample.sources))
+        };
         let text: Vec<_> = samples::all().iter().map(show).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
         {"code":"AG0104","name":"unknown-value","severity":"error","message":"`filesystem` cannot be `readwrite`","path":"agents/helper.agent","line":2,"column":21,"end_line":2,"end_column":30,"hint":"did you mean `read-only`?","fix":{"title":"write `read-only`","applicability":"safe"},"related":[]}
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn counts() {
-        let found = summary(&Summary { agents: 3, errors: 1, warnings: 2, notes: 0 });
+        let found = summary(&CheckSummary { agents: 3, errors: 1, warnings: 2, notes: 0 });
         let expected = json!({ "agents": 3, "errors": 1, "warnings": 2, "notes": 0 });
         assert_eq!(found, expected);
     }

@@ -2,29 +2,29 @@
 //!
 //! Every writer takes one finding at a time and gives text or JSON back; none prints, and none keeps
 //! more than it must, so that a check of ten thousand agents can forget each as it goes. Text that
-//! people will see in a terminal passes through [`visible()`] first: a hostile file can neither move
+//! people will see in a terminal passes through [`sanitize()`] first: a hostile file can neither move
 //! the cursor nor reorder what is read.
 
 mod excerpt;
 pub mod github;
 pub mod human;
 pub mod json;
+mod sanitize;
 pub mod sarif;
-mod visible;
 
 #[cfg(test)]
 mod samples;
 
 use std::fmt;
 
-pub use visible::visible;
+pub use sanitize::visible;
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::source::{Position, Sources, Span};
+use crate::source::{SourceFiles, Span, TextPosition};
 
 /// What a check came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct CheckSummary {
     /// How many agents were checked.
     pub agents: usize,
     /// How many findings are errors.
@@ -35,7 +35,7 @@ pub struct Summary {
     pub notes: usize,
 }
 
-impl Summary {
+impl CheckSummary {
     /// Counts a finding.
     pub fn count(&mut self, diagnostic: &Diagnostic) {
         match diagnostic.severity {
@@ -47,7 +47,7 @@ impl Summary {
 }
 
 /// The closing line: `checked 12 agents: 2 errors, 1 warning`.
-impl fmt::Display for Summary {
+impl fmt::Display for CheckSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let findings = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
         let findings: Vec<_> = findings
@@ -72,15 +72,15 @@ pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(count: N, what: &s
 }
 
 /// Where a span is, in the words that all writers share.
-struct Place<'s> {
+struct ReportLocation<'s> {
     path: &'s str,
-    start: Position,
+    start: TextPosition,
     /// After the last character; never before `start`.
-    end: Position,
+    end: TextPosition,
 }
 
-impl<'s> Place<'s> {
-    fn of(span: Span, sources: &'s Sources) -> Self {
+impl<'s> ReportLocation<'s> {
+    fn of(span: Span, sources: &'s SourceFiles) -> Self {
         let start = sources.start(span);
         Self { path: sources.path(span), start, end: sources.end(span).max(start) }
     }
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn closing_lines() {
-        let summary = |agents, errors, warnings, notes| Summary { agents, errors, warnings, notes };
+        let summary =
+            |agents, errors, warnings, notes| CheckSummary { agents, errors, warnings, notes };
         let cases = [
             (summary(12, 2, 1, 0), "checked 12 agents: 2 errors, 1 warning"),
             (summary(5, 0, 0, 0), "checked 5 agents: all good"),
@@ -118,7 +119,7 @@ mod tests {
             ranges in vec((0_u32..2, 0_u32..80, 0_u32..80), 1..5),
             width in 0_usize..160,
         ) {
-            let mut sources = Sources::default();
+            let mut sources = SourceFiles::default();
             for text in &texts {
                 sources.add(&path, text);
             }
@@ -129,11 +130,11 @@ mod tests {
             spans.for_each(|span| { found.related(span, &*texts[1]); });
             found.hint(&*path).fix(Fix::safe(&*path, main, &*texts[1]));
 
-            let human = human::render(&found, &sources, human::Style { color: false, width });
-            let place = Place::of(main, &sources);
+            let human = human::render(&found, &sources, human::ReportStyle { color: false, width });
+            let place = ReportLocation::of(main, &sources);
             let at = format!(":{}:{}\n", place.start.line, place.start.column);
             prop_assert!(human.lines().nth(1).is_some_and(|line| format!("{line}\n").ends_with(&at)), "{human}");
-            let mut log = sarif::Log::new("1.2.3");
+            let mut log = sarif::SarifLog::new("1.2.3");
             log.add(&found, &sources);
             for text in [
                 human,
@@ -142,7 +143,7 @@ mod tests {
                 json::text(&log.finish(&[])),
                 github::line(&found, &sources),
             ] {
-                let bad = |char: char| char != '\n' && visible::is_hidden(char);
+                let bad = |char: char| char != '\n' && sanitize::is_hidden(char);
                 prop_assert!(!text.contains(bad), "{text:?}");
             }
         }

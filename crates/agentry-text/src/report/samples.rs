@@ -2,40 +2,40 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::edit::Fix;
-use crate::rule::{Example, Rule};
-use crate::source::{Sources, Span};
+use crate::rule::{LintRule, RuleExample};
+use crate::source::{SourceFiles, Span};
 
-pub(super) static RULE: Rule = Rule {
+pub(super) static RULE: LintRule = LintRule {
     code: "AG0104",
     name: "unknown-value",
     severity: Severity::Error,
     why: "A value that no reader knows is ignored.",
-    bad: Example::File("a.agent", "filesystem: readwrite\n"),
-    good: Example::Files(&[("a.agent", "filesystem: read-only"), ("b.md", "```\n```\n")]),
+    bad: RuleExample::File("a.agent", "filesystem: readwrite\n"),
+    good: RuleExample::Files(&[("a.agent", "filesystem: read-only"), ("b.md", "```\n```\n")]),
 };
 
 /// A finding and its files, under a name.
-pub(super) struct Sample {
+pub(super) struct DiagnosticSample {
     pub name: &'static str,
     pub diagnostic: Diagnostic,
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
 /// A finding about `marked`, which occurs in `text`.
-pub(super) fn sample(name: &'static str, path: &str, text: &str, marked: &str) -> Sample {
-    let mut sources = Sources::default();
+pub(super) fn sample(name: &'static str, path: &str, text: &str, marked: &str) -> DiagnosticSample {
+    let mut sources = SourceFiles::default();
     let source = sources.add(path, text);
     let start = text.find(marked).expect("`marked` occurs");
     let span = Span::new(source.id, start, start + marked.len());
     let diagnostic = Diagnostic::new(&RULE, span, "`filesystem` cannot be `readwrite`");
-    Sample { name, diagnostic, sources }
+    DiagnosticSample { name, diagnostic, sources }
 }
 
-pub(super) fn all() -> Vec<Sample> {
+pub(super) fn all() -> Vec<DiagnosticSample> {
     vec![ordinary(), several_lines(), end_of_file(), wide(), long_line(), related(), hostile()]
 }
 
-fn ordinary() -> Sample {
+fn ordinary() -> DiagnosticSample {
     let text = "name: helper\ntrust: {filesystem: readwrite}\n";
     let mut sample = sample("ordinary", "agents/helper.agent", text, "readwrite");
     let span = sample.diagnostic.span;
@@ -44,7 +44,7 @@ fn ordinary() -> Sample {
     sample
 }
 
-fn several_lines() -> Sample {
+fn several_lines() -> DiagnosticSample {
     let mut sample = sample(
         "several lines",
         "a.yaml",
@@ -55,7 +55,7 @@ fn several_lines() -> Sample {
     sample
 }
 
-fn end_of_file() -> Sample {
+fn end_of_file() -> DiagnosticSample {
     let mut sample = sample("end of file", "a.yaml", "a: [1\n", "");
     let end = sample.sources.iter().next().map_or(0, |source| source.text.len());
     sample.diagnostic.span = Span::new(sample.diagnostic.span.file, end, end);
@@ -63,16 +63,16 @@ fn end_of_file() -> Sample {
     sample
 }
 
-fn wide() -> Sample {
+fn wide() -> DiagnosticSample {
     sample("tab and wide", "日本語.md", "\tx\t語語: \u{1F680}値 end", "\u{1F680}値")
 }
 
-fn long_line() -> Sample {
+fn long_line() -> DiagnosticSample {
     let text = "x".repeat(600_000) + "HERE" + &"y".repeat(400_000);
     sample("long line", "a.json", &text, "HERE")
 }
 
-fn related() -> Sample {
+fn related() -> DiagnosticSample {
     let mut sample =
         sample("related", "a.toml", "name = \"a\"\ntype = \"a\"\nname = \"b\"\n", "name = \"b\"");
     let other = sample.sources.add("base/b.toml", "# base\nname = \"b\"\n");
@@ -84,7 +84,7 @@ fn related() -> Sample {
     sample
 }
 
-fn hostile() -> Sample {
+fn hostile() -> DiagnosticSample {
     let path = "a\u{1b}[2J\n, b:c%.md";
     let mut sample = sample("hostile", path, "ok \u{1b}[31m\u{202e}evil\u{200b}", "evil");
     sample.diagnostic.message = "`\u{1b}]0;x\u{7}` is no\r\nvalue, 100%: [a](b)".to_owned();

@@ -5,29 +5,29 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::Place;
-use crate::diagnostic::{Diagnostic, Label};
-use crate::edit::{Edit, Fix};
-use crate::rule::{Example, Rule};
-use crate::source::{FileId, Sources, Span};
+use super::ReportLocation;
+use crate::diagnostic::{Diagnostic, SpanLabel};
+use crate::edit::{Fix, TextEdit};
+use crate::rule::{LintRule, RuleExample};
+use crate::source::{FileId, SourceFiles, Span};
 
 /// A log with one run, made one finding at a time.
 #[derive(Debug)]
-pub struct Log {
+pub struct SarifLog {
     version: String,
-    results: Vec<(&'static Rule, Map<String, Value>)>,
+    results: Vec<(&'static LintRule, Map<String, Value>)>,
     /// How often each fingerprint was given out.
     seen: HashMap<u64, usize>,
 }
 
-impl Log {
+impl SarifLog {
     /// An empty log of this version of Agentry.
     pub fn new(version: impl Into<String>) -> Self {
         Self { version: version.into(), results: Vec::new(), seen: HashMap::new() }
     }
 
     /// Takes a finding in.
-    pub fn add(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
+    pub fn add(&mut self, diagnostic: &Diagnostic, sources: &SourceFiles) {
         let mut result = Map::new();
         result.insert("ruleId".into(), diagnostic.rule.code.into());
         result.insert("level".into(), diagnostic.severity.to_string().into());
@@ -47,7 +47,7 @@ impl Log {
 
     /// The whole log. `rules` are all that could have been broken; one that was and is not among
     /// them is added.
-    pub fn finish(self, rules: &[&'static Rule]) -> Value {
+    pub fn finish(self, rules: &[&'static LintRule]) -> Value {
         let mut rules = rules.to_vec();
         let mut indices: HashMap<_, _> =
             rules.iter().enumerate().map(|(index, rule)| (rule.code, index)).collect();
@@ -80,7 +80,7 @@ impl Log {
 
     /// Names a finding by what it says and not by its line, so that it stays the same finding when
     /// text above it changes; equal ones in a file are numbered.
-    fn fingerprint(&mut self, diagnostic: &Diagnostic, sources: &Sources) -> String {
+    fn fingerprint(&mut self, diagnostic: &Diagnostic, sources: &SourceFiles) -> String {
         let path = sources.path(diagnostic.span);
         let hash = hash([diagnostic.rule.code, path, &diagnostic.message]);
         let count = self.seen.entry(hash).or_default();
@@ -107,15 +107,15 @@ fn message(diagnostic: &Diagnostic) -> String {
     if text.contains("](") { text.replace('[', "\\[").replace(']', "\\]") } else { text }
 }
 
-fn location(span: Span, sources: &Sources) -> Value {
+fn location(span: Span, sources: &SourceFiles) -> Value {
     json!({ "physicalLocation": {
         "artifactLocation": { "uri": uri(sources.path(span)) },
         "region": region(span, sources),
     } })
 }
 
-fn region(span: Span, sources: &Sources) -> Value {
-    let Place { start, end, .. } = Place::of(span, sources);
+fn region(span: Span, sources: &SourceFiles) -> Value {
+    let ReportLocation { start, end, .. } = ReportLocation::of(span, sources);
     json!({
         "startLine": start.line,
         "startColumn": start.column,
@@ -124,7 +124,7 @@ fn region(span: Span, sources: &Sources) -> Value {
     })
 }
 
-fn related(label: &Label, sources: &Sources) -> Value {
+fn related(label: &SpanLabel, sources: &SourceFiles) -> Value {
     let mut location = location(label.span, sources);
     if let Value::Object(fields) = &mut location {
         fields.insert("message".to_owned(), json!({ "text": label.message }));
@@ -132,8 +132,8 @@ fn related(label: &Label, sources: &Sources) -> Value {
     location
 }
 
-fn fix(fix: &Fix, sources: &Sources) -> Value {
-    let mut files: Vec<(FileId, Vec<&Edit>)> = Vec::new();
+fn fix(fix: &Fix, sources: &SourceFiles) -> Value {
+    let mut files: Vec<(FileId, Vec<&TextEdit>)> = Vec::new();
     for edit in &fix.edits {
         match files.iter_mut().find(|(file, _)| *file == edit.span.file) {
             Some((_, edits)) => edits.push(edit),
@@ -144,8 +144,8 @@ fn fix(fix: &Fix, sources: &Sources) -> Value {
     json!({ "description": { "text": fix.title }, "artifactChanges": changes })
 }
 
-fn change(file: FileId, edits: &[&Edit], sources: &Sources) -> Value {
-    let replacement = |edit: &&Edit| {
+fn change(file: FileId, edits: &[&TextEdit], sources: &SourceFiles) -> Value {
+    let replacement = |edit: &&TextEdit| {
         json!({
             "deletedRegion": region(edit.span, sources),
             "insertedContent": { "text": edit.text },
@@ -174,7 +174,7 @@ fn uri(path: &str) -> String {
     out
 }
 
-fn descriptor(rule: &Rule) -> Value {
+fn descriptor(rule: &LintRule) -> Value {
     json!({
         "id": rule.code,
         "name": pascal(rule.name),
@@ -195,17 +195,17 @@ fn pascal(name: &str) -> String {
 }
 
 /// Why the rule exists, and its two examples.
-fn help(rule: &Rule) -> String {
+fn help(rule: &LintRule) -> String {
     let mut out = format!("{}\n", rule.why);
     for (title, example) in [("Bad", rule.bad), ("Good", rule.good)] {
         match example {
-            Example::File(path, text) => shown(&mut out, title, path, text),
-            Example::Files(files) => {
+            RuleExample::File(path, text) => shown(&mut out, title, path, text),
+            RuleExample::Files(files) => {
                 for (path, text) in files {
                     shown(&mut out, title, path, text);
                 }
             }
-            Example::Made(what, _) => {
+            RuleExample::Made(what, _) => {
                 let _ = write!(out, "\n{title}: {what}\n");
             }
         }
@@ -229,8 +229,8 @@ mod tests {
     use super::super::samples::{self, RULE};
     use super::*;
 
-    fn log(rules: &[&'static Rule]) -> Value {
-        let mut log = Log::new("1.2.3");
+    fn log(rules: &[&'static LintRule]) -> Value {
+        let mut log = SarifLog::new("1.2.3");
         for sample in samples::all() {
             log.add(&sample.diagnostic, &sample.sources);
         }
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn an_empty_log() {
-        let log = Log::new("1.2.3").finish(&[&RULE]);
+        let log = SarifLog::new("1.2.3").finish(&[&RULE]);
         insta::assert_snapshot!(format!("{log:#}"), @r#"
         {
           "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -310,7 +310,7 @@ mod tests {
     fn fingerprints_stay_when_lines_move() {
         let fingerprints = |text: &str| {
             let sample = samples::sample("", "a", text, "x");
-            let mut log = Log::new("1.2.3");
+            let mut log = SarifLog::new("1.2.3");
             log.add(&sample.diagnostic, &sample.sources);
             log.add(&sample.diagnostic, &sample.sources);
             let log = log.finish(&[]);

@@ -3,7 +3,7 @@
 
 /// What a text must look like.
 #[derive(Debug)]
-pub struct Form {
+pub struct TextForm {
     /// What a person calls such a text, without an article: `kebab-case name`.
     pub title: &'static str,
     /// What a person calls several of them.
@@ -21,7 +21,7 @@ pub struct Form {
     pub others: &'static [&'static str],
 }
 
-impl Form {
+impl TextForm {
     /// The expression for a text that is one value.
     pub fn one(&self) -> String {
         let space = if self.trims { "\\s*" } else { "" };

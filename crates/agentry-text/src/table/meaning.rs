@@ -1,10 +1,10 @@
 //! What a block says beyond what its absence would say: two blocks that mean the same become one.
 
-use super::{Kind, Need, Table};
+use super::{FieldKind, FieldNeed, FieldTable};
 use crate::data::Data;
 
 /// `data` under its documented keys, without the values that a field has anyway.
-pub fn meaning(table: &'static Table, data: Data) -> Data {
+pub fn meaning(table: &'static FieldTable, data: Data) -> Data {
     let Data::Map(entries) = data else { return data };
     let mut out: Vec<(String, Data)> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
@@ -15,8 +15,9 @@ pub fn meaning(table: &'static Table, data: Data) -> Data {
         let value = of_kind(&field.kind, value);
         // Of a field in two spellings the last counts.
         out.retain(|(other, _)| other != field.name);
-        let is_default = matches!(field.need, Need::Default(default) if is_same(&value, default));
-        let says_nothing = matches!((&field.kind, &value), (Kind::Block(_), Data::Map(entries)) if entries.is_empty());
+        let is_default =
+            matches!(field.need, FieldNeed::Default(default) if is_same(&value, default));
+        let says_nothing = matches!((&field.kind, &value), (FieldKind::Block(_), Data::Map(entries)) if entries.is_empty());
         if !is_default && !says_nothing {
             out.push((field.name.to_owned(), value));
         }
@@ -24,14 +25,14 @@ pub fn meaning(table: &'static Table, data: Data) -> Data {
     Data::Map(out)
 }
 
-fn of_kind(kind: &'static Kind, data: Data) -> Data {
+fn of_kind(kind: &'static FieldKind, data: Data) -> Data {
     match (kind, data) {
-        (Kind::Block(table), data) => meaning(table, data),
-        (Kind::Map(kind), Data::Map(entries)) => {
+        (FieldKind::Block(table), data) => meaning(table, data),
+        (FieldKind::Map(kind), Data::Map(entries)) => {
             let entry = |(key, value)| (key, of_kind(kind, value));
             Data::Map(entries.into_iter().map(entry).collect())
         }
-        (Kind::List(kind), Data::List(items)) => {
+        (FieldKind::List(kind), Data::List(items)) => {
             Data::List(items.into_iter().map(|item| of_kind(kind, item)).collect())
         }
         (_, data) => data,
@@ -51,29 +52,29 @@ fn is_same(data: &Data, default: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{ANY_FLOAT, Field, Keys};
+    use crate::table::{ANY_FLOAT, Field, KeyMatching};
 
-    static INNER: Table = Table::new(
+    static INNER: FieldTable = FieldTable::new(
         "the inner block",
         &[
-            Field::default("on", Kind::Bool, "true", "a flag"),
+            Field::default("on", FieldKind::Bool, "true", "a flag"),
             Field::default("weight", ANY_FLOAT, "1.0", "a number"),
-            Field::optional("note", Kind::Str, "a text"),
+            Field::optional("note", FieldKind::Str, "a text"),
         ],
     )
-    .keys(Keys::SnakeOrCamel);
-    static TABLE: Table = Table::new(
+    .keys(KeyMatching::SnakeOrCamel);
+    static TABLE: FieldTable = FieldTable::new(
         "the block",
         &[
-            Field::default("kind", Kind::Str, "\"file\"", "a word"),
-            Field::optional("inner_block", Kind::Block(&INNER), "more"),
-            Field::optional("by_name", Kind::Map(&Kind::Block(&INNER)), "more by name"),
+            Field::default("kind", FieldKind::Str, "\"file\"", "a word"),
+            Field::optional("inner_block", FieldKind::Block(&INNER), "more"),
+            Field::optional("by_name", FieldKind::Map(&FieldKind::Block(&INNER)), "more by name"),
         ],
     )
-    .keys(Keys::SnakeOrCamel);
+    .keys(KeyMatching::SnakeOrCamel);
 
     fn data(json: &str) -> Data {
-        let source = crate::Source::new(crate::FileId(0), "x.json", json);
+        let source = crate::SourceFile::new(crate::FileId(0), "x.json", json);
         crate::json::parse(&source, &mut crate::Findings::default()).to_data()
     }
 

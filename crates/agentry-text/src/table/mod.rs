@@ -3,7 +3,7 @@
 //! reference ([`reference`](fn@reference)).
 //!
 //! A table is data. A reader validates a tree against its table first, which reports everything that
-//! is wrong with names, types and values; then it picks values through a [`crate::Record`], which is
+//! is wrong with names, types and values; then it picks values through a [`crate::TableRecord`], which is
 //! silent about what was reported already.
 
 mod form;
@@ -14,25 +14,25 @@ pub mod rules;
 mod tests;
 mod validate;
 
-pub use form::Form;
+pub use form::TextForm;
 pub use meaning::meaning;
 pub use reference::reference;
 pub use validate::{full_version, validate};
 
 /// What a map may hold.
 #[derive(Debug)]
-pub struct Table {
+pub struct FieldTable {
     /// What a person calls such a map: `trust`, `the metadata`.
     pub title: &'static str,
     /// The fields, in the order in which they are documented and written.
     pub fields: &'static [Field],
     /// How keys are compared.
-    pub keys: Keys,
+    pub keys: KeyMatching,
     /// What becomes of a key that no field has.
-    pub unknown: Unknown,
+    pub unknown: UnknownKeys,
 }
 
-/// One field of a [`Table`].
+/// One field of a [`FieldTable`].
 #[derive(Debug)]
 pub struct Field {
     /// The key, as documented.
@@ -40,24 +40,24 @@ pub struct Field {
     /// Other spellings that real files use.
     pub aliases: &'static [&'static str],
     /// What the value may be.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Whether it must be there.
-    pub need: Need,
+    pub need: FieldNeed,
     /// What it is for: one sentence of Markdown.
     pub doc: &'static str,
 }
 
 /// What a value may be.
 #[derive(Debug)]
-pub enum Kind {
+pub enum FieldKind {
     /// Text.
     Str,
     /// Text on one line.
     Line,
     /// Text of a certain form; what does not fit is the reader's to report.
-    Form(&'static Form),
+    Form(&'static TextForm),
     /// A list of texts of a certain form, or one text with commas between them.
-    Forms(&'static Form),
+    Forms(&'static TextForm),
     /// `true` or `false`.
     Bool,
     /// A whole number from the first to the second.
@@ -73,22 +73,22 @@ pub enum Kind {
     /// Text; one of these words is expected, another is a warning.
     Known(&'static [&'static str]),
     /// Values of one kind, in order.
-    List(&'static Kind),
+    List(&'static FieldKind),
     /// A list of texts, or one text.
     Strings,
     /// Values of one kind by names that the author chooses.
-    Map(&'static Kind),
+    Map(&'static FieldKind),
     /// A map with fields of its own.
-    Block(&'static Table),
+    Block(&'static FieldTable),
     /// One of several kinds; the first that fits by its shape is taken.
-    Either(&'static [Kind]),
+    Either(&'static [FieldKind]),
     /// Anything.
     Any,
 }
 
 /// Whether a field must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum FieldNeed {
     /// Its absence is an error.
     Required,
     /// It may be left out.
@@ -101,7 +101,7 @@ pub enum Need {
 
 /// How keys are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
+pub enum KeyMatching {
     /// As written.
     Exact,
     /// Without regard to case.
@@ -112,7 +112,7 @@ pub enum Keys {
 
 /// What becomes of a key that no field has. `x-…` keys are silent everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unknown {
+pub enum UnknownKeys {
     /// Kept, with a warning.
     Warn,
     /// Kept, without a word.
@@ -123,7 +123,7 @@ pub enum Unknown {
 
 /// Whether a scalar of another type may stand for the one that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coerce {
+pub enum Coercion {
     /// Types are as written.
     Strict,
     /// `"12"` and `12.0` are whole numbers, `"yes"` and `1` booleans, as the manifest's reference reads them.
@@ -131,34 +131,34 @@ pub enum Coerce {
 }
 
 /// The least and most of a whole number without bounds of its own.
-pub const ANY_INT: Kind = Kind::Int(i64::MIN, i64::MAX);
+pub const ANY_INT: FieldKind = FieldKind::Int(i64::MIN, i64::MAX);
 /// Any number.
-pub const ANY_FLOAT: Kind = Kind::Float(f64::NEG_INFINITY, f64::INFINITY);
+pub const ANY_FLOAT: FieldKind = FieldKind::Float(f64::NEG_INFINITY, f64::INFINITY);
 
 impl Field {
     /// A field that must be there.
-    pub const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Self {
-        Self { name, aliases: &[], kind, need: Need::Required, doc }
+    pub const fn required(name: &'static str, kind: FieldKind, doc: &'static str) -> Self {
+        Self { name, aliases: &[], kind, need: FieldNeed::Required, doc }
     }
 
     /// A field that may be left out.
-    pub const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Self {
-        Self { name, aliases: &[], kind, need: Need::Optional, doc }
+    pub const fn optional(name: &'static str, kind: FieldKind, doc: &'static str) -> Self {
+        Self { name, aliases: &[], kind, need: FieldNeed::Optional, doc }
     }
 
     /// A field that has a value (JSON) when left out.
     pub const fn default(
         name: &'static str,
-        kind: Kind,
+        kind: FieldKind,
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Self { name, aliases: &[], kind, need: Need::Default(default), doc }
+        Self { name, aliases: &[], kind, need: FieldNeed::Default(default), doc }
     }
 
     /// A field that must not be there; `why` completes «`x` is not part of this format: …».
     pub const fn excluded(name: &'static str, why: &'static str) -> Self {
-        Self { name, aliases: &[], kind: Kind::Any, need: Need::Excluded(why), doc: why }
+        Self { name, aliases: &[], kind: FieldKind::Any, need: FieldNeed::Excluded(why), doc: why }
     }
 
     /// The same field with other spellings.
@@ -169,22 +169,22 @@ impl Field {
     }
 }
 
-impl Table {
+impl FieldTable {
     /// A table with exact keys that warns about unknown ones.
     pub const fn new(title: &'static str, fields: &'static [Field]) -> Self {
-        Self { title, fields, keys: Keys::Exact, unknown: Unknown::Warn }
+        Self { title, fields, keys: KeyMatching::Exact, unknown: UnknownKeys::Warn }
     }
 
     /// The same table with other key rules.
     #[must_use]
-    pub const fn keys(mut self, keys: Keys) -> Self {
+    pub const fn keys(mut self, keys: KeyMatching) -> Self {
         self.keys = keys;
         self
     }
 
     /// The same table with another answer to unknown keys.
     #[must_use]
-    pub const fn unknown(mut self, unknown: Unknown) -> Self {
+    pub const fn unknown(mut self, unknown: UnknownKeys) -> Self {
         self.unknown = unknown;
         self
     }
@@ -202,12 +202,12 @@ impl Table {
 
     /// Every key that may be written, for «did you mean».
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        let wanted = |field: &&Field| !matches!(field.need, Need::Excluded(_));
+        let wanted = |field: &&Field| !matches!(field.need, FieldNeed::Excluded(_));
         self.fields.iter().filter(wanted).map(|field| field.name)
     }
 }
 
-impl Keys {
+impl KeyMatching {
     /// Whether two spellings are one key.
     pub fn same(self, a: &str, b: &str) -> bool {
         match self {

@@ -1,24 +1,24 @@
 //! A field table as a page of the reference: one Markdown table, nested blocks by dotted names.
 
-use super::{Field, Kind, Need, Table};
+use super::{Field, FieldKind, FieldNeed, FieldTable};
 
 /// One row a field; `model.capability` is a field of a block, `skills[]` an item of a list.
-pub fn reference(table: &'static Table) -> String {
-    let mut page = Page { text: String::new(), open: Vec::new() };
+pub fn reference(table: &'static FieldTable) -> String {
+    let mut page = ReferencePage { text: String::new(), open: Vec::new() };
     page.line(&["field", "type", "default", "meaning"]);
     page.line(&["---"; 4]);
     page.table(table, "");
     page.text
 }
 
-struct Page {
+struct ReferencePage {
     text: String,
     /// The tables around the row that is being written: one inside itself is not written again.
-    open: Vec<&'static Table>,
+    open: Vec<&'static FieldTable>,
 }
 
-impl Page {
-    fn table(&mut self, table: &'static Table, prefix: &str) {
+impl ReferencePage {
+    fn table(&mut self, table: &'static FieldTable, prefix: &str) {
         if self.open.iter().any(|other| std::ptr::eq(*other, table)) {
             return;
         }
@@ -33,10 +33,10 @@ impl Page {
 
     fn field(&mut self, field: &'static Field, name: &str) {
         let (kind, default) = match field.need {
-            Need::Required => (one(&field.kind), "required".to_owned()),
-            Need::Optional => (one(&field.kind), "–".to_owned()),
-            Need::Default(value) => (one(&field.kind), format!("`{value}`")),
-            Need::Excluded(_) => ("–".to_owned(), "not allowed".to_owned()),
+            FieldNeed::Required => (one(&field.kind), "required".to_owned()),
+            FieldNeed::Optional => (one(&field.kind), "–".to_owned()),
+            FieldNeed::Default(value) => (one(&field.kind), format!("`{value}`")),
+            FieldNeed::Excluded(_) => ("–".to_owned(), "not allowed".to_owned()),
         };
         let aliases: Vec<_> = field.aliases.iter().map(|alias| format!("`{alias}`")).collect();
         let meaning = match aliases.as_slice() {
@@ -46,12 +46,12 @@ impl Page {
         self.line(&[&format!("`{name}`"), &kind, &default, &meaning]);
     }
 
-    fn nested(&mut self, kind: &'static Kind, name: &str) {
+    fn nested(&mut self, kind: &'static FieldKind, name: &str) {
         match kind {
-            Kind::Block(table) => self.table(table, &format!("{name}.")),
-            Kind::List(item) => self.nested(item, &format!("{name}[]")),
-            Kind::Map(value) => self.nested(value, &format!("{name}.<name>")),
-            Kind::Either(kinds) => kinds.iter().for_each(|kind| self.nested(kind, name)),
+            FieldKind::Block(table) => self.table(table, &format!("{name}.")),
+            FieldKind::List(item) => self.nested(item, &format!("{name}[]")),
+            FieldKind::Map(value) => self.nested(value, &format!("{name}.<name>")),
+            FieldKind::Either(kinds) => kinds.iter().for_each(|kind| self.nested(kind, name)),
             _ => {}
         }
     }
@@ -67,51 +67,53 @@ impl Page {
 }
 
 /// What one value is.
-fn one(kind: &Kind) -> String {
+fn one(kind: &FieldKind) -> String {
     match kind {
-        Kind::Str => "string".to_owned(),
-        Kind::Line => "one line".to_owned(),
-        Kind::Form(form) => form.title.to_owned(),
-        Kind::Forms(form) => format!("{} or list of {}", form.title, form.many),
-        Kind::Bool => "`true` or `false`".to_owned(),
-        Kind::Int(least, most) => {
+        FieldKind::Str => "string".to_owned(),
+        FieldKind::Line => "one line".to_owned(),
+        FieldKind::Form(form) => form.title.to_owned(),
+        FieldKind::Forms(form) => format!("{} or list of {}", form.title, form.many),
+        FieldKind::Bool => "`true` or `false`".to_owned(),
+        FieldKind::Int(least, most) => {
             let least = (*least > i64::MIN).then(|| least.to_string());
             let most = (*most < i64::MAX).then(|| most.to_string());
             format!("whole number{}", bounds(least, most))
         }
-        Kind::Float(least, most) => {
+        FieldKind::Float(least, most) => {
             let bound = |bound: &f64| bound.is_finite().then(|| bound.to_string());
             format!("number{}", bounds(bound(least), bound(most)))
         }
-        Kind::Semver => "version".to_owned(),
-        Kind::Choice(words) => words_of(words, " or "),
-        Kind::ChoiceAnyCase(words) => format!("{}, in any case", words_of(words, " or ")),
-        Kind::Known(words) => format!("string such as {}", words_of(words, ", ")),
-        Kind::List(item) => format!("list of {}", many(item)),
-        Kind::Strings => "string or list of strings".to_owned(),
-        Kind::Map(value) => format!("map to {}", many(value)),
-        Kind::Block(_) => "map".to_owned(),
-        Kind::Either(kinds) => kinds.iter().map(one).collect::<Vec<_>>().join(" or "),
-        Kind::Any => "anything".to_owned(),
+        FieldKind::Semver => "version".to_owned(),
+        FieldKind::Choice(words) => words_of(words, " or "),
+        FieldKind::ChoiceAnyCase(words) => format!("{}, in any case", words_of(words, " or ")),
+        FieldKind::Known(words) => format!("string such as {}", words_of(words, ", ")),
+        FieldKind::List(item) => format!("list of {}", many(item)),
+        FieldKind::Strings => "string or list of strings".to_owned(),
+        FieldKind::Map(value) => format!("map to {}", many(value)),
+        FieldKind::Block(_) => "map".to_owned(),
+        FieldKind::Either(kinds) => kinds.iter().map(one).collect::<Vec<_>>().join(" or "),
+        FieldKind::Any => "anything".to_owned(),
     }
 }
 
 /// What several values are.
-fn many(kind: &Kind) -> String {
+fn many(kind: &FieldKind) -> String {
     match kind {
-        Kind::Str => "strings".to_owned(),
-        Kind::Line => "lines".to_owned(),
-        Kind::Form(form) => form.many.to_owned(),
-        Kind::Forms(form) => format!("{0} or lists of {0}", form.many),
-        Kind::Int(..) | Kind::Float(..) => one(kind).replacen("number", "numbers", 1),
-        Kind::Semver => "versions".to_owned(),
-        Kind::Known(_) => one(kind).replacen("string", "strings", 1),
-        Kind::List(_) => one(kind).replacen("list", "lists", 1),
-        Kind::Map(_) => one(kind).replacen("map", "maps", 1),
-        Kind::Strings => "strings or lists of strings".to_owned(),
-        Kind::Block(_) => "maps".to_owned(),
-        Kind::Either(kinds) => kinds.iter().map(many).collect::<Vec<_>>().join(" or "),
-        Kind::Bool | Kind::Choice(_) | Kind::ChoiceAnyCase(_) | Kind::Any => one(kind),
+        FieldKind::Str => "strings".to_owned(),
+        FieldKind::Line => "lines".to_owned(),
+        FieldKind::Form(form) => form.many.to_owned(),
+        FieldKind::Forms(form) => format!("{0} or lists of {0}", form.many),
+        FieldKind::Int(..) | FieldKind::Float(..) => one(kind).replacen("number", "numbers", 1),
+        FieldKind::Semver => "versions".to_owned(),
+        FieldKind::Known(_) => one(kind).replacen("string", "strings", 1),
+        FieldKind::List(_) => one(kind).replacen("list", "lists", 1),
+        FieldKind::Map(_) => one(kind).replacen("map", "maps", 1),
+        FieldKind::Strings => "strings or lists of strings".to_owned(),
+        FieldKind::Block(_) => "maps".to_owned(),
+        FieldKind::Either(kinds) => kinds.iter().map(many).collect::<Vec<_>>().join(" or "),
+        FieldKind::Bool | FieldKind::Choice(_) | FieldKind::ChoiceAnyCase(_) | FieldKind::Any => {
+            one(kind)
+        }
     }
 }
 

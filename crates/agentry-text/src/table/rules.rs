@@ -1,10 +1,10 @@
 //! What can be wrong with a document against its field table.
 
 use crate::diagnostic::Severity::{Error, Warning};
-use crate::rule::{Example, Rule};
+use crate::rule::{LintRule, RuleExample};
 
 /// Every rule about fields, in code order.
-pub const RULES: &[&Rule] = &[
+pub const RULES: &[&LintRule] = &[
     &UNKNOWN_FIELD,
     &MISSING_FIELD,
     &WRONG_TYPE,
@@ -19,177 +19,177 @@ pub const RULES: &[&Rule] = &[
 ];
 
 /// A key that the format does not have.
-pub static UNKNOWN_FIELD: Rule = Rule {
+pub static UNKNOWN_FIELD: LintRule = LintRule {
     code: "AG0101",
     name: "unknown-field",
     severity: Warning,
     why: "A key that the format does not have is ignored by every reader, so a misspelt field \
           silently does nothing. Keys that start with `x-` are extensions and never reported.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nlisence: MIT\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nlicense: MIT\n",
     ),
 };
 
 /// A field that must be there and is not.
-pub static MISSING_FIELD: Rule = Rule {
+pub static MISSING_FIELD: LintRule = LintRule {
     code: "AG0102",
     name: "missing-field",
     severity: Error,
     why: "The format requires the field; without it the agent cannot be identified or run.",
-    bad: Example::File("helper.agent", "description: Answers questions\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    bad: RuleExample::File("helper.agent", "description: Answers questions\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
 /// A value of another type than the field has.
-pub static WRONG_TYPE: Rule = Rule {
+pub static WRONG_TYPE: LintRule = LintRule {
     code: "AG0103",
     name: "wrong-type",
     severity: Error,
     why: "A value of another type is not converted: guessing what was meant could change what the \
           agent does.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntags: research\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntags: [research]\n",
     ),
 };
 
 /// A word that the field does not know.
-pub static UNKNOWN_VALUE: Rule = Rule {
+pub static UNKNOWN_VALUE: LintRule = LintRule {
     code: "AG0104",
     name: "unknown-value",
     severity: Error,
     why: "The field takes one of a few words. Another word is refused rather than replaced by a \
           default, because not understood means not allowed.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntrust: {filesystem: readwrite}\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only}\n",
     ),
 };
 
 /// A word outside the usual ones, where the format allows any.
-pub static UNEXPECTED_VALUE: Rule = Rule {
+pub static UNEXPECTED_VALUE: LintRule = LintRule {
     code: "AG0105",
     name: "unexpected-value",
     severity: Warning,
     why: "The format takes any text here, but only some words have a meaning; another one is \
           probably misspelt.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nmodel: {context: 129k}\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nmodel: {context: 128k}\n",
     ),
 };
 
 /// A number outside the bounds of its field.
-pub static OUT_OF_RANGE: Rule = Rule {
+pub static OUT_OF_RANGE: LintRule = LintRule {
     code: "AG0106",
     name: "out-of-range",
     severity: Error,
     why: "A limit that is negative, zero where something must happen, or not a number at all \
           limits nothing.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nbehavior: {max_steps: -1}\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nbehavior: {max_steps: 10}\n",
     ),
 };
 
 /// A field that the format leaves out on purpose.
-pub static EXCLUDED_FIELD: Rule = Rule {
+pub static EXCLUDED_FIELD: LintRule = LintRule {
     code: "AG0107",
     name: "excluded-field",
     severity: Error,
     why: "`agent.toml` says what an agent is, not how it is deployed; fields such as `model` or \
           `mcp` belong to the machine that runs it.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         (
             "helper/agent.toml",
             "name = \"helper\"\ndescription = \"Answers questions\"\nmodel = \"gpt-5\"\n",
         ),
         ("helper/system-prompt.md", "You answer questions.\n"),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("helper/system-prompt.md", "You answer questions.\n"),
     ]),
 };
 
 /// A text that must be one line and is not.
-pub static SEVERAL_LINES: Rule = Rule {
+pub static SEVERAL_LINES: LintRule = LintRule {
     code: "AG0108",
     name: "several-lines",
     severity: Error,
     why: "The text is shown in a list or written into a one-line field of a harness; a line break \
           would cut it or break the file.",
-    bad: Example::Files(&[
+    bad: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers\\nquestions\"\n"),
         ("helper/system-prompt.md", "You answer questions.\n"),
     ]),
-    good: Example::Files(&[
+    good: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("helper/system-prompt.md", "You answer questions.\n"),
     ]),
 };
 
 /// A version that is not semantic.
-pub static NOT_A_VERSION: Rule = Rule {
+pub static NOT_A_VERSION: LintRule = LintRule {
     code: "AG0109",
     name: "not-a-version",
     severity: Error,
     why: "Versions are compared, so they must be semantic versions (`1.2.3`) and strings: the \
           number `0.1` has lost its last part.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "agents/help_helper.agent.md",
         "---\nversion: 0.1\n---\n# Helper\n\nAnswers questions.\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "agents/help_helper.agent.md",
         "---\nversion: 0.1.0\n---\n# Helper\n\nAnswers questions.\n",
     ),
 };
 
 /// A document whose top level is no map.
-pub static NOT_A_MAP: Rule = Rule {
+pub static NOT_A_MAP: LintRule = LintRule {
     code: "AG0110",
     name: "not-a-map",
     severity: Error,
     why: "A definition is a set of fields; a list or a bare word at the top says nothing about an \
           agent.",
-    bad: Example::File("helper.agent", "- name: helper\n- description: Answers questions\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    bad: RuleExample::File("helper.agent", "- name: helper\n- description: Answers questions\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
 /// Two spellings of one field.
-pub static SAME_FIELD_TWICE: Rule = Rule {
+pub static SAME_FIELD_TWICE: LintRule = LintRule {
     code: "AG0111",
     name: "same-field-twice",
     severity: Error,
     why: "Where case or spelling of a key does not matter, two spellings of one key contradict \
           each other; readers differ in which one they take.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "agents/help_helper.agent.md",
         "---\nicon: 🤖\nIcon: 🧭\n---\n# Helper\n\nAnswers questions.\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "agents/help_helper.agent.md",
         "---\nicon: 🤖\n---\n# Helper\n\nAnswers questions.\n",
     ),

@@ -5,34 +5,35 @@ use num_bigint::BigInt;
 use super::*;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::source::{FileId, Span};
-use crate::tree::{Entry, Key, Map, Node, Value};
+use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
 fn span(start: usize, end: usize) -> Span {
     Span::new(FileId(0), start, end)
 }
 
-fn node(value: Value) -> Node {
-    Node::new(value, span(0, 0))
+fn node(value: TreeValue) -> TreeNode {
+    TreeNode::new(value, span(0, 0))
 }
 
-fn text(text: &str) -> Value {
-    Value::Str(text.to_owned())
+fn text(text: &str) -> TreeValue {
+    TreeValue::Str(text.to_owned())
 }
 
-fn list(items: impl IntoIterator<Item = Value>) -> Value {
-    Value::List(items.into_iter().map(node).collect())
+fn list(items: impl IntoIterator<Item = TreeValue>) -> TreeValue {
+    TreeValue::List(items.into_iter().map(node).collect())
 }
 
-fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
-    let entry = |(key, value)| Entry { key: Key::string(key, span(0, 0)), value: node(value) };
-    Value::Map(Map::from(entries.into_iter().map(entry).collect::<Vec<_>>()))
+fn map<'k>(entries: impl IntoIterator<Item = (&'k str, TreeValue)>) -> TreeValue {
+    let entry =
+        |(key, value)| TreeEntry { key: TreeKey::string(key, span(0, 0)), value: node(value) };
+    TreeValue::Map(TreeMap::from(entries.into_iter().map(entry).collect::<Vec<_>>()))
 }
 
-fn big() -> Value {
-    Value::Big(BigInt::from(i64::MAX) + 1)
+fn big() -> TreeValue {
+    TreeValue::Big(BigInt::from(i64::MAX) + 1)
 }
 
-fn check(table: &'static Table, value: Value, coerce: Coerce) -> Vec<Diagnostic> {
+fn check(table: &'static FieldTable, value: TreeValue, coerce: Coercion) -> Vec<Diagnostic> {
     let mut findings = Findings::default();
     validate(table, &node(value), coerce, &mut findings);
     findings.iter().cloned().collect()
@@ -55,13 +56,13 @@ fn shown(found: &[Diagnostic]) -> String {
 }
 
 /// A table with the one field `f`.
-fn table_of(field: Field) -> &'static Table {
+fn table_of(field: Field) -> &'static FieldTable {
     let fields: &'static [Field] = Box::leak(Box::new([field]));
-    Box::leak(Box::new(Table::new("the block", fields)))
+    Box::leak(Box::new(FieldTable::new("the block", fields)))
 }
 
 /// What is said about each value of a field of `kind`.
-fn report(kind: Kind, coerce: Coerce, values: Vec<Value>) -> String {
+fn report(kind: FieldKind, coerce: Coercion, values: Vec<TreeValue>) -> String {
     let mut report = format!("{kind:?}\n");
     let table = table_of(Field::required("f", kind, "what it is"));
     for value in values {
@@ -73,16 +74,16 @@ fn report(kind: Kind, coerce: Coerce, values: Vec<Value>) -> String {
 }
 
 /// One value of every type.
-fn every_value() -> Vec<Value> {
+fn every_value() -> Vec<TreeValue> {
     vec![
-        Value::Null,
-        Value::Bool(true),
-        Value::Int(1),
+        TreeValue::Null,
+        TreeValue::Bool(true),
+        TreeValue::Int(1),
         big(),
-        Value::Float(1.5),
+        TreeValue::Float(1.5),
         text("word"),
-        Value::Date("2024-01-01".to_owned()),
-        Value::Call("env".to_owned(), vec![node(text("X"))]),
+        TreeValue::Date("2024-01-01".to_owned()),
+        TreeValue::Call("env".to_owned(), vec![node(text("X"))]),
         list([text("a")]),
         map([("a", text("b"))]),
     ]
@@ -90,52 +91,64 @@ fn every_value() -> Vec<Value> {
 
 #[test]
 fn scalars_take_their_own_type() {
-    let kinds = [Kind::Str, Kind::Line, Kind::Bool, ANY_INT, ANY_FLOAT, Kind::Semver, Kind::Any];
-    let reports = kinds.map(|kind| report(kind, Coerce::Strict, every_value()));
+    let kinds = [
+        FieldKind::Str,
+        FieldKind::Line,
+        FieldKind::Bool,
+        ANY_INT,
+        ANY_FLOAT,
+        FieldKind::Semver,
+        FieldKind::Any,
+    ];
+    let reports = kinds.map(|kind| report(kind, Coercion::Strict, every_value()));
     insta::assert_snapshot!(reports.concat());
 }
 
 #[test]
 fn words_take_their_own_type() {
     static WORDS: &[&str] = &["read-only", "none"];
-    let kinds = [Kind::Choice(WORDS), Kind::ChoiceAnyCase(WORDS), Kind::Known(WORDS)];
+    let kinds =
+        [FieldKind::Choice(WORDS), FieldKind::ChoiceAnyCase(WORDS), FieldKind::Known(WORDS)];
     let values = || {
         let words = ["none", "NONE", " none ", "read-onl", "elsewhere", ""].map(text);
         every_value().into_iter().chain(words).collect()
     };
-    let reports = kinds.map(|kind| report(kind, Coerce::Strict, values()));
+    let reports = kinds.map(|kind| report(kind, Coercion::Strict, values()));
     insta::assert_snapshot!(reports.concat());
 }
 
 #[test]
 fn collections_look_inside() {
-    static BLOCK: Table =
-        Table::new("the inner block", &[Field::required("a", Kind::Bool, "whether it is a")]);
-    static EITHER: &[Kind] = &[Kind::Bool, Kind::Int(0, 9), Kind::Strings];
+    static BLOCK: FieldTable = FieldTable::new(
+        "the inner block",
+        &[Field::required("a", FieldKind::Bool, "whether it is a")],
+    );
+    static EITHER: &[FieldKind] = &[FieldKind::Bool, FieldKind::Int(0, 9), FieldKind::Strings];
     let kinds = [
-        Kind::List(&Kind::Int(0, 9)),
-        Kind::Strings,
-        Kind::Map(&Kind::Bool),
-        Kind::Block(&BLOCK),
-        Kind::Either(EITHER),
+        FieldKind::List(&FieldKind::Int(0, 9)),
+        FieldKind::Strings,
+        FieldKind::Map(&FieldKind::Bool),
+        FieldKind::Block(&BLOCK),
+        FieldKind::Either(EITHER),
     ];
-    let reports = kinds.map(|kind| report(kind, Coerce::Strict, every_value()));
+    let reports = kinds.map(|kind| report(kind, Coercion::Strict, every_value()));
     insta::assert_snapshot!(reports.concat());
 }
 
 #[test]
 fn numbers_have_bounds() {
-    let int = |least, most, value| report(Kind::Int(least, most), Coerce::Strict, vec![value]);
+    let int =
+        |least, most, value| report(FieldKind::Int(least, most), Coercion::Strict, vec![value]);
     let float = |least, most, value| {
-        report(Kind::Float(least, most), Coerce::Strict, vec![Value::Float(value)])
+        report(FieldKind::Float(least, most), Coercion::Strict, vec![TreeValue::Float(value)])
     };
     let infinity = f64::INFINITY;
     let reports = [
-        int(1, 9, Value::Int(1)),
-        int(1, 9, Value::Int(9)),
-        int(1, 9, Value::Int(0)),
-        int(1, i64::MAX, Value::Int(0)),
-        int(i64::MIN, 9, Value::Int(10)),
+        int(1, 9, TreeValue::Int(1)),
+        int(1, 9, TreeValue::Int(9)),
+        int(1, 9, TreeValue::Int(0)),
+        int(1, i64::MAX, TreeValue::Int(0)),
+        int(i64::MIN, 9, TreeValue::Int(10)),
         int(1, 9, big()),
         float(0.0, 1.0, 1.0),
         float(0.0, 1.0, 1.1),
@@ -144,7 +157,7 @@ fn numbers_have_bounds() {
         float(-infinity, 0.5, 0.6),
         float(-infinity, infinity, infinity),
         float(-infinity, infinity, f64::NAN),
-        report(Kind::Float(0.0, 1.0), Coerce::Strict, vec![Value::Int(2), big()]),
+        report(FieldKind::Float(0.0, 1.0), Coercion::Strict, vec![TreeValue::Int(2), big()]),
     ];
     insta::assert_snapshot!(reports.concat());
 }
@@ -153,11 +166,14 @@ fn numbers_have_bounds() {
 fn texts_have_a_form() {
     let lines = ["one", "one\n", "one\ntwo", "one\rtwo", ""].map(text).to_vec();
     let versions = ["1.2.3", "1.2.3-rc.1", "1.2", "1", "v1.2.3", "latest", ""].map(text);
-    let versions =
-        versions.into_iter().chain([Value::Float(0.1), Value::Int(2), Value::Float(f64::NAN)]);
+    let versions = versions.into_iter().chain([
+        TreeValue::Float(0.1),
+        TreeValue::Int(2),
+        TreeValue::Float(f64::NAN),
+    ]);
     let reports = [
-        report(Kind::Line, Coerce::Strict, lines),
-        report(Kind::Semver, Coerce::Strict, versions.collect()),
+        report(FieldKind::Line, Coercion::Strict, lines),
+        report(FieldKind::Semver, Coercion::Strict, versions.collect()),
     ];
     insta::assert_snapshot!(reports.concat());
 }
@@ -165,16 +181,18 @@ fn texts_have_a_form() {
 #[test]
 fn lax_types_are_those_of_the_manifest() {
     let texts = |texts: &[&str]| texts.iter().map(|it| text(it)).collect::<Vec<_>>();
-    let numbers = || [Value::Bool(true), Value::Int(0), Value::Int(2), Value::Float(1.0)];
+    let numbers =
+        || [TreeValue::Bool(true), TreeValue::Int(0), TreeValue::Int(2), TreeValue::Float(1.0)];
     let booleans = texts(&["YES", "off", "maybe", ""]).into_iter().chain(numbers()).collect();
     let ints = texts(&["12", " 12 ", "12.0", "12.5", "x", "1e400"]).into_iter();
-    let ints = ints.chain(numbers()).chain([Value::Float(1.5), Value::Float(f64::NAN)]).collect();
+    let ints =
+        ints.chain(numbers()).chain([TreeValue::Float(1.5), TreeValue::Float(f64::NAN)]).collect();
     let floats = texts(&["1.5", "x", "NaN"]).into_iter().chain(numbers()).collect();
     let reports = [
-        report(Kind::Bool, Coerce::Lax, booleans),
-        report(Kind::Int(0, 50), Coerce::Lax, ints),
-        report(Kind::Float(0.0, 50.0), Coerce::Lax, floats),
-        report(Kind::Str, Coerce::Lax, vec![Value::Int(1), Value::Bool(true)]),
+        report(FieldKind::Bool, Coercion::Lax, booleans),
+        report(FieldKind::Int(0, 50), Coercion::Lax, ints),
+        report(FieldKind::Float(0.0, 50.0), Coercion::Lax, floats),
+        report(FieldKind::Str, Coercion::Lax, vec![TreeValue::Int(1), TreeValue::Bool(true)]),
     ];
     insta::assert_snapshot!(reports.concat());
 }
@@ -182,21 +200,21 @@ fn lax_types_are_those_of_the_manifest() {
 #[test]
 fn fields_are_needed_or_not() {
     let fields = [
-        Field::required("f", Kind::Str, "what it is"),
-        Field::optional("f", Kind::Str, "what it is"),
-        Field::optional("f", Kind::Strings, "what it is"),
-        Field::default("f", Kind::Bool, "true", "what it is"),
+        Field::required("f", FieldKind::Str, "what it is"),
+        Field::optional("f", FieldKind::Str, "what it is"),
+        Field::optional("f", FieldKind::Strings, "what it is"),
+        Field::default("f", FieldKind::Bool, "true", "what it is"),
         Field::excluded("f", "it belongs to the machine"),
     ];
     let mut report = String::new();
     for field in fields {
         let (need, kind) = (field.need, format!("{:?}", field.kind));
         let table = table_of(field);
-        let cases = [("absent", map([])), ("null", map([("f", Value::Null)]))];
+        let cases = [("absent", map([])), ("null", map([("f", TreeValue::Null)]))];
         let cases = cases.into_iter().chain([("a text", map([("f", text("a"))]))]);
         for (case, value) in cases {
             let _ = writeln!(report, "{need:?} {kind}, {case}");
-            report.push_str(&shown(&check(table, value, Coerce::Strict)));
+            report.push_str(&shown(&check(table, value, Coercion::Strict)));
         }
     }
     insta::assert_snapshot!(report);
@@ -205,15 +223,15 @@ fn fields_are_needed_or_not() {
 #[test]
 fn keys_are_compared() {
     let cases = [
-        (Keys::Exact, "max_steps", "max_steps", true),
-        (Keys::Exact, "max_steps", "Max_steps", false),
-        (Keys::AnyCase, "status", "STATUS", true),
-        (Keys::AnyCase, "größe", "GRÖßE", true),
-        (Keys::AnyCase, "max_steps", "max-steps", false),
-        (Keys::AnyCase, "a", "ab", false),
-        (Keys::SnakeOrCamel, "max_steps", "maxSteps", true),
-        (Keys::SnakeOrCamel, "max_steps", "max-steps", true),
-        (Keys::SnakeOrCamel, "max_steps", "maxstep", false),
+        (KeyMatching::Exact, "max_steps", "max_steps", true),
+        (KeyMatching::Exact, "max_steps", "Max_steps", false),
+        (KeyMatching::AnyCase, "status", "STATUS", true),
+        (KeyMatching::AnyCase, "größe", "GRÖßE", true),
+        (KeyMatching::AnyCase, "max_steps", "max-steps", false),
+        (KeyMatching::AnyCase, "a", "ab", false),
+        (KeyMatching::SnakeOrCamel, "max_steps", "maxSteps", true),
+        (KeyMatching::SnakeOrCamel, "max_steps", "max-steps", true),
+        (KeyMatching::SnakeOrCamel, "max_steps", "maxstep", false),
     ];
     for (keys, a, b, same) in cases {
         assert_eq!(keys.same(a, b), same, "{keys:?} {a} {b}");
@@ -223,20 +241,20 @@ fn keys_are_compared() {
 
 static FIELDS: &[Field] = &[
     Field::optional("max_steps", ANY_INT, "how far").or(&["steps"]),
-    Field::optional("name", Kind::Str, "who"),
+    Field::optional("name", FieldKind::Str, "who"),
     Field::excluded("names", "there is one"),
 ];
 
 #[test]
 fn keys_that_no_field_has() {
-    static WARN: Table = Table::new("the block", FIELDS);
-    static ERROR: Table = Table::new("the block", FIELDS).unknown(Unknown::Error);
-    static SILENT: Table = Table::new("the block", FIELDS).unknown(Unknown::Silent);
+    static WARN: FieldTable = FieldTable::new("the block", FIELDS);
+    static ERROR: FieldTable = FieldTable::new("the block", FIELDS).unknown(UnknownKeys::Error);
+    static SILENT: FieldTable = FieldTable::new("the block", FIELDS).unknown(UnknownKeys::Silent);
     let mut report = String::new();
     for table in [&WARN, &ERROR, &SILENT] {
         for key in ["colour", "nam", "namez", "steps", "Name", "x-colour", "x_colour", "X-colour"] {
             let _ = writeln!(report, "{:?} {key}", table.unknown);
-            let found = check(table, map([(key, Value::Int(1))]), Coerce::Strict);
+            let found = check(table, map([(key, TreeValue::Int(1))]), Coercion::Strict);
             report.push_str(&shown(&found));
         }
     }
@@ -245,8 +263,8 @@ fn keys_that_no_field_has() {
 
 #[test]
 fn two_spellings_are_one_field() {
-    static ANY_CASE: Table = Table::new("the block", FIELDS).keys(Keys::AnyCase);
-    static CAMEL: Table = Table::new("the block", FIELDS).keys(Keys::SnakeOrCamel);
+    static ANY_CASE: FieldTable = FieldTable::new("the block", FIELDS).keys(KeyMatching::AnyCase);
+    static CAMEL: FieldTable = FieldTable::new("the block", FIELDS).keys(KeyMatching::SnakeOrCamel);
     let cases = [
         (&ANY_CASE, vec!["name", "Name"], vec!["`name` and `Name` are the same field"]),
         (&ANY_CASE, vec!["name", "name"], vec![]),
@@ -261,7 +279,8 @@ fn two_spellings_are_one_field() {
         ),
     ];
     for (table, keys, expected) in cases {
-        let found = check(table, map(keys.iter().map(|key| (*key, Value::Null))), Coerce::Strict);
+        let found =
+            check(table, map(keys.iter().map(|key| (*key, TreeValue::Null))), Coercion::Strict);
         let found: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
         assert_eq!(found, expected, "{keys:?}");
     }
@@ -269,13 +288,13 @@ fn two_spellings_are_one_field() {
 
 #[test]
 fn a_document_is_a_map() {
-    let table = table_of(Field::optional("f", Kind::Str, "what it is"));
-    let needy = table_of(Field::required("f", Kind::Str, "what it is"));
+    let table = table_of(Field::optional("f", FieldKind::Str, "what it is"));
+    let needy = table_of(Field::required("f", FieldKind::Str, "what it is"));
     let mut report = String::new();
-    for value in [text("a"), list([]), Value::Int(1), Value::Null, map([])] {
+    for value in [text("a"), list([]), TreeValue::Int(1), TreeValue::Null, map([])] {
         for (name, table) in [("optional", table), ("required", needy)] {
             let _ = writeln!(report, "{} {name}", value.describe());
-            report.push_str(&shown(&check(table, value.clone(), Coerce::Strict)));
+            report.push_str(&shown(&check(table, value.clone(), Coercion::Strict)));
         }
     }
     insta::assert_snapshot!(report);
@@ -283,24 +302,24 @@ fn a_document_is_a_map() {
 
 #[test]
 fn findings_stand_where_the_text_is() {
-    static TABLE: Table = Table::new(
+    static TABLE: FieldTable = FieldTable::new(
         "the block",
         &[
-            Field::required("name", Kind::Str, "who"),
-            Field::optional("on", Kind::Bool, "whether"),
-            Field::optional("On", Kind::Bool, "whether"),
+            Field::required("name", FieldKind::Str, "who"),
+            Field::optional("on", FieldKind::Bool, "whether"),
+            Field::optional("On", FieldKind::Bool, "whether"),
             Field::excluded("model", "it is elsewhere"),
         ],
     )
-    .keys(Keys::AnyCase);
-    let entry = |key: &str, at: usize, value: Value| Entry {
-        key: Key::string(key, span(at, at + 1)),
-        value: Node::new(value, span(at + 5, at + 6)),
+    .keys(KeyMatching::AnyCase);
+    let entry = |key: &str, at: usize, value: TreeValue| TreeEntry {
+        key: TreeKey::string(key, span(at, at + 1)),
+        value: TreeNode::new(value, span(at + 5, at + 6)),
     };
     let entries = vec![
-        entry("other", 10, Value::Null),
-        entry("on", 20, Value::Int(1)),
-        entry("ON", 30, Value::Bool(true)),
+        entry("other", 10, TreeValue::Null),
+        entry("on", 20, TreeValue::Int(1)),
+        entry("ON", 30, TreeValue::Bool(true)),
         entry("model", 40, text("x")),
     ];
     let cases = [
@@ -311,9 +330,9 @@ fn findings_stand_where_the_text_is() {
         (vec![], vec![("AG0102", 7)]),
     ];
     for (entries, expected) in cases {
-        let node = Node::new(Value::Map(Map::from(entries)), span(7, 99));
+        let node = TreeNode::new(TreeValue::Map(TreeMap::from(entries)), span(7, 99));
         let mut findings = Findings::default();
-        validate(&TABLE, &node, Coerce::Strict, &mut findings);
+        validate(&TABLE, &node, Coercion::Strict, &mut findings);
         let found: Vec<_> = findings.iter().map(|it| (it.rule.code, it.span.start)).collect();
         assert_eq!(found, expected);
     }
@@ -321,39 +340,43 @@ fn findings_stand_where_the_text_is() {
 
 #[test]
 fn large_maps_are_quick() {
-    static TABLE: Table = Table::new("the block", FIELDS).keys(Keys::AnyCase);
+    static TABLE: FieldTable = FieldTable::new("the block", FIELDS).keys(KeyMatching::AnyCase);
     let unknown: Vec<_> = (0..10_000).map(|at| format!("x-{at}")).collect();
     let keys = unknown.iter().map(String::as_str).chain(std::iter::repeat_n("name", 10_000));
-    assert_eq!(check(&TABLE, map(keys.map(|key| (key, text("a")))), Coerce::Strict), []);
+    assert_eq!(check(&TABLE, map(keys.map(|key| (key, text("a")))), Coercion::Strict), []);
 }
 
 #[test]
 fn the_reference_lists_every_field() {
-    static INNER: Table = Table::new(
+    static INNER: FieldTable = FieldTable::new(
         "the inner block",
         &[
-            Field::required("at", Kind::Semver, "Since when"),
-            Field::optional("inner", Kind::Block(&INNER), "The same once more"),
+            Field::required("at", FieldKind::Semver, "Since when"),
+            Field::optional("inner", FieldKind::Block(&INNER), "The same once more"),
         ],
     );
-    static TABLE: Table = Table::new(
+    static TABLE: FieldTable = FieldTable::new(
         "the block",
         &[
-            Field::required("name", Kind::Line, "What others | call it"),
-            Field::default("mode", Kind::Choice(&["slow", "fast"]), "\"slow\"", "How fast"),
-            Field::optional("level", Kind::ChoiceAnyCase(&["low", "high"]), "How loud"),
-            Field::optional("size", Kind::Known(&["4k", "8k"]), "How large"),
-            Field::optional("steps", Kind::Int(1, 9), "How far").or(&["max_steps"]),
-            Field::optional("least", Kind::Int(1, i64::MAX), "How far at least"),
-            Field::optional("share", Kind::Float(f64::NEG_INFINITY, 0.5), "How much"),
-            Field::optional("tags", Kind::Strings, "Words"),
-            Field::optional("list", Kind::List(&Kind::List(&ANY_INT)), "Numbers"),
-            Field::optional("env", Kind::Map(&Kind::Map(&Kind::Str)), "Names"),
-            Field::optional("inner", Kind::Block(&INNER), "Nested"),
-            Field::optional("skills", Kind::List(&Kind::Block(&INNER)), "Many nested"),
-            Field::optional("hosts", Kind::Map(&Kind::Block(&INNER)), "Named ones"),
-            Field::optional("any", Kind::Either(&[Kind::Bool, Kind::Block(&INNER)]), "Or"),
-            Field::optional("extra", Kind::Any, "Whatever"),
+            Field::required("name", FieldKind::Line, "What others | call it"),
+            Field::default("mode", FieldKind::Choice(&["slow", "fast"]), "\"slow\"", "How fast"),
+            Field::optional("level", FieldKind::ChoiceAnyCase(&["low", "high"]), "How loud"),
+            Field::optional("size", FieldKind::Known(&["4k", "8k"]), "How large"),
+            Field::optional("steps", FieldKind::Int(1, 9), "How far").or(&["max_steps"]),
+            Field::optional("least", FieldKind::Int(1, i64::MAX), "How far at least"),
+            Field::optional("share", FieldKind::Float(f64::NEG_INFINITY, 0.5), "How much"),
+            Field::optional("tags", FieldKind::Strings, "Words"),
+            Field::optional("list", FieldKind::List(&FieldKind::List(&ANY_INT)), "Numbers"),
+            Field::optional("env", FieldKind::Map(&FieldKind::Map(&FieldKind::Str)), "Names"),
+            Field::optional("inner", FieldKind::Block(&INNER), "Nested"),
+            Field::optional("skills", FieldKind::List(&FieldKind::Block(&INNER)), "Many nested"),
+            Field::optional("hosts", FieldKind::Map(&FieldKind::Block(&INNER)), "Named ones"),
+            Field::optional(
+                "any",
+                FieldKind::Either(&[FieldKind::Bool, FieldKind::Block(&INNER)]),
+                "Or",
+            ),
+            Field::optional("extra", FieldKind::Any, "Whatever"),
             Field::excluded("model", "It belongs to the machine"),
         ],
     );

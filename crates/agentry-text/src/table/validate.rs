@@ -4,20 +4,25 @@ use super::rules::{
     EXCLUDED_FIELD, MISSING_FIELD, NOT_A_MAP, NOT_A_VERSION, OUT_OF_RANGE, SAME_FIELD_TWICE,
     SEVERAL_LINES, UNEXPECTED_VALUE, UNKNOWN_FIELD, UNKNOWN_VALUE, WRONG_TYPE,
 };
-use super::{Coerce, Field, Kind, Need, Table, Unknown, is_extension};
+use super::{Coercion, Field, FieldKind, FieldNeed, FieldTable, UnknownKeys, is_extension};
 use crate::diagnostic::Findings;
 use crate::edit::Fix;
-use crate::near::{did_you_mean, nearest};
 use crate::record::{as_bool, as_float, as_int};
 use crate::source::Span;
-use crate::tree::{Entry, Map, Node, Value};
+use crate::suggestion::{did_you_mean, nearest};
+use crate::tree::{TreeEntry, TreeMap, TreeNode, TreeValue};
 
 /// Reports everything in `node` that does not fit `table`.
-pub fn validate(table: &'static Table, node: &Node, coerce: Coerce, findings: &mut Findings) {
-    let mut walk = Walk { coerce, findings };
+pub fn validate(
+    table: &'static FieldTable,
+    node: &TreeNode,
+    coerce: Coercion,
+    findings: &mut Findings,
+) {
+    let mut walk = TableValidator { coerce, findings };
     match &node.value {
-        Value::Map(map) => walk.table(table, map, node.span),
-        Value::Null => walk.table(table, &Map::default(), node.span),
+        TreeValue::Map(map) => walk.table(table, map, node.span),
+        TreeValue::Null => walk.table(table, &TreeMap::default(), node.span),
         other => {
             let message = format!("{} holds {}, not fields", table.title, other.describe());
             walk.findings.add(&NOT_A_MAP, node.span, message).hint("write `key: value` pairs");
@@ -25,14 +30,14 @@ pub fn validate(table: &'static Table, node: &Node, coerce: Coerce, findings: &m
     }
 }
 
-struct Walk<'f> {
-    coerce: Coerce,
+struct TableValidator<'f> {
+    coerce: Coercion,
     findings: &'f mut Findings,
 }
 
-impl Walk<'_> {
-    fn table(&mut self, table: &'static Table, map: &Map, span: Span) {
-        let mut first_of: Vec<(&str, &Entry)> = Vec::new();
+impl TableValidator<'_> {
+    fn table(&mut self, table: &'static FieldTable, map: &TreeMap, span: Span) {
+        let mut first_of: Vec<(&str, &TreeEntry)> = Vec::new();
         let mut written: Vec<&str> = Vec::new();
         for entry in &map.entries {
             let Some(field) = table.field(&entry.key.text) else {
@@ -43,13 +48,13 @@ impl Walk<'_> {
                 Some((_, first)) => self.repeated(first, entry),
                 None => first_of.push((field.name, entry)),
             }
-            if entry.value.value != Value::Null && !written.contains(&field.name) {
+            if entry.value.value != TreeValue::Null && !written.contains(&field.name) {
                 written.push(field.name);
             }
             self.field(field, entry);
         }
         for field in table.fields {
-            if field.need == Need::Required && !written.contains(&field.name) {
+            if field.need == FieldNeed::Required && !written.contains(&field.name) {
                 let message = format!("{} has no `{}`", table.title, field.name);
                 let hint = format!("add `{}`: {}", field.name, remark(field.doc));
                 self.findings.add(&MISSING_FIELD, head(map, span), message).hint(hint).absent();
@@ -58,7 +63,7 @@ impl Walk<'_> {
     }
 
     /// Another spelling of the same field. The same spelling twice is the parser's finding.
-    fn repeated(&mut self, first: &Entry, again: &Entry) {
+    fn repeated(&mut self, first: &TreeEntry, again: &TreeEntry) {
         if first.key.text != again.key.text {
             let message =
                 format!("`{}` and `{}` are the same field", first.key.text, again.key.text);
@@ -69,9 +74,9 @@ impl Walk<'_> {
         }
     }
 
-    fn unknown(&mut self, table: &'static Table, entry: &Entry) {
+    fn unknown(&mut self, table: &'static FieldTable, entry: &TreeEntry) {
         let key = &entry.key.text;
-        if table.unknown == Unknown::Silent || is_extension(key) {
+        if table.unknown == UnknownKeys::Silent || is_extension(key) {
             return;
         }
         let message = format!("{} has no field `{key}`", table.title);
@@ -81,7 +86,7 @@ impl Walk<'_> {
         if let Some(name) = nearest(key, table.names()) {
             found.fix(Fix::unsafe_(format!("rename to `{name}`"), entry.key.span, name));
         }
-        if table.unknown == Unknown::Error {
+        if table.unknown == UnknownKeys::Error {
             found.severity = crate::Severity::Error;
             if found.hint.is_none() {
                 let names: Vec<_> = table.names().collect();
@@ -90,13 +95,13 @@ impl Walk<'_> {
         }
     }
 
-    fn field(&mut self, field: &'static Field, entry: &Entry) {
-        if let Need::Excluded(why) = field.need {
+    fn field(&mut self, field: &'static Field, entry: &TreeEntry) {
+        if let FieldNeed::Excluded(why) = field.need {
             let message = format!("`{}` is not part of this format: {why}", field.name);
             self.findings.add(&EXCLUDED_FIELD, entry.key.span, message).hint("remove it");
             return;
         }
-        if entry.value.value == Value::Null && self.may_be_null(field) {
+        if entry.value.value == TreeValue::Null && self.may_be_null(field) {
             return;
         }
         self.value(field.name, &field.kind, &entry.value);
@@ -105,66 +110,70 @@ impl Walk<'_> {
     /// Whether null says no more than leaving the field out; for a required one that is said elsewhere.
     /// The manifest's reference takes null only where there is no default.
     fn may_be_null(&self, field: &Field) -> bool {
-        let scalar_default = || field.kind.is_scalar() && self.coerce == Coerce::Strict;
+        let scalar_default = || field.kind.is_scalar() && self.coerce == Coercion::Strict;
         match field.need {
-            Need::Required | Need::Excluded(_) => true,
-            Need::Optional => field.kind.is_scalar(),
-            Need::Default(_) => scalar_default(),
+            FieldNeed::Required | FieldNeed::Excluded(_) => true,
+            FieldNeed::Optional => field.kind.is_scalar(),
+            FieldNeed::Default(_) => scalar_default(),
         }
     }
 
-    fn value(&mut self, name: &str, kind: &'static Kind, node: &Node) {
+    fn value(&mut self, name: &str, kind: &'static FieldKind, node: &TreeNode) {
         match kind {
-            Kind::Any => {}
-            Kind::Str | Kind::Form(_) => {
+            FieldKind::Any => {}
+            FieldKind::Str | FieldKind::Form(_) => {
                 self.typed(name, node.as_str().is_some(), "a string", node);
             }
-            Kind::Line => self.line(name, node),
-            Kind::Bool => {
+            FieldKind::Line => self.line(name, node),
+            FieldKind::Bool => {
                 self.typed(name, as_bool(node, self.coerce).is_some(), "`true` or `false`", node);
             }
-            Kind::Int(least, most) => self.int(name, *least, *most, node),
-            Kind::Float(least, most) => self.float(name, (*least, *most), node),
-            Kind::Semver => self.semver(name, node),
-            Kind::Choice(words) => self.choice(name, words, node, false),
-            Kind::ChoiceAnyCase(words) => self.choice(name, words, node, true),
-            Kind::Known(words) => self.known(name, words, node),
-            Kind::List(item) => self.list(name, item, node),
-            Kind::Strings | Kind::Forms(_) if node.as_str().is_some() => {}
-            Kind::Strings | Kind::Forms(_) => self.list(name, &Kind::Str, node),
-            Kind::Map(value) => self.map(name, value, node),
-            Kind::Block(table) => match &node.value {
-                Value::Map(map) => self.table(table, map, node.span),
+            FieldKind::Int(least, most) => self.int(name, *least, *most, node),
+            FieldKind::Float(least, most) => self.float(name, (*least, *most), node),
+            FieldKind::Semver => self.semver(name, node),
+            FieldKind::Choice(words) => self.choice(name, words, node, false),
+            FieldKind::ChoiceAnyCase(words) => self.choice(name, words, node, true),
+            FieldKind::Known(words) => self.known(name, words, node),
+            FieldKind::List(item) => self.list(name, item, node),
+            FieldKind::Strings | FieldKind::Forms(_) if node.as_str().is_some() => {}
+            FieldKind::Strings | FieldKind::Forms(_) => self.list(name, &FieldKind::Str, node),
+            FieldKind::Map(value) => self.map(name, value, node),
+            FieldKind::Block(table) => match &node.value {
+                TreeValue::Map(map) => self.table(table, map, node.span),
                 _ => self.wrong(name, "a map", node),
             },
-            Kind::Either(kinds) => match kinds.iter().find(|kind| kind.fits(node)) {
+            FieldKind::Either(kinds) => match kinds.iter().find(|kind| kind.fits(node)) {
                 Some(kind) => self.value(name, kind, node),
                 None => {
-                    let expected: Vec<_> = kinds.iter().map(Kind::describe).collect();
+                    let expected: Vec<_> = kinds.iter().map(FieldKind::describe).collect();
                     self.wrong(name, &expected.join(" or "), node);
                 }
             },
         }
     }
 
-    fn typed(&mut self, name: &str, fits: bool, expected: &str, node: &Node) {
+    fn typed(&mut self, name: &str, fits: bool, expected: &str, node: &TreeNode) {
         if !fits {
             self.wrong(name, expected, node);
         }
     }
 
-    fn wrong(&mut self, name: &str, expected: &str, node: &Node) {
+    fn wrong(&mut self, name: &str, expected: &str, node: &TreeNode) {
         let message = format!("`{name}` is {}, expected {expected}", node.value.describe());
         let found = self.findings.add(&WRONG_TYPE, node.span, message);
         match (&node.value, expected) {
-            (Value::Str(_), "a list") => {
+            (TreeValue::Str(_), "a list") => {
                 found.hint("put it in brackets: `[…]`");
             }
-            (Value::Null, _) => {
+            (TreeValue::Null, _) => {
                 found.hint(format!("write a value, or remove `{name}`"));
             }
             (
-                Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Bool(_) | Value::Date(_),
+                TreeValue::Int(_)
+                | TreeValue::Big(_)
+                | TreeValue::Float(_)
+                | TreeValue::Bool(_)
+                | TreeValue::Date(_),
                 "a string",
             ) => {
                 found.hint("put it in quotes");
@@ -173,7 +182,7 @@ impl Walk<'_> {
         }
     }
 
-    fn line(&mut self, name: &str, node: &Node) {
+    fn line(&mut self, name: &str, node: &TreeNode) {
         match node.as_str() {
             None => self.wrong(name, "a string", node),
             Some(text) if text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']) => {
@@ -184,8 +193,8 @@ impl Walk<'_> {
         }
     }
 
-    fn int(&mut self, name: &str, least: i64, most: i64, node: &Node) {
-        if let Value::Big(_) = node.value {
+    fn int(&mut self, name: &str, least: i64, most: i64, node: &TreeNode) {
+        if let TreeValue::Big(_) = node.value {
             self.range(name, node, &bounds(least, most));
             return;
         }
@@ -198,7 +207,7 @@ impl Walk<'_> {
         }
     }
 
-    fn float(&mut self, name: &str, (least, most): (f64, f64), node: &Node) {
+    fn float(&mut self, name: &str, (least, most): (f64, f64), node: &TreeNode) {
         match as_float(node, self.coerce) {
             None => self.wrong(name, "a number", node),
             Some(value) if !(least..=most).contains(&value) => {
@@ -214,17 +223,17 @@ impl Walk<'_> {
         }
     }
 
-    fn range(&mut self, name: &str, node: &Node, bounds: &str) {
+    fn range(&mut self, name: &str, node: &TreeNode, bounds: &str) {
         let message = format!("`{name}` is out of range");
         self.findings.add(&OUT_OF_RANGE, node.span, message).hint(format!("it must be {bounds}"));
     }
 
-    fn semver(&mut self, name: &str, node: &Node) {
+    fn semver(&mut self, name: &str, node: &TreeNode) {
         let (shown, number) = match &node.value {
-            Value::Str(text) if semver::Version::parse(text).is_ok() => return,
-            Value::Str(text) => (text.clone(), false),
-            Value::Int(value) => (value.to_string(), true),
-            Value::Float(value) => (value.to_string(), true),
+            TreeValue::Str(text) if semver::Version::parse(text).is_ok() => return,
+            TreeValue::Str(text) => (text.clone(), false),
+            TreeValue::Int(value) => (value.to_string(), true),
+            TreeValue::Float(value) => (value.to_string(), true),
             _ => return self.wrong(name, "a version such as \"1.0.0\"", node),
         };
         let what = if number { "a number, not a version" } else { "not a semantic version" };
@@ -238,7 +247,7 @@ impl Walk<'_> {
         }
     }
 
-    fn choice(&mut self, name: &str, words: &[&'static str], node: &Node, any_case: bool) {
+    fn choice(&mut self, name: &str, words: &[&'static str], node: &TreeNode, any_case: bool) {
         let Some(text) = node.as_str() else {
             return self.wrong(name, &format!("one of {}", listed(words)), node);
         };
@@ -252,7 +261,7 @@ impl Walk<'_> {
         }
     }
 
-    fn known(&mut self, name: &str, words: &[&'static str], node: &Node) {
+    fn known(&mut self, name: &str, words: &[&'static str], node: &TreeNode) {
         match node.as_str() {
             None => self.wrong(name, "a string", node),
             Some(text) if !words.contains(&text) => {
@@ -266,14 +275,14 @@ impl Walk<'_> {
         }
     }
 
-    fn list(&mut self, name: &str, item: &'static Kind, node: &Node) {
+    fn list(&mut self, name: &str, item: &'static FieldKind, node: &TreeNode) {
         match node.as_list() {
             Some(items) => items.iter().for_each(|node| self.value(name, item, node)),
             None => self.wrong(name, "a list", node),
         }
     }
 
-    fn map(&mut self, name: &str, value: &'static Kind, node: &Node) {
+    fn map(&mut self, name: &str, value: &'static FieldKind, node: &TreeNode) {
         let Some(map) = node.as_map() else { return self.wrong(name, "a map", node) };
         for entry in &map.entries {
             self.value(&format!("{name}.{}", entry.key.text), value, &entry.value);
@@ -289,7 +298,7 @@ fn remark(doc: &str) -> String {
 }
 
 /// Where to report that something is missing: the first key, else the place of the map.
-fn head(map: &Map, span: Span) -> Span {
+fn head(map: &TreeMap, span: Span) -> Span {
     map.entries.first().map_or(Span { end: span.start, ..span }, |entry| entry.key.span)
 }
 
@@ -314,7 +323,7 @@ pub fn full_version(text: &str) -> Option<String> {
         .find(|text| semver::Version::parse(text).is_ok())
 }
 
-impl Kind {
+impl FieldKind {
     fn is_scalar(&self) -> bool {
         match self {
             Self::List(_) | Self::Strings | Self::Forms(_) | Self::Map(_) | Self::Block(_) => false,
@@ -324,7 +333,7 @@ impl Kind {
     }
 
     /// Whether a value has the shape of this kind: the choice between several.
-    fn fits(&self, node: &Node) -> bool {
+    fn fits(&self, node: &TreeNode) -> bool {
         match self {
             Self::Any => true,
             Self::Str
@@ -334,10 +343,10 @@ impl Kind {
             | Self::Choice(_)
             | Self::ChoiceAnyCase(_)
             | Self::Known(_) => node.as_str().is_some(),
-            Self::Bool => matches!(node.value, Value::Bool(_)),
-            Self::Int(..) => matches!(node.value, Value::Int(_) | Value::Big(_)),
+            Self::Bool => matches!(node.value, TreeValue::Bool(_)),
+            Self::Int(..) => matches!(node.value, TreeValue::Int(_) | TreeValue::Big(_)),
             Self::Float(..) => {
-                matches!(node.value, Value::Int(_) | Value::Big(_) | Value::Float(_))
+                matches!(node.value, TreeValue::Int(_) | TreeValue::Big(_) | TreeValue::Float(_))
             }
             Self::List(_) => node.as_list().is_some(),
             Self::Strings | Self::Forms(_) => node.as_list().is_some() || node.as_str().is_some(),

@@ -9,7 +9,7 @@ use crate::limits;
 
 /// The first place of a text that is nested too deeply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooDeep {
+pub(super) struct TooDeepNesting {
     /// The key, `{` or `[` that goes too far.
     pub(super) span: (usize, usize),
     /// Where the line or header with it begins; all before can be read.
@@ -17,24 +17,24 @@ pub(super) struct TooDeep {
 }
 
 /// Finds the first place of `text` that is nested too deeply.
-pub(super) fn too_deep(text: &str) -> Option<TooDeep> {
+pub(super) fn too_deep(text: &str) -> Option<TooDeepNesting> {
     let tokens = toml_parser::Source::new(text).lex().into_vec();
-    let mut gauge = Gauge { levels: vec![0, 0], dotted: false, statement: 0, found: None };
+    let mut gauge = DepthGauge { levels: vec![0, 0], dotted: false, statement: 0, found: None };
     toml_parser::parser::parse_document(&tokens, &mut gauge, &mut ());
     gauge.found
 }
 
 /// Follows the events of the parser.
-struct Gauge {
+struct DepthGauge {
     /// How many keys are in force: of the header, of the line, then of each `{` and `[` inside it.
     levels: Vec<usize>,
     /// Whether the key that comes next belongs to the one before.
     dotted: bool,
     statement: usize,
-    found: Option<TooDeep>,
+    found: Option<TooDeepNesting>,
 }
 
-impl Gauge {
+impl DepthGauge {
     fn header(&mut self, span: Span) {
         self.levels.clear();
         self.levels.push(0);
@@ -57,13 +57,13 @@ impl Gauge {
         let fits = depth <= limits::DEPTH;
         if !fits && self.found.is_none() {
             let statement = self.statement;
-            self.found = Some(TooDeep { span: (span.start(), span.end()), statement });
+            self.found = Some(TooDeepNesting { span: (span.start(), span.end()), statement });
         }
         fits
     }
 }
 
-impl EventReceiver for Gauge {
+impl EventReceiver for DepthGauge {
     fn std_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
         self.header(span);
     }

@@ -4,36 +4,36 @@ use toml::de::{DeTable, DeValue};
 
 use super::TOML_SYNTAX;
 use super::depth::too_deep;
-use super::words::Fault;
+use super::error_text::TomlFault;
 use crate::diagnostic::Findings;
 use crate::edit::Fix;
 use crate::limits;
-use crate::problems::{Problems, short};
-use crate::source::{Source, Span};
-use crate::tree::{Entry, Key, Map, Node, Value};
+use crate::problems::{ParseProblems, short};
+use crate::source::{SourceFile, Span};
+use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
 /// Reads the whole of `source`. A table is where its header is; of a key that was written twice, the
 /// first counts.
-pub fn parse(source: &Source, findings: &mut Findings) -> Node {
-    let mut reader = Reader { source, problems: Problems::default() };
+pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
+    let mut reader = TomlReader { source, problems: ParseProblems::default() };
     let text = reader.shallow_text();
     let (mut table, errors) = DeTable::parse_recoverable(text);
-    let mut faults: Vec<_> = errors.iter().map(|error| Fault::new(error, text)).collect();
+    let mut faults: Vec<_> = errors.iter().map(|error| TomlFault::new(error, text)).collect();
     let mended = without_bare_keys(text, &faults);
     if let Some(mended) = &mended {
-        faults.retain(Fault::ends_tree);
+        faults.retain(TomlFault::ends_tree);
         let errors;
         (table, errors) = DeTable::parse_recoverable(mended);
-        faults.extend(errors.iter().map(|error| Fault::new(error, mended)));
+        faults.extend(errors.iter().map(|error| TomlFault::new(error, mended)));
     }
     reader.faults(faults);
     let map = reader.table(table.get_ref(), 1);
     reader.problems.hand_over(findings);
-    Node::new(Value::Map(map), source.whole())
+    TreeNode::new(TreeValue::Map(map), source.whole())
 }
 
 /// The text with spaces in place of the lines after which the parser would give up.
-fn without_bare_keys(text: &str, faults: &[Fault]) -> Option<String> {
+fn without_bare_keys(text: &str, faults: &[TomlFault]) -> Option<String> {
     let mut mended = None;
     for fault in faults.iter().filter(|fault| fault.ends_tree()) {
         let bytes = mended.get_or_insert_with(|| text.as_bytes().to_vec());
@@ -45,12 +45,12 @@ fn without_bare_keys(text: &str, faults: &[Fault]) -> Option<String> {
     mended.and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-struct Reader<'s> {
-    source: &'s Source,
-    problems: Problems,
+struct TomlReader<'s> {
+    source: &'s SourceFile,
+    problems: ParseProblems,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> TomlReader<'s> {
     /// The text up to the first statement that is nested too deeply, which is reported.
     fn shallow_text(&mut self) -> &'s str {
         let text = &*self.source.text;
@@ -60,7 +60,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Reports the faults. One of another kind than the first on its line is its echo.
-    fn faults(&mut self, mut faults: Vec<Fault>) {
+    fn faults(&mut self, mut faults: Vec<TomlFault>) {
         faults.sort_by_key(|fault| fault.range.start);
         faults.dedup();
         let (mut line_end, mut kind) = (0, String::new());
@@ -77,7 +77,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn fault(&mut self, fault: &Fault) {
+    fn fault(&mut self, fault: &TomlFault) {
         let span = self.span(fault.range.start, fault.range.end);
         let found = self.source.slice(span);
         if fault.kind == "duplicate key" {
@@ -93,62 +93,63 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn table(&mut self, table: &DeTable<'_>, depth: usize) -> Map {
+    fn table(&mut self, table: &DeTable<'_>, depth: usize) -> TreeMap {
         let mut pairs: Vec<_> = table.iter().collect();
         pairs.sort_by_key(|(key, _)| key.span().start);
-        let mut map = Map::default();
+        let mut map = TreeMap::default();
         for (key, value) in pairs {
             let span = self.span(key.span().start, key.span().end);
             let missing = key.span().is_empty();
             if let (Some(value), false) = (self.node(value, depth + 1), missing) {
-                map.entries.push(Entry { key: Key::string(key.get_ref().as_ref(), span), value });
+                map.entries
+                    .push(TreeEntry { key: TreeKey::string(key.get_ref().as_ref(), span), value });
             }
         }
         map
     }
 
     /// A value; `None` for one that is missing (reported already) or beyond the limits.
-    fn node(&mut self, value: &toml::Spanned<DeValue<'_>>, depth: usize) -> Option<Node> {
+    fn node(&mut self, value: &toml::Spanned<DeValue<'_>>, depth: usize) -> Option<TreeNode> {
         let range = value.span();
         let span = self.span(range.start, range.end);
         if range.is_empty() || self.problems.full() || !self.problems.count(span) {
             return None;
         }
         let value = match value.get_ref() {
-            DeValue::String(text) => Value::Str(text.as_ref().to_owned()),
-            DeValue::Boolean(value) => Value::Bool(*value),
+            DeValue::String(text) => TreeValue::Str(text.as_ref().to_owned()),
+            DeValue::Boolean(value) => TreeValue::Bool(*value),
             DeValue::Integer(integer) => {
-                let value = Value::whole(integer.as_str(), integer.radix());
+                let value = TreeValue::whole(integer.as_str(), integer.radix());
                 self.number(value, integer.as_str(), span)
             }
             DeValue::Float(float) => {
                 let value = float.as_str().parse::<f64>().ok();
                 let stated = float.as_str().contains("inf");
                 let value = value.filter(|value| stated || !value.is_infinite());
-                self.number(value.map(Value::Float), float.as_str(), span)
+                self.number(value.map(TreeValue::Float), float.as_str(), span)
             }
             DeValue::Datetime(time) => match time.to_string() {
-                unreadable if unreadable.is_empty() => Value::Null,
-                time => Value::Date(time),
+                unreadable if unreadable.is_empty() => TreeValue::Null,
+                time => TreeValue::Date(time),
             },
-            DeValue::Array(items) if self.problems.fits(depth, span) => {
-                Value::List(items.iter().filter_map(|item| self.node(item, depth + 1)).collect())
-            }
+            DeValue::Array(items) if self.problems.fits(depth, span) => TreeValue::List(
+                items.iter().filter_map(|item| self.node(item, depth + 1)).collect(),
+            ),
             DeValue::Table(table) if self.problems.fits(depth, span) => {
-                Value::Map(self.table(table, depth))
+                TreeValue::Map(self.table(table, depth))
             }
             DeValue::Array(_) | DeValue::Table(_) => return None,
         };
-        Some(Node::new(value, span))
+        Some(TreeNode::new(value, span))
     }
 
     /// The number, or null: `written` is empty if the parser had something to say already.
-    fn number(&mut self, value: Option<Value>, written: &str, span: Span) -> Value {
+    fn number(&mut self, value: Option<TreeValue>, written: &str, span: Span) -> TreeValue {
         if value.is_none() && !written.is_empty() {
             let message = format!("{} is too large", short(self.source.slice(span)));
             self.problems.add(&TOML_SYNTAX, span, message);
         }
-        value.unwrap_or(Value::Null)
+        value.unwrap_or(TreeValue::Null)
     }
 
     fn span(&self, start: usize, end: usize) -> Span {

@@ -4,7 +4,7 @@ use super::{RULES, emit, parse};
 use crate::data::Data;
 use crate::limits;
 use crate::probe::{check_examples, maps, probe, scalars, sorted, soup};
-use crate::tree::Value;
+use crate::tree::TreeValue;
 
 #[test]
 fn values_keep_their_places() {
@@ -48,7 +48,7 @@ fn dates_are_no_strings() {
     for text in ["1979-05-27", "07:32:00", "1979-05-27T07:32:00Z"] {
         let seen = probe(parse, &format!("a = {text}"));
         let value = seen.node.as_map().and_then(|map| map.get("a")).map(|node| &node.value);
-        assert_eq!(value, Some(&Value::Date(text.to_owned())), "{text}");
+        assert_eq!(value, Some(&TreeValue::Date(text.to_owned())), "{text}");
     }
 }
 

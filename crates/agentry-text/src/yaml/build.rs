@@ -7,25 +7,25 @@ use std::ops::{ControlFlow, Range};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
-use super::Version;
+use super::YamlVersion;
 use super::maps::MapFrame;
-use super::old::{self, Refusal};
-use super::places::Places;
+use super::offsets::SpanMapper;
+use super::pyyaml::{self, YamlRefusal};
 use super::rules::{YAML_DOCUMENTS, YAML_SYNTAX};
-use super::tags::Shape;
-use super::{scalar, strict, surrogates, syntax};
+use super::tags::TagShape;
+use super::{scalar, strictness, surrogates, syntax};
 use crate::diagnostic::Findings;
 use crate::limits;
 use crate::source::{FileId, Span};
-use crate::tree::{Node, Value};
+use crate::tree::{TreeNode, TreeValue};
 use crate::tree_rules::{TOO_DEEP, TOO_MANY_VALUES};
 
 /// What is to be read: a part of a file, without characters that YAML forbids.
-pub(super) struct Input<'t> {
+pub(super) struct YamlInput<'t> {
     pub(super) text: &'t str,
     pub(super) file: FileId,
     pub(super) base: usize,
-    pub(super) version: Version,
+    pub(super) version: YamlVersion,
     /// Whether the text goes on after what may be read; a complaint would be about the cut.
     pub(super) is_cut: bool,
     /// Whether halves of characters are disguised in what the parser sees.
@@ -33,16 +33,16 @@ pub(super) struct Input<'t> {
 }
 
 /// What came of reading.
-pub(super) struct Outcome {
-    pub(super) node: Node,
+pub(super) struct YamlOutcome {
+    pub(super) node: TreeNode,
     pub(super) findings: Findings,
     /// Why reading stopped early, if a mistake of syntax stopped it.
     pub(super) error: Option<ScanError>,
 }
 
 /// Reads `input`. The parser sees `scanned`, which has as many characters as the text.
-pub(super) fn read(input: &Input<'_>, scanned: &str) -> Outcome {
-    let mut builder = Builder::new(input);
+pub(super) fn read(input: &YamlInput<'_>, scanned: &str) -> YamlOutcome {
+    let mut builder = YamlBuilder::new(input);
     let mut parser = Parser::new_from_str(scanned);
     let mut error = None;
     while let Some(event) = parser.next_event() {
@@ -68,13 +68,13 @@ pub(super) fn read(input: &Input<'_>, scanned: &str) -> Outcome {
         _ => {}
     }
     let node = builder.finish();
-    Outcome { node, findings: builder.findings, error }
+    YamlOutcome { node, findings: builder.findings, error }
 }
 
 /// Reads `input` by the rules of YAML 1.1, or says why they refuse it.
-pub(super) fn read_old(input: &Input<'_>) -> Result<Outcome, Refusal> {
-    let mut builder = Builder { exact: true, watch_tabs: false, ..Builder::new(input) };
-    let mut parser = old::Parser::new(input.text);
+pub(super) fn read_old(input: &YamlInput<'_>) -> Result<YamlOutcome, YamlRefusal> {
+    let mut builder = YamlBuilder { exact: true, watch_tabs: false, ..YamlBuilder::new(input) };
+    let mut parser = pyyaml::YamlParser::new(input.text);
     loop {
         let (event, range) = parser.next()?;
         if builder.event(event, range).is_break() {
@@ -82,18 +82,18 @@ pub(super) fn read_old(input: &Input<'_>) -> Result<Outcome, Refusal> {
         }
     }
     let node = builder.finish();
-    Ok(Outcome { node, findings: builder.findings, error: None })
+    Ok(YamlOutcome { node, findings: builder.findings, error: None })
 }
 
 /// What a finished value costs when an alias repeats it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Cost {
+pub(super) struct AliasCost {
     values: usize,
     bytes: usize,
     height: usize,
 }
 
-impl Cost {
+impl AliasCost {
     fn add(&mut self, other: Self) {
         self.values += other.values;
         self.bytes += other.bytes;
@@ -106,39 +106,39 @@ impl Cost {
 }
 
 /// A list or a map whose end has not come yet.
-struct Frame {
+struct YamlFrame {
     start: usize,
     /// Whether it is written with brackets.
     bracketed: bool,
     /// What its tag makes of it.
-    shape: Shape,
+    shape: TagShape,
     anchor: usize,
-    cost: Cost,
-    kind: Kind,
+    cost: AliasCost,
+    kind: FrameKind,
 }
 
-enum Kind {
-    List(Vec<Node>),
+enum FrameKind {
+    List(Vec<TreeNode>),
     Map(MapFrame),
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "five things that may or may not be the case")]
-pub(super) struct Builder<'t> {
-    pub(super) places: Places<'t>,
-    pub(super) version: Version,
+pub(super) struct YamlBuilder<'t> {
+    pub(super) places: SpanMapper<'t>,
+    pub(super) version: YamlVersion,
     pub(super) findings: Findings,
     /// The end of what was read so far.
     pub(super) cursor: usize,
-    stack: Vec<Frame>,
-    root: Option<Node>,
+    stack: Vec<YamlFrame>,
+    root: Option<TreeNode>,
     documents: usize,
     /// Finished values by the number of their anchor; kept only if there are aliases.
-    anchors: HashMap<usize, (Node, Cost)>,
+    anchors: HashMap<usize, (TreeNode, AliasCost)>,
     has_aliases: bool,
     /// The anchors so far, where a name may be used once.
     pub(super) anchor_names: HashSet<&'t str>,
-    spent: Cost,
-    kept: Cost,
+    spent: AliasCost,
+    kept: AliasCost,
     /// How many lists and maps are open inside one that is too deep.
     skipped: usize,
     /// Whether tabs outside of text are to be reported, as YAML 1.1 has it.
@@ -150,11 +150,11 @@ pub(super) struct Builder<'t> {
     pub(super) exact: bool,
 }
 
-impl<'t> Builder<'t> {
-    fn new(input: &Input<'t>) -> Self {
-        let Input { text, file, base, version, is_disguised, .. } = *input;
+impl<'t> YamlBuilder<'t> {
+    fn new(input: &YamlInput<'t>) -> Self {
+        let YamlInput { text, file, base, version, is_disguised, .. } = *input;
         Self {
-            places: Places::new(text, file, base),
+            places: SpanMapper::new(text, file, base),
             version,
             findings: Findings::default(),
             cursor: 0,
@@ -164,10 +164,10 @@ impl<'t> Builder<'t> {
             anchors: HashMap::new(),
             has_aliases: text.contains('*'),
             anchor_names: HashSet::new(),
-            spent: Cost::default(),
-            kept: Cost::default(),
+            spent: AliasCost::default(),
+            kept: AliasCost::default(),
             skipped: 0,
-            watch_tabs: version == Version::V1_1 && text.contains('\t'),
+            watch_tabs: version == YamlVersion::V1_1 && text.contains('\t'),
             stopped: false,
             is_disguised,
             exact: false,
@@ -189,10 +189,10 @@ impl<'t> Builder<'t> {
             }
             Event::Alias(id) => self.alias(id, range),
             Event::SequenceStart(anchor, tag) => {
-                self.open(Kind::List(Vec::new()), anchor, tag.as_deref(), range)
+                self.open(FrameKind::List(Vec::new()), anchor, tag.as_deref(), range)
             }
             Event::MappingStart(anchor, tag) => {
-                self.open(Kind::Map(MapFrame::default()), anchor, tag.as_deref(), range)
+                self.open(FrameKind::Map(MapFrame::default()), anchor, tag.as_deref(), range)
             }
             Event::SequenceEnd | Event::MappingEnd => match self.stack.pop() {
                 Some(frame) => self.close(frame, range.start),
@@ -229,8 +229,8 @@ impl<'t> Builder<'t> {
         if self.skipped > 0 {
             return ControlFlow::Continue(());
         }
-        let node = Node::new(Value::Null, self.places.span(range.start..range.start));
-        self.attach(node, Cost::default(), 0)
+        let node = TreeNode::new(TreeValue::Null, self.places.span(range.start..range.start));
+        self.attach(node, AliasCost::default(), 0)
     }
 
     /// Moves on to the end of `range`; what lies before it may not hold a tab in YAML 1.1.
@@ -257,7 +257,7 @@ impl<'t> Builder<'t> {
         style: ScalarStyle,
         tag: Option<&Tag>,
         range: Range<usize>,
-    ) -> (Node, Cost) {
+    ) -> (TreeNode, AliasCost) {
         let before = self.cursor;
         let missing = style == ScalarStyle::Plain && text.is_empty();
         let text = if self.is_disguised { surrogates::revealed(text, style) } else { text };
@@ -273,29 +273,29 @@ impl<'t> Builder<'t> {
         }
         let plain = style == ScalarStyle::Plain && tag.is_none();
         let text = match text {
-            Cow::Owned(text) if strict::is_block(style) && !self.exact => {
+            Cow::Owned(text) if strictness::is_block(style) && !self.exact => {
                 Cow::Owned(self.chomped(text, range.start..end))
             }
             text => text,
         };
-        let cost = Cost { values: 1, bytes: text.len(), height: 0 };
+        let cost = AliasCost { values: 1, bytes: text.len(), height: 0 };
         self.spent.values += usize::from(!self.expects_key());
         let value = match tag {
             Some(tag) => self.tagged(tag, &text, before, &range),
             None if plain => self.plain(text, &range),
-            None => Value::Str(text.into_owned()),
+            None => TreeValue::Str(text.into_owned()),
         };
-        (Node { span: self.places.span(range), value, plain }, cost)
+        (TreeNode { span: self.places.span(range), value, plain }, cost)
     }
 
-    fn plain(&mut self, text: Cow<'_, str>, range: &Range<usize>) -> Value {
+    fn plain(&mut self, text: Cow<'_, str>, range: &Range<usize>) -> TreeValue {
         if self.expects_key() && matches!(&*text, "<<" | "=") {
-            return Value::Str(text.into_owned());
+            return TreeValue::Str(text.into_owned());
         }
         scalar::plain(&text, self.version).unwrap_or_else(|message| {
             let span = self.places.span(range.clone());
             self.findings.add(&YAML_SYNTAX, span, message).hint("quote it if it is text");
-            Value::Str(text.into_owned())
+            TreeValue::Str(text.into_owned())
         })
     }
 
@@ -321,8 +321,8 @@ impl<'t> Builder<'t> {
     /// Where a value stands that is not written: after its indicator, or at its tag or anchor.
     fn missing_range(&self) -> Range<usize> {
         let indicator: &[u8] = match self.stack.last().map(|frame| &frame.kind) {
-            Some(Kind::List(_)) => b"-",
-            Some(Kind::Map(map)) if map.expects_value() => b":",
+            Some(FrameKind::List(_)) => b"-",
+            Some(FrameKind::Map(map)) if map.expects_value() => b":",
             _ => b"",
         };
         let after = self.places.seek(self.cursor, indicator, b"").map(|at| at + 1);
@@ -340,7 +340,7 @@ impl<'t> Builder<'t> {
         let span = self.places.span(range);
         let Some((node, cost)) = self.anchors.get(&id) else {
             self.findings.add(&YAML_SYNTAX, span, "the alias stands inside of its own anchor");
-            return self.attach(Node::new(Value::Null, span), Cost::default(), 0);
+            return self.attach(TreeNode::new(TreeValue::Null, span), AliasCost::default(), 0);
         };
         let mut total = self.spent;
         total.add(*cost);
@@ -349,10 +349,10 @@ impl<'t> Builder<'t> {
         }
         if self.stack.len() + cost.height > limits::DEPTH {
             self.findings.add(&TOO_DEEP, span, too_deep());
-            return self.attach(Node::new(Value::Null, span), Cost::default(), 0);
+            return self.attach(TreeNode::new(TreeValue::Null, span), AliasCost::default(), 0);
         }
         self.spent = total;
-        let (node, cost) = (Node { span, value: node.value.clone(), plain: false }, *cost);
+        let (node, cost) = (TreeNode { span, value: node.value.clone(), plain: false }, *cost);
         self.attach(node, cost, 0)
     }
 
@@ -366,7 +366,7 @@ impl<'t> Builder<'t> {
 
     fn open(
         &mut self,
-        kind: Kind,
+        kind: FrameKind,
         anchor: usize,
         tag: Option<&Tag>,
         range: Range<usize>,
@@ -374,7 +374,7 @@ impl<'t> Builder<'t> {
         let bracketed =
             !range.is_empty() && matches!(self.places.at(range.start), Some(b'[' | b'{'));
         let start = match (&kind, self.stack.last()) {
-            (Kind::List(_), Some(Frame { kind: Kind::Map(_), .. }))
+            (FrameKind::List(_), Some(YamlFrame { kind: FrameKind::Map(_), .. }))
                 if !bracketed && !self.exact =>
             {
                 self.places.seek(self.cursor, b"-", b":?").unwrap_or(range.start)
@@ -384,8 +384,8 @@ impl<'t> Builder<'t> {
         if anchor > 0 {
             self.check_anchor(self.cursor);
         }
-        let is_list = matches!(kind, Kind::List(_));
-        let shape = tag.map_or(Shape::Natural, |tag| self.shape(tag, is_list, start));
+        let is_list = matches!(kind, FrameKind::List(_));
+        let shape = tag.map_or(TagShape::Natural, |tag| self.shape(tag, is_list, start));
         self.pass(start..start + usize::from(bracketed));
         if self.stack.len() >= limits::DEPTH {
             let span = self.places.span(start..start + 1);
@@ -393,30 +393,37 @@ impl<'t> Builder<'t> {
             self.skipped = 1;
             return ControlFlow::Continue(());
         }
-        self.stack.push(Frame { start, bracketed, shape, anchor, cost: Cost::default(), kind });
+        self.stack.push(YamlFrame {
+            start,
+            bracketed,
+            shape,
+            anchor,
+            cost: AliasCost::default(),
+            kind,
+        });
         ControlFlow::Continue(())
     }
 
     /// Closes a list or a map; a bracket that closes it stands at `bracket`.
-    fn close(&mut self, frame: Frame, bracket: usize) -> ControlFlow<()> {
+    fn close(&mut self, frame: YamlFrame, bracket: usize) -> ControlFlow<()> {
         if frame.bracketed {
             self.pass(bracket..(bracket + 1).min(self.places.text.len()));
         }
         let span = self.places.span(frame.start..self.cursor.max(frame.start));
         let value = match frame.kind {
-            _ if frame.shape == Shape::Dropped => Value::Null,
-            Kind::List(items) => Value::List(items),
-            Kind::Map(map) => Value::Map(map.finish(&mut self.findings)),
+            _ if frame.shape == TagShape::Dropped => TreeValue::Null,
+            FrameKind::List(items) => TreeValue::List(items),
+            FrameKind::Map(map) => TreeValue::Map(map.finish(&mut self.findings)),
         };
         let value = self.shaped(value, frame.shape, span);
         let mut cost = frame.cost;
         cost.values += 1;
         cost.height += 1;
         self.spent.values += 1;
-        self.attach(Node::new(value, span), cost, frame.anchor)
+        self.attach(TreeNode::new(value, span), cost, frame.anchor)
     }
 
-    fn attach(&mut self, node: Node, cost: Cost, anchor: usize) -> ControlFlow<()> {
+    fn attach(&mut self, node: TreeNode, cost: AliasCost, anchor: usize) -> ControlFlow<()> {
         let span = node.span;
         if anchor > 0 && self.has_aliases {
             self.kept.add(cost);
@@ -432,8 +439,8 @@ impl<'t> Builder<'t> {
             Some(frame) => {
                 frame.cost.add(cost);
                 match &mut frame.kind {
-                    Kind::List(items) => items.push(node),
-                    Kind::Map(map) => map.take(node, &self.places, &mut self.findings),
+                    FrameKind::List(items) => items.push(node),
+                    FrameKind::Map(map) => map.take(node, &self.places, &mut self.findings),
                 }
             }
         }
@@ -445,7 +452,7 @@ impl<'t> Builder<'t> {
     }
 
     fn expects_key(&self) -> bool {
-        matches!(self.stack.last(), Some(Frame { kind: Kind::Map(map), .. }) if !map.expects_value())
+        matches!(self.stack.last(), Some(YamlFrame { kind: FrameKind::Map(map), .. }) if !map.expects_value())
     }
 
     /// Where the innermost open bracket stands.
@@ -457,25 +464,26 @@ impl<'t> Builder<'t> {
     /// what they say is not known.
     fn drop_broken(&mut self, at: usize) {
         let line = self.places.span(self.places.line_start(at)..at);
-        if let Some(Frame { kind: Kind::Map(map), .. }) = self.stack.last_mut() {
+        if let Some(YamlFrame { kind: FrameKind::Map(map), .. }) = self.stack.last_mut() {
             map.drop_broken(line.start);
         }
     }
 
     fn report_error(&mut self, error: &ScanError) {
         let at = self.places.byte(*error.marker());
-        let place = syntax::Place { places: &self.places, at, bracket: self.open_bracket() };
+        let place =
+            syntax::ErrorPosition { places: &self.places, at, bracket: self.open_bracket() };
         syntax::report(error, &place, self.cursor, &mut self.findings);
     }
 
     /// Closes what is open and gives the tree.
-    fn finish(&mut self) -> Node {
+    fn finish(&mut self) -> TreeNode {
         while let Some(frame) = self.stack.pop() {
             let end = self.cursor;
-            let frame = Frame { bracketed: false, anchor: 0, ..frame };
+            let frame = YamlFrame { bracketed: false, anchor: 0, ..frame };
             let _ = self.close(frame, end);
         }
-        let nothing = || Node::new(Value::Null, self.places.span(0..0));
+        let nothing = || TreeNode::new(TreeValue::Null, self.places.span(0..0));
         self.root.take().unwrap_or_else(nothing)
     }
 }

@@ -4,7 +4,7 @@
 use super::rules::YAML_SYNTAX;
 use crate::diagnostic::Findings;
 use crate::hygiene::unusual;
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 
 /// Where the first forbidden character stands.
 pub(super) fn first_forbidden(text: &str) -> Option<usize> {
@@ -20,7 +20,7 @@ fn is_forbidden(found: char) -> bool {
 }
 
 /// Reports the character at byte `at` of `source`.
-pub(super) fn report(source: &Source, at: usize, findings: &mut Findings) {
+pub(super) fn report(source: &SourceFile, at: usize, findings: &mut Findings) {
     let found = source.text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
     let span = Span::new(source.id, at, at + found.len_utf8());
     let code = u32::from(found);

@@ -6,7 +6,7 @@ use chrono::{NaiveDate, NaiveDateTime, Timelike as _};
 
 /// How strictly a date without a time is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum DateForm {
     /// Two digits for month and day: what makes a plain scalar a date.
     Implicit,
     /// One digit is enough: what `!!timestamp` takes.
@@ -15,14 +15,14 @@ pub(super) enum Form {
 
 /// Reads a date or a time: `None` if `text` has not the form of one, and an error if it has the
 /// form but names no day, hour or offset that exists.
-pub(super) fn read(text: &str, form: Form) -> Option<Result<String, ()>> {
-    let mut cursor = Cursor { rest: text.as_bytes() };
+pub(super) fn read(text: &str, form: DateForm) -> Option<Result<String, ()>> {
+    let mut cursor = DateCursor { rest: text.as_bytes() };
     let year = 100 * cursor.digits(2)? + cursor.digits(2)?;
     let (month, day) = (cursor.after(b'-', 1)?, cursor.after(b'-', 1)?);
     let year = i32::try_from(year).ok().filter(|year| *year > 0);
     let date = year.and_then(|year| NaiveDate::from_ymd_opt(year, month, day));
     if cursor.rest.is_empty() {
-        let fits = form == Form::Tagged || text.len() == "2024-02-29".len();
+        let fits = form == DateForm::Tagged || text.len() == "2024-02-29".len();
         return fits.then(|| date.map(|date| date.to_string()).ok_or(()));
     }
     if !cursor.byte(b'T') && !cursor.byte(b't') && !cursor.blanks() {
@@ -46,7 +46,7 @@ fn printed(moment: NaiveDateTime) -> String {
 
 /// How far a time is from universal time, nothing if that is not written; an error if there is no such
 /// offset.
-fn offset(cursor: &mut Cursor<'_>) -> Option<Result<String, ()>> {
+fn offset(cursor: &mut DateCursor<'_>) -> Option<Result<String, ()>> {
     if cursor.rest.is_empty() {
         return Some(Ok(String::new()));
     }
@@ -69,11 +69,11 @@ fn offset(cursor: &mut Cursor<'_>) -> Option<Result<String, ()>> {
     })
 }
 
-struct Cursor<'t> {
+struct DateCursor<'t> {
     rest: &'t [u8],
 }
 
-impl Cursor<'_> {
+impl DateCursor<'_> {
     /// Takes `wanted` if it is next.
     fn byte(&mut self, wanted: u8) -> bool {
         let after = self.rest.strip_prefix(&[wanted]);
@@ -142,7 +142,7 @@ mod tests {
             ("2024-02-29T12:30:45.5Z", "2024-02-29T12:30:45.500000Z"),
         ];
         for (text, expected) in cases {
-            assert_eq!(read(text, Form::Implicit), Some(Ok(expected.to_owned())), "{text}");
+            assert_eq!(read(text, DateForm::Implicit), Some(Ok(expected.to_owned())), "{text}");
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
             "2024-02-29T12:30:45+23:60",
         ];
         for text in impossible {
-            assert_eq!(read(text, Form::Implicit), Some(Err(())), "{text}");
+            assert_eq!(read(text, DateForm::Implicit), Some(Err(())), "{text}");
         }
         let other = [
             "",
@@ -175,8 +175,8 @@ mod tests {
             "2024-02-291",
         ];
         for text in other {
-            assert_eq!(read(text, Form::Implicit), None, "{text}");
+            assert_eq!(read(text, DateForm::Implicit), None, "{text}");
         }
-        assert_eq!(read("2024-2-9", Form::Tagged), Some(Ok("2024-02-09".to_owned())));
+        assert_eq!(read("2024-2-9", DateForm::Tagged), Some(Ok("2024-02-09".to_owned())));
     }
 }

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use super::Version;
+use super::YamlVersion;
 use super::scalar;
 use crate::data::Data;
-use crate::tree::Value;
+use crate::tree::TreeValue;
 
 /// The widest line that a list between brackets may make.
 const WIDTH: usize = 80;
@@ -20,7 +20,7 @@ pub fn emit(data: &Data) -> String {
         Data::Map(entries) if !entries.is_empty() => map(&mut out, entries, 0),
         Data::List(items) if !items.is_empty() => list(&mut out, items, 0),
         _ => {
-            out.push_str(&inline(data, Around::Block));
+            out.push_str(&inline(data, ScalarContext::Block));
             out.push('\n');
         }
     }
@@ -29,7 +29,7 @@ pub fn emit(data: &Data) -> String {
 
 /// What a scalar stands in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum ScalarContext {
     Block,
     Brackets,
 }
@@ -40,7 +40,7 @@ fn map(out: &mut String, entries: &[(String, Data)], indent: usize) {
         if index > 0 {
             margin(out, indent);
         }
-        let key = text(key, Around::Block);
+        let key = text(key, ScalarContext::Block);
         if key.len() > LONGEST_KEY {
             let _ = writeln!(out, "? {key}");
             margin(out, indent);
@@ -99,7 +99,7 @@ fn value(out: &mut String, data: &Data, indent: usize) {
         }
         Data::Str(text) if is_literal(text) => literal(out, text, indent + 2),
         _ => {
-            let _ = writeln!(out, " {}", inline(data, Around::Block));
+            let _ = writeln!(out, " {}", inline(data, ScalarContext::Block));
         }
     }
 }
@@ -114,14 +114,14 @@ fn short_list(items: &[Data], width: usize) -> Option<String> {
         if index > 0 {
             line.push_str(", ");
         }
-        line.push_str(&inline(item, Around::Brackets));
+        line.push_str(&inline(item, ScalarContext::Brackets));
     }
     line.push(']');
     (line.chars().count() <= width).then_some(line)
 }
 
 /// A scalar or an empty list or map, in one line.
-fn inline(data: &Data, around: Around) -> String {
+fn inline(data: &Data, around: ScalarContext) -> String {
     match data {
         Data::Null => "null".to_owned(),
         Data::Bool(value) => value.to_string(),
@@ -159,17 +159,17 @@ fn float(value: f64) -> String {
 }
 
 /// A string in one line, between quotes unless nobody can misread it.
-fn text(value: &str, around: Around) -> String {
+fn text(value: &str, around: ScalarContext) -> String {
     if is_plain(value, around) { value.to_owned() } else { quoted(value) }
 }
 
-fn is_plain(text: &str, around: Around) -> bool {
+fn is_plain(text: &str, around: ScalarContext) -> bool {
     let inner = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
     let option = inner.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
     let starts_badly = text.starts_with(|c: char| "-?:,[]{}#&*!|>'\"%@`".contains(c)) && !option
         || text.starts_with("...");
     let blank_ends = text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace);
-    let bracket = around == Around::Brackets
+    let bracket = around == ScalarContext::Brackets
         && (text.contains([',', '?', '[', ']', '{', '}']) || text.ends_with(" -"));
     !text.is_empty()
         && !starts_badly
@@ -189,8 +189,8 @@ fn is_word(text: &str) -> bool {
     }
     let lower = text.to_ascii_lowercase();
     let words = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"];
-    let is_text = |version| matches!(scalar::plain(text, version), Ok(Value::Str(_)));
-    words.contains(&lower.as_str()) || !is_text(Version::V1_1) || !is_text(Version::V1_2)
+    let is_text = |version| matches!(scalar::plain(text, version), Ok(TreeValue::Str(_)));
+    words.contains(&lower.as_str()) || !is_text(YamlVersion::V1_1) || !is_text(YamlVersion::V1_2)
 }
 
 /// Whether a character may be written as it is: no control, none that breaks a line in some

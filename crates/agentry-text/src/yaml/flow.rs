@@ -16,7 +16,7 @@ pub(super) fn may_mend(error: &ScanError) -> bool {
 
 /// The text with lines joined that YAML does not need apart. Characters keep their count.
 pub(super) fn joined(text: &str) -> String {
-    let mut joiner = Joiner::new(text);
+    let mut joiner = FlowJoiner::new(text);
     joiner.lines();
     joiner.out
 }
@@ -29,12 +29,12 @@ pub(super) fn excess(text: &str) -> Option<usize> {
     {
         return None;
     }
-    let mut joiner = Joiner::new(text);
+    let mut joiner = FlowJoiner::new(text);
     joiner.lines();
     joiner.excess
 }
 
-struct Joiner<'t> {
+struct FlowJoiner<'t> {
     rest: &'t str,
     out: String,
     indicators: usize,
@@ -43,7 +43,7 @@ struct Joiner<'t> {
     length: usize,
 }
 
-impl<'t> Joiner<'t> {
+impl<'t> FlowJoiner<'t> {
     fn new(text: &'t str) -> Self {
         let out = String::with_capacity(text.len());
         Self { rest: text, out, indicators: 0, excess: None, length: text.len() }

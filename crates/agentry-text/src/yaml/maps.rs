@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::places::Places;
+use super::offsets::SpanMapper;
 use super::rules::YAML_SYNTAX;
 use crate::diagnostic::Findings;
 use crate::source::Span;
-use crate::tree::{Entry, Key, Map, Node, Value};
+use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 use crate::tree_rules::DUPLICATE_KEY;
 
 /// Up to this many entries, comparing each with each is faster than a table.
@@ -16,16 +16,16 @@ const FEW: usize = 12;
 /// A map whose end has not come yet.
 #[derive(Default)]
 pub(super) struct MapFrame {
-    entries: Vec<Entry>,
+    entries: Vec<TreeEntry>,
     /// The key whose value comes next.
-    pending: Option<Pending>,
+    pending: Option<PendingKey>,
     /// Entries of other maps, those that count most last.
-    merged: Vec<Entry>,
+    merged: Vec<TreeEntry>,
     merge_key: Option<Span>,
 }
 
-struct Pending {
-    key: Key,
+struct PendingKey {
+    key: TreeKey,
     is_merge: bool,
 }
 
@@ -43,10 +43,15 @@ impl MapFrame {
     }
 
     /// Takes the next key or value.
-    pub(super) fn take(&mut self, node: Node, places: &Places<'_>, findings: &mut Findings) {
-        let Some(Pending { key, is_merge }) = self.pending.take() else {
+    pub(super) fn take(
+        &mut self,
+        node: TreeNode,
+        places: &SpanMapper<'_>,
+        findings: &mut Findings,
+    ) {
+        let Some(PendingKey { key, is_merge }) = self.pending.take() else {
             let is_merge = node.plain && node.as_str() == Some("<<");
-            self.pending = Some(Pending { key: to_key(node, places, findings), is_merge });
+            self.pending = Some(PendingKey { key: to_key(node, places, findings), is_merge });
             return;
         };
         if is_merge {
@@ -55,18 +60,18 @@ impl MapFrame {
             }
             self.merge(node, findings);
         } else {
-            self.entries.push(Entry { key, value: node });
+            self.entries.push(TreeEntry { key, value: node });
         }
     }
 
     /// Takes over the entries of a map or of several; of these, the first counts most.
-    fn merge(&mut self, node: Node, findings: &mut Findings) {
+    fn merge(&mut self, node: TreeNode, findings: &mut Findings) {
         match node.value {
-            Value::Map(map) => self.merged.extend(map.entries),
-            Value::List(items) => {
+            TreeValue::Map(map) => self.merged.extend(map.entries),
+            TreeValue::List(items) => {
                 for item in items.into_iter().rev() {
                     match item.value {
-                        Value::Map(map) => self.merged.extend(map.entries),
+                        TreeValue::Map(map) => self.merged.extend(map.entries),
                         other => report_merge(&other, item.span, findings),
                     }
                 }
@@ -76,25 +81,25 @@ impl MapFrame {
     }
 
     /// The map, own entries last; a key without a value is null.
-    pub(super) fn finish(mut self, findings: &mut Findings) -> Map {
-        if let Some(Pending { key, is_merge: false }) = self.pending {
-            let value = Node::new(Value::Null, Span { start: key.span.end, ..key.span });
-            self.entries.push(Entry { key, value });
+    pub(super) fn finish(mut self, findings: &mut Findings) -> TreeMap {
+        if let Some(PendingKey { key, is_merge: false }) = self.pending {
+            let value = TreeNode::new(TreeValue::Null, Span { start: key.span.end, ..key.span });
+            self.entries.push(TreeEntry { key, value });
         }
         report_duplicates(&self.entries, findings);
         if self.merged.is_empty() {
-            return Map::from(self.entries);
+            return TreeMap::from(self.entries);
         }
         let mut entries = self.merged;
         entries.append(&mut self.entries);
-        Map::from(last_of_each(entries))
+        TreeMap::from(last_of_each(entries))
     }
 }
 
 /// Leaves out entries of merged maps that a later entry overrides.
-fn last_of_each(entries: Vec<Entry>) -> Vec<Entry> {
+fn last_of_each(entries: Vec<TreeEntry>) -> Vec<TreeEntry> {
     let mut seen = HashSet::new();
-    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    let mut kept: Vec<TreeEntry> = Vec::with_capacity(entries.len());
     for entry in entries.into_iter().rev() {
         if seen.insert(identity(&entry.key)) {
             kept.push(entry);
@@ -104,12 +109,12 @@ fn last_of_each(entries: Vec<Entry>) -> Vec<Entry> {
     kept
 }
 
-fn to_key(node: Node, places: &Places<'_>, findings: &mut Findings) -> Key {
+fn to_key(node: TreeNode, places: &SpanMapper<'_>, findings: &mut Findings) -> TreeKey {
     let raw = places.local(node.span);
     match node.value {
-        Value::Str(text) => Key::string(text, node.span),
+        TreeValue::Str(text) => TreeKey::string(text, node.span),
         other => {
-            if matches!(other, Value::List(_) | Value::Map(_)) {
+            if matches!(other, TreeValue::List(_) | TreeValue::Map(_)) {
                 let message = format!("{} cannot be a key", other.describe());
                 let templated = places.slice(raw.clone()).starts_with('{')
                     && raw.start.checked_sub(1).and_then(|at| places.at(at)) == Some(b'{');
@@ -117,20 +122,20 @@ fn to_key(node: Node, places: &Places<'_>, findings: &mut Findings) -> Key {
                 findings.add(&YAML_SYNTAX, node.span, message).hint_opt(hint);
             }
             let text = places.slice(raw).to_owned();
-            Key { text, span: node.span, other: Some(Box::new(other)) }
+            TreeKey { text, span: node.span, other: Some(Box::new(other)) }
         }
     }
 }
 
-fn report_merge(found: &Value, span: Span, findings: &mut Findings) {
+fn report_merge(found: &TreeValue, span: Span, findings: &mut Findings) {
     let message = format!("`<<` takes a map or a list of maps, not {}", found.describe());
     findings.add(&YAML_SYNTAX, span, message);
 }
 
-fn report_duplicates(entries: &[Entry], findings: &mut Findings) {
+fn report_duplicates(entries: &[TreeEntry], findings: &mut Findings) {
     if entries.len() <= FEW {
-        for (index, Entry { key, .. }) in entries.iter().enumerate() {
-            let same = |other: &&Entry| is_same(&other.key, key);
+        for (index, TreeEntry { key, .. }) in entries.iter().enumerate() {
+            let same = |other: &&TreeEntry| is_same(&other.key, key);
             if let Some(first) = entries.iter().take(index).find(same) {
                 report_duplicate(key, first.key.span, findings);
             }
@@ -138,7 +143,7 @@ fn report_duplicates(entries: &[Entry], findings: &mut Findings) {
         return;
     }
     let mut seen: HashMap<String, Span> = HashMap::with_capacity(entries.len());
-    for Entry { key, .. } in entries {
+    for TreeEntry { key, .. } in entries {
         let first = *seen.entry(identity(key)).or_insert(key.span);
         if first != key.span {
             report_duplicate(key, first, findings);
@@ -146,14 +151,14 @@ fn report_duplicates(entries: &[Entry], findings: &mut Findings) {
     }
 }
 
-fn report_duplicate(key: &Key, first: Span, findings: &mut Findings) {
+fn report_duplicate(key: &TreeKey, first: Span, findings: &mut Findings) {
     findings
         .add(&DUPLICATE_KEY, key.span, format!("the key `{}` is here twice", key.text))
         .related(first, "it was first set here")
         .hint("keep one of them");
 }
 
-fn is_same(a: &Key, b: &Key) -> bool {
+fn is_same(a: &TreeKey, b: &TreeKey) -> bool {
     match (&a.other, &b.other) {
         (None, None) => a.text == b.text,
         (None, Some(_)) | (Some(_), None) => false,
@@ -163,16 +168,18 @@ fn is_same(a: &Key, b: &Key) -> bool {
 
 /// What makes two keys the same: the text of strings, the value of others, where `1`, `1.0` and
 /// `true` are one as they are in Python.
-fn identity(key: &Key) -> String {
+fn identity(key: &TreeKey) -> String {
     let Some(other) = &key.other else { return key.text.clone() };
     let value = match &**other {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => u8::from(*value).to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Big(value) => value.to_string(),
-        Value::Float(value) => value.to_string(),
-        Value::Date(date) => date.clone(),
-        Value::Str(_) | Value::Call(..) | Value::List(_) | Value::Map(_) => key.text.clone(),
+        TreeValue::Null => "null".to_owned(),
+        TreeValue::Bool(value) => u8::from(*value).to_string(),
+        TreeValue::Int(value) => value.to_string(),
+        TreeValue::Big(value) => value.to_string(),
+        TreeValue::Float(value) => value.to_string(),
+        TreeValue::Date(date) => date.clone(),
+        TreeValue::Str(_) | TreeValue::Call(..) | TreeValue::List(_) | TreeValue::Map(_) => {
+            key.text.clone()
+        }
     };
     format!("\0{value}")
 }

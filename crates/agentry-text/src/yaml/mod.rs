@@ -1,9 +1,9 @@
 //! YAML: read into the one tree, and written from plain data.
 //!
 //! The parser gives events; `build` makes the tree of them, `scalar` says what a plain word is,
-//! `syntax` says in our own words what the parser did not like, `strict` refuses what it should not
+//! `syntax` says in our own words what the parser did not like, `strictness` refuses what it should not
 //! have liked, and `flow` lets brackets close where people write them. YAML 1.1 is taken apart by
-//! `old`, exactly as the manifest's reference does it; what `old` refuses, the parser is asked about,
+//! `pyyaml`, exactly as the manifest's reference does it; what `pyyaml` refuses, the parser is asked about,
 //! so that mistakes are told alike everywhere. [`emit()`] goes the other way.
 
 mod binary;
@@ -13,14 +13,14 @@ mod date;
 mod emit;
 mod flow;
 mod maps;
-mod old;
-mod places;
+mod offsets;
+mod pyyaml;
 mod rules;
 mod scalar;
-mod strict;
+mod strictness;
 mod surrogates;
 mod syntax;
-mod tagged;
+mod tagged_scalar;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -28,9 +28,9 @@ mod tests;
 use std::ops::Range;
 
 use crate::diagnostic::Findings;
-use crate::rule::Rule;
-use crate::source::{Source, Span};
-use crate::tree::Node;
+use crate::rule::LintRule;
+use crate::source::{SourceFile, Span};
+use crate::tree::TreeNode;
 use crate::tree_rules::{DUPLICATE_KEY, TOO_MANY_VALUES};
 
 pub use emit::emit;
@@ -39,7 +39,7 @@ pub use scalar::{ambiguous, resolve};
 
 /// Which words of a plain scalar are more than text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
+pub enum YamlVersion {
     /// `yes`, `on`, `017` and `12:30` are no strings: what the manifest's reference reads.
     V1_1,
     /// The core schema, which everything else reads.
@@ -49,11 +49,11 @@ pub enum Version {
 /// Reads the part `range` of `source` (a whole file, or its front matter). What follows a mistake of
 /// syntax is left out; a text that holds nothing is null.
 pub fn parse(
-    source: &Source,
+    source: &SourceFile,
     range: Range<usize>,
-    version: Version,
+    version: YamlVersion,
     findings: &mut Findings,
-) -> Node {
+) -> TreeNode {
     let part = source.text.get(range.clone()).unwrap_or("");
     let forbidden = characters::first_forbidden(part);
     let allowed = part.get(..forbidden.unwrap_or(part.len())).unwrap_or(part);
@@ -61,8 +61,8 @@ pub fn parse(
     let text = allowed.get(..excess.unwrap_or(allowed.len())).unwrap_or(allowed);
     let is_cut = text.len() < part.len();
     let (file, base) = (source.id, range.start);
-    let input = build::Input { text, file, base, version, is_cut, is_disguised: false };
-    let old = (version == Version::V1_1 && !is_cut).then(|| build::read_old(&input));
+    let input = build::YamlInput { text, file, base, version, is_cut, is_disguised: false };
+    let old = (version == YamlVersion::V1_1 && !is_cut).then(|| build::read_old(&input));
     let outcome = match old {
         Some(Ok(outcome)) => outcome,
         Some(Err(refusal)) => refused(&input, refusal),
@@ -81,9 +81,9 @@ pub fn parse(
 }
 
 /// What the parser makes of `input`.
-fn parsed(input: &build::Input<'_>) -> build::Outcome {
+fn parsed(input: &build::YamlInput<'_>) -> build::YamlOutcome {
     let disguised = surrogates::disguised(input.text);
-    let input = build::Input { is_disguised: disguised.is_some(), ..*input };
+    let input = build::YamlInput { is_disguised: disguised.is_some(), ..*input };
     let scanned = disguised.as_deref().unwrap_or(input.text);
     let outcome = build::read(&input, scanned);
     if outcome.error.as_ref().is_some_and(flow::may_mend) {
@@ -93,11 +93,12 @@ fn parsed(input: &build::Input<'_>) -> build::Outcome {
 }
 
 /// What the parser makes of a text that YAML 1.1 refuses, with at least one finding that says so.
-fn refused(input: &build::Input<'_>, refusal: old::Refusal) -> build::Outcome {
+fn refused(input: &build::YamlInput<'_>, refusal: pyyaml::YamlRefusal) -> build::YamlOutcome {
     let at = input.base + refusal.at;
     let span = Span::new(input.file, at, at + 1);
     let mut outcome = parsed(input);
-    let tells = |rule: &Rule| *rule != DUPLICATE_KEY && *rule != YAML_TAG && *rule != YAML_RARE_TAG;
+    let tells =
+        |rule: &LintRule| *rule != DUPLICATE_KEY && *rule != YAML_TAG && *rule != YAML_RARE_TAG;
     let is_told = outcome.error.is_some() || outcome.findings.iter().any(|found| tells(found.rule));
     if !is_told {
         outcome.findings.add(&YAML_SYNTAX, span, refusal.message);

@@ -1,66 +1,72 @@
 //! What can be wrong with YAML as such, before anyone asks what it means.
 
 use crate::diagnostic::Severity::Error;
-use crate::rule::{Example, Rule};
+use crate::rule::{LintRule, RuleExample};
 
 /// Every rule about YAML, in code order.
-pub const RULES: &[&Rule] = &[&YAML_SYNTAX, &YAML_DOCUMENTS, &YAML_TAG, &YAML_RARE_TAG];
+pub const RULES: &[&LintRule] = &[&YAML_SYNTAX, &YAML_DOCUMENTS, &YAML_TAG, &YAML_RARE_TAG];
 
 /// Text that is no YAML.
-pub static YAML_SYNTAX: Rule = Rule {
+pub static YAML_SYNTAX: LintRule = LintRule {
     code: "AG0051",
     name: "yaml-syntax",
     severity: Error,
     why: "Nothing after the first mistake of syntax can be read for sure, so fields that stand \
           there count for nothing. The usual cause is a value with `: ` in it: it needs quotes.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Helper: answers questions\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: 'Helper: answers questions'\n"),
+    bad: RuleExample::File(
+        "helper.agent",
+        "name: helper\ndescription: Helper: answers questions\n",
+    ),
+    good: RuleExample::File(
+        "helper.agent",
+        "name: helper\ndescription: 'Helper: answers questions'\n",
+    ),
 };
 
 /// More than one document in a file.
-pub static YAML_DOCUMENTS: Rule = Rule {
+pub static YAML_DOCUMENTS: LintRule = LintRule {
     code: "AG0052",
     name: "yaml-documents",
     severity: Error,
     why: "A file defines one agent. Of several documents, divided by `---`, most readers take the \
           first without a word, and others refuse the file.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\n---\nname: other\n",
     ),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
 /// A tag that asks for a type which plain data does not have.
-pub static YAML_TAG: Rule = Rule {
+pub static YAML_TAG: LintRule = LintRule {
     code: "AG0054",
     name: "yaml-tag",
     severity: Error,
     why: "Tags such as `!!python/object` make some readers run code while they read. Only the \
           tags of plain data are known; a value with another tag, or with a tag that does not \
           fit it, is never used.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nauthor: !!python/name:os.system x\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nauthor: !!str 42\n",
     ),
 };
 
 /// A tag that plain data has, but hardly any reader of it.
-pub static YAML_RARE_TAG: Rule = Rule {
+pub static YAML_RARE_TAG: LintRule = LintRule {
     code: "AG0057",
     name: "yaml-rare-tag",
     severity: Error,
     why: "`!!binary`, `!!set`, `!!omap` and `!!pairs` are types of YAML 1.1 that few readers know. \
           What `!!binary` says, nobody can see; the others become lists where they are read at all.",
-    bad: Example::File(
+    bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntags: !!set {search}\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntags: [search]\n",
     ),

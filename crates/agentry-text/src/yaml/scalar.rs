@@ -3,16 +3,16 @@
 
 use num_bigint::BigInt;
 
-use super::Version;
-use super::date::{self, Form};
-use crate::tree::Value;
+use super::YamlVersion;
+use super::date::{self, DateForm};
+use crate::tree::TreeValue;
 
 /// The most characters of a number; Python refuses longer ones too.
 const NUMBER_LENGTH: usize = 4300;
 
 /// The value of the plain scalar `text`; text, where the version refuses it.
-pub fn resolve(text: &str, version: Version) -> Value {
-    plain(text, version).unwrap_or_else(|_| Value::Str(text.to_owned()))
+pub fn resolve(text: &str, version: YamlVersion) -> TreeValue {
+    plain(text, version).unwrap_or_else(|_| TreeValue::Str(text.to_owned()))
 }
 
 /// Whether YAML 1.1 and 1.2 read the plain scalar `text` differently.
@@ -20,23 +20,23 @@ pub fn ambiguous(text: &str) -> bool {
     if !is_special(text) {
         return false;
     }
-    match (plain(text, Version::V1_1), plain(text, Version::V1_2)) {
-        (Ok(Value::Float(old)), Ok(Value::Float(new))) => old.to_bits() != new.to_bits(),
+    match (plain(text, YamlVersion::V1_1), plain(text, YamlVersion::V1_2)) {
+        (Ok(TreeValue::Float(old)), Ok(TreeValue::Float(new))) => old.to_bits() != new.to_bits(),
         (old, new) => old != new,
     }
 }
 
 /// The value of the plain scalar `text`, or why the version refuses it.
-pub(super) fn plain(text: &str, version: Version) -> Result<Value, String> {
+pub(super) fn plain(text: &str, version: YamlVersion) -> Result<TreeValue, String> {
     if text.is_empty() {
-        return Ok(Value::Null);
+        return Ok(TreeValue::Null);
     }
     let value = match version {
         _ if !is_special(text) => None,
-        Version::V1_1 => old(text)?,
-        Version::V1_2 => core(text)?,
+        YamlVersion::V1_1 => old(text)?,
+        YamlVersion::V1_2 => core(text)?,
     };
-    Ok(value.unwrap_or_else(|| Value::Str(text.to_owned())))
+    Ok(value.unwrap_or_else(|| TreeValue::Str(text.to_owned())))
 }
 
 /// Whether a scalar starts as one that is more than text; most do not.
@@ -57,21 +57,21 @@ fn starts_with_letter(text: &str) -> bool {
 }
 
 /// The words that both versions read alike.
-fn common(text: &str) -> Option<Value> {
+fn common(text: &str) -> Option<TreeValue> {
     Some(match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => Value::Float(f64::NEG_INFINITY),
-        ".nan" | ".NaN" | ".NAN" => Value::Float(f64::NAN),
+        "" | "~" | "null" | "Null" | "NULL" => TreeValue::Null,
+        "true" | "True" | "TRUE" => TreeValue::Bool(true),
+        "false" | "False" | "FALSE" => TreeValue::Bool(false),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => TreeValue::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => TreeValue::Float(f64::NEG_INFINITY),
+        ".nan" | ".NaN" | ".NAN" => TreeValue::Float(f64::NAN),
         _ => return None,
     })
 }
 
 /// YAML 1.1; `None` if it is text.
-fn old(text: &str) -> Result<Option<Value>, String> {
-    if let Some(value) = common(text).or_else(|| switch(text).map(Value::Bool)) {
+fn old(text: &str) -> Result<Option<TreeValue>, String> {
+    if let Some(value) = common(text).or_else(|| switch(text).map(TreeValue::Bool)) {
         return Ok(Some(value));
     }
     if matches!(text, "=" | "<<") {
@@ -81,13 +81,13 @@ fn old(text: &str) -> Result<Option<Value>, String> {
         return Ok(None);
     }
     if let Some(value) = old_float(text) {
-        return Ok(Some(Value::Float(value)));
+        return Ok(Some(TreeValue::Float(value)));
     }
     if let Some(value) = old_int(text) {
         return value.map(Some);
     }
-    match date::read(text, Form::Implicit) {
-        Some(Ok(date)) => Ok(Some(Value::Date(date))),
+    match date::read(text, DateForm::Implicit) {
+        Some(Ok(date)) => Ok(Some(TreeValue::Date(date))),
         Some(Err(())) => Err(format!("`{text}` is no date that exists")),
         None => Ok(None),
     }
@@ -102,7 +102,7 @@ pub(super) fn switch(text: &str) -> Option<bool> {
 }
 
 /// A whole number of YAML 1.1: binary, octal, decimal, hexadecimal or sexagesimal, with underscores.
-fn old_int(text: &str) -> Option<Result<Value, String>> {
+fn old_int(text: &str) -> Option<Result<TreeValue, String>> {
     let (negative, body) = sign(text);
     let all = |part: &str, wanted: fn(u8) -> bool| {
         !part.is_empty() && part.bytes().all(|byte| byte == b'_' || wanted(byte))
@@ -127,7 +127,7 @@ fn old_int(text: &str) -> Option<Result<Value, String>> {
 }
 
 /// The number that `digits` are in `radix`, underscores aside.
-fn whole(negative: bool, digits: &str, radix: u32) -> Result<Value, String> {
+fn whole(negative: bool, digits: &str, radix: u32) -> Result<TreeValue, String> {
     let digits: std::borrow::Cow<'_, str> =
         if digits.contains('_') { digits.replace('_', "").into() } else { digits.into() };
     if digits.is_empty() {
@@ -138,11 +138,13 @@ fn whole(negative: bool, digits: &str, radix: u32) -> Result<Value, String> {
     }
     if let Ok(value) = i128::from_str_radix(&digits, radix) {
         let value = if negative { -value } else { value };
-        return Ok(i64::try_from(value).map_or_else(|_| Value::Big(value.into()), Value::Int));
+        return Ok(
+            i64::try_from(value).map_or_else(|_| TreeValue::Big(value.into()), TreeValue::Int)
+        );
     }
     let value = BigInt::parse_bytes(digits.as_bytes(), radix);
     value
-        .map(|value| Value::Big(if negative { -value } else { value }))
+        .map(|value| TreeValue::Big(if negative { -value } else { value }))
         .ok_or_else(|| "the number has characters that are no digits".to_owned())
 }
 
@@ -165,10 +167,10 @@ fn sum_of_sixties<'t>(
     negative: bool,
     first: &str,
     rest: impl Iterator<Item = &'t str>,
-) -> Result<Value, String> {
+) -> Result<TreeValue, String> {
     let mut sum = match whole(false, first, 10)? {
-        Value::Int(value) => BigInt::from(value),
-        Value::Big(value) => value,
+        TreeValue::Int(value) => BigInt::from(value),
+        TreeValue::Big(value) => value,
         _ => BigInt::default(),
     };
     for (index, part) in rest.enumerate() {
@@ -178,7 +180,7 @@ fn sum_of_sixties<'t>(
         sum = sum * 60 + part.parse::<u32>().unwrap_or(0);
     }
     let sum = if negative { -sum } else { sum };
-    Ok(i64::try_from(&sum).map_or(Value::Big(sum), Value::Int))
+    Ok(i64::try_from(&sum).map_or(TreeValue::Big(sum), TreeValue::Int))
 }
 
 /// A float of YAML 1.1: it needs a dot, and its exponent needs a sign.
@@ -235,7 +237,7 @@ pub(super) fn sign(text: &str) -> (bool, &str) {
 }
 
 /// The core schema of YAML 1.2; `None` if it is text.
-fn core(text: &str) -> Result<Option<Value>, String> {
+fn core(text: &str) -> Result<Option<TreeValue>, String> {
     if let Some(value) = common(text) {
         return Ok(Some(value));
     }
@@ -260,22 +262,22 @@ fn core(text: &str) -> Result<Option<Value>, String> {
         |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
     let leads = body.starts_with(|first: char| first == '.' || first.is_ascii_digit());
     let float = (leads && all(body, numeric)).then(|| text.parse().ok()).flatten();
-    Ok(float.map(Value::Float))
+    Ok(float.map(TreeValue::Float))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Version::{V1_1, V1_2};
+    use super::YamlVersion::{V1_1, V1_2};
     use super::*;
 
-    fn show(text: &str, version: Version) -> String {
+    fn show(text: &str, version: YamlVersion) -> String {
         match plain(text, version) {
-            Ok(Value::Null) => "null".to_owned(),
-            Ok(Value::Bool(value)) => format!("bool {value}"),
-            Ok(Value::Int(value)) => format!("int {value}"),
-            Ok(Value::Big(value)) => format!("big {value}"),
-            Ok(Value::Float(value)) => format!("float {value:?}"),
-            Ok(Value::Date(date)) => format!("date {date}"),
+            Ok(TreeValue::Null) => "null".to_owned(),
+            Ok(TreeValue::Bool(value)) => format!("bool {value}"),
+            Ok(TreeValue::Int(value)) => format!("int {value}"),
+            Ok(TreeValue::Big(value)) => format!("big {value}"),
+            Ok(TreeValue::Float(value)) => format!("float {value:?}"),
+            Ok(TreeValue::Date(date)) => format!("date {date}"),
             Ok(_) => "str".to_owned(),
             Err(_) => "error".to_owned(),
         }

@@ -95,13 +95,13 @@ fn spelt_out(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::yaml::{Version, parse};
-    use crate::{Findings, Source, source::FileId};
+    use crate::yaml::{YamlVersion, parse};
+    use crate::{Findings, SourceFile, source::FileId};
 
     fn read(text: &str) -> Result<String, String> {
-        let source = Source::new(FileId(0), "x.yaml", text);
+        let source = SourceFile::new(FileId(0), "x.yaml", text);
         let mut findings = Findings::default();
-        let node = parse(&source, 0..text.len(), Version::V1_1, &mut findings);
+        let node = parse(&source, 0..text.len(), YamlVersion::V1_1, &mut findings);
         match findings.iter().next() {
             Some(found) => Err(found.message.clone()),
             None => Ok(node.to_data().to_json().to_string()),

@@ -5,22 +5,22 @@ use std::ops::Range;
 
 use saphyr_parser::ScanError;
 
-use super::places::Places;
+use super::offsets::SpanMapper;
 use super::rules::{YAML_SYNTAX, YAML_TAG};
 use crate::diagnostic::Findings;
 use crate::edit::Fix;
 use crate::tree_rules::TOO_DEEP;
 
 /// Where the parser gave up.
-pub(super) struct Place<'a, 't> {
-    pub(super) places: &'a Places<'t>,
+pub(super) struct ErrorPosition<'a, 't> {
+    pub(super) places: &'a SpanMapper<'t>,
     pub(super) at: usize,
     /// The innermost bracket that is open.
     pub(super) bracket: Option<usize>,
 }
 
 /// What to tell of a mistake.
-struct Problem {
+struct SyntaxProblem {
     range: Range<usize>,
     message: String,
     hint: Option<&'static str>,
@@ -28,7 +28,7 @@ struct Problem {
     quote: Option<Range<usize>>,
 }
 
-impl Problem {
+impl SyntaxProblem {
     fn new(range: Range<usize>, message: impl Into<String>) -> Self {
         Self { range, message: message.into(), hint: None, quote: None }
     }
@@ -41,7 +41,7 @@ impl Problem {
 /// Reports `error`; the text up to `read` was understood.
 pub(super) fn report(
     error: &ScanError,
-    place: &Place<'_, '_>,
+    place: &ErrorPosition<'_, '_>,
     read: usize,
     findings: &mut Findings,
 ) {
@@ -65,8 +65,8 @@ pub(super) fn report(
     }
 }
 
-impl Place<'_, '_> {
-    fn explain(&self, info: &str, read: usize) -> Problem {
+impl ErrorPosition<'_, '_> {
+    fn explain(&self, info: &str, read: usize) -> SyntaxProblem {
         let has = |part: &str| info.contains(part);
         if has("tab") && !has("table") || has("valid YAML whitespace") {
             return self.tab();
@@ -87,12 +87,15 @@ impl Place<'_, '_> {
         if has("unknown anchor") {
             let range = self.at..self.places.word_end(self.at);
             let name = self.places.slice(range.clone()).trim_start_matches('*');
-            return Problem::new(range.clone(), format!("no anchor is called `{name}`"));
+            return SyntaxProblem::new(range.clone(), format!("no anchor is called `{name}`"));
         }
         if has("handle wasn't declared") {
             let range = self.at..self.places.word_end(self.at);
             let written = self.places.slice(range.clone());
-            return Problem::new(range.clone(), format!("the tag `{written}` is not known here"));
+            return SyntaxProblem::new(
+                range.clone(),
+                format!("the tag `{written}` is not known here"),
+            );
         }
         if has("simple key expect") {
             return self.missing_colon();
@@ -107,7 +110,7 @@ impl Place<'_, '_> {
     }
 
     /// A tab in the indentation of this line or a following one, or else where the parser stopped.
-    fn tab(&self) -> Problem {
+    fn tab(&self) -> SyntaxProblem {
         let mut line = self.places.line_start(self.at);
         let found = loop {
             let end = self.places.line_end(line);
@@ -126,10 +129,10 @@ impl Place<'_, '_> {
             Some(at) => at,
             None => before.or(found).unwrap_or(self.at),
         };
-        Problem::new(at..at + 1, "a tab cannot be used as indentation").hint("use spaces")
+        SyntaxProblem::new(at..at + 1, "a tab cannot be used as indentation").hint("use spaces")
     }
 
-    fn escape(&self) -> Problem {
+    fn escape(&self) -> SyntaxProblem {
         let end = self.places.closing_quote(self.at);
         let mut at = self.at + 1;
         while at < end {
@@ -144,7 +147,7 @@ impl Place<'_, '_> {
                 if is_half(escape, 0xD800..0xE000) {
                     let written = escape.get(..6).unwrap_or(escape);
                     let message = format!("`{written}` is one half of a character");
-                    return Problem::new(at..at + 6, message)
+                    return SyntaxProblem::new(at..at + 6, message)
                         .hint("write both halves, or the character itself");
                 }
                 if !is_escape(escape) {
@@ -152,39 +155,42 @@ impl Place<'_, '_> {
                     let range = at..at + width;
                     let written = self.places.slice(range.clone());
                     let message = format!("`{written}` is no escape sequence");
-                    return Problem::new(range, message)
+                    return SyntaxProblem::new(range, message)
                         .hint("double the backslash, or use single quotes");
                 }
                 at += 1;
             }
             at += 1;
         }
-        Problem::new(self.at..end, "the text has an escape sequence that names no character")
+        SyntaxProblem::new(self.at..end, "the text has an escape sequence that names no character")
     }
 
-    fn open_quote(&self, info: &str) -> Problem {
+    fn open_quote(&self, info: &str) -> SyntaxProblem {
         let quote = self.at..self.at + 1;
         if info.contains("trailing content") {
             let range = self.at..self.places.line_end(self.at);
-            return Problem::new(range, "there is text after the closing quote")
+            return SyntaxProblem::new(range, "there is text after the closing quote")
                 .hint("quote the whole value, with the other kind of quotes");
         }
         if info.contains("indentation") {
             let message = "the lines of this quoted text must be indented more than their key";
-            return Problem::new(quote, message);
+            return SyntaxProblem::new(quote, message);
         }
-        Problem::new(quote, "the quote is never closed")
+        SyntaxProblem::new(quote, "the quote is never closed")
     }
 
     /// A second `: ` in a line, or a key among the lines of a plain text.
-    fn colon(&self) -> Problem {
+    fn colon(&self) -> SyntaxProblem {
         let Some(value) = self.value_of_line().filter(|value| value.contains(&self.at)) else {
-            return Problem::new(self.at..self.at + 1, "`:` is not expected here")
+            return SyntaxProblem::new(self.at..self.at + 1, "`:` is not expected here")
                 .hint("indent the line like the key above it, or quote the whole value");
         };
         let quote = self.is_last_line(&value).then_some(value);
         let message = "`: ` cannot stand in a value without quotes";
-        Problem { quote, ..Problem::new(self.at..self.at + 1, message).hint("quote the value") }
+        SyntaxProblem {
+            quote,
+            ..SyntaxProblem::new(self.at..self.at + 1, message).hint("quote the value")
+        }
     }
 
     /// The value of the key in this line, if both are plain.
@@ -213,7 +219,7 @@ impl Place<'_, '_> {
     }
 
     /// `@`, a backtick or `%` at the start of a value.
-    fn reserved(&self) -> Problem {
+    fn reserved(&self) -> SyntaxProblem {
         let range = self.character();
         let found = self.places.slice(range.clone());
         let shown = if found == "`" { "a backtick".to_owned() } else { format!("`{found}`") };
@@ -222,8 +228,8 @@ impl Place<'_, '_> {
         let value = self.at..self.at + value.len();
         let alone = self.bracket.is_none() && self.is_last_line(&value) && !self.is_key(&value);
         let message = format!("a value cannot start with {shown} without quotes");
-        let problem = Problem::new(range, message).hint("quote the value");
-        Problem { quote: alone.then_some(value), ..problem }
+        let problem = SyntaxProblem::new(range, message).hint("quote the value");
+        SyntaxProblem { quote: alone.then_some(value), ..problem }
     }
 
     /// Whether nothing but indentation stands before `range`, so that it may be a key.
@@ -233,37 +239,39 @@ impl Place<'_, '_> {
     }
 
     /// A line without `:` among keys: the last line before the place where the parser noticed.
-    fn missing_colon(&self) -> Problem {
+    fn missing_colon(&self) -> SyntaxProblem {
         let before = self.places.slice(0..self.at).trim_end();
         let start = self.places.line_start(before.len());
         let line = self.places.slice(start..before.len());
         let from = start + (line.len() - line.trim_start().len());
-        Problem::new(from..before.len(), "the line has no `:` after its key")
+        SyntaxProblem::new(from..before.len(), "the line has no `:` after its key")
             .hint("write `key: value`, or indent the line if it belongs to the value above it")
     }
 
     /// Mistakes of block style.
-    fn indented(&self, info: &str) -> Option<Problem> {
+    fn indented(&self, info: &str) -> Option<SyntaxProblem> {
         let has = |part: &str| info.contains(part);
         let rest = self.at..self.places.line_end(self.at).max(self.at);
         if let Some(line) = self.directive(info) {
             let message = "a line that starts with `%` is a directive of YAML";
-            return Some(Problem::new(line, message).hint("quote the text"));
+            return Some(SyntaxProblem::new(line, message).hint("quote the text"));
         }
         if self.bracket.is_some() {
             return None;
         }
         if has("block sequence entries are not allowed") {
             let message = "a list cannot start in the line of its key";
-            return Some(Problem::new(self.character(), message).hint("start it in the next line"));
+            return Some(
+                SyntaxProblem::new(self.character(), message).hint("start it in the next line"),
+            );
         }
         if has("in block scalar") {
             let message = "the line is indented less than the first of its text";
-            return Some(Problem::new(rest, message));
+            return Some(SyntaxProblem::new(rest, message));
         }
         if has("block scalar") {
             let message = "nothing but `-`, `+` or a number may follow `|` or `>`";
-            return Some(Problem::new(rest, message).hint("start the text in the next line"));
+            return Some(SyntaxProblem::new(rest, message).hint("start the text in the next line"));
         }
         let misplaced = has("indentation")
             || has("expected key")
@@ -280,7 +288,7 @@ impl Place<'_, '_> {
         } else {
             "there is text after the end of the value"
         };
-        Some(Problem::new(rest, message))
+        Some(SyntaxProblem::new(rest, message))
     }
 
     /// The line of a directive, if that is what `info` complains about.
@@ -302,17 +310,19 @@ impl Place<'_, '_> {
     }
 
     /// Mistakes between brackets.
-    fn inline(&self, info: &str, read: usize) -> Option<Problem> {
+    fn inline(&self, info: &str, read: usize) -> Option<SyntaxProblem> {
         if info.contains("comments must be separated") {
             let range = self.at..self.at + 1;
             return Some(
-                Problem::new(range, "`#` starts a comment only after a space")
+                SyntaxProblem::new(range, "`#` starts a comment only after a space")
                     .hint("add a space before it, or quote the value"),
             );
         }
         if info.contains("may not precede") {
             let range = self.at..self.at + 1;
-            return Some(Problem::new(range, "`:` needs a space after it").hint("add a space"));
+            return Some(
+                SyntaxProblem::new(range, "`:` needs a space after it").hint("add a space"),
+            );
         }
         let bracket = self.bracket.or_else(|| {
             let next = self.places.seek(read, b"[{", b":-?,")?;
@@ -327,26 +337,32 @@ impl Place<'_, '_> {
             line > own && indent < own_indent && !self.starts_with("]") && !self.starts_with("}");
         let shown = self.places.slice(bracket..bracket + 1);
         if ended || fell_out || info.contains("illegal placement") {
-            return Some(Problem::new(
+            return Some(SyntaxProblem::new(
                 bracket..bracket + 1,
                 format!("the `{shown}` is never closed"),
             ));
         }
         let close = if shown == "[" { "]" } else { "}" };
         if info.contains("node content") && self.starts_with(",") {
-            return Some(Problem::new(self.character(), "there is no value before this `,`"));
+            return Some(SyntaxProblem::new(self.character(), "there is no value before this `,`"));
         }
         let found = self.places.slice(self.character());
-        Some(Problem::new(self.character(), format!("expected `,` or `{close}`, found `{found}`")))
+        Some(SyntaxProblem::new(
+            self.character(),
+            format!("expected `,` or `{close}`, found `{found}`"),
+        ))
     }
 
-    fn other(&self, read: usize) -> Problem {
+    fn other(&self, read: usize) -> SyntaxProblem {
         let range = self.character();
         if range.is_empty() {
-            return Problem::new(read..read, "the text ends where a value is expected");
+            return SyntaxProblem::new(read..read, "the text ends where a value is expected");
         }
         let found = self.places.slice(range.clone());
-        Problem::new(range.clone(), format!("`{}` is not expected here", found.escape_debug()))
+        SyntaxProblem::new(
+            range.clone(),
+            format!("`{}` is not expected here", found.escape_debug()),
+        )
     }
 }
 

@@ -4,17 +4,17 @@ use std::ops::Range;
 
 use saphyr_parser::Tag;
 
-use super::Version;
-use super::build::Builder;
+use super::YamlVersion;
+use super::build::YamlBuilder;
 use super::rules::{YAML_RARE_TAG, YAML_SYNTAX, YAML_TAG};
-use super::{binary, scalar, tagged};
+use super::{binary, scalar, tagged_scalar};
 use crate::source::Span;
-use crate::tree::{Key, Node, Value};
+use crate::tree::{TreeKey, TreeNode, TreeValue};
 
 const PREFIX: &str = "tag:yaml.org,2002:";
 
 /// What a tag says of its value.
-enum Meaning {
+enum TagMeaning {
     /// One of the tags that YAML itself has: `!!str`.
     Core(String),
     /// `!`: do not look at the text to find the type.
@@ -23,7 +23,7 @@ enum Meaning {
     Other,
 }
 
-impl Meaning {
+impl TagMeaning {
     fn of(tag: &Tag) -> Self {
         let Tag { handle, suffix } = tag;
         match (handle.as_str(), suffix.as_str()) {
@@ -39,7 +39,7 @@ impl Meaning {
 
 /// What a tag makes of a list or a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum TagShape {
     /// What it is anyway.
     Natural,
     /// Nothing: the tag is refused.
@@ -50,7 +50,7 @@ pub(super) enum Shape {
     Pairs,
 }
 
-impl Builder<'_> {
+impl YamlBuilder<'_> {
     /// The value of a scalar with a tag, which stands between `before` and the scalar.
     pub(super) fn tagged(
         &mut self,
@@ -58,41 +58,43 @@ impl Builder<'_> {
         text: &str,
         before: usize,
         range: &Range<usize>,
-    ) -> Value {
+    ) -> TreeValue {
         self.check_tag_end(before);
-        let value = match (Meaning::of(tag), self.version) {
-            (Meaning::Core(name), Version::V1_1) if name == "binary" => {
+        let value = match (TagMeaning::of(tag), self.version) {
+            (TagMeaning::Core(name), YamlVersion::V1_1) if name == "binary" => {
                 return self.binary(text, before, range);
             }
             // The reference looks at the text all the same, even between quotes.
-            (Meaning::Unspecific, Version::V1_1) => scalar::plain(text, self.version).ok(),
-            (Meaning::Unspecific, Version::V1_2) => Some(Value::Str(text.to_owned())),
-            (Meaning::Core(name), version) => tagged::tagged(&name, text, version),
-            (Meaning::Other, _) => None,
+            (TagMeaning::Unspecific, YamlVersion::V1_1) => scalar::plain(text, self.version).ok(),
+            (TagMeaning::Unspecific, YamlVersion::V1_2) => Some(TreeValue::Str(text.to_owned())),
+            (TagMeaning::Core(name), version) => tagged_scalar::tagged(&name, text, version),
+            (TagMeaning::Other, _) => None,
         };
         value.unwrap_or_else(|| {
             self.refuse(tag, before, range.start, "this value");
-            Value::Null
+            TreeValue::Null
         })
     }
 
     /// What the tag of a list or map makes of it; it stands between the cursor and `start`.
-    pub(super) fn shape(&mut self, tag: &Tag, is_list: bool, start: usize) -> Shape {
+    pub(super) fn shape(&mut self, tag: &Tag, is_list: bool, start: usize) -> TagShape {
         self.check_tag_end(self.cursor);
-        let shape = match (Meaning::of(tag), is_list, self.version) {
-            (Meaning::Unspecific, ..) => Shape::Natural,
-            (Meaning::Core(name), true, _) if name == "seq" => Shape::Natural,
-            (Meaning::Core(name), false, _) if name == "map" => Shape::Natural,
-            (Meaning::Core(name), false, Version::V1_1) if name == "set" => Shape::Set,
-            (Meaning::Core(name), true, Version::V1_1) if name == "omap" || name == "pairs" => {
-                Shape::Pairs
+        let shape = match (TagMeaning::of(tag), is_list, self.version) {
+            (TagMeaning::Unspecific, ..) => TagShape::Natural,
+            (TagMeaning::Core(name), true, _) if name == "seq" => TagShape::Natural,
+            (TagMeaning::Core(name), false, _) if name == "map" => TagShape::Natural,
+            (TagMeaning::Core(name), false, YamlVersion::V1_1) if name == "set" => TagShape::Set,
+            (TagMeaning::Core(name), true, YamlVersion::V1_1)
+                if name == "omap" || name == "pairs" =>
+            {
+                TagShape::Pairs
             }
-            _ => Shape::Dropped,
+            _ => TagShape::Dropped,
         };
         match shape {
-            Shape::Natural => {}
-            Shape::Set | Shape::Pairs => self.warn_rare(self.cursor, start),
-            Shape::Dropped => {
+            TagShape::Natural => {}
+            TagShape::Set | TagShape::Pairs => self.warn_rare(self.cursor, start),
+            TagShape::Dropped => {
                 let what = if is_list { "a list" } else { "a map" };
                 self.refuse(tag, self.cursor, start, what);
             }
@@ -101,37 +103,37 @@ impl Builder<'_> {
     }
 
     /// The list or map `value` as its tag has it.
-    pub(super) fn shaped(&mut self, value: Value, shape: Shape, span: Span) -> Value {
+    pub(super) fn shaped(&mut self, value: TreeValue, shape: TagShape, span: Span) -> TreeValue {
         match (shape, value) {
-            (Shape::Set, Value::Map(map)) => {
+            (TagShape::Set, TreeValue::Map(map)) => {
                 if map.entries.len() > 1 {
                     let message = "the values of a set have no order, so no hash can be made";
                     self.findings.add(&YAML_SYNTAX, span, message).hint("write a list");
                 }
-                Value::List(map.entries.into_iter().map(|entry| key_node(entry.key)).collect())
+                TreeValue::List(map.entries.into_iter().map(|entry| key_node(entry.key)).collect())
             }
-            (Shape::Pairs, Value::List(items)) => {
-                Value::List(items.into_iter().map(|item| self.pair(item)).collect())
+            (TagShape::Pairs, TreeValue::List(items)) => {
+                TreeValue::List(items.into_iter().map(|item| self.pair(item)).collect())
             }
             (_, value) => value,
         }
     }
 
     /// The key and the value of a map that has one of each.
-    fn pair(&mut self, item: Node) -> Node {
+    fn pair(&mut self, item: TreeNode) -> TreeNode {
         let span = item.span;
-        let entries = if let Value::Map(map) = item.value { map.entries } else { Vec::new() };
+        let entries = if let TreeValue::Map(map) = item.value { map.entries } else { Vec::new() };
         if entries.len() != 1 {
             let message = "each value of this list must be a map of one key";
             self.findings.add(&YAML_SYNTAX, span, message);
         }
         let parts = entries.into_iter().flat_map(|entry| [key_node(entry.key), entry.value]);
-        Node::new(Value::List(parts.collect()), span)
+        TreeNode::new(TreeValue::List(parts.collect()), span)
     }
 
     /// Reports a tag that no blank divides from what follows: to readers of YAML 1.1 that belongs to it.
     fn check_tag_end(&mut self, before: usize) {
-        let watched = self.version == Version::V1_1 && !self.exact;
+        let watched = self.version == YamlVersion::V1_1 && !self.exact;
         let tag = self.places.seek(before, b"!", b":-?,").filter(|_| watched);
         let Some(at) = tag else { return };
         let end = self.places.word_end(at);
@@ -144,17 +146,17 @@ impl Builder<'_> {
     }
 
     /// The text that `!!binary` stands for: nobody can see what it says, but hashes depend on it.
-    fn binary(&mut self, text: &str, before: usize, range: &Range<usize>) -> Value {
+    fn binary(&mut self, text: &str, before: usize, range: &Range<usize>) -> TreeValue {
         let decoded = binary::decode(text).and_then(|bytes| String::from_utf8(bytes).ok());
         match decoded {
             Some(text) => {
                 self.warn_rare(before, range.start);
-                Value::Str(text)
+                TreeValue::Str(text)
             }
             None => {
                 let span = self.places.span(range.clone());
                 self.findings.add(&YAML_SYNTAX, span, "this is no text in base64");
-                Value::Null
+                TreeValue::Null
             }
         }
     }
@@ -177,8 +179,8 @@ impl Builder<'_> {
     fn refuse(&mut self, tag: &Tag, before: usize, start: usize, what: &str) {
         let (range, written) = self.written_tag(before, start);
         let known = ["str", "int", "float", "bool", "null", "timestamp", "seq", "map"];
-        let message = match Meaning::of(tag) {
-            Meaning::Core(name) if known.contains(&name.as_str()) => {
+        let message = match TagMeaning::of(tag) {
+            TagMeaning::Core(name) if known.contains(&name.as_str()) => {
                 format!("the tag `{written}` does not fit {what}")
             }
             _ => format!("the tag `{written}` is not known here"),
@@ -189,7 +191,7 @@ impl Builder<'_> {
 }
 
 /// A key as a value of its own.
-fn key_node(key: Key) -> Node {
-    let Key { text, span, other } = key;
-    Node::new(other.map_or(Value::Str(text), |other| *other), span)
+fn key_node(key: TreeKey) -> TreeNode {
+    let TreeKey { text, span, other } = key;
+    TreeNode::new(other.map_or(TreeValue::Str(text), |other| *other), span)
 }

@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use super::Version::{V1_1, V1_2};
-use super::{Version, emit, parse};
+use super::YamlVersion::{V1_1, V1_2};
+use super::{YamlVersion, emit, parse};
 use crate::data::Data;
 use crate::diagnostic::Findings;
 use crate::edit;
 use crate::limits;
-use crate::source::{FileId, Source, position};
-use crate::tree::{Node, Value};
+use crate::source::{FileId, SourceFile, position};
+use crate::tree::{TreeNode, TreeValue};
 use crate::tree_rules;
 
-fn read(text: &str, version: Version) -> (Source, Node, Findings) {
-    let source = Source::new(FileId(0), "helper.agent", text);
+fn read(text: &str, version: YamlVersion) -> (SourceFile, TreeNode, Findings) {
+    let source = SourceFile::new(FileId(0), "helper.agent", text);
     let mut findings = Findings::default();
     let node = parse(&source, 0..text.len(), version, &mut findings);
     (source, node, findings)
@@ -33,20 +33,20 @@ fn told(text: &str, findings: &Findings) -> String {
 }
 
 /// The tree, one value a line: its bytes, what it is, and its raw text.
-fn drawn(source: &Source, node: &Node, depth: usize, out: &mut String) {
+fn drawn(source: &SourceFile, node: &TreeNode, depth: usize, out: &mut String) {
     let margin = "  ".repeat(depth);
     let range = node.span.range();
     let raw = source.slice(node.span);
     let plain = if node.plain { "plain " } else { "" };
     let _ = write!(out, "{margin}{}..{} {plain}", range.start, range.end);
     let _ = match &node.value {
-        Value::List(_) => writeln!(out, "list {raw:?}"),
-        Value::Map(_) => writeln!(out, "map {raw:?}"),
+        TreeValue::List(_) => writeln!(out, "list {raw:?}"),
+        TreeValue::Map(_) => writeln!(out, "map {raw:?}"),
         value => writeln!(out, "{value:?} {raw:?}"),
     };
     match &node.value {
-        Value::List(items) => items.iter().for_each(|item| drawn(source, item, depth + 1, out)),
-        Value::Map(map) => {
+        TreeValue::List(items) => items.iter().for_each(|item| drawn(source, item, depth + 1, out)),
+        TreeValue::Map(map) => {
             for entry in &map.entries {
                 let key = &entry.key;
                 let raw = source.slice(key.span);
@@ -91,7 +91,7 @@ fn keys_need_not_be_strings() {
 #[test]
 fn a_part_of_a_file_reports_into_the_whole() {
     let text = "---\nname: é\ndescription: a: b\n---\n# Body\n";
-    let source = Source::new(FileId(0), "helper.agent.md", text);
+    let source = SourceFile::new(FileId(0), "helper.agent.md", text);
     let mut findings = Findings::default();
     let node = parse(&source, 4..30, V1_2, &mut findings);
     assert_eq!(source.slice(node.as_map().unwrap().get("name").unwrap().span), "é");
@@ -103,7 +103,7 @@ fn nothing_is_null() {
     for text in ["", "\n", "# c\n", "---\n", "~", "---\n...\n", "  "] {
         for version in [V1_1, V1_2] {
             let (_, node, findings) = read(text, version);
-            assert_eq!((node.value, findings.is_empty()), (Value::Null, true), "{text:?}");
+            assert_eq!((node.value, findings.is_empty()), (TreeValue::Null, true), "{text:?}");
         }
     }
 }
@@ -428,15 +428,15 @@ proptest! {
 
 /// Whether every value stands where text is, and no value outside of its parent unless an alias or a
 /// merge key brought it there.
-fn within(source: &Source, node: &Node) -> bool {
-    let fits = |inner: &Node| {
+fn within(source: &SourceFile, node: &TreeNode) -> bool {
+    let fits = |inner: &TreeNode| {
         let inside = node.span.start <= inner.span.start && inner.span.end <= node.span.end;
         (inside || source.text.contains('*') || source.text.contains("<<")) && within(source, inner)
     };
     source.text.get(node.span.range()).is_some()
         && match &node.value {
-            Value::List(items) => items.iter().all(fits),
-            Value::Map(map) => map.entries.iter().all(|entry| fits(&entry.value)),
+            TreeValue::List(items) => items.iter().all(fits),
+            TreeValue::Map(map) => map.entries.iter().all(|entry| fits(&entry.value)),
             _ => true,
         }
 }

@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use super::{ResultFormat, format, section};
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Policy {
+pub(crate) struct PolicyArguments {
     #[command(subcommand)]
     pub(crate) command: PolicyCommand,
 }
@@ -15,21 +15,21 @@ pub(crate) struct Policy {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// Show all that an agent may do: every rule in order, and where it stands
-    Show(PolicyShow),
+    Show(PolicyShowArguments),
     /// Say what becomes of a call, and which rule decides about each of its parts
     ///
     /// It is the answer that `agentry run` and the guard of a harness go by. Whatever the rules say, no call
     /// writes to what decides about agents: their definitions, rendered files, settings of harnesses and of
     /// Agentry.
-    Why(PolicyWhy),
+    Why(PolicyWhyArguments),
     /// List what a new version of an agent may do more and less than the old one
-    Diff(PolicyDiff),
+    Diff(PolicyDiffArguments),
     /// Run the examples that authors write beside their rules
-    Test(PolicyTest),
+    Test(PolicyTestArguments),
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyShow {
+pub(crate) struct PolicyShowArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// Read the agent as this format
@@ -41,7 +41,7 @@ pub(crate) struct PolicyShow {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyWhy {
+pub(crate) struct PolicyWhyArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// The tool: `bash`, `edit`, `read`, `webfetch`, `websearch`, `question`, `external_directory`,
@@ -75,7 +75,7 @@ pub(crate) struct PolicyWhy {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyDiff {
+pub(crate) struct PolicyDiffArguments {
     /// The agent as it was
     pub(crate) old: String,
     /// The agent as it is
@@ -89,7 +89,7 @@ pub(crate) struct PolicyDiff {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyTest {
+pub(crate) struct PolicyTestArguments {
     /// The agents: files or directories
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,

@@ -16,7 +16,7 @@ pub(crate) enum RunFormat {
 
 /// What happens when somebody has to be asked and nobody is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnAsk {
+pub(crate) enum AskFallback {
     /// It is refused, and the agent is told so
     Deny,
     /// The run is put aside until `agentry resume`
@@ -26,7 +26,7 @@ pub(crate) enum OnAsk {
 /// What a run may spend at most, beside what the agent says itself: the smaller one counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, ClapArgs)]
 #[expect(clippy::struct_field_names, reason = "they are named as their flags are")]
-pub(crate) struct Spending {
+pub(crate) struct SpendingArguments {
     /// The most money, in US dollars
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub(crate) max_cost: Option<f64>,
@@ -45,7 +45,7 @@ pub(crate) struct Spending {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Run {
+pub(crate) struct RunArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// What it is asked to do; without it, a conversation begins
@@ -64,12 +64,12 @@ pub(crate) struct Run {
     pub(crate) replay: Option<String>,
     /// What happens when somebody has to be asked and nobody is there
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
-    pub(crate) on_ask: OnAsk,
+    pub(crate) on_ask: AskFallback,
     /// Run commands without the sandbox
     #[arg(long)]
     pub(crate) unconfined: bool,
     #[command(flatten)]
-    pub(crate) spending: Spending,
+    pub(crate) spending: SpendingArguments,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
@@ -79,7 +79,7 @@ pub(crate) struct Run {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeArguments {
     /// The run, by its identifier or the beginning of it
     pub(crate) id: String,
     /// What to say to the agent once it has nothing left to do; this also starts a run again that ended
@@ -90,17 +90,17 @@ pub(crate) struct Resume {
     /// What the whole run may spend from now on, with what it has spent already. It may be more than
     /// before, and never more than the agent, the team and your configuration say
     #[command(flatten)]
-    pub(crate) spending: Spending,
+    pub(crate) spending: SpendingArguments,
     /// What happens when somebody has to be asked and nobody is there [default: as the run began]
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) on_ask: Option<OnAsk>,
+    pub(crate) on_ask: Option<AskFallback>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: RunFormat,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Consent {
+pub(crate) struct ConsentArguments {
     #[command(subcommand)]
     pub(crate) command: ConsentCommand,
 }
@@ -122,7 +122,7 @@ pub(crate) enum ConsentCommand {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Test {
+pub(crate) struct TestArguments {
     /// Files and directories whose agents are tested; all of the workspace if none is named
     pub(crate) agents: Vec<String>,
     /// Read them as this format

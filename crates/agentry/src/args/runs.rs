@@ -8,7 +8,7 @@ use super::ResultFormat;
 
 #[derive(Debug, ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Runs {
+pub(crate) struct RunsArguments {
     #[command(subcommand)]
     pub(crate) command: Option<RunsCommand>,
     /// How to print it
@@ -19,20 +19,20 @@ pub(crate) struct Runs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
     /// Show what a run has done
-    Show(RunsShow),
+    Show(RunsShowArguments),
     /// Print what a run does, while it does it
-    Tail(RunsTail),
+    Tail(RunsTailArguments),
     /// Remove old runs
-    Prune(RunsPrune),
+    Prune(RunsPruneArguments),
     /// Take back what a run changed in files
     ///
     /// Only files that are still as the run left them are touched. What its commands changed is not
     /// known, and stays.
-    Undo(RunsUndo),
+    Undo(RunsUndoArguments),
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RunsShow {
+pub(crate) struct RunsShowArguments {
     /// The run: its name, how that starts or ends, or `last`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
@@ -42,7 +42,7 @@ pub(crate) struct RunsShow {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RunsTail {
+pub(crate) struct RunsTailArguments {
     /// The run: its name, how that starts or ends, or `last`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
@@ -52,7 +52,7 @@ pub(crate) struct RunsTail {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RunsPrune {
+pub(crate) struct RunsPruneArguments {
     /// How old a run must be: `30d`, `12h`, `2w`
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older_than: Duration,
@@ -65,7 +65,7 @@ pub(crate) struct RunsPrune {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RunsUndo {
+pub(crate) struct RunsUndoArguments {
     /// The run: its name, how that starts or ends, or `last`
     #[arg(value_name = "ID")]
     pub(crate) id: String,

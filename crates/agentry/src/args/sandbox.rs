@@ -7,7 +7,7 @@ use agentry_compile::model::Format;
 use super::{ResultFormat, format};
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Sandbox {
+pub(crate) struct SandboxArguments {
     #[command(subcommand)]
     pub(crate) command: SandboxCommand,
 }
@@ -15,11 +15,11 @@ pub(crate) struct Sandbox {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
     /// Show what the commands of an agent are confined to on this machine, and what enforces it
-    Explain(SandboxExplain),
+    Explain(SandboxExplainArguments),
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct SandboxExplain {
+pub(crate) struct SandboxExplainArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// Read the agent as this format
@@ -31,7 +31,7 @@ pub(crate) struct SandboxExplain {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArguments {
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,

@@ -7,7 +7,7 @@ use agentry_compile::model::Format;
 use super::{ResultFormat, format};
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Push {
+pub(crate) struct PushArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// The version, for an agent that declares none
@@ -22,7 +22,7 @@ pub(crate) struct Push {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Pull {
+pub(crate) struct PullArguments {
     /// The agent: `name`, `name@version`, `sha256:…` or `ag1:…`
     #[arg(value_name = "REF")]
     pub(crate) reference: String,
@@ -38,14 +38,14 @@ pub(crate) struct Pull {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct List {
+pub(crate) struct ListArguments {
     /// How to print it
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Search {
+pub(crate) struct SearchArguments {
     /// Words that all must occur in the name or the description
     #[arg(required = true)]
     pub(crate) words: Vec<String>,
@@ -55,7 +55,7 @@ pub(crate) struct Search {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Gc {
+pub(crate) struct GcArguments {
     /// List what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -68,14 +68,14 @@ pub(crate) struct Gc {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Keygen {
+pub(crate) struct KeygenArguments {
     /// What you call the key
     #[arg(default_value = "default")]
     pub(crate) name: String,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Sign {
+pub(crate) struct SignArguments {
     /// The agent in the store: its files, `name`, `name@version`, `sha256:…` or `ag1:…`
     #[arg(value_name = "AGENT")]
     pub(crate) reference: String,
@@ -85,7 +85,7 @@ pub(crate) struct Sign {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Verify {
+pub(crate) struct VerifyArguments {
     /// The agent in the store: its files, `name`, `name@version`, `sha256:…` or `ag1:…`
     #[arg(value_name = "REF")]
     pub(crate) reference: String,

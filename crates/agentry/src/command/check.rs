@@ -5,43 +5,44 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use agentry_compile::text::path::join;
-use agentry_compile::text::report::{Summary, counted};
-use agentry_compile::text::{Diagnostic, Sources};
+use agentry_compile::text::report::{CheckSummary, counted};
+use agentry_compile::text::{Diagnostic, SourceFiles};
 use agentry_compile::{
-    Baseline, Compiled, Config, Discovery, FileTree as _, FixMode, Found, HomeReceipt, check,
-    check_receipt, discover, duplicate_names, fix,
+    AgentDiscovery, Baseline, CompiledAgent, FileTree as _, FixMode, FoundAgent, HomeReceipt,
+    WorkspaceConfig, check, check_receipt, discover, duplicate_names, fix,
 };
 use rayon::prelude::*;
 
-use crate::args::Check;
+use crate::args::CheckArguments;
 use crate::command::{failures, none_in};
-use crate::configs::Configs;
-use crate::disk::Disk;
+use crate::config_cache::ConfigCache;
+use crate::disk::DiskWorld;
 use crate::home::sweep;
-use crate::output::{Exit, Failure, Outcome, remark, said};
-use crate::progress::Progress;
+use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
+use crate::progress::ProgressCounter;
 use crate::save;
 
-use super::check_report::Report;
+use super::check_report::CheckReport;
 
 /// Agents are checked side by side in groups, so that memory does not grow with their number.
 const GROUP: usize = 256;
 /// Fewer agents than these are looked at one after the other: starting threads takes longer.
 const FEW: usize = 8;
 
-pub(crate) fn run(args: &Check) -> Outcome {
+pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     sweep();
-    let disk = Disk::default();
-    let config = Config::read(&disk, args.paths.first().map_or(".", String::as_str));
+    let disk = DiskWorld::default();
+    let config = WorkspaceConfig::read(&disk, args.paths.first().map_or(".", String::as_str));
     let exclude = |path: &str| config.excludes_path(path);
     let found = discover(&disk, &args.paths, args.format_override, &exclude);
-    let mut run = Run::new(args, &disk, &config)?;
+    let mut run = CheckRun::new(args, &disk, &config)?;
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
-    let named = |found: &Found| args.paths.contains(&found.path);
+    let named = |found: &FoundAgent| args.paths.contains(&found.path);
     let configs = &run.configs;
-    let wanted =
-        |found: &&Found| named(found) || !configs.of(&disk, &found.dir).excludes_path(&found.path);
+    let wanted = |found: &&FoundAgent| {
+        named(found) || !configs.of(&disk, &found.dir).excludes_path(&found.path)
+    };
     let agents: Vec<_> = if found.agents.len() < FEW {
         found.agents.iter().filter(wanted).cloned().collect()
     } else {
@@ -53,25 +54,29 @@ pub(crate) fn run(args: &Check) -> Outcome {
     run.finish(&found)
 }
 
-struct Run<'a> {
-    args: &'a Check,
-    disk: &'a Disk,
-    config: &'a Config,
-    configs: Configs,
+struct CheckRun<'a> {
+    args: &'a CheckArguments,
+    disk: &'a DiskWorld,
+    config: &'a WorkspaceConfig,
+    configs: ConfigCache,
     baseline_path: Option<String>,
-    report: Report<'a>,
+    report: CheckReport<'a>,
     /// What is kept of each agent: workspace, format, name and where it was found.
-    seen: Vec<(String, String, Found)>,
+    seen: Vec<(String, String, FoundAgent)>,
     fixed: usize,
 }
 
-impl<'a> Run<'a> {
-    fn new(args: &'a Check, disk: &'a Disk, config: &'a Config) -> Result<Self, Failure> {
+impl<'a> CheckRun<'a> {
+    fn new(
+        args: &'a CheckArguments,
+        disk: &'a DiskWorld,
+        config: &'a WorkspaceConfig,
+    ) -> Result<Self, CliFailure> {
         let configured = match &config.baseline {
             Some(path) if !is_plain(path) => {
                 let message =
                     format!("the baseline `{path}` of `agentry.toml` leaves the workspace");
-                return Err(Failure::new(message).hint("name a file below the workspace"));
+                return Err(CliFailure::new(message).hint("name a file below the workspace"));
             }
             path => path.as_ref().map(|path| join(&config.root, path)),
         };
@@ -80,15 +85,15 @@ impl<'a> Run<'a> {
             Some(path) if !args.write_baseline => read_baseline(path)?,
             _ => Baseline::default(),
         };
-        let report = Report::new(config, args.format, known, args.write_baseline);
-        let configs = Configs::default();
+        let report = CheckReport::new(config, args.format, known, args.write_baseline);
+        let configs = ConfigCache::default();
         Ok(Self { args, disk, config, configs, baseline_path, report, seen: Vec::new(), fixed: 0 })
     }
 
-    fn agents(&mut self, agents: &[Found]) {
-        let mut progress = Progress::new(agents.len());
+    fn agents(&mut self, agents: &[FoundAgent]) {
+        let mut progress = ProgressCounter::new(agents.len());
         for group in agents.chunks(GROUP) {
-            let checked: Vec<Checked> = if group.len() < FEW {
+            let checked: Vec<CheckedAgent> = if group.len() < FEW {
                 group.iter().map(|found| self.one(found)).collect()
             } else {
                 group.par_iter().map(|found| self.one(found)).collect()
@@ -104,7 +109,7 @@ impl<'a> Run<'a> {
         progress.clear();
     }
 
-    fn one(&self, found: &Found) -> Checked {
+    fn one(&self, found: &FoundAgent) -> CheckedAgent {
         let work = || {
             let mode = match (self.args.fix_unsafe, self.args.fix) {
                 (true, _) => Some(FixMode::Unsafe),
@@ -112,7 +117,7 @@ impl<'a> Run<'a> {
                 (false, false) => None,
             };
             match mode {
-                None => Checked::new(
+                None => CheckedAgent::new(
                     check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
                     Vec::new(),
                     0,
@@ -120,22 +125,22 @@ impl<'a> Run<'a> {
                 Some(mode) => {
                     let fixed =
                         fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
-                    Checked::new(fixed.compiled, fixed.files, fixed.count)
+                    CheckedAgent::new(fixed.compiled, fixed.files, fixed.count)
                 }
             }
         };
         // A defect in one reader must not take the other files with it.
         catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|_| Checked { broken: true, ..Checked::default() })
+            .unwrap_or_else(|_| CheckedAgent { broken: true, ..CheckedAgent::default() })
     }
 
-    fn take(&mut self, found: &Found, checked: Checked) {
+    fn take(&mut self, found: &FoundAgent, checked: CheckedAgent) {
         if checked.broken {
             let message = format!(
                 "`{}` could not be checked: a defect in agentry; please report it",
                 found.path
             );
-            self.report.failure(&Failure::new(message).about(&found.path));
+            self.report.failure(&CliFailure::new(message).about(&found.path));
             self.report.broken += 1;
         }
         let checked = self.save(found, checked);
@@ -146,13 +151,13 @@ impl<'a> Run<'a> {
     }
 
     /// Writes what was mended. Where that fails, the agent is reported as it still is.
-    fn save(&mut self, found: &Found, checked: Checked) -> Checked {
+    fn save(&mut self, found: &FoundAgent, checked: CheckedAgent) -> CheckedAgent {
         for (path, bytes) in &checked.files {
             if let Err(error) = save::replace(path, bytes) {
                 let message = format!("`{path}` cannot be written: {}", said(&error));
-                self.report.failure(&Failure::new(message).about(path));
+                self.report.failure(&CliFailure::new(message).about(path));
                 self.report.broken += 1;
-                return Checked::new(
+                return CheckedAgent::new(
                     check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
                     Vec::new(),
                     0,
@@ -189,9 +194,9 @@ impl<'a> Run<'a> {
         self.report.diagnostics(&checked.diagnostics, &checked.sources);
     }
 
-    fn finish(mut self, found: &Discovery) -> Outcome {
+    fn finish(mut self, found: &AgentDiscovery) -> CliOutcome {
         let own = self.disk.absolute(&self.config.root);
-        let is_other = |other: &&Arc<Config>| self.disk.absolute(&other.root) != own;
+        let is_other = |other: &&Arc<WorkspaceConfig>| self.disk.absolute(&other.root) != own;
         for other in self.configs.all().iter().filter(is_other) {
             self.report.diagnostics(&other.diagnostics, &other.sources);
         }
@@ -210,15 +215,15 @@ impl<'a> Run<'a> {
         let summary = self.report.finish();
         if self.args.write_baseline {
             self.write_baseline()?;
-            return Ok(if failures.is_empty() { Exit::Done } else { Exit::Usage });
+            return Ok(if failures.is_empty() { ExitKind::Done } else { ExitKind::Usage });
         }
         Ok(exit(&summary, self.args.deny_warnings, !failures.is_empty() || self.report.broken > 0))
     }
 
-    fn write_baseline(&self) -> Result<(), Failure> {
+    fn write_baseline(&self) -> Result<(), CliFailure> {
         let path = self.baseline_path.clone().unwrap_or_else(|| "agentry-baseline.json".to_owned());
         save::replace(&path, self.report.baseline.to_text().as_bytes()).map_err(|error| {
-            Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
+            CliFailure::new(format!("`{path}` cannot be written: {}", said(&error)))
         })?;
         remark(&format!("wrote {} to `{path}`", counted(self.report.recorded, "finding")));
         if self.args.baseline.is_none() && self.config.baseline.is_none() {
@@ -232,32 +237,32 @@ impl<'a> Run<'a> {
 
 /// What is kept of an agent that was checked.
 #[derive(Debug, Default)]
-struct Checked {
+struct CheckedAgent {
     name: String,
     workspace: String,
     diagnostics: Vec<Diagnostic>,
-    sources: Sources,
+    sources: SourceFiles,
     files: Vec<(String, Vec<u8>)>,
     fixed: usize,
     broken: bool,
 }
 
-impl Checked {
-    fn new(compiled: Compiled, files: Vec<(String, Vec<u8>)>, fixed: usize) -> Self {
+impl CheckedAgent {
+    fn new(compiled: CompiledAgent, files: Vec<(String, Vec<u8>)>, fixed: usize) -> Self {
         let name = compiled.agent.identity.name.map_or(String::new(), |name| name.value);
-        let Compiled { workspace, diagnostics, sources, .. } = compiled;
+        let CompiledAgent { workspace, diagnostics, sources, .. } = compiled;
         // The texts are only kept for showing findings.
-        let sources = if diagnostics.is_empty() { Sources::default() } else { sources };
+        let sources = if diagnostics.is_empty() { SourceFiles::default() } else { sources };
         Self { name, workspace, diagnostics, sources, files, fixed, broken: false }
     }
 }
 
-fn exit(summary: &Summary, deny_warnings: bool, unreadable: bool) -> Exit {
+fn exit(summary: &CheckSummary, deny_warnings: bool, unreadable: bool) -> ExitKind {
     let found = summary.errors > 0 || (deny_warnings && summary.warnings > 0);
     match (unreadable, found) {
-        (true, _) => Exit::Usage,
-        (false, true) => Exit::Findings,
-        (false, false) => Exit::Done,
+        (true, _) => ExitKind::Usage,
+        (false, true) => ExitKind::Findings,
+        (false, false) => ExitKind::Done,
     }
 }
 
@@ -271,9 +276,9 @@ fn is_plain(path: &str) -> bool {
 /// The most bytes of a baseline; a device or an endless pipe is never read.
 const BASELINE_BYTES: u64 = 64 * 1024 * 1024;
 
-fn read_baseline(path: &str) -> Result<Baseline, Failure> {
+fn read_baseline(path: &str) -> Result<Baseline, CliFailure> {
     let refuse = |why: String| {
-        Failure::new(format!("the baseline `{path}` cannot be read: {why}"))
+        CliFailure::new(format!("the baseline `{path}` cannot be read: {why}"))
             .hint("make one with `--write-baseline`")
     };
     let metadata = std::fs::metadata(path).map_err(|error| refuse(said(&error)))?;
@@ -281,5 +286,5 @@ fn read_baseline(path: &str) -> Result<Baseline, Failure> {
         return Err(refuse("it is no ordinary file".to_owned()));
     }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(said(&error)))?;
-    Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
+    Baseline::parse(&text).map_err(|why| CliFailure::new(format!("`{path}` is no baseline: {why}")))
 }

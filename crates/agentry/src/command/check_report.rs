@@ -2,23 +2,23 @@
 
 use std::io;
 
-use agentry_compile::text::report::{Summary, github, human, json, sarif};
-use agentry_compile::text::{Diagnostic, Sources};
-use agentry_compile::{Baseline, Config, Found, registry};
+use agentry_compile::text::report::{CheckSummary, github, human, json, sarif};
+use agentry_compile::text::{Diagnostic, SourceFiles};
+use agentry_compile::{Baseline, FoundAgent, WorkspaceConfig, registry};
 use serde_json::{Value, json};
 
 use crate::args::ReportFormat;
-use crate::output::{Failure, complain, print, print_json, style};
+use crate::output::{CliFailure, complain, print, print_json, style};
 
 /// Takes findings as they come and prints them in one of the formats.
-pub(crate) struct Report<'a> {
-    config: &'a Config,
+pub(crate) struct CheckReport<'a> {
+    config: &'a WorkspaceConfig,
     format: ReportFormat,
-    summary: Summary,
+    summary: CheckSummary,
     agents: Vec<Value>,
     findings: Vec<Value>,
     failures: Vec<Value>,
-    sarif: sarif::Log,
+    sarif: sarif::SarifLog,
     /// What is known already; with `recording`, what was found.
     pub(crate) baseline: Baseline,
     recording: bool,
@@ -29,9 +29,9 @@ pub(crate) struct Report<'a> {
     pub(crate) broken: usize,
 }
 
-impl<'a> Report<'a> {
+impl<'a> CheckReport<'a> {
     pub(crate) fn new(
-        config: &'a Config,
+        config: &'a WorkspaceConfig,
         format: ReportFormat,
         baseline: Baseline,
         recording: bool,
@@ -39,11 +39,11 @@ impl<'a> Report<'a> {
         Self {
             config,
             format,
-            summary: Summary::default(),
+            summary: CheckSummary::default(),
             agents: Vec::new(),
             findings: Vec::new(),
             failures: Vec::new(),
-            sarif: sarif::Log::new(env!("CARGO_PKG_VERSION")),
+            sarif: sarif::SarifLog::new(env!("CARGO_PKG_VERSION")),
             baseline,
             recording,
             recorded: 0,
@@ -52,7 +52,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    pub(crate) fn agent(&mut self, found: &Found, name: &str) {
+    pub(crate) fn agent(&mut self, found: &FoundAgent, name: &str) {
         self.summary.agents += 1;
         if self.format == ReportFormat::Json {
             let name = if name.is_empty() { Value::Null } else { name.into() };
@@ -62,13 +62,13 @@ impl<'a> Report<'a> {
     }
 
     /// Says what could not be looked at.
-    pub(crate) fn failure(&mut self, failure: &Failure) {
+    pub(crate) fn failure(&mut self, failure: &CliFailure) {
         complain(failure);
-        let Failure { path, message, hint, .. } = failure;
+        let CliFailure { path, message, hint, .. } = failure;
         self.failures.push(json!({"path": path, "message": message, "hint": hint}));
     }
 
-    pub(crate) fn diagnostics(&mut self, diagnostics: &[Diagnostic], sources: &Sources) {
+    pub(crate) fn diagnostics(&mut self, diagnostics: &[Diagnostic], sources: &SourceFiles) {
         for diagnostic in diagnostics {
             let path = || self.config.from_root(sources.path(diagnostic.span));
             if self.recording {
@@ -83,7 +83,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn one(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
+    fn one(&mut self, diagnostic: &Diagnostic, sources: &SourceFiles) {
         match self.format {
             ReportFormat::Human => {
                 print(&format!("{}\n", human::render(diagnostic, sources, style(&io::stdout()))));
@@ -95,11 +95,11 @@ impl<'a> Report<'a> {
     }
 
     /// Prints what comes last, and gives the counts.
-    pub(crate) fn finish(&mut self) -> Summary {
+    pub(crate) fn finish(&mut self) -> CheckSummary {
         match self.format {
             ReportFormat::Human if self.recording => {}
             // Why nothing was found is said elsewhere.
-            ReportFormat::Human if self.summary == Summary::default() && self.known == 0 => {}
+            ReportFormat::Human if self.summary == CheckSummary::default() && self.known == 0 => {}
             ReportFormat::Human => {
                 let known = match self.known {
                     0 => String::new(),
@@ -119,7 +119,7 @@ impl<'a> Report<'a> {
                 print_json(&value);
             }
             ReportFormat::Sarif => {
-                let log = std::mem::replace(&mut self.sarif, sarif::Log::new(""));
+                let log = std::mem::replace(&mut self.sarif, sarif::SarifLog::new(""));
                 print_json(&log.finish(registry()));
             }
         }

@@ -1,48 +1,48 @@
 //! `agentry consent`: what the user agreed to when agents first ran.
 
-use agentry_compile::text::near::did_you_mean;
-use agentry_runtime::consent::{Consent, Consents};
-use agentry_runtime::journal::Written;
+use agentry_compile::text::suggestion::did_you_mean;
+use agentry_runtime::consent::{ConsentStore, UserConsent};
+use agentry_runtime::journal::DisplayTime;
 use serde_json::json;
 
-use crate::args::{Consent as Args, ConsentCommand, ResultFormat};
+use crate::args::{ConsentArguments, ConsentCommand, ResultFormat};
 use crate::home::agentry_home;
-use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark, said};
 
-pub(crate) fn run(args: &Args) -> Outcome {
-    let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
-    let consents = Consents::of(&home);
+pub(crate) fn run(args: &ConsentArguments) -> CliOutcome {
+    let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
+    let consents = ConsentStore::of(&home);
     match &args.command {
         ConsentCommand::List { format } => list(&consents.list(), *format),
         ConsentCommand::Revoke { agents } => return revoke(&consents, agents),
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
-fn list(consents: &[Consent], format: ResultFormat) {
+fn list(consents: &[UserConsent], format: ResultFormat) {
     match format {
         ResultFormat::Json => {
-            let entry = |it: &Consent| {
+            let entry = |it: &UserConsent| {
                 json!({
                     "digest": it.digest,
                     "name": it.name,
                     "agent": it.agent,
                     "unconfined": it.unconfined,
-                    "given": Written(it.at).to_string(),
+                    "given": DisplayTime(it.at).to_string(),
                 })
             };
             print_json(&consents.iter().map(entry).collect());
         }
         ResultFormat::Human if consents.is_empty() => remark("no agent may run without a question"),
         ResultFormat::Human => {
-            let row = |it: &Consent| {
+            let row = |it: &UserConsent| {
                 let how = if it.unconfined { "unconfined" } else { "confined" };
                 let digest: String = it.digest.chars().take("sha256:".len() + 12).collect();
                 vec![
                     it.name.clone(),
                     digest,
                     how.into(),
-                    Written(it.at).to_string(),
+                    DisplayTime(it.at).to_string(),
                     it.agent.clone(),
                 ]
             };
@@ -51,12 +51,12 @@ fn list(consents: &[Consent], format: ResultFormat) {
     }
 }
 
-fn revoke(consents: &Consents, agents: &[String]) -> Outcome {
-    let mut exit = Exit::Done;
+fn revoke(consents: &ConsentStore, agents: &[String]) -> CliOutcome {
+    let mut exit = ExitKind::Done;
     for agent in agents {
         let gone = consents.revoke(agent);
         let gone =
-            gone.map_err(|error| Failure::new(format!("consent stays: {}", said(&error))))?;
+            gone.map_err(|error| CliFailure::new(format!("consent stays: {}", said(&error))))?;
         if gone.is_empty() {
             remark(&format!("nobody consented to `{agent}`"));
             let known = consents.list();
@@ -64,7 +64,7 @@ fn revoke(consents: &Consents, agents: &[String]) -> Outcome {
             if let Some(near) = did_you_mean(agent, known) {
                 remark(&format!("  = help: {near}"));
             }
-            exit = Exit::Findings;
+            exit = ExitKind::Findings;
         }
         for consent in gone {
             remark(&format!("`{}` ({}) is asked about again", consent.name, consent.digest));

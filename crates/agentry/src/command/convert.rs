@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
-use agentry_compile::formats::{Converted, Shape, Target, convert, info};
-use agentry_compile::model::{Agent, Format, Loss, LossKind};
-use agentry_compile::policy::Place;
+use agentry_compile::formats::{ConvertedAgent, OutputShape, WriteTarget, convert, info};
+use agentry_compile::model::{Agent, ConversionLoss, ConversionLossKind, Format};
+use agentry_compile::policy::PolicyContext;
 use agentry_compile::text::report::visible;
-use agentry_compile::text::{Severity, Source};
-use agentry_compile::{Compiled, convertible, discover, read, relocate};
+use agentry_compile::text::{Severity, SourceFile};
+use agentry_compile::{CompiledAgent, convertible, discover, read, relocate};
 use serde_json::{Value, json};
 
-use crate::args::{Convert, ResultFormat};
+use crate::args::{ConvertArguments, ResultFormat};
 use crate::command::{find_one, usable};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark};
-use crate::save::{Replace, Saving};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
+use crate::save::{FileSaving, ReplaceMode};
 
-pub(crate) fn run(args: &Convert) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &ConvertArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     let target = target(args.to, &args.output, compiled.dir.clone());
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Convert) -> Outcome {
         write(args, &target, &converted, &stale)?;
     }
     report(args, &target, &converted, &stale);
-    let is_file = target.shape == Shape::File;
+    let is_file = target.shape == OutputShape::File;
     let ending = info(args.to).files.ending.filter(|ending| !target.name.ends_with(ending));
     if let Some(ending) = ending.filter(|_| is_file) {
         let output = &args.output;
@@ -37,16 +37,16 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     if refused {
         remark("error: something would be lost; nothing was written (`--strict`)");
     }
-    Ok(if refused { Exit::Findings } else { Exit::Done })
+    Ok(if refused { ExitKind::Findings } else { ExitKind::Done })
 }
 
 /// The agent in the other format, unless it would be wider or broken there.
 fn converted(
-    disk: &Disk,
-    args: &Convert,
-    compiled: &Compiled,
-    target: &Target,
-) -> Result<Converted, Failure> {
+    disk: &DiskWorld,
+    args: &ConvertArguments,
+    compiled: &CompiledAgent,
+    target: &WriteTarget,
+) -> Result<ConvertedAgent, CliFailure> {
     let (path, to) = (&compiled.found.path, args.to);
     let format = info(to);
     let has_base = !args.resolved && !compiled.bases.is_empty();
@@ -58,7 +58,7 @@ fn converted(
     let relocated = relocate(disk, compiled, &mut agent, (to, &dir));
     if let Some(why) = relocated.refused {
         let message = format!("`{path}` cannot be moved to `{}`: {why}", args.output);
-        return Err(Failure::new(message).hint("keep it in the same workspace").finding());
+        return Err(CliFailure::new(message).hint("keep it in the same workspace").finding());
     }
     let mut converted = convert(&agent, to, target);
     converted.losses.extend(relocated.losses);
@@ -79,29 +79,33 @@ fn converted(
 }
 
 /// Refuses a result that is wider than its source, or broken.
-pub(super) fn sound(path: &str, to: Format, converted: &Converted) -> Result<(), Failure> {
+pub(super) fn sound(path: &str, to: Format, converted: &ConvertedAgent) -> Result<(), CliFailure> {
     if let Some(widened) = &converted.widened {
         let message = format!("`{path}` cannot be written as {to} without widening it: {widened}");
         let hint = "choose a format that can say it, such as agent-toml";
-        return Err(Failure::new(message).hint(hint).finding());
+        return Err(CliFailure::new(message).hint(hint).finding());
     }
     let error = converted.findings.iter().find(|found| found.severity == Severity::Error);
     if let Some(defect) = error {
         let message = format!("`{path}` cannot be written as {to}: {}", defect.message);
-        return Err(Failure::new(message).hint_opt(defect.hint.clone()).finding());
+        return Err(CliFailure::new(message).hint_opt(defect.hint.clone()).finding());
     }
     Ok(())
 }
 
-fn narrowed(field: &str, detail: &str) -> Loss {
-    Loss { field: field.to_owned(), kind: LossKind::Narrowed, detail: detail.to_owned() }
+fn narrowed(field: &str, detail: &str) -> ConversionLoss {
+    ConversionLoss {
+        field: field.to_owned(),
+        kind: ConversionLossKind::Narrowed,
+        detail: detail.to_owned(),
+    }
 }
 
 /// The directory that the relative paths of the result start from.
-fn directory(args: &Convert, target: &Target) -> String {
+fn directory(args: &ConvertArguments, target: &WriteTarget) -> String {
     match target.shape {
-        Shape::Directory => args.output.clone(),
-        Shape::File => {
+        OutputShape::Directory => args.output.clone(),
+        OutputShape::File => {
             let parent = Path::new(&args.output).parent();
             parent.map_or(String::new(), |parent| parent.to_string_lossy().into_owned())
         }
@@ -109,7 +113,7 @@ fn directory(args: &Convert, target: &Target) -> String {
 }
 
 /// Whether the result lies in another directory than its source.
-fn is_moved(dir: &str, compiled: &Compiled) -> bool {
+fn is_moved(dir: &str, compiled: &CompiledAgent) -> bool {
     let absolute = |path: &str| std::path::absolute(if path.is_empty() { "." } else { path }).ok();
     absolute(dir) != absolute(&compiled.found.dir)
 }
@@ -125,16 +129,21 @@ fn leave_scope_behind(agent: &mut Agent) -> bool {
 }
 
 /// What is written at `output`: a file for some formats, a directory for the others.
-pub(super) fn target(to: Format, output: &str, dir: String) -> Target {
+pub(super) fn target(to: Format, output: &str, dir: String) -> WriteTarget {
     let output = Path::new(output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
     let shape = info(to).files.shape(&name);
-    Target { name, shape, place: Place { dir, ..Place::default() } }
+    WriteTarget { name, shape, place: PolicyContext { dir, ..PolicyContext::default() } }
 }
 
 /// The files of an older agent of the same format in the target, which the result does not have:
 /// beside the new files they would become a part of the new agent.
-fn stale(disk: &Disk, args: &Convert, compiled: &Compiled, converted: &Converted) -> Vec<String> {
+fn stale(
+    disk: &DiskWorld,
+    args: &ConvertArguments,
+    compiled: &CompiledAgent,
+    converted: &ConvertedAgent,
+) -> Vec<String> {
     let dir = args.output.trim_end_matches('/');
     // Where the source itself lies, what has no place in the result must not be lost for good.
     if !args.force || !is_moved(dir, compiled) || !Path::new(dir).is_dir() {
@@ -152,7 +161,7 @@ fn stale(disk: &Disk, args: &Convert, compiled: &Compiled, converted: &Converted
 
 /// The path of a file below `dir` that was read as a part of its agent. What runs left behind is
 /// none.
-fn part(dir: &str, file: &Source) -> Option<String> {
+fn part(dir: &str, file: &SourceFile) -> Option<String> {
     let path = file.path.strip_prefix(dir)?.strip_prefix('/')?;
     let metadata = std::fs::symlink_metadata(&*file.path).ok()?;
     let was_read = metadata.is_file() && (!file.text.is_empty() || metadata.len() == 0);
@@ -160,14 +169,14 @@ fn part(dir: &str, file: &Source) -> Option<String> {
 }
 
 fn write(
-    args: &Convert,
-    target: &Target,
-    converted: &Converted,
+    args: &ConvertArguments,
+    target: &WriteTarget,
+    converted: &ConvertedAgent,
     stale: &[String],
-) -> Result<(), Failure> {
-    let mode = if args.force { Replace::Force } else { Replace::Refuse };
+) -> Result<(), CliFailure> {
+    let mode = if args.force { ReplaceMode::Force } else { ReplaceMode::Refuse };
     match target.shape {
-        Shape::Directory => Saving {
+        OutputShape::Directory => FileSaving {
             dir: &args.output,
             files: &converted.files,
             beside: &[],
@@ -176,19 +185,25 @@ fn write(
             durable: true,
         }
         .save(),
-        Shape::File => {
+        OutputShape::File => {
             let text = converted.files.first().map_or(String::new(), |(_, text)| text.clone());
             let files = [(args.output.clone(), text)];
-            Saving { dir: "", files: &files, beside: &[], stale: &[], mode, durable: true }.save()
+            FileSaving { dir: "", files: &files, beside: &[], stale: &[], mode, durable: true }
+                .save()
         }
     }
 }
 
-fn report(args: &Convert, target: &Target, converted: &Converted, stale: &[String]) {
+fn report(
+    args: &ConvertArguments,
+    target: &WriteTarget,
+    converted: &ConvertedAgent,
+    stale: &[String],
+) {
     let below = |file: &String| format!("{}/{file}", args.output.trim_end_matches('/'));
     let path = |file: &String| match target.shape {
-        Shape::Directory => below(file),
-        Shape::File => args.output.clone(),
+        OutputShape::Directory => below(file),
+        OutputShape::File => args.output.clone(),
     };
     let files: Vec<_> = converted.files.iter().map(|(file, _)| path(file)).collect();
     let removed: Vec<_> = stale.iter().map(below).collect();
@@ -221,17 +236,17 @@ fn report(args: &Convert, target: &Target, converted: &Converted, stale: &[Strin
 }
 
 /// Whether something of the source is missing or changed, rather than something new.
-pub(super) fn is_lost(loss: &Loss) -> bool {
-    loss.kind != LossKind::Added
+pub(super) fn is_lost(loss: &ConversionLoss) -> bool {
+    loss.kind != ConversionLossKind::Added
 }
 
 /// A line of the list that a person reads.
-fn row(loss: &Loss) -> Vec<String> {
+fn row(loss: &ConversionLoss) -> Vec<String> {
     let field = format!("  {}", visible(&loss.field));
     let detail = visible(&loss.detail).into_owned();
     if is_lost(loss) { vec![field, loss.kind.to_string(), detail] } else { vec![field, detail] }
 }
 
-fn loss(loss: &Loss) -> Value {
+fn loss(loss: &ConversionLoss) -> Value {
     json!({"field": loss.field, "kind": loss.kind.as_str(), "detail": loss.detail})
 }

@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use agentry_sandbox::{BackEnd, Confinement, Support, support};
+use agentry_sandbox::{BackEnd, Confinement, SandboxSupport, support};
 use serde_json::{Value, json};
 
-use crate::args::{Doctor, ResultFormat};
+use crate::args::{DoctorArguments, ResultFormat};
 use crate::command::sandbox::this_program;
 use crate::home::{agentry_home, sweep};
-use crate::output::{Exit, Outcome, columns, print, print_json};
+use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
 /// One thing that was looked at.
-struct Looked {
+struct DoctorFinding {
     what: &'static str,
     /// Whether all is well; nothing if it does not matter here.
     well: Option<bool>,
@@ -22,7 +22,7 @@ struct Looked {
     help: Option<String>,
 }
 
-pub(crate) fn run(args: &Doctor) -> Outcome {
+pub(crate) fn run(args: &DoctorArguments) -> CliOutcome {
     sweep();
     let support = support(&this_program()?);
     let back_end = support.choose(&usual()).map(|(back_end, _)| back_end);
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Doctor) -> Outcome {
         ResultFormat::Human => print(&to_text(&looked)),
     }
     let well = looked.iter().all(|it| it.well != Some(false));
-    Ok(if well { Exit::Done } else { Exit::Findings })
+    Ok(if well { ExitKind::Done } else { ExitKind::Findings })
 }
 
 /// A confinement as most agents have one, but for its network.
@@ -43,32 +43,32 @@ fn usual() -> Confinement {
     Confinement { reads: vec!["/usr".into()], ..Confinement::default() }
 }
 
-fn sandbox(support: &Support) -> Vec<Looked> {
+fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
     let needed = support.without_namespaces().is_some();
     let namespaces = support.without_namespaces();
     let landlock = support.landlock.map_or("none".to_owned(), |it| format!("version {it}"));
     let alone = support.without_landlock(&usual());
     vec![
-        Looked {
+        DoctorFinding {
             what: "namespaces",
             well: Some(namespaces.is_none()).filter(|well| *well || alone.is_some()),
             found: namespaces.clone().unwrap_or_else(|| "can be made".to_owned()),
             help: namespaces.and_then(|_| namespaces_help()),
         },
-        Looked {
+        DoctorFinding {
             what: "Landlock",
             well: Some(alone.is_none()).filter(|well| *well || needed),
             found: landlock,
             help: alone.map(|why| format!("alone it is no sandbox here: {why}")),
         },
-        Looked {
+        DoctorFinding {
             what: "seccomp",
             well: Some(support.seccomp),
             found: if support.seccomp { "filters system calls" } else { "none" }.to_owned(),
             help: (!support.seccomp)
                 .then(|| "a kernel with CONFIG_SECCOMP_FILTER is needed".to_owned()),
         },
-        Looked {
+        DoctorFinding {
             what: "control groups",
             well: support.control_groups.then_some(true),
             found: if support.control_groups { "can be made" } else { "cannot be made" }.to_owned(),
@@ -99,7 +99,7 @@ fn namespaces_help() -> Option<String> {
     })
 }
 
-fn confining(back_end: &Result<BackEnd, String>) -> Looked {
+fn confining(back_end: &Result<BackEnd, String>) -> DoctorFinding {
     let (found, help) = match back_end {
         Ok(BackEnd::Namespaces) => ("confined by namespaces".to_owned(), None),
         Ok(BackEnd::Landlock) => {
@@ -112,34 +112,35 @@ fn confining(back_end: &Result<BackEnd, String>) -> Looked {
             (format!("refused: {why}"), Some(help))
         }
     };
-    Looked { what: "commands", well: Some(back_end.is_ok()), found, help }
+    DoctorFinding { what: "commands", well: Some(back_end.is_ok()), found, help }
 }
 
-fn home() -> Looked {
+fn home() -> DoctorFinding {
     let Some(home) = agentry_home() else {
         let help = Some("set AGENTRY_HOME to a directory".to_owned());
-        return Looked { what: "home", well: Some(false), found: "none".to_owned(), help };
+        return DoctorFinding { what: "home", well: Some(false), found: "none".to_owned(), help };
     };
     let nearest = home.ancestors().find(|path| path.is_dir());
     let writable = nearest.is_some_and(|path| tempfile::tempfile_in(path).is_ok());
     let help = (!writable).then(|| "make it writable, or set AGENTRY_HOME".to_owned());
-    Looked { what: "home", well: Some(writable), found: home.display().to_string(), help }
+    DoctorFinding { what: "home", well: Some(writable), found: home.display().to_string(), help }
 }
 
-fn shell() -> Looked {
+fn shell() -> DoctorFinding {
     let found = ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists());
     let help = found.is_none().then(|| "the tool `bash` needs one".to_owned());
     let path = found.unwrap_or("none").to_owned();
-    Looked { what: "bash", well: Some(found.is_some()), found: path, help }
+    DoctorFinding { what: "bash", well: Some(found.is_some()), found: path, help }
 }
 
-fn to_text(looked: &[Looked]) -> String {
+fn to_text(looked: &[DoctorFinding]) -> String {
     let word = |well: Option<bool>| match well {
         Some(true) => "ok",
         Some(false) => "missing",
         None => "-",
     };
-    let row = |it: &Looked| vec![it.what.to_owned(), word(it.well).to_owned(), it.found.clone()];
+    let row =
+        |it: &DoctorFinding| vec![it.what.to_owned(), word(it.well).to_owned(), it.found.clone()];
     let mut out = columns(&looked.iter().map(row).collect::<Vec<_>>());
     for it in looked {
         if let Some(help) = &it.help {
@@ -149,9 +150,12 @@ fn to_text(looked: &[Looked]) -> String {
     out
 }
 
-fn to_json(looked: &[Looked], support: &Support, back_end: &Result<BackEnd, String>) -> Value {
-    let each =
-        |it: &Looked| json!({"what": it.what, "well": it.well, "found": it.found, "help": it.help});
+fn to_json(
+    looked: &[DoctorFinding],
+    support: &SandboxSupport,
+    back_end: &Result<BackEnd, String>,
+) -> Value {
+    let each = |it: &DoctorFinding| json!({"what": it.what, "well": it.well, "found": it.found, "help": it.help});
     json!({
         "back_end": back_end.as_ref().ok().map(|it| it.as_str()),
         "landlock": support.landlock,

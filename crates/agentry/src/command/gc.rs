@@ -5,34 +5,34 @@ use std::fs;
 use std::path::Path;
 
 use agentry_compile::FileTree as _;
-use agentry_registry::{Collected, Collection};
+use agentry_registry::{CollectedGarbage, GarbageCollection};
 use serde_json::{Value, json};
 
-use crate::args::{Gc, ResultFormat};
+use crate::args::{GcArguments, ResultFormat};
 use crate::command::store::{failed, open_if_any};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, print, print_json, remark};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
 /// The file of a workspace that says which agents it needs.
 const LOCK: &str = "agentry.lock";
 
-pub(crate) fn run(args: &Gc) -> Outcome {
+pub(crate) fn run(args: &GcArguments) -> CliOutcome {
     let drop = args.drop.iter().map(|text| text.parse().map_err(failed));
-    let drop = drop.collect::<Result<Vec<_>, Failure>>()?;
-    let locked = locked(&Disk::default())?;
+    let drop = drop.collect::<Result<Vec<_>, CliFailure>>()?;
+    let locked = locked(&DiskWorld::default())?;
     let collected = match open_if_any()? {
         Some(store) => {
-            let collection = Collection { drop, locked, dry_run: args.dry_run };
+            let collection = GarbageCollection { drop, locked, dry_run: args.dry_run };
             store.collect(&collection).map_err(failed)?
         }
-        None => Collected::default(),
+        None => CollectedGarbage::default(),
     };
     report(args, &collected);
-    Ok(if collected.damaged.is_empty() { Exit::Done } else { Exit::Findings })
+    Ok(if collected.damaged.is_empty() { ExitKind::Done } else { ExitKind::Findings })
 }
 
 /// The digests that the lock of this workspace has, whatever they are for.
-fn locked(disk: &Disk) -> Result<BTreeSet<String>, Failure> {
+fn locked(disk: &DiskWorld) -> Result<BTreeSet<String>, CliFailure> {
     let path = Path::new(&disk.workspace("")).join(LOCK);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -40,15 +40,15 @@ fn locked(disk: &Disk) -> Result<BTreeSet<String>, Failure> {
         // What it needs is not known, so nothing may go.
         Err(error) => {
             let said = crate::output::said(&error);
-            return Err(Failure::new(format!("`{}` cannot be read: {said}", path.display())));
+            return Err(CliFailure::new(format!("`{}` cannot be read: {said}", path.display())));
         }
     };
     let digests = text.match_indices("sha256:").filter_map(|(at, _)| text.get(at..at + 71));
     Ok(digests.map(str::to_owned).collect())
 }
 
-fn report(args: &Gc, collected: &Collected) {
-    let Collected { removed, kept, damaged, names } = collected;
+fn report(args: &GcArguments, collected: &CollectedGarbage) {
+    let CollectedGarbage { removed, kept, damaged, names } = collected;
     match args.format {
         ResultFormat::Json => {
             let entry = |what: &String, why: &str| json!({"what": what, "name": names.get(what), "reason": why});

@@ -5,21 +5,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::path::Path;
 use std::process::ExitCode;
 
-use agentry_compile::render::{Guarded, Ledger, guard, protect};
+use agentry_compile::render::{GuardedAgent, RenderLedger, guard, protect};
 use agentry_compile::targets::guard::agent as asking_agent;
-use agentry_compile::targets::{Answer, Target, target};
+use agentry_compile::targets::{GuardAnswer, Target, target};
 use agentry_compile::text::path::join;
-use agentry_compile::{Compiled, at, read};
+use agentry_compile::{CompiledAgent, at, read};
 use serde_json::Value;
 
-use crate::args::Guard;
+use crate::args::GuardArguments;
 use crate::command::render::{LEDGER, agentry_home};
-use crate::disk::Disk;
+use crate::disk::DiskWorld;
 
 /// The most bytes of a question.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-pub(crate) fn run(args: &Guard) -> ExitCode {
+pub(crate) fn run(args: &GuardArguments) -> ExitCode {
     // What a defect says goes to whoever reads the answer, not into the middle of it.
     set_hook(Box::new(|_| {}));
     let answer = catch_unwind(AssertUnwindSafe(|| answer(args)));
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Guard) -> ExitCode {
     ExitCode::from(if told.is_err() { 2 } else { answer.code })
 }
 
-fn answer(args: &Guard) -> Answer {
+fn answer(args: &GuardArguments) -> GuardAnswer {
     let Some(harness) = target(&args.harness) else {
         return plain(&format!("there is no harness `{}`", args.harness));
     };
@@ -42,17 +42,17 @@ fn answer(args: &Guard) -> Answer {
         Ok(question) => question,
         Err(why) => return refused(Some(harness), &why),
     };
-    let disk = Disk::default();
+    let disk = DiskWorld::default();
     let named = match named(args, &question) {
         Ok(Some(named)) => Ok(named),
         // Nobody's agent: the harness decides by itself.
-        Ok(None) => return Answer { output: String::new(), errors: String::new(), code: 0 },
+        Ok(None) => return GuardAnswer { output: String::new(), errors: String::new(), code: 0 },
         Err(why) => Err(why),
     };
     let agent = named.as_ref().map_err(Clone::clone).and_then(|named| guarded(&disk, named));
     let is_wrong = agent.is_err();
     let answer = guard(&disk, harness, agent, &question);
-    if is_wrong { Answer { code: 2, ..answer } } else { answer }
+    if is_wrong { GuardAnswer { code: 2, ..answer } } else { answer }
 }
 
 /// The question on standard input.
@@ -71,16 +71,16 @@ fn question() -> Result<String, String> {
 }
 
 /// The definition that decides.
-struct Named {
+struct GuardDefinition {
     path: String,
     digest: Option<String>,
 }
 
 /// The definition that the arguments name, or that the question names by way of a rendered file.
-fn named(args: &Guard, question: &str) -> Result<Option<Named>, String> {
+fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition>, String> {
     let Some(file) = &args.agents else {
         let path = args.agent.clone().ok_or("no agent is named")?;
-        return Ok(Some(Named { path, digest: args.digest.clone() }));
+        return Ok(Some(GuardDefinition { path, digest: args.digest.clone() }));
     };
     let text = std::fs::read_to_string(file).map_err(|error| format!("`{file}`: {error}"))?;
     let known: Value = serde_json::from_str(&text).map_err(|error| format!("`{file}`: {error}"))?;
@@ -96,23 +96,23 @@ fn named(args: &Guard, question: &str) -> Result<Option<Named>, String> {
     // The file lies in the settings of the harness, one directory below the project.
     let root = Path::new(file).parent().and_then(Path::parent).unwrap_or(Path::new(""));
     let path = root.join(path).to_string_lossy().into_owned();
-    Ok(Some(Named { path, digest: Some(digest.to_owned()) }))
+    Ok(Some(GuardDefinition { path, digest: Some(digest.to_owned()) }))
 }
 
-fn guarded<'a>(disk: &Disk, named: &'a Named) -> Result<Guarded<'a>, String> {
+fn guarded<'a>(disk: &DiskWorld, named: &'a GuardDefinition) -> Result<GuardedAgent<'a>, String> {
     let found = at(disk, &named.path).map_err(|why| format!("`{}` {why}", named.path))?;
     let compiled = read(disk, &found);
     let protected = protected_paths(disk, &compiled);
     let digest = named.digest.as_deref();
-    Ok(Guarded { compiled, digest, protected })
+    Ok(GuardedAgent { compiled, digest, protected })
 }
 
 /// The paths that no call of an agent writes to, whatever its policy says: for the guard, a run and
 /// `policy why` alike.
-pub(crate) fn protected_paths(disk: &Disk, compiled: &Compiled) -> Vec<String> {
+pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec<String> {
     let path = join(&compiled.workspace, LEDGER);
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let ledger = Ledger::parse(&text).unwrap_or_default();
+    let ledger = RenderLedger::parse(&text).unwrap_or_default();
     let program = std::env::current_exe().ok();
     let program = program.and_then(|path| path.into_os_string().into_string().ok());
     let more: Vec<String> = program.into_iter().chain(agentry_home()).collect();
@@ -120,13 +120,13 @@ pub(crate) fn protected_paths(disk: &Disk, compiled: &Compiled) -> Vec<String> {
 }
 
 /// A denial in the words of the harness, if it has any.
-fn refused(harness: Option<&'static Target>, why: &str) -> Answer {
+fn refused(harness: Option<&'static Target>, why: &str) -> GuardAnswer {
     match harness.and_then(|harness| harness.guard.as_ref()) {
-        Some(guard) => Answer { code: 2, ..(guard.failure)(why) },
+        Some(guard) => GuardAnswer { code: 2, ..(guard.failure)(why) },
         None => plain(why),
     }
 }
 
-fn plain(why: &str) -> Answer {
-    Answer { output: String::new(), errors: format!("agentry guard: {why}\n"), code: 2 }
+fn plain(why: &str) -> GuardAnswer {
+    GuardAnswer { output: String::new(), errors: format!("agentry guard: {why}\n"), code: 2 }
 }

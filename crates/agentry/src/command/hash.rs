@@ -1,19 +1,19 @@
 //! `agentry hash`: what an agent is called by its content.
 
 use agentry_compile::text::report::visible;
-use agentry_compile::{Digest, Found, hash, read};
+use agentry_compile::{AgentDigest, FoundAgent, hash, read};
 use serde_json::{Value, json};
 
-use crate::args::{Hash, ResultFormat};
+use crate::args::{HashArguments, ResultFormat};
 use crate::command::{find, show_errors};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, complain, print, print_json};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, ExitKind, complain, print, print_json};
 
-pub(crate) fn run(args: &Hash) -> Exit {
-    let disk = Disk::default();
+pub(crate) fn run(args: &HashArguments) -> ExitKind {
+    let disk = DiskWorld::default();
     let (agents, wrong) = find(&disk, &args.agents, args.format_override);
     let several = agents.len() + wrong.len() > 1;
-    let (mut exit, mut rows) = (Exit::Done, Vec::new());
+    let (mut exit, mut rows) = (ExitKind::Done, Vec::new());
     // What is wrong with one path says nothing about the others.
     for failure in &wrong {
         complain(failure);
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Hash) -> Exit {
             })),
             Err(failure) => {
                 complain(&failure);
-                exit = exit.max(Exit::Findings);
+                exit = exit.max(ExitKind::Findings);
             }
         }
     }
@@ -46,14 +46,18 @@ pub(crate) fn run(args: &Hash) -> Exit {
 
 /// The digest to show, and all of them. A manifest is digested by its own rules even where `check`
 /// finds errors, as long as those rules accept it.
-fn one(disk: &Disk, found: &Found, full: bool) -> Result<(String, Digest), Failure> {
+fn one(
+    disk: &DiskWorld,
+    found: &FoundAgent,
+    full: bool,
+) -> Result<(String, AgentDigest), CliFailure> {
     let compiled = read(disk, found);
     let digest = hash(disk, &compiled);
     match digest.short.clone().filter(|_| !full) {
         Some(short) => Ok((short, digest)),
         None if compiled.has_errors() => {
             show_errors(&compiled);
-            Err(Failure::new(format!("`{}` has errors and no digest", found.path)))
+            Err(CliFailure::new(format!("`{}` has errors and no digest", found.path)))
         }
         None => Ok((digest.full.clone(), digest)),
     }

@@ -5,36 +5,38 @@ mod search;
 mod sources;
 
 use agentry_compile::World;
-use agentry_compile::formats::{Converted, Shape, convert, info};
-use agentry_compile::model::Agent as Model;
+use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
+use agentry_compile::model::Agent;
+use agentry_compile::model::ConversionLossKind::Changed;
 use agentry_compile::model::Format;
-use agentry_compile::model::LossKind::Changed;
-use agentry_compile::targets::import::{Imported, Wrong, import_from};
+use agentry_compile::targets::import::{ImportError, ImportedAgent, import_from};
 use agentry_compile::targets::original::{self, completed, place};
 use agentry_compile::targets::{LossKind, TARGETS};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
-use crate::args::{Import, ResultFormat};
+use crate::args::{ImportArguments, ResultFormat};
 use crate::command::convert::{is_lost, sound, target};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, columns, complain, print, print_json, remark};
-use crate::save::{Replace, Saving};
+use crate::disk::DiskWorld;
+use crate::output::{
+    CliFailure, CliOutcome, ExitKind, columns, complain, print, print_json, remark,
+};
+use crate::save::{FileSaving, ReplaceMode};
 
-use search::{Found, holds_some, search};
+use search::{FoundHarnessAgent, holds_some, search};
 
-pub(crate) fn run(args: &Import) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let (found, wrong) = search(&disk, &args.paths, args.harness);
-    let mut exit = Exit::Done;
+    let mut exit = ExitKind::Done;
     for failure in &wrong {
         complain(failure);
         exit = exit.max(failure.exit);
     }
     // A path that names one file is one agent; everything else may be any number.
     let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
-    let mut agents: Vec<Agent> = Vec::new();
+    let mut agents: Vec<ImportedFiles> = Vec::new();
     for found in &found {
         match one(&disk, args, found, many.then_some(agents.as_slice())) {
             Ok(Some(agent)) => agents.push(agent),
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &Import) -> Outcome {
     }
     let lost = agents.iter().any(|agent| agent.losses.iter().any(|loss| loss.missing));
     let refused = args.strict && lost;
-    let failed = exit != Exit::Done;
+    let failed = exit != ExitKind::Done;
     if !args.dry_run && !refused && !failed && !agents.is_empty() {
         write(args, &agents)?;
     }
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &Import) -> Outcome {
     if refused {
         remark("error: something would be lost; nothing was written (`--strict`)");
     }
-    Ok(if refused { exit.max(Exit::Findings) } else { exit })
+    Ok(if refused { exit.max(ExitKind::Findings) } else { exit })
 }
 
 /// What to do with agents of a harness where definitions are wanted, if `path` is or holds some.
@@ -68,18 +70,18 @@ pub(super) fn hint(disk: &dyn World, path: &str) -> Option<String> {
 }
 
 /// An agent that was read, as files.
-struct Agent {
+struct ImportedFiles {
     name: String,
     harness: &'static str,
     source: String,
     /// Paths that the user can open, with their texts.
     files: Vec<(String, String)>,
-    losses: Vec<Lost>,
+    losses: Vec<ImportLoss>,
 }
 
 /// What was lost on the way.
 #[derive(Default)]
-struct Lost {
+struct ImportLoss {
     field: String,
     kind: &'static str,
     detail: String,
@@ -92,11 +94,11 @@ struct Lost {
 /// Reads one agent and writes it in the format; with `others`, those before it, into the directory of
 /// all. Nothing if one of them says the same.
 fn one(
-    disk: &Disk,
-    args: &Import,
-    found: &Found,
-    others: Option<&[Agent]>,
-) -> Result<Option<Agent>, Failure> {
+    disk: &DiskWorld,
+    args: &ImportArguments,
+    found: &FoundHarnessAgent,
+    others: Option<&[ImportedFiles]>,
+) -> Result<Option<ImportedFiles>, CliFailure> {
     let path = &found.path;
     let (mut agent, losses) = read(disk, found).map_err(|why| refused(path, &why))?;
     let Some(others) = others else {
@@ -105,7 +107,7 @@ fn one(
     let name = agent.name().to_owned();
     if !is_file_name(&name) {
         let message = format!("`{path}` is called `{name}`, which is no name of a file");
-        return Err(Failure::new(message).hint("import it alone, with a name in `--output`"));
+        return Err(CliFailure::new(message).hint("import it alone, with a name in `--output`"));
     }
     let output = |name: &str| join(&args.output, &file_name(args.to, name));
     let whole = written((disk, args), found, &agent, losses, &output(&name))?;
@@ -124,35 +126,49 @@ fn one(
     }
     let mut losses = whole.losses;
     losses.retain(|loss| loss.of_reading);
-    losses.push(Lost { field: "name".to_owned(), kind: "changed", detail, ..Lost::default() });
+    losses.push(ImportLoss {
+        field: "name".to_owned(),
+        kind: "changed",
+        detail,
+        ..ImportLoss::default()
+    });
     written((disk, args), found, &agent, losses, &output(&free)).map(Some)
 }
 
 /// Reads one agent, and tells what was lost by that.
-fn read(disk: &Disk, found: &Found) -> Result<(Model, Vec<Lost>), Wrong> {
+fn read(
+    disk: &DiskWorld,
+    found: &FoundHarnessAgent,
+) -> Result<(Agent, Vec<ImportLoss>), ImportError> {
     let (odd, nul) = found.odd(disk);
     if let Some(at) = nul {
-        return Err(Wrong { message: "a definition cannot hold U+0000".to_owned(), at });
+        return Err(ImportError { message: "a definition cannot hold U+0000".to_owned(), at });
     }
     let imported = import_from(found.harness, &found.files(disk), &found.file, &disk.memo().render);
-    let Imported { agent, losses } = imported?;
-    let mut losses: Vec<Lost> = losses.iter().map(Lost::read).collect();
+    let ImportedAgent { agent, losses } = imported?;
+    let mut losses: Vec<ImportLoss> = losses.iter().map(ImportLoss::read).collect();
     if odd {
         let detail = "the file is not UTF-8: what cannot be read became U+FFFD".to_owned();
         let (field, of_reading) = ("file".to_owned(), true);
-        losses.push(Lost { field, kind: "changed", detail, of_reading, ..Lost::default() });
+        losses.push(ImportLoss {
+            field,
+            kind: "changed",
+            detail,
+            of_reading,
+            ..ImportLoss::default()
+        });
     }
     Ok((agent, losses))
 }
 
 /// Why an agent cannot be imported, with its place.
-fn refused(path: &str, Wrong { message, at }: &Wrong) -> Failure {
+fn refused(path: &str, ImportError { message, at }: &ImportError) -> CliFailure {
     let place = format!("{path}:{}:{}", at.line, at.column);
-    Failure::new(format!("`{place}` cannot be imported: {message}"))
+    CliFailure::new(format!("`{place}` cannot be imported: {message}"))
 }
 
 /// A name that no other agent has.
-fn free_name(name: &str, others: &[Agent]) -> String {
+fn free_name(name: &str, others: &[ImportedFiles]) -> String {
     let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
     let more = (2..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(more).find(is_free).unwrap_or_default()
@@ -160,12 +176,12 @@ fn free_name(name: &str, others: &[Agent]) -> String {
 
 /// An agent as files at `output`, with what was lost before and what is lost by that.
 fn written(
-    (disk, args): (&Disk, &Import),
-    found: &Found,
-    agent: &Model,
-    mut losses: Vec<Lost>,
+    (disk, args): (&DiskWorld, &ImportArguments),
+    found: &FoundHarnessAgent,
+    agent: &Agent,
+    mut losses: Vec<ImportLoss>,
     output: &str,
-) -> Result<Agent, Failure> {
+) -> Result<ImportedFiles, CliFailure> {
     let target = target(args.to, output, String::new());
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
@@ -177,7 +193,7 @@ fn written(
         for loss in words {
             let detail =
                 format!("not kept: {} has narrower rules, so that it would not come back", args.to);
-            *loss = Lost { kind: "dropped", detail, missing: true, ..std::mem::take(loss) };
+            *loss = ImportLoss { kind: "dropped", detail, missing: true, ..std::mem::take(loss) };
         }
         converted = convert(bare, args.to, &target);
     }
@@ -188,28 +204,32 @@ fn written(
     }
     sound(&found.path, args.to, &converted)?;
     let names = completed.map(|(_, names)| names).unwrap_or_default();
-    losses.extend(converted.losses.iter().map(|loss| Lost::written(loss, &names, harness)));
+    losses.extend(converted.losses.iter().map(|loss| ImportLoss::written(loss, &names, harness)));
     let files = files(output, target.shape, converted);
     let (name, source) = (agent.name().to_owned(), found.path.clone());
-    Ok(Agent { name, harness, source, files, losses })
+    Ok(ImportedFiles { name, harness, source, files, losses })
 }
 
-impl Agent {
+impl ImportedFiles {
     /// Whether the files of an agent of that name would be where those of this one are.
     fn is_called(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 }
 
-impl Lost {
-    fn read(loss: &agentry_compile::targets::Loss) -> Self {
+impl ImportLoss {
+    fn read(loss: &agentry_compile::targets::RenderLoss) -> Self {
         let missing = loss.kind != LossKind::Changed;
         let (field, detail) = (loss.field.clone(), loss.detail.clone());
         Self { field, kind: loss.kind.as_str(), detail, missing, of_reading: true }
     }
 
     /// What a format has no words for; of the fields in `kept` the harness loses nothing.
-    fn written(loss: &agentry_compile::model::Loss, kept: &[&str], harness: &str) -> Self {
+    fn written(
+        loss: &agentry_compile::model::ConversionLoss,
+        kept: &[&str],
+        harness: &str,
+    ) -> Self {
         let field = loss.field.clone();
         if kept.contains(&field.as_str()) {
             let is_read = TARGETS.iter().any(|target| target.name == harness);
@@ -225,13 +245,13 @@ impl Lost {
     }
 }
 
-fn files(output: &str, shape: Shape, converted: Converted) -> Vec<(String, String)> {
+fn files(output: &str, shape: OutputShape, converted: ConvertedAgent) -> Vec<(String, String)> {
     match shape {
-        Shape::Directory => {
+        OutputShape::Directory => {
             let below = |(path, text): (String, String)| (join(output, &path), text);
             converted.files.into_iter().map(below).collect()
         }
-        Shape::File => {
+        OutputShape::File => {
             let text = converted.files.into_iter().next().map_or(String::new(), |(_, text)| text);
             vec![(output.to_owned(), text)]
         }
@@ -249,8 +269,8 @@ fn file_name(to: Format, name: &str) -> String {
 }
 
 /// Writes all agents, or none.
-fn write(args: &Import, agents: &[Agent]) -> Result<(), Failure> {
-    let mode = if args.force { Replace::Force } else { Replace::Refuse };
+fn write(args: &ImportArguments, agents: &[ImportedFiles]) -> Result<(), CliFailure> {
+    let mode = if args.force { ReplaceMode::Force } else { ReplaceMode::Refuse };
     let all: Vec<(String, String)> = agents.iter().flat_map(|it| it.files.clone()).collect();
     let dir = args.output.trim_end_matches('/');
     let below = |(path, text): &(String, String)| {
@@ -262,10 +282,10 @@ fn write(args: &Import, agents: &[Agent]) -> Result<(), Failure> {
         Some(files) => (if dir.is_empty() { "/" } else { dir }, files),
         None => ("", all),
     };
-    Saving { dir, files: &files, beside: &[], stale: &[], mode, durable: true }.save()
+    FileSaving { dir, files: &files, beside: &[], stale: &[], mode, durable: true }.save()
 }
 
-fn report(args: &Import, agents: &[Agent], refused: bool) {
+fn report(args: &ImportArguments, agents: &[ImportedFiles], refused: bool) {
     let planned = args.dry_run || refused;
     if args.format == ResultFormat::Json {
         print_json(&to_json(agents));
@@ -273,10 +293,10 @@ fn report(args: &Import, agents: &[Agent], refused: bool) {
     }
     let verb = if planned { "would write" } else { "wrote" };
     let mut rows = Vec::new();
-    for Agent { name, harness, source, files, losses } in agents {
+    for ImportedFiles { name, harness, source, files, losses } in agents {
         print(&format!("{} ({harness})\n", visible(source)));
         files.iter().for_each(|(path, _)| print(&format!("  {verb} {}\n", visible(path))));
-        let row = |loss: &Lost| {
+        let row = |loss: &ImportLoss| {
             let cells = [name, loss.kind, loss.field.as_str(), loss.detail.as_str()];
             let mut row: Vec<String> = cells.map(|cell| visible(cell).into_owned()).into();
             row.first_mut().into_iter().for_each(|name| name.insert_str(0, "  "));
@@ -293,14 +313,14 @@ fn report(args: &Import, agents: &[Agent], refused: bool) {
     print(&format!("{verb} {}\n", counted(agents.len(), "agent")));
 }
 
-fn to_json(agents: &[Agent]) -> Value {
+fn to_json(agents: &[ImportedFiles]) -> Value {
     let files = agents.iter().flat_map(|agent| {
         agent.files.iter().map(|(path, _)| {
             json!({"agent": agent.name, "harness": agent.harness, "source": agent.source, "path": path})
         })
     });
     let losses = agents.iter().flat_map(|agent| {
-        agent.losses.iter().map(|Lost { field, kind, detail, .. }| {
+        agent.losses.iter().map(|ImportLoss { field, kind, detail, .. }| {
             json!({"agent": agent.name, "field": field, "kind": kind, "detail": detail})
         })
     });

@@ -3,21 +3,21 @@
 use agentry_compile::FileTree as _;
 use agentry_registry::KeyRing;
 
-use crate::args::Keygen;
+use crate::args::KeygenArguments;
 use crate::command::store::{failed, home};
-use crate::disk::Disk;
-use crate::output::{Exit, Outcome, print, remark};
+use crate::disk::DiskWorld;
+use crate::output::{CliOutcome, ExitKind, print, remark};
 
-pub(crate) fn run(args: &Keygen) -> Outcome {
+pub(crate) fn run(args: &KeygenArguments) -> CliOutcome {
     let keys = KeyRing::new(&home()?);
     let public = keys.generate(&args.name).map_err(failed)?;
     print(&format!("{public}\n"));
     let dir = keys.dir().display();
     remark(&format!("the secret key is `{dir}/{}.key`; keep it to yourself", args.name));
-    if !Disk::default().workspace(&dir.to_string()).is_empty() {
+    if !DiskWorld::default().workspace(&dir.to_string()).is_empty() {
         remark(
             "warning: it lies in a workspace; do not commit it, or set `AGENTRY_HOME` elsewhere",
         );
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }

@@ -3,47 +3,47 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
+use agentry_compile::lock::{self, LockChange, LockError, LockedAgent, Lockfile};
 use agentry_compile::text::path::{join, split};
-use agentry_compile::text::{Diagnostic, Sources};
-use agentry_compile::{Config, EntryKind, FileTree as _, Found, discover};
+use agentry_compile::text::{Diagnostic, SourceFiles};
+use agentry_compile::{EntryKind, FileTree as _, FoundAgent, WorkspaceConfig, discover};
 use rayon::prelude::*;
 
-use crate::args::Lock;
+use crate::args::LockArguments;
 use crate::command::lock_report::report;
-use crate::command::{Broken, failures, incomparable, none_in, show};
-use crate::configs::Configs;
-use crate::disk::Disk;
+use crate::command::{BrokenAgent, failures, incomparable, none_in, show};
+use crate::config_cache::ConfigCache;
+use crate::disk::DiskWorld;
 use crate::home::sweep;
-use crate::output::{Exit, Failure, Outcome, complain, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, complain, said};
 use crate::save;
 
 /// Agents are looked at side by side in groups, so that memory does not grow with their number.
 const GROUP: usize = 256;
 
-pub(crate) fn run(args: &Lock) -> Outcome {
+pub(crate) fn run(args: &LockArguments) -> CliOutcome {
     sweep();
-    let disk = Disk::default();
+    let disk = DiskWorld::default();
     let agents = find(&disk, args)?;
-    let locks = Locks::default();
+    let locks = LockCache::default();
     let looked = look(&disk, &locks, &agents, args)?;
     let mut results = Vec::new();
     for (root, agents) in by_workspace(&disk, args, looked) {
         let old = locks.of(&disk, &root);
-        results.push(Workspace { args, root, agents }.run(&old)?);
+        results.push(LockWorkspace { args, root, agents }.run(&old)?);
     }
     report(args, &results);
-    let changed = results.iter().any(|result| result.agents.iter().any(Agent::is_changed));
-    Ok(if args.check && changed { Exit::Findings } else { Exit::Done })
+    let changed = results.iter().any(|result| result.agents.iter().any(LockedRow::is_changed));
+    Ok(if args.check && changed { ExitKind::Findings } else { ExitKind::Done })
 }
 
 /// The agents that are named; all of the workspace, if none is.
-fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
+fn find(disk: &DiskWorld, args: &LockArguments) -> Result<Vec<FoundAgent>, CliFailure> {
     let whole = args.agents.is_empty();
     let root = disk.workspace("");
     let root = if root.is_empty() { ".".to_owned() } else { root };
     let paths = if whole { vec![root.clone()] } else { args.agents.clone() };
-    let config = Config::read(disk, &root);
+    let config = WorkspaceConfig::read(disk, &root);
     let exclude = |path: &str| whole && config.excludes_path(path);
     let found = discover(disk, &paths, None, &exclude);
     let mut wrong: Vec<_> =
@@ -53,22 +53,23 @@ fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
     }
     show(&found.diagnostics, &found.sources);
     if !found.diagnostics.is_empty() {
-        wrong.push(Failure::new("not every agent can be told").finding());
+        wrong.push(CliFailure::new("not every agent can be told").finding());
     }
     let mut wrong = wrong.into_iter();
     if let Some(first) = wrong.next() {
         complain(&first);
         wrong.for_each(|failure| complain(&failure));
         let so = if args.check { "nothing was compared" } else { "nothing was locked" };
-        return Err(Failure { message: so.to_owned(), hint: None, ..first });
+        return Err(CliFailure { message: so.to_owned(), hint: None, ..first });
     }
-    let configs = Configs::default();
-    let wanted = |found: &Found| !whole || !configs.of(disk, &found.dir).excludes_path(&found.path);
+    let configs = ConfigCache::default();
+    let wanted =
+        |found: &FoundAgent| !whole || !configs.of(disk, &found.dir).excludes_path(&found.path);
     Ok(found.agents.into_par_iter().filter(wanted).collect())
 }
 
 /// Says of a path that does not exist whether it is locked all the same.
-fn or_gone(disk: &Disk, failure: Failure) -> Failure {
+fn or_gone(disk: &DiskWorld, failure: CliFailure) -> CliFailure {
     let Some(path) = failure.path.clone().filter(|it| disk.kind(it) == EntryKind::Missing) else {
         return failure;
     };
@@ -80,7 +81,7 @@ fn or_gone(disk: &Disk, failure: Failure) -> Failure {
     };
     match lock::read(disk, &root) {
         Ok(Some(file)) if file.keys().any(is_key) => {
-            Failure { message: format!("`{path}` is locked, but gone"), ..failure }
+            CliFailure { message: format!("`{path}` is locked, but gone"), ..failure }
                 .hint("`agentry lock` without arguments forgets it")
         }
         _ => failure,
@@ -88,39 +89,44 @@ fn or_gone(disk: &Disk, failure: Failure) -> Failure {
 }
 
 /// An agent as it is now, and what is different from what was locked.
-struct Looked {
-    found: Found,
+struct LockCheck {
+    found: FoundAgent,
     workspace: String,
     key: String,
     name: String,
     digest: String,
-    changes: Result<Vec<Change>, LockError>,
+    changes: Result<Vec<LockChange>, LockError>,
     /// What is to be locked, where something changed; most of the time nothing did.
-    locked: Option<Box<Locked>>,
+    locked: Option<Box<LockedAgent>>,
     problems: Vec<Diagnostic>,
-    sources: Sources,
+    sources: SourceFiles,
 }
 
-impl Looked {
-    fn broken(&self) -> Broken<'_> {
+impl LockCheck {
+    fn broken(&self) -> BrokenAgent<'_> {
         (&self.found.path, &self.problems, &self.sources)
     }
 }
 
 /// Reads the agents. One that has errors cannot be locked, and then none is.
-fn look(disk: &Disk, locks: &Locks, agents: &[Found], args: &Lock) -> Result<Vec<Looked>, Failure> {
+fn look(
+    disk: &DiskWorld,
+    locks: &LockCache,
+    agents: &[FoundAgent],
+    args: &LockArguments,
+) -> Result<Vec<LockCheck>, CliFailure> {
     let (mut looked, mut broken) = (Vec::new(), Vec::new());
     for group in agents.chunks(GROUP) {
         let group: Vec<_> = group.par_iter().map(|found| one(disk, locks, found)).collect();
         let (sound, other) =
-            group.into_iter().partition(|agent: &Looked| agent.problems.is_empty());
+            group.into_iter().partition(|agent: &LockCheck| agent.problems.is_empty());
         looked.extend::<Vec<_>>(sound);
         broken.extend::<Vec<_>>(other);
     }
     if broken.is_empty() {
         return Ok(looked);
     }
-    let broken: Vec<_> = broken.iter().map(Looked::broken).collect();
+    let broken: Vec<_> = broken.iter().map(LockCheck::broken).collect();
     // With `--check`, 1 means that something changed.
     Err(if args.check {
         incomparable(&broken, "", args.format)
@@ -129,18 +135,18 @@ fn look(disk: &Disk, locks: &Locks, agents: &[Found], args: &Lock) -> Result<Vec
     })
 }
 
-fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {
+fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
     let (compiled, locked, problems) = lock::look(disk, found);
     let key = lock::key(disk, &compiled);
     let lock = locks.of(disk, &compiled.workspace);
     let changes = match lock.as_ref() {
         Ok(lock) => lock.as_ref().map_or_else(
-            || File::default().changes(&key, &locked),
+            || Lockfile::default().changes(&key, &locked),
             |lock| lock.changes(&key, &locked),
         ),
         Err(error) => Err(error.clone()),
     };
-    Looked {
+    LockCheck {
         found: found.clone(),
         key,
         name: locked.name.clone(),
@@ -148,7 +154,11 @@ fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {
         locked: changes.as_ref().is_ok_and(|all| !all.is_empty()).then(|| Box::new(locked)),
         changes,
         // The texts are only kept for showing problems.
-        sources: if problems.is_empty() { Sources::default() } else { compiled.sources.clone() },
+        sources: if problems.is_empty() {
+            SourceFiles::default()
+        } else {
+            compiled.sources.clone()
+        },
         problems,
         workspace: compiled.workspace,
     }
@@ -156,15 +166,15 @@ fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {
 
 /// The locks of the workspaces that were met, each read once.
 #[derive(Default)]
-struct Locks {
-    known: RwLock<BTreeMap<String, Known>>,
+struct LockCache {
+    known: RwLock<BTreeMap<String, CachedLock>>,
 }
 
 /// A lock; nothing where there is none.
-type Known = Arc<Result<Option<File>, LockError>>;
+type CachedLock = Arc<Result<Option<Lockfile>, LockError>>;
 
-impl Locks {
-    fn of(&self, disk: &Disk, root: &str) -> Known {
+impl LockCache {
+    fn of(&self, disk: &DiskWorld, root: &str) -> CachedLock {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
         known.unwrap_or_else(|| {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -175,8 +185,12 @@ impl Locks {
 }
 
 /// The agents of each workspace. The one that we are in may have a lock but no agents any more.
-fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<String, Vec<Looked>> {
-    let mut groups: BTreeMap<String, Vec<Looked>> = BTreeMap::new();
+fn by_workspace(
+    disk: &DiskWorld,
+    args: &LockArguments,
+    looked: Vec<LockCheck>,
+) -> BTreeMap<String, Vec<LockCheck>> {
+    let mut groups: BTreeMap<String, Vec<LockCheck>> = BTreeMap::new();
     let here = disk.workspace("");
     let has_lock = disk.kind(&join(&here, lock::FILE)) != EntryKind::Missing;
     if args.agents.is_empty() && (has_lock || looked.is_empty()) {
@@ -189,14 +203,14 @@ fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<Strin
 }
 
 /// One workspace and what is to be done with its lock.
-struct Workspace<'a> {
-    args: &'a Lock,
+struct LockWorkspace<'a> {
+    args: &'a LockArguments,
     root: String,
-    agents: Vec<Looked>,
+    agents: Vec<LockCheck>,
 }
 
 /// What became of a workspace.
-pub(super) struct Locking {
+pub(super) struct LockOutcome {
     /// The lock.
     pub(super) path: String,
     /// Whether it was written.
@@ -204,11 +218,11 @@ pub(super) struct Locking {
     /// How many agents it holds.
     pub(super) total: usize,
     /// The agents that were looked at.
-    pub(super) agents: Vec<Agent>,
+    pub(super) agents: Vec<LockedRow>,
 }
 
 /// What became of an agent.
-pub(super) struct Agent {
+pub(super) struct LockedRow {
     /// What a person would call it.
     pub(super) path: String,
     /// Its name and its digest now; nothing if it is gone.
@@ -216,17 +230,17 @@ pub(super) struct Agent {
     /// Whether it was locked before.
     pub(super) known: bool,
     /// What is different from before.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<LockChange>,
 }
 
-impl Agent {
+impl LockedRow {
     pub(super) fn is_changed(&self) -> bool {
         !self.changes.is_empty()
     }
 }
 
-impl Workspace<'_> {
-    fn run(mut self, old: &Result<Option<File>, LockError>) -> Result<Locking, Failure> {
+impl LockWorkspace<'_> {
+    fn run(mut self, old: &Result<Option<Lockfile>, LockError>) -> Result<LockOutcome, CliFailure> {
         let path = join(&self.root, lock::FILE);
         let old = old.as_ref().map_err(|error| unusable(error.clone()))?;
         let mut file = old.clone().unwrap_or_default();
@@ -238,19 +252,19 @@ impl Workspace<'_> {
         let written = !self.args.check && !same;
         if written {
             save::replace(&path, file.to_text().as_bytes()).map_err(|error| {
-                Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
+                CliFailure::new(format!("`{path}` cannot be written: {}", said(&error)))
                     .hint("the old lock is as it was")
             })?;
         }
-        Ok(Locking { path, written, total: file.keys().count(), agents })
+        Ok(LockOutcome { path, written, total: file.keys().count(), agents })
     }
 
-    fn agent(&self, file: &mut File, looked: Looked) -> Result<Agent, Failure> {
-        let Looked { found, key, name, digest, changes, locked, .. } = looked;
+    fn agent(&self, file: &mut Lockfile, looked: LockCheck) -> Result<LockedRow, CliFailure> {
+        let LockCheck { found, key, name, digest, changes, locked, .. } = looked;
         let known = file.has(&key);
         if self.args.update && !known {
             let message = format!("`{}` is not locked", found.path);
-            return Err(Failure::new(message).hint(format!("`agentry lock {}`", found.path)));
+            return Err(CliFailure::new(message).hint(format!("`agentry lock {}`", found.path)));
         }
         if let Some(mut locked) = locked.filter(|_| !self.args.check) {
             if let Some(before) = file.get(&key).map_err(unusable)? {
@@ -259,21 +273,22 @@ impl Workspace<'_> {
             file.set(&key, &locked);
         }
         let changes = changes.map_err(unusable)?;
-        Ok(Agent { path: found.path, now: Some((name, digest)), known, changes })
+        Ok(LockedRow { path: found.path, now: Some((name, digest)), known, changes })
     }
 
     /// Locked agents that are no longer there; nobody can tell where only some are looked at.
-    fn gone(&self, file: &mut File) -> Vec<Agent> {
+    fn gone(&self, file: &mut Lockfile) -> Vec<LockedRow> {
         let here: BTreeSet<_> = self.agents.iter().map(|agent| agent.key.as_str()).collect();
         let whole = self.args.agents.is_empty();
         let gone: Vec<_> =
             file.keys().filter(|key| whole && !here.contains(key)).map(str::to_owned).collect();
         gone.iter().filter(|_| !self.args.check).for_each(|key| file.remove(key));
-        let agent = |path| Agent { path, now: None, known: true, changes: vec![Change::gone()] };
+        let agent =
+            |path| LockedRow { path, now: None, known: true, changes: vec![LockChange::gone()] };
         gone.into_iter().map(agent).collect()
     }
 }
 
-fn unusable(error: LockError) -> Failure {
-    Failure::new(error.message).hint(error.hint)
+fn unusable(error: LockError) -> CliFailure {
+    CliFailure::new(error.message).hint(error.hint)
 }

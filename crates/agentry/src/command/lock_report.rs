@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use agentry_compile::lock::Change;
+use agentry_compile::lock::LockChange;
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
-use super::lock::{Agent, Locking};
-use crate::args::{Lock, ResultFormat};
+use super::lock::{LockOutcome, LockedRow};
+use crate::args::{LockArguments, ResultFormat};
 use crate::output::{print, print_json};
 
-pub(super) fn report(args: &Lock, results: &[Locking]) {
+pub(super) fn report(args: &LockArguments, results: &[LockOutcome]) {
     match args.format {
         ResultFormat::Human => print(&human(args, results)),
         ResultFormat::Json => print_json(&to_json(results)),
@@ -18,7 +18,7 @@ pub(super) fn report(args: &Lock, results: &[Locking]) {
 }
 
 /// What became of an agent, in a word.
-fn state(agent: &Agent) -> &'static str {
+fn state(agent: &LockedRow) -> &'static str {
     match (agent.now.is_some(), agent.known, agent.is_changed()) {
         (false, ..) => "gone",
         (true, false, _) => "new",
@@ -27,13 +27,13 @@ fn state(agent: &Agent) -> &'static str {
     }
 }
 
-fn human(args: &Lock, results: &[Locking]) -> String {
+fn human(args: &LockArguments, results: &[LockOutcome]) -> String {
     let mut out = String::new();
     for result in results {
         for agent in result.agents.iter().filter(|agent| agent.is_changed()) {
             let _ = writeln!(out, "{}: {}", visible(&agent.path), told(args, agent));
             if state(agent) == "changed" {
-                for Change { message, .. } in &agent.changes {
+                for LockChange { message, .. } in &agent.changes {
                     let _ = writeln!(out, "  {message}");
                 }
             }
@@ -52,7 +52,7 @@ fn human(args: &Lock, results: &[Locking]) -> String {
 }
 
 /// How many agents were looked at, or written; of how many, where that is not all of the lock.
-fn count(args: &Lock, result: &Locking, changed: usize) -> String {
+fn count(args: &LockArguments, result: &LockOutcome, changed: usize) -> String {
     let here = result.agents.iter().filter(|agent| agent.now.is_some()).count();
     let here = if result.written && here < result.total { changed } else { here };
     if args.agents.is_empty() || here >= result.total {
@@ -61,7 +61,7 @@ fn count(args: &Lock, result: &Locking, changed: usize) -> String {
     format!("{here} of {}", counted(result.total, "agent"))
 }
 
-fn told(args: &Lock, agent: &Agent) -> &'static str {
+fn told(args: &LockArguments, agent: &LockedRow) -> &'static str {
     match (state(agent), args.check) {
         ("new", true) => "not locked",
         ("new", false) => "locked",
@@ -72,15 +72,15 @@ fn told(args: &Lock, agent: &Agent) -> &'static str {
     }
 }
 
-fn to_json(results: &[Locking]) -> Value {
-    let change = |change: &Change| {
+fn to_json(results: &[LockOutcome]) -> Value {
+    let change = |change: &LockChange| {
         json!({
             "kind": change.kind.as_str(),
             "subject": change.subject,
             "message": change.message,
         })
     };
-    let agent = |agent: &Agent| {
+    let agent = |agent: &LockedRow| {
         json!({
             "path": agent.path,
             "name": agent.now.as_ref().map(|(name, _)| name),
@@ -89,7 +89,7 @@ fn to_json(results: &[Locking]) -> Value {
             "changes": agent.changes.iter().map(change).collect::<Vec<_>>(),
         })
     };
-    let lock = |result: &Locking| {
+    let lock = |result: &LockOutcome| {
         json!({
             "path": result.path,
             "written": result.written,

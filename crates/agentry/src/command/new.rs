@@ -5,20 +5,27 @@ use agentry_compile::model::slug;
 use agentry_compile::new_agent;
 use agentry_compile::text::report::visible;
 
-use crate::args::New;
-use crate::output::{Exit, Failure, Outcome, print};
-use crate::save::{Replace, Saving};
+use crate::args::NewArguments;
+use crate::output::{CliFailure, CliOutcome, ExitKind, print};
+use crate::save::{FileSaving, ReplaceMode};
 
-pub(crate) fn run(args: &New) -> Outcome {
+pub(crate) fn run(args: &NewArguments) -> CliOutcome {
     check_name(&args.name)?;
     if info(args.format).files.reserved_names.contains(&args.name.as_str()) {
         let message = format!("the name `{}` is reserved in {}", args.name, args.format);
-        return Err(Failure::new(message));
+        return Err(CliFailure::new(message));
     }
     let files = new_agent(args.format, &args.name);
     let dir = if args.output == "." { "" } else { args.output.trim_end_matches('/') };
-    Saving { dir, files: &files, beside: &[], stale: &[], mode: Replace::Never, durable: true }
-        .save()?;
+    FileSaving {
+        dir,
+        files: &files,
+        beside: &[],
+        stale: &[],
+        mode: ReplaceMode::Never,
+        durable: true,
+    }
+    .save()?;
     for (path, _) in &files {
         print(&if dir.is_empty() {
             format!("wrote {path}\n")
@@ -26,17 +33,17 @@ pub(crate) fn run(args: &New) -> Outcome {
             format!("wrote {}/{path}\n", visible(dir))
         });
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
 /// The longest name.
 const LONGEST: usize = 64;
 
-fn check_name(name: &str) -> Result<(), Failure> {
+fn check_name(name: &str) -> Result<(), CliFailure> {
     let good = slug(name);
     if name.len() > LONGEST {
         let count = name.len();
-        return Err(Failure::new(format!(
+        return Err(CliFailure::new(format!(
             "the name has {count} bytes; at most {LONGEST} are allowed"
         )));
     }
@@ -46,5 +53,5 @@ fn check_name(name: &str) -> Result<(), Failure> {
     let message =
         format!("`{name}` is not a name: use lower-case letters, digits and single hyphens");
     let near = (!good.is_empty()).then(|| format!("for example `{good}`"));
-    Err(Failure::new(message).hint_opt(near))
+    Err(CliFailure::new(message).hint_opt(near))
 }

@@ -5,10 +5,10 @@ pub(crate) mod show;
 pub(crate) mod test;
 pub(crate) mod why;
 
-use crate::args::{Policy, PolicyCommand};
-use crate::output::Outcome;
+use crate::args::{PolicyArguments, PolicyCommand};
+use crate::output::CliOutcome;
 
-pub(crate) fn run(args: &Policy) -> Outcome {
+pub(crate) fn run(args: &PolicyArguments) -> CliOutcome {
     match &args.command {
         PolicyCommand::Show(args) => show::run(args),
         PolicyCommand::Why(args) => why::run(args),

@@ -3,31 +3,38 @@
 use std::path::Path;
 
 use agentry_compile::text::report::visible;
-use agentry_compile::{Found, digest, read};
-use agentry_registry::{Object, Store};
+use agentry_compile::{FoundAgent, digest, read};
+use agentry_registry::{AgentStore, StoreObject};
 use serde_json::json;
 
-use crate::args::{Pull, ResultFormat};
+use crate::args::{PullArguments, ResultFormat};
 use crate::command::store::{failed, missed, open, trust};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, print, print_json};
-use crate::save::{Replace, Saving};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json};
+use crate::save::{FileSaving, ReplaceMode};
 
 /// The file that makes a directory the root of a workspace.
 const CONFIG: &str = "agentry.toml";
 /// What it says when `pull` writes it.
 const ROOT_MARK: &str = "# The files of the agent are named from here.\n";
 
-pub(crate) fn run(args: &Pull) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &PullArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let trust = trust(&disk)?;
     let reference = args.reference.parse().map_err(failed)?;
     let store = open()?;
     let object = store.read_trusted(&reference, &trust).map_err(|error| missed(&store, error))?;
     let placed = placed(args, &store, &object)?;
-    let mode = if args.force { Replace::Force } else { Replace::Refuse };
-    Saving { dir: &placed.dir, files: &placed.files, beside: &[], stale: &[], mode, durable: true }
-        .save()?;
+    let mode = if args.force { ReplaceMode::Force } else { ReplaceMode::Refuse };
+    FileSaving {
+        dir: &placed.dir,
+        files: &placed.files,
+        beside: &[],
+        stale: &[],
+        mode,
+        durable: true,
+    }
+    .save()?;
     if let Err(failure) = is_the_same(&disk, &placed, &object) {
         if !args.force {
             take_back(&placed)?;
@@ -35,11 +42,11 @@ pub(crate) fn run(args: &Pull) -> Outcome {
         return Err(failure);
     }
     report(args, &placed, &object);
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
 /// Files on their way to a disk.
-struct Placed {
+struct PulledFiles {
     /// The directory that nothing leaves; empty where the one path is whole.
     dir: String,
     files: Vec<(String, Vec<u8>)>,
@@ -49,7 +56,11 @@ struct Placed {
 
 /// Where the files go: one file to the very path, a directory into it, and what needs files around it
 /// as it was in its workspace.
-fn placed(args: &Pull, store: &Store, object: &Object) -> Result<Placed, Failure> {
+fn placed(
+    args: &PullArguments,
+    store: &AgentStore,
+    object: &StoreObject,
+) -> Result<PulledFiles, CliFailure> {
     let manifest = &object.manifest;
     let output = args.output.trim_end_matches('/');
     let output = if output.is_empty() { "/" } else { output };
@@ -63,11 +74,11 @@ fn placed(args: &Pull, store: &Store, object: &Object) -> Result<Placed, Failure
         if !stays(&|_| Some(name.to_owned())) {
             let message =
                 format!("`{}` would be another agent by the name `{name}`", manifest.name);
-            return Err(Failure::new(message).hint("pull it into a directory").finding());
+            return Err(CliFailure::new(message).hint("pull it into a directory").finding());
         }
         let files = object.files.iter().map(|(_, bytes)| (output.to_owned(), bytes.clone()));
         let main = output.to_owned();
-        return Ok(Placed { dir: String::new(), files: files.collect(), main });
+        return Ok(PulledFiles { dir: String::new(), files: files.collect(), main });
     }
     let inner =
         |path: &str| path.strip_prefix(manifest.dir())?.strip_prefix('/').map(str::to_owned);
@@ -80,7 +91,7 @@ fn placed(args: &Pull, store: &Store, object: &Object) -> Result<Placed, Failure
     if rooted && object.files.iter().any(|(path, _)| inner(path).is_none()) {
         files.extend(root_mark(output, &files));
     }
-    Ok(Placed { dir: output.to_owned(), files, main: place(&manifest.main) })
+    Ok(PulledFiles { dir: output.to_owned(), files, main: place(&manifest.main) })
 }
 
 /// What makes a directory the root of a workspace, unless it is one: an agent that names files of its
@@ -93,7 +104,7 @@ fn root_mark(dir: &str, files: &[(String, Vec<u8>)]) -> Option<(String, Vec<u8>)
 }
 
 /// Whether the path names the one file that the agent is.
-fn is_file(args: &Pull, object: &Object) -> bool {
+fn is_file(args: &PullArguments, object: &StoreObject) -> bool {
     let main = &object.manifest.main;
     let ending = [".agent.md", ".agent"].into_iter().find(|end| main.ends_with(end));
     let fits = ending.is_some_and(|ending| args.output.ends_with(ending));
@@ -101,11 +112,15 @@ fn is_file(args: &Pull, object: &Object) -> bool {
 }
 
 /// Makes sure that the files are what was pulled: others that lay there may have become a part of it.
-fn is_the_same(disk: &Disk, placed: &Placed, object: &Object) -> Result<(), Failure> {
+fn is_the_same(
+    disk: &DiskWorld,
+    placed: &PulledFiles,
+    object: &StoreObject,
+) -> Result<(), CliFailure> {
     let path = full(placed, &placed.main);
     let (dir, main) = path.rsplit_once('/').unwrap_or(("", &path));
     let dir = if dir.is_empty() && path.starts_with('/') { "/" } else { dir };
-    let found = Found {
+    let found = FoundAgent {
         path: path.clone(),
         dir: dir.to_owned(),
         main: main.to_owned(),
@@ -116,29 +131,29 @@ fn is_the_same(disk: &Disk, placed: &Placed, object: &Object) -> Result<(), Fail
     }
     let message =
         format!("`{path}` would be another agent: files that lie there would become a part of it");
-    Err(Failure::new(message).hint("pull it into an empty directory").finding())
+    Err(CliFailure::new(message).hint("pull it into an empty directory").finding())
 }
 
 /// Removes what was written where nothing was before.
-fn take_back(placed: &Placed) -> Result<(), Failure> {
+fn take_back(placed: &PulledFiles) -> Result<(), CliFailure> {
     let stale: Vec<_> = placed.files.iter().map(|(path, _)| path.clone()).collect();
     let none: [(String, Vec<u8>); 0] = [];
-    Saving {
+    FileSaving {
         dir: &placed.dir,
         files: &none,
         beside: &[],
         stale: &stale,
-        mode: Replace::Force,
+        mode: ReplaceMode::Force,
         durable: true,
     }
     .save()
 }
 
-fn full(placed: &Placed, path: &str) -> String {
+fn full(placed: &PulledFiles, path: &str) -> String {
     if placed.dir.is_empty() { path.to_owned() } else { format!("{}/{path}", placed.dir) }
 }
 
-fn report(args: &Pull, placed: &Placed, object: &Object) {
+fn report(args: &PullArguments, placed: &PulledFiles, object: &StoreObject) {
     let files: Vec<_> = placed.files.iter().map(|(path, _)| full(placed, path)).collect();
     match args.format {
         ResultFormat::Human => {

@@ -4,57 +4,57 @@
 //! agents of the paths ─▶ one project a workspace ─▶ read, render, plan ─▶ write ─▶ report
 //! ```
 
-mod belongs;
+mod destination;
+mod disk_view;
 mod files;
-mod grouped;
-pub(crate) mod locked;
-mod look;
-mod place;
+pub(crate) mod lock_check;
+mod loss_groups;
+mod loss_text;
+mod ownership;
 mod project;
-mod remembered;
+mod render_cache;
 mod report;
+mod target_settings;
 mod watch;
-mod wishes;
-mod words;
 
 use std::collections::BTreeMap;
 
-use agentry_compile::targets::{Scope, Target, target};
+use agentry_compile::targets::{RenderScope, Target, target};
 use agentry_compile::text::report::human;
-use agentry_compile::{Config, FileTree as _, Found, WorldRecorder, discover};
+use agentry_compile::{FileTree as _, FoundAgent, WorkspaceConfig, WorldRecorder, discover};
 
-use crate::args::{Render, ResultFormat};
+use crate::args::{RenderArguments, ResultFormat};
 use crate::command::{LOOKED_FOR, failures};
-use crate::disk::Disk;
+use crate::disk::DiskWorld;
 use crate::home::sweep;
 use crate::output::{
-    Exit, Failure, Outcome, as_json, complain, has_remarked, print, remark, style,
+    CliFailure, CliOutcome, ExitKind, as_json, complain, has_remarked, print, remark, style,
 };
 
-pub(super) use place::{LEDGER, agentry_home};
+pub(super) use destination::{LEDGER, agentry_home};
 
-use locked::Locks;
-use place::Place;
-use project::{Done, Project};
-use remembered::Remembered;
-use report::Report;
+use destination::RenderRoot;
+use lock_check::RenderLocks;
+use project::{ProjectOutcome, RenderProject};
+use render_cache::RenderCache;
+use report::RenderReport;
 
-pub(crate) fn run(args: &Render) -> Outcome {
+pub(crate) fn run(args: &RenderArguments) -> CliOutcome {
     sweep();
     if args.watch {
         return watch::run(args);
     }
-    let remembered = Remembered::of(&Disk::default(), args);
-    if let Some(said) = remembered.as_ref().and_then(|it| it.unchanged(&Disk::default())) {
+    let remembered = RenderCache::of(&DiskWorld::default(), args);
+    if let Some(said) = remembered.as_ref().and_then(|it| it.unchanged(&DiskWorld::default())) {
         print(&said);
-        return Ok(Exit::Done);
+        return Ok(ExitKind::Done);
     }
     // This thread works as well, instead of waiting for the others.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
-    let disk = Disk::default();
+    let disk = DiskWorld::default();
     let recorder = WorldRecorder::new(&disk);
     let (done, exit) = once(&recorder, args)?;
-    let mut report = Report::new(args);
+    let mut report = RenderReport::new(args);
     done.iter().for_each(|done| report.project(done));
     let said = match args.format {
         ResultFormat::Human => report.text(),
@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Render) -> Outcome {
     };
     print(&said);
     let exit = exit.max(report.exit());
-    let settled = exit == Exit::Done && done.iter().all(Done::is_settled) && !has_remarked();
+    let settled =
+        exit == ExitKind::Done && done.iter().all(ProjectOutcome::is_settled) && !has_remarked();
     if let Some(remembered) = remembered.filter(|_| settled)
         && let Some(record) = recorder.record()
     {
@@ -74,46 +75,52 @@ pub(crate) fn run(args: &Render) -> Outcome {
 }
 
 /// Renders once, and says what was wrong with the paths themselves.
-fn once(disk: &WorldRecorder<'_>, args: &Render) -> Result<(Vec<Done>, Exit), Failure> {
+fn once(
+    disk: &WorldRecorder<'_>,
+    args: &RenderArguments,
+) -> Result<(Vec<ProjectOutcome>, ExitKind), CliFailure> {
     let (groups, mut exit) = groups(disk, args)?;
     let mut out = Vec::new();
     for group in groups {
         let Some(targets) = targets(args, &group)? else { continue };
-        let place = Place::of(disk, args, &group.config, &group.root)?;
-        let (config, locks) = (&group.config, Locks::default());
-        let named = belongs::named(disk, args, config);
-        let project = Project { args, disk, config, place, targets, locks, named };
+        let place = RenderRoot::of(disk, args, &group.config, &group.root)?;
+        let (config, locks) = (&group.config, RenderLocks::default());
+        let named = ownership::named(disk, args, config);
+        let project = RenderProject { args, disk, config, place, targets, locks, named };
         out.push(project.render(&group.agents)?);
     }
     if out.iter().any(|done| done.broken > 0) {
-        exit = exit.max(Exit::Findings);
+        exit = exit.max(ExitKind::Findings);
     }
     if out.iter().any(|done| done.not_as_locked > 0) {
-        exit = exit.max(Exit::Refused);
+        exit = exit.max(ExitKind::Refused);
     }
     Ok((out, exit))
 }
 
 /// The agents of one workspace.
-struct Group {
+struct WorkspaceGroup {
     root: String,
-    config: Config,
-    agents: Vec<Found>,
+    config: WorkspaceConfig,
+    agents: Vec<FoundAgent>,
     /// Whether it is the workspace that was asked for, and not one that was met in it.
     is_first: bool,
 }
 
 /// The agents that were asked for, by workspace. Into a directory that is named, all go together.
-fn groups(disk: &WorldRecorder<'_>, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
+fn groups(
+    disk: &WorldRecorder<'_>,
+    args: &RenderArguments,
+) -> Result<(Vec<WorkspaceGroup>, ExitKind), CliFailure> {
     let start = args.agents.first().map_or("", String::as_str);
     let root = disk.workspace(start);
     let paths = match args.agents.as_slice() {
-        [] => vec![place::here(&root)],
+        [] => vec![destination::here(&root)],
         paths => paths.to_vec(),
     };
-    let config = usable(Config::read(disk, start))?;
+    let config = usable(WorkspaceConfig::read(disk, start))?;
     let found = discover(disk, &paths, args.format_override, &|path| config.excludes_path(path));
-    let mut exit = Exit::Done;
+    let mut exit = ExitKind::Done;
     for failure in failures(disk, &found) {
         complain(&failure);
         exit = exit.max(failure.exit);
@@ -121,7 +128,7 @@ fn groups(disk: &WorldRecorder<'_>, args: &Render) -> Result<(Vec<Group>, Exit),
     for diagnostic in &found.diagnostics {
         let stderr = std::io::stderr();
         remark(&human::render(diagnostic, &found.sources, style(&stderr)));
-        exit = exit.max(Exit::Findings);
+        exit = exit.max(ExitKind::Findings);
     }
     for path in &found.empty {
         remark(&format!("note: no agent found in `{path}`"));
@@ -133,12 +140,12 @@ fn groups(disk: &WorldRecorder<'_>, args: &Render) -> Result<(Vec<Group>, Exit),
 /// Puts agents to their workspaces; the one that was asked for comes first.
 fn by_workspace(
     disk: &WorldRecorder<'_>,
-    args: &Render,
-    (root, config): (String, Config),
-    agents: Vec<Found>,
-) -> Result<Vec<Group>, Failure> {
+    args: &RenderArguments,
+    (root, config): (String, WorkspaceConfig),
+    agents: Vec<FoundAgent>,
+) -> Result<Vec<WorkspaceGroup>, CliFailure> {
     let first = disk.absolute(&root);
-    let mut groups = vec![Group { root, config, agents: Vec::new(), is_first: true }];
+    let mut groups = vec![WorkspaceGroup { root, config, agents: Vec::new(), is_first: true }];
     let mut known = BTreeMap::from([(first.clone(), 0)]);
     for agent in agents {
         let own = disk.workspace(&agent.dir);
@@ -146,8 +153,13 @@ fn by_workspace(
         let at = match known.get(&key) {
             Some(at) => *at,
             None => {
-                let config = usable(Config::read(disk, &own))?;
-                groups.push(Group { root: own, config, agents: Vec::new(), is_first: false });
+                let config = usable(WorkspaceConfig::read(disk, &own))?;
+                groups.push(WorkspaceGroup {
+                    root: own,
+                    config,
+                    agents: Vec::new(),
+                    is_first: false,
+                });
                 known.insert(key, groups.len() - 1);
                 groups.len() - 1
             }
@@ -160,7 +172,7 @@ fn by_workspace(
 }
 
 /// A configuration without errors: one that cannot be read may say anything.
-fn usable(config: Config) -> Result<Config, Failure> {
+fn usable(config: WorkspaceConfig) -> Result<WorkspaceConfig, CliFailure> {
     let is_error = |found: &&agentry_compile::text::Diagnostic| {
         found.severity == agentry_compile::text::Severity::Error
     };
@@ -175,7 +187,10 @@ fn usable(config: Config) -> Result<Config, Failure> {
 }
 
 /// The targets of a workspace: those of the command line, else those that it lists.
-fn targets(args: &Render, group: &Group) -> Result<Option<Vec<&'static Target>>, Failure> {
+fn targets(
+    args: &RenderArguments,
+    group: &WorkspaceGroup,
+) -> Result<Option<Vec<&'static Target>>, CliFailure> {
     let listed = group.config.render.targets.as_deref().unwrap_or_default();
     let mut out: Vec<&'static Target> = Vec::new();
     let named = args.targets.iter().copied();
@@ -192,13 +207,13 @@ fn targets(args: &Render, group: &Group) -> Result<Option<Vec<&'static Target>>,
             remark(&format!("note: the workspace `{root}` lists no targets and is passed over"));
             Ok(None)
         }
-        (true, true) => Err(Failure::new("there is no target to render for").hint(
+        (true, true) => Err(CliFailure::new("there is no target to render for").hint(
             "name some with `--target`, or list them in `agentry.toml`: `[render]` `targets = [\"…\"]`",
         )),
     }
 }
 
 /// Where the files of a workspace go.
-fn scope(args: &Render, config: &Config) -> Scope {
-    args.scope.or(config.render.scope).unwrap_or(Scope::Project)
+fn scope(args: &RenderArguments, config: &WorkspaceConfig) -> RenderScope {
+    args.scope.or(config.render.scope).unwrap_or(RenderScope::Project)
 }

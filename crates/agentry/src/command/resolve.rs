@@ -1,22 +1,22 @@
 //! `agentry resolve`: which model, tools and skills an agent comes down to, and why.
 
-use agentry_compile::{Ask, Plan, Settings, World as _, resolve};
+use agentry_compile::{ModelLookup, ResolveSettings, ResolvedPlan, World as _, resolve};
 
-use crate::args::{Resolve, ResultFormat};
+use crate::args::{ResolveArguments, ResultFormat};
 use crate::command::resolve_report::{human, json};
 use crate::command::{find_one, reported, show, usable};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, print, print_json};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json};
 
-pub(crate) fn run(args: &Resolve) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &ResolveArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
-    let settings = Settings::read(&disk).map_err(|(findings, sources)| {
+    let settings = ResolveSettings::read(&disk).map_err(|(findings, sources)| {
         reported(&findings, &sources, "your configuration has errors")
     })?;
     let settings = settings.with_environment(&|name| std::env::var(name).ok());
-    let ask = if args.live { Ask::Live } else { Ask::Local };
+    let ask = if args.live { ModelLookup::Live } else { ModelLookup::Local };
     let plan = resolve(&disk, &compiled, &settings, ask);
     match args.format {
         ResultFormat::Human => print(&human(&compiled, &plan, &settings)),
@@ -25,17 +25,17 @@ pub(crate) fn run(args: &Resolve) -> Outcome {
     show(&plan.diagnostics, &plan.sources);
     show(&plan.problems(), &compiled.sources);
     if plan.is_usable() {
-        return Ok(Exit::Done);
+        return Ok(ExitKind::Done);
     }
     Err(match plan.chosen() {
         None => no_model(&disk, &found.path, &plan),
-        Some(_) => Failure::new(format!("`{}` lacks skills that it needs", found.path)),
+        Some(_) => CliFailure::new(format!("`{}` lacks skills that it needs", found.path)),
     }
     .finding())
 }
 
 /// Says which variables would help.
-fn no_model(disk: &Disk, path: &str, plan: &Plan) -> Failure {
+fn no_model(disk: &DiskWorld, path: &str, plan: &ResolvedPlan) -> CliFailure {
     let mut keys: Vec<&str> = Vec::new();
     for candidate in &plan.models {
         let first = candidate.keys.first().map(String::as_str);
@@ -46,5 +46,5 @@ fn no_model(disk: &Disk, path: &str, plan: &Plan) -> Failure {
         [one] => format!("set {one}"),
         several => format!("set one of {}", several.join(", ")),
     });
-    Failure::new(format!("no model can be used for `{path}`")).hint_opt(hint)
+    CliFailure::new(format!("no model can be used for `{path}`")).hint_opt(hint)
 }

@@ -2,18 +2,22 @@
 
 use std::fmt::Write as _;
 
-use agentry_compile::model::Capability;
+use agentry_compile::model::ModelTier;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    Candidate, Compiled, Outcome, Plan, PlannedSkill, PlannedTool, Price, Settings, SkillFound,
-    Wish,
+    CandidateOrigin, CandidateOutcome, CompiledAgent, ModelCandidate, PlannedSkill, PlannedTool,
+    ResolveSettings, ResolvedPlan, SkillResolution, TokenPrice,
 };
 use serde_json::{Value, json};
 
 use crate::output::columns;
 
 /// The plan for a person: what was chosen first, then every candidate with its reason.
-pub(crate) fn human(compiled: &Compiled, plan: &Plan, settings: &Settings) -> String {
+pub(crate) fn human(
+    compiled: &CompiledAgent,
+    plan: &ResolvedPlan,
+    settings: &ResolveSettings,
+) -> String {
     let found = &compiled.found;
     let mut out = format!("{} ({})\n\n", visible(&found.path), found.format);
     match plan.chosen() {
@@ -46,10 +50,10 @@ fn section(out: &mut String, title: &str, rows: Vec<Vec<String>>) {
 }
 
 /// What is known of a model, in a line.
-fn facts(model: &Candidate) -> String {
+fn facts(model: &ModelCandidate) -> String {
     let tier = model.tier.map(|tier| tier.as_str().to_owned());
     let context = model.context.map(|size| format!("{size} tokens"));
-    let price = model.price.map(|Price { input, output }| match (input, output) {
+    let price = model.price.map(|TokenPrice { input, output }| match (input, output) {
         (0.0, 0.0) => "free".to_owned(),
         _ => format!("${input} in and ${output} out for a million"),
     });
@@ -60,12 +64,12 @@ fn facts(model: &Candidate) -> String {
 }
 
 /// The candidates, one a row; those of a tier that meet the same fate at the same provider share one.
-fn candidates(models: &[Candidate]) -> Vec<Vec<String>> {
-    let same = |a: &Candidate, b: &Candidate| {
-        matches!(a.wish, Wish::Fallback | Wish::Capability)
+fn candidates(models: &[ModelCandidate]) -> Vec<Vec<String>> {
+    let same = |a: &ModelCandidate, b: &ModelCandidate| {
+        matches!(a.wish, CandidateOrigin::Fallback | CandidateOrigin::Capability)
             && (a.wish, &a.provider, &a.outcome) == (b.wish, &b.provider, &b.outcome)
     };
-    let row = |group: &[Candidate]| {
+    let row = |group: &[ModelCandidate]| {
         let first = group.first()?;
         let name = match group.len() {
             1 => named(first),
@@ -77,18 +81,18 @@ fn candidates(models: &[Candidate]) -> Vec<Vec<String>> {
     models.chunk_by(same).filter_map(row).collect()
 }
 
-fn named(candidate: &Candidate) -> String {
+fn named(candidate: &ModelCandidate) -> String {
     match &candidate.written {
         Some(written) if *written != candidate.id => format!("{} ({written})", candidate.id),
         _ => candidate.id.clone(),
     }
 }
 
-fn outcome(outcome: &Outcome) -> (&'static str, &str) {
+fn outcome(outcome: &CandidateOutcome) -> (&'static str, &str) {
     match outcome {
-        Outcome::Chosen => ("chosen", ""),
-        Outcome::Usable => ("usable", ""),
-        Outcome::Skipped(why) => ("skipped", why),
+        CandidateOutcome::Chosen => ("chosen", ""),
+        CandidateOutcome::Usable => ("usable", ""),
+        CandidateOutcome::Skipped(why) => ("skipped", why),
     }
 }
 
@@ -98,13 +102,13 @@ fn skill(skill: &PlannedSkill) -> Vec<String> {
     vec![skill.name.clone(), kind.to_owned(), with_denial(detail, skill.denied.as_deref())]
 }
 
-fn found(found: &SkillFound) -> (&'static str, &str) {
+fn found(found: &SkillResolution) -> (&'static str, &str) {
     match found {
-        SkillFound::Pack(path) => ("pack", path),
-        SkillFound::Native(tool) => ("native", tool),
-        SkillFound::Mcp(server) => ("mcp", server),
-        SkillFound::Model => ("model", ""),
-        SkillFound::Missing(why) => ("missing", why),
+        SkillResolution::Pack(path) => ("pack", path),
+        SkillResolution::Native(tool) => ("native", tool),
+        SkillResolution::Mcp(server) => ("mcp", server),
+        SkillResolution::Model => ("model", ""),
+        SkillResolution::Missing(why) => ("missing", why),
     }
 }
 
@@ -124,7 +128,11 @@ fn with_denial(detail: &str, denied: Option<&str>) -> String {
 }
 
 /// The plan for a program.
-pub(crate) fn json(compiled: &Compiled, plan: &Plan, settings: &Settings) -> Value {
+pub(crate) fn json(
+    compiled: &CompiledAgent,
+    plan: &ResolvedPlan,
+    settings: &ResolveSettings,
+) -> Value {
     let found = &compiled.found;
     let catalogue = &settings.catalogue;
     let list = |values: Vec<Value>| Value::Array(values);
@@ -145,14 +153,14 @@ pub(crate) fn json(compiled: &Compiled, plan: &Plan, settings: &Settings) -> Val
     })
 }
 
-fn candidate_json(candidate: &Candidate) -> Value {
+fn candidate_json(candidate: &ModelCandidate) -> Value {
     let (outcome, why) = outcome(&candidate.outcome);
     json!({
         "id": candidate.id,
         "written": candidate.written,
         "provider": candidate.provider,
         "wish": candidate.wish.as_str(),
-        "tier": candidate.tier.map(Capability::as_str),
+        "tier": candidate.tier.map(ModelTier::as_str),
         "context": candidate.context,
         "price": candidate.price.map(|price| json!({"input": price.input, "output": price.output})),
         "tools": candidate.tools,

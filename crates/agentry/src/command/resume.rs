@@ -5,23 +5,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::model::Format;
-use agentry_runtime::consent::Consents;
-use agentry_runtime::journal::{About, Journal};
-use agentry_runtime::written::{widened, written};
-use agentry_runtime::{Event, Happened};
+use agentry_runtime::consent::ConsentStore;
+use agentry_runtime::journal::{Journal, RunDescription};
+use agentry_runtime::rule_lines::{widened, written};
+use agentry_runtime::{RunEvent, TimedEvent};
 
-use crate::args::{OnAsk, Resume};
-use crate::command::run::confined::Confined;
-use crate::command::run::ground::Ground;
-use crate::command::run::models::Money;
-use crate::command::run::session::{Session, Setting};
+use crate::args::{AskFallback, ResumeArguments};
+use crate::command::run::confinement::ConfinedCommands;
+use crate::command::run::models::PriceNeed;
+use crate::command::run::prepared_agent::PreparedAgent;
+use crate::command::run::session::{RunSession, SessionSetting};
 use crate::command::run::{admitted, models};
 use crate::command::runs::{failed, find};
 use crate::home::agentry_home;
-use crate::output::{Failure, Outcome, remark, said};
+use crate::output::{CliFailure, CliOutcome, remark, said};
 
-pub(crate) fn run(args: &Resume) -> Outcome {
-    let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
+pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
+    let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
     let id = find(&home, &args.id)?;
     // From here on nobody else goes on with it.
     let (mut journal, about, happened) =
@@ -31,30 +31,30 @@ pub(crate) fn run(args: &Resume) -> Outcome {
     ground.tell_what_killed_runs_left();
     admitted(&ground, false)?;
     unchanged(&ground, &about, args.accept_changes)?;
-    if !Consents::of(&home).has(&ground.digest, settings.unconfined) {
+    if !ConsentStore::of(&home).has(&ground.digest, settings.unconfined) {
         let message = format!("nobody consents to `{}` any more", about.agent);
-        return Err(Failure::new(message).hint("run it anew to be asked").refused());
+        return Err(CliFailure::new(message).hint("run it anew to be asked").refused());
     }
     let plan = models::plan(&ground, settings.model.as_deref(), money(&happened))?;
     journal.redact_with(Arc::clone(&ground.redactor));
-    let on_ask = if settings.parks { OnAsk::Park } else { OnAsk::Deny };
-    let setting = Setting {
+    let on_ask = if settings.parks { AskFallback::Park } else { AskFallback::Deny };
+    let setting = SessionSetting {
         ground: &ground,
         format: args.format,
         on_ask: args.on_ask.unwrap_or(on_ask),
-        commands: Confined::new(&ground, settings.unconfined),
+        commands: ConfinedCommands::new(&ground, settings.unconfined),
         record: None,
     };
-    Session::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
+    RunSession::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
 }
 
 /// The agent, seen from where the run was started.
-fn ground(about: &About) -> Result<Ground, Failure> {
+fn ground(about: &RunDescription) -> Result<PreparedAgent, CliFailure> {
     let settings = &about.settings;
     let directory = settings.directory.as_ref().unwrap_or(&about.workspace);
     enter(directory)?;
     let format: Option<Format> = settings.format.as_deref().and_then(|name| name.parse().ok());
-    let ground = Ground::read(&about.agent, format)?;
+    let ground = PreparedAgent::read(&about.agent, format)?;
     if ground.workspace == about.workspace {
         return Ok(ground);
     }
@@ -63,19 +63,23 @@ fn ground(about: &About) -> Result<Ground, Failure> {
         about.workspace.display(),
         ground.workspace.display()
     );
-    Err(Failure::new(message).hint("run it anew").refused())
+    Err(CliFailure::new(message).hint("run it anew").refused())
 }
 
-fn enter(directory: &Path) -> Result<(), Failure> {
+fn enter(directory: &Path) -> Result<(), CliFailure> {
     std::env::set_current_dir(directory).map_err(|error| {
         let message =
             format!("the run cannot go on in `{}`: {}", directory.display(), said(&error));
-        Failure::new(message).refused()
+        CliFailure::new(message).refused()
     })
 }
 
 /// Refuses what is not what the run began with, unless it can only do less now.
-fn unchanged(ground: &Ground, about: &About, accepted: bool) -> Result<(), Failure> {
+fn unchanged(
+    ground: &PreparedAgent,
+    about: &RunDescription,
+    accepted: bool,
+) -> Result<(), CliFailure> {
     let changed = ground.digest != about.digest;
     let wider = widened(&about.settings.policy, &written(&ground.judge));
     if !changed && wider.is_empty() {
@@ -94,14 +98,14 @@ fn unchanged(ground: &Ground, about: &About, accepted: bool) -> Result<(), Failu
         let message = format!("`{}` may do other things than when the run began", about.agent);
         (message, "`--accept-changes` goes on with what it may do now")
     };
-    Err(Failure::new(message).hint(hint).refused())
+    Err(CliFailure::new(message).hint(hint).refused())
 }
 
 /// Whether the run began under a limit of money.
-fn money(happened: &[Happened]) -> Money {
-    let limited = |happened: &Happened| match &happened.event {
-        Event::Began { limits, .. } => limits.cost.is_some(),
+fn money(happened: &[TimedEvent]) -> PriceNeed {
+    let limited = |happened: &TimedEvent| match &happened.event {
+        RunEvent::Began { limits, .. } => limits.cost.is_some(),
         _ => false,
     };
-    if happened.iter().any(limited) { Money::Limited } else { Money::Free }
+    if happened.iter().any(limited) { PriceNeed::Limited } else { PriceNeed::Free }
 }

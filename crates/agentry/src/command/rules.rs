@@ -1,15 +1,15 @@
 //! `agentry rules`: what is looked for, and why.
 
 use agentry_compile::text::report::visible;
-use agentry_compile::text::{Example, Rule};
+use agentry_compile::text::{LintRule, RuleExample};
 use agentry_compile::{registry, rule};
 use serde_json::{Value, json};
 
-use super::meant::one_of;
-use crate::args::{ResultFormat, Rules};
-use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
+use super::suggestion::one_of;
+use crate::args::{ResultFormat, RulesArguments};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json};
 
-pub(crate) fn run(args: &Rules) -> Outcome {
+pub(crate) fn run(args: &RulesArguments) -> CliOutcome {
     let rules = match &args.rule {
         None => registry().to_vec(),
         Some(name) => vec![named(name).ok_or_else(|| unknown(name))?],
@@ -19,33 +19,33 @@ pub(crate) fn run(args: &Rules) -> Outcome {
             print_json(&Value::Array(rules.iter().map(|rule| value(rule)).collect()));
         }
         (ResultFormat::Human, None) => {
-            let row = |rule: &&Rule| {
+            let row = |rule: &&LintRule| {
                 vec![rule.code.to_owned(), rule.severity.to_string(), rule.name.to_owned()]
             };
             print(&columns(&rules.iter().map(row).collect::<Vec<_>>()));
         }
         (ResultFormat::Human, Some(_)) => rules.iter().for_each(|rule| print(&explain(rule))),
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
 /// The rule of a name or code, in any case.
-fn named(name: &str) -> Option<&'static Rule> {
+fn named(name: &str) -> Option<&'static LintRule> {
     rule(name).or_else(|| rule(&name.to_uppercase())).or_else(|| rule(&name.to_lowercase()))
 }
 
-fn unknown(name: &str) -> Failure {
+fn unknown(name: &str) -> CliFailure {
     let known = registry().iter().flat_map(|rule| [rule.name, rule.code]);
     let hint = one_of(name, known, "`agentry rules` lists them all");
-    Failure::new(format!("there is no rule `{name}`")).hint(hint)
+    CliFailure::new(format!("there is no rule `{name}`")).hint(hint)
 }
 
-fn value(rule: &Rule) -> Value {
+fn value(rule: &LintRule) -> Value {
     json!({"code": rule.code, "name": rule.name, "severity": rule.severity.to_string(), "why": rule.why})
 }
 
-fn explain(rule: &Rule) -> String {
-    let Rule { code, name, severity, why, bad, good } = rule;
+fn explain(rule: &LintRule) -> String {
+    let LintRule { code, name, severity, why, bad, good } = rule;
     let why = wrapped(why, 80);
     format!(
         "{name} ({code}, {severity})\n\n{why}\n\nThis breaks it:\n\n{}\nUse instead:\n\n{}",
@@ -54,15 +54,15 @@ fn explain(rule: &Rule) -> String {
     )
 }
 
-fn shown(example: &Example) -> String {
+fn shown(example: &RuleExample) -> String {
     let file = |(path, text): &(&str, &str)| {
         let lines: Vec<_> = text.lines().map(|line| format!("    {}", visible(line))).collect();
         format!("  {path}\n{}\n", lines.join("\n").trim_end())
     };
     match example {
-        Example::File(path, text) => file(&(*path, *text)),
-        Example::Files(files) => files.iter().map(file).collect::<Vec<_>>().join("\n"),
-        Example::Made(what, _) => format!("  {what}\n"),
+        RuleExample::File(path, text) => file(&(*path, *text)),
+        RuleExample::Files(files) => files.iter().map(file).collect::<Vec<_>>().join("\n"),
+        RuleExample::Made(what, _) => format!("  {what}\n"),
     }
 }
 

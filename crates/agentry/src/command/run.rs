@@ -1,14 +1,14 @@
 //! `agentry run`: runs an agent, with real models or as it was recorded.
 
-pub(crate) mod confined;
-pub(crate) mod ground;
+mod approver;
+pub(crate) mod confinement;
+mod first_consent;
 pub(crate) mod limits;
-mod lines;
+mod line_editor;
 mod markdown;
 pub(crate) mod models;
-mod outer;
-mod permission;
-mod person;
+mod outer_workspaces;
+pub(crate) mod prepared_agent;
 pub(crate) mod replay;
 pub(crate) mod session;
 mod stop;
@@ -21,50 +21,54 @@ use std::path::Path;
 
 use agentry_compile::policy::Action;
 use agentry_runtime::cassette::beside;
-use agentry_runtime::gate::{Closed, gate};
+use agentry_runtime::gate::{StartRefusal, gate};
 
-use crate::args::{Run, RunFormat};
-use crate::output::{Exit, Failure, Outcome, remark, said};
-use confined::Confined;
-use ground::Ground;
-use models::{Found, Money};
-use session::Session;
+use crate::args::{RunArguments, RunFormat};
+use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
+use confinement::ConfinedCommands;
+use models::{FoundModels, PriceNeed};
+use prepared_agent::PreparedAgent;
+use session::RunSession;
 
 /// The most bytes of what is asked by way of standard input.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-pub(crate) fn run(args: &Run) -> Outcome {
-    let ground = Ground::read(&args.agent, args.format_override)?;
+pub(crate) fn run(args: &RunArguments) -> CliOutcome {
+    let ground = PreparedAgent::read(&args.agent, args.format_override)?;
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
         return replay::run(&ground, Path::new(cassette), args, hint);
     }
-    let commands = Confined::new(&ground, args.unconfined);
-    let money = Money::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
+    let commands = ConfinedCommands::new(&ground, args.unconfined);
+    let money = PriceNeed::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
     let plan = match models::find(&ground, args.model.as_deref(), money)? {
-        Found::Plan(plan) => plan,
-        Found::Nothing(why) => return without_model(&ground, args, &why),
+        FoundModels::Plan(plan) => plan,
+        FoundModels::Nothing(why) => return without_model(&ground, args, &why),
     };
     admitted(&ground, false)?;
     let prompt = prompt(args)?;
-    Session::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
+    RunSession::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
 }
 
 /// Refuses an agent that must not start. In a replay nothing is executed, so nothing needs to be there.
-pub(crate) fn admitted(ground: &Ground, replayed: bool) -> Result<(), Failure> {
+pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), CliFailure> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_denied = |name: &str| ground.variable(name) == Action::Deny;
     let remarks = match gate(&ground.agent, &is_set, &is_denied) {
         Ok(remarks) => remarks,
-        Err(Closed::Unset(_) | Closed::Denied(_) | Closed::Startup(_)) if replayed => Vec::new(),
+        Err(StartRefusal::Unset(_) | StartRefusal::Denied(_) | StartRefusal::Startup(_))
+            if replayed =>
+        {
+            Vec::new()
+        }
         Err(closed) => {
             let hint = match &closed {
-                Closed::Unset(_) => Some("set it and run the agent again".to_owned()),
-                Closed::Disabled | Closed::Denied(_) | Closed::Startup(_) => None,
+                StartRefusal::Unset(_) => Some("set it and run the agent again".to_owned()),
+                StartRefusal::Disabled | StartRefusal::Denied(_) | StartRefusal::Startup(_) => None,
             };
             let message = format!("`{}` does not start: {closed}", ground.path());
-            return Err(Failure::new(message).hint_opt(hint).refused());
+            return Err(CliFailure::new(message).hint_opt(hint).refused());
         }
     };
     remarks.iter().for_each(|line| remark(&format!("warning: `{}`: {line}", ground.path())));
@@ -72,31 +76,33 @@ pub(crate) fn admitted(ground: &Ground, replayed: bool) -> Result<(), Failure> {
 }
 
 /// What is asked: what was typed, or what comes through a pipe. Nothing begins a conversation.
-fn prompt(args: &Run) -> Result<Option<String>, Failure> {
+fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
     if args.prompt.is_some() {
         return Ok(args.prompt.clone());
     }
-    if terminal::Terminal::is_attended() && args.format == RunFormat::Human {
+    if terminal::TerminalView::is_attended() && args.format == RunFormat::Human {
         return Ok(None);
     }
     let missing = || {
-        Failure::new("there is nothing to do").hint("say what to do: `agentry run AGENT PROMPT`")
+        CliFailure::new("there is nothing to do").hint("say what to do: `agentry run AGENT PROMPT`")
     };
     if io::stdin().is_terminal() {
         return Err(missing());
     }
     let mut text = String::new();
     let read = io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| Failure::new(format!("standard input cannot be read: {}", said(&error))))?;
+    read.map_err(|error| {
+        CliFailure::new(format!("standard input cannot be read: {}", said(&error)))
+    })?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(Failure::new("what is asked by way of standard input is longer than 1 MiB")
+        return Err(CliFailure::new("what is asked by way of standard input is longer than 1 MiB")
             .hint("put it into a file, and ask the agent to read that"));
     }
     if text.trim().is_empty() { Err(missing()) } else { Ok(Some(text)) }
 }
 
 /// Plays the cassette beside the agent; without one, says what was looked for.
-fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
+fn without_model(ground: &PreparedAgent, args: &RunArguments, why: &str) -> CliOutcome {
     // Who names a model does not mean a recording.
     let beside = args.model.is_none().then(|| cassettes(ground).ok()).flatten();
     let cassettes = beside.unwrap_or_default();
@@ -111,7 +117,7 @@ fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
             Some(_) => String::new(),
             None => format!("; there is no `{beside}.cassette.*` beside it either"),
         };
-        return Err(Failure::new(format!("no model can be used for `{}`", ground.path()))
+        return Err(CliFailure::new(format!("no model can be used for `{}`", ground.path()))
             .hint(format!("set a key or start a server that is listed above{beside}"))
             .finding());
     };
@@ -126,17 +132,17 @@ fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
 }
 
 /// The cassettes beside an agent.
-pub(crate) fn cassettes(ground: &Ground) -> io::Result<Vec<std::path::PathBuf>> {
+pub(crate) fn cassettes(ground: &PreparedAgent) -> io::Result<Vec<std::path::PathBuf>> {
     beside(Path::new(ground.path().trim_end_matches('/')))
 }
 
 /// How the program ends after a run.
-pub(crate) fn exit(ending: &agentry_runtime::Ending) -> Exit {
-    use agentry_runtime::Ending;
+pub(crate) fn exit(ending: &agentry_runtime::RunEnding) -> ExitKind {
+    use agentry_runtime::RunEnding;
     match ending {
-        Ending::Done => Exit::Done,
-        Ending::Failed { .. } => Exit::Findings,
-        Ending::OverBudget { .. } | Ending::Parked { .. } => Exit::Refused,
-        Ending::Cancelled => Exit::Interrupted,
+        RunEnding::Done => ExitKind::Done,
+        RunEnding::Failed { .. } => ExitKind::Findings,
+        RunEnding::OverBudget { .. } | RunEnding::Parked { .. } => ExitKind::Refused,
+        RunEnding::Cancelled => ExitKind::Interrupted,
     }
 }

@@ -9,15 +9,15 @@ mod undo;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal::{self, JournalError, Summary, Written};
+use agentry_runtime::journal::{self, DisplayTime, JournalError, RunSummary};
 use serde_json::{Value, json};
 
-use super::meant::one_of;
-use crate::args::{ResultFormat, Runs, RunsCommand};
+use super::suggestion::one_of;
+use crate::args::{ResultFormat, RunsArguments, RunsCommand};
 use crate::home::agentry_home;
-use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
 
-pub(crate) fn run(args: &Runs) -> Outcome {
+pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
     match &args.command {
         None => list(args),
         Some(RunsCommand::Show(args)) => show::run(args),
@@ -27,13 +27,13 @@ pub(crate) fn run(args: &Runs) -> Outcome {
     }
 }
 
-fn list(args: &Runs) -> Outcome {
+fn list(args: &RunsArguments) -> CliOutcome {
     let runs = journal::list(&home()?).map_err(failed)?;
     match args.format {
         ResultFormat::Json => print_json(&Value::Array(runs.iter().map(entry).collect())),
         ResultFormat::Human if runs.is_empty() => remark("there are no runs"),
         ResultFormat::Human => {
-            let row = |run: &Summary| {
+            let row = |run: &RunSummary| {
                 let detail = run.detail.as_deref().unwrap_or_default();
                 let detail = visible(detail.lines().next().unwrap_or_default()).into_owned();
                 let (name, state) = (name(run), run.state.as_str().to_owned());
@@ -43,11 +43,11 @@ fn list(args: &Runs) -> Outcome {
             print(&columns(&[head].into_iter().chain(runs.iter().map(row)).collect::<Vec<_>>()));
         }
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
 /// A run in a list, for programs.
-fn entry(run: &Summary) -> Value {
+fn entry(run: &RunSummary) -> Value {
     json!({
         "id": run.id,
         "agent": (!run.about.agent.is_empty()).then_some(&run.about.agent),
@@ -57,25 +57,25 @@ fn entry(run: &Summary) -> Value {
 }
 
 /// When a run began; nothing if its journal does not tell.
-fn started(run: &Summary) -> Option<String> {
-    (run.about.started > 0).then(|| Written(run.about.started).to_string())
+fn started(run: &RunSummary) -> Option<String> {
+    (run.about.started > 0).then(|| DisplayTime(run.about.started).to_string())
 }
 
 /// What a person calls the agent of a run.
-fn name(run: &Summary) -> String {
+fn name(run: &RunSummary) -> String {
     let about = &run.about;
     let name = if about.name.is_empty() { &about.agent } else { &about.name };
     if name.is_empty() { "?".to_owned() } else { visible(name).into_owned() }
 }
 
-fn home() -> Result<PathBuf, Failure> {
+fn home() -> Result<PathBuf, CliFailure> {
     agentry_home().ok_or_else(|| {
-        Failure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
+        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
     })
 }
 
 /// The run that a person means.
-pub(crate) fn find(home: &Path, given: &str) -> Result<String, Failure> {
+pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
     journal::find(home, given).map_err(|error| {
         let is_unknown = matches!(error, JournalError::NoRun(_));
         let failure = failed(error);
@@ -99,8 +99,8 @@ fn end(id: &str) -> &str {
 
 /// What the journal said, and how the program ends for it.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-pub(crate) fn failed(error: JournalError) -> Failure {
-    let failure = Failure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));
+pub(crate) fn failed(error: JournalError) -> CliFailure {
+    let failure = CliFailure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));
     match error {
         JournalError::Busy { .. } => failure.refused(),
         JournalError::Damaged { .. } => failure.finding(),

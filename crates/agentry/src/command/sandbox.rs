@@ -5,32 +5,32 @@ use std::path::{Path, PathBuf};
 
 use agentry_compile::judge;
 use agentry_compile::text::report::visible;
-use agentry_runtime::confine::{Confined, confinement};
-use agentry_sandbox::{BackEnd, Confinement, Enforced, Network, explain, support};
+use agentry_runtime::confine::{PlannedConfinement, confinement};
+use agentry_sandbox::{BackEnd, Confinement, EnforcedRule, NetworkAccess, explain, support};
 use serde_json::{Value, json};
 
-use crate::args::{ResultFormat, Sandbox, SandboxCommand, SandboxExplain};
+use crate::args::{ResultFormat, SandboxArguments, SandboxCommand, SandboxExplainArguments};
 use crate::command::guard::protected_paths;
-use crate::command::run::ground::surroundings;
+use crate::command::run::prepared_agent::surroundings;
 use crate::command::{find_one, reported, usable};
-use crate::disk::Disk;
+use crate::disk::DiskWorld;
 use crate::home::agentry_home;
-use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json};
 
-pub(crate) fn run(args: &Sandbox) -> Outcome {
+pub(crate) fn run(args: &SandboxArguments) -> CliOutcome {
     match &args.command {
         SandboxCommand::Explain(args) => explained(args),
     }
 }
 
-fn explained(args: &SandboxExplain) -> Outcome {
-    let disk = Disk::default();
+fn explained(args: &SandboxExplainArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let mut compiled = usable(&disk, &found)?;
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
-    agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
+    agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
     let protected = protected_paths(&disk, &compiled);
     let confined = confinement(&judge, &surroundings(&disk, &compiled, &protected));
     let program = this_program()?;
@@ -39,17 +39,17 @@ fn explained(args: &SandboxExplain) -> Outcome {
         ResultFormat::Json => print_json(&to_json(&confined, &chosen)),
         ResultFormat::Human => print(&to_text(&confined, &chosen)),
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
 /// The program that is running, which is also the helper of the sandbox.
-pub(crate) fn this_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|_| Failure::new("where this program lies cannot be told"))
+pub(crate) fn this_program() -> Result<PathBuf, CliFailure> {
+    std::env::current_exe().map_err(|_| CliFailure::new("where this program lies cannot be told"))
 }
 
-type Chosen = Result<(BackEnd, Confinement), String>;
+type SandboxChoice = Result<(BackEnd, Confinement), String>;
 
-fn to_text(confined: &Confined, chosen: &Chosen) -> String {
+fn to_text(confined: &PlannedConfinement, chosen: &SandboxChoice) -> String {
     let mut out = match chosen {
         Ok((back_end, _)) => format!("commands are confined by {}\n\n", back_end.as_str()),
         Err(why) => format!(
@@ -59,9 +59,9 @@ fn to_text(confined: &Confined, chosen: &Chosen) -> String {
         ),
     };
     let enforced = enforced(confined, chosen);
-    let row = |it: &Enforced| vec![format!("  {}", visible(&it.what)), it.by.to_owned()];
+    let row = |it: &EnforcedRule| vec![format!("  {}", visible(&it.what)), it.by.to_owned()];
     out.push_str(&columns(&enforced.iter().map(row).collect::<Vec<_>>()));
-    if let Network::Proxy(_) = confined.confinement.network {
+    if let NetworkAccess::Proxy(_) = confined.confinement.network {
         let names = confined.hosts.names();
         let all = confined.hosts.is_everything();
         let names = if all { "every public host".to_owned() } else { names.join(", ") };
@@ -74,14 +74,14 @@ fn to_text(confined: &Confined, chosen: &Chosen) -> String {
 }
 
 /// What is enforced here, or what namespaces would enforce.
-fn enforced(confined: &Confined, chosen: &Chosen) -> Vec<Enforced> {
+fn enforced(confined: &PlannedConfinement, chosen: &SandboxChoice) -> Vec<EnforcedRule> {
     match chosen {
         Ok((back_end, confinement)) => explain(confinement, *back_end),
         Err(_) => explain(&confined.confinement, BackEnd::Namespaces),
     }
 }
 
-fn to_json(confined: &Confined, chosen: &Chosen) -> Value {
+fn to_json(confined: &PlannedConfinement, chosen: &SandboxChoice) -> Value {
     let enforced = enforced(confined, chosen);
     let enforced: Vec<Value> =
         enforced.iter().map(|it| json!({"what": it.what, "by": it.by})).collect();
@@ -94,9 +94,9 @@ fn to_json(confined: &Confined, chosen: &Chosen) -> Value {
     let texts =
         |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(|path| text(path)).collect() };
     let network = match network {
-        Network::Off => "off",
-        Network::Proxy(_) => "proxy",
-        Network::Full => "full",
+        NetworkAccess::Off => "off",
+        NetworkAccess::Proxy(_) => "proxy",
+        NetworkAccess::Full => "full",
     };
     json!({
         "back_end": back_end,

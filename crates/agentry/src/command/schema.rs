@@ -3,10 +3,10 @@
 use agentry_compile::formats::info;
 use agentry_compile::schema;
 
-use crate::args::Schema;
-use crate::output::{Exit, Failure, Outcome, print_json};
+use crate::args::SchemaArguments;
+use crate::output::{CliFailure, CliOutcome, ExitKind, print_json};
 
-pub(crate) fn run(args: &Schema) -> Outcome {
+pub(crate) fn run(args: &SchemaArguments) -> CliOutcome {
     let info = info(args.format);
     let wanted = args.document.as_deref();
     let document =
@@ -14,10 +14,12 @@ pub(crate) fn run(args: &Schema) -> Outcome {
     let Some((name, _)) = document else {
         let names: Vec<_> = info.documents.iter().map(|(name, _)| format!("`{name}`")).collect();
         let message = format!("{} has no document `{}`", args.format, wanted.unwrap_or(""));
-        return Err(Failure::new(message).hint(format!("its documents are {}", names.join(", "))));
+        return Err(
+            CliFailure::new(message).hint(format!("its documents are {}", names.join(", ")))
+        );
     };
     if let Some(schema) = schema(args.format, name) {
         print_json(&schema);
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }

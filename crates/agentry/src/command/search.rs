@@ -1,30 +1,31 @@
 //! `agentry search`: the agents of the store that fit some words.
 
 use agentry_compile::text::report::visible;
-use agentry_registry::{Manifest, StoreError};
+use agentry_registry::{ObjectManifest, StoreError};
 use serde_json::{Value, json};
 
-use crate::args::{ResultFormat, Search};
+use crate::args::{ResultFormat, SearchArguments};
 use crate::command::store::{failed, open_if_any};
-use crate::output::{Exit, Outcome, columns, complain, print, print_json, remark};
+use crate::output::{CliOutcome, ExitKind, columns, complain, print, print_json, remark};
 
-pub(crate) fn run(args: &Search) -> Outcome {
+pub(crate) fn run(args: &SearchArguments) -> CliOutcome {
     let (found, exit) = found(&args.words)?;
     match args.format {
         ResultFormat::Json => {
-            let row = |Manifest { name, version, digest, description, .. }: &Manifest| {
-                json!({
-                    "name": name,
-                    "version": version,
-                    "digest": digest,
-                    "description": description,
-                })
-            };
+            let row =
+                |ObjectManifest { name, version, digest, description, .. }: &ObjectManifest| {
+                    json!({
+                        "name": name,
+                        "version": version,
+                        "digest": digest,
+                        "description": description,
+                    })
+                };
             print_json(&Value::Array(found.iter().map(row).collect()));
         }
         ResultFormat::Human if found.is_empty() => remark("no agent of the store fits"),
         ResultFormat::Human => {
-            let row = |Manifest { name, version, description, .. }: &Manifest| {
+            let row = |ObjectManifest { name, version, description, .. }: &ObjectManifest| {
                 let first = description.lines().next().unwrap_or_default();
                 vec![visible(name).into_owned(), version.clone(), visible(first).into_owned()]
             };
@@ -35,9 +36,9 @@ pub(crate) fn run(args: &Search) -> Outcome {
 }
 
 /// The agents that have all the words. One that is damaged is reported and does not hide the others.
-fn found(words: &[String]) -> Result<(Vec<Manifest>, Exit), crate::output::Failure> {
+fn found(words: &[String]) -> Result<(Vec<ObjectManifest>, ExitKind), crate::output::CliFailure> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-    let (mut found, mut exit) = (Vec::new(), Exit::Done);
+    let (mut found, mut exit) = (Vec::new(), ExitKind::Done);
     let Some(store) = open_if_any()? else { return Ok((found, exit)) };
     for listed in store.list().map_err(failed)? {
         match store.manifest(&listed.digest) {

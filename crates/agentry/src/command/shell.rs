@@ -3,22 +3,22 @@
 use agentry_compile::text::report::visible;
 use clap::CommandFactory as _;
 
-use crate::args::{Args, Completions, Man};
-use crate::output::{Exit, Failure, Outcome, print, said};
+use crate::args::{CliArguments, CompletionsArguments, ManArguments};
+use crate::output::{CliFailure, CliOutcome, ExitKind, print, said};
 
-pub(crate) fn completions(args: &Completions) -> Exit {
+pub(crate) fn completions(args: &CompletionsArguments) -> ExitKind {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "agentry", &mut script);
+    clap_complete::generate(args.shell, &mut CliArguments::command(), "agentry", &mut script);
     print(&String::from_utf8_lossy(&script));
-    Exit::Done
+    ExitKind::Done
 }
 
-pub(crate) fn man(args: &Man) -> Outcome {
+pub(crate) fn man(args: &ManArguments) -> CliOutcome {
     std::fs::create_dir_all(&args.output)
-        .and_then(|()| clap_mangen::generate_to(Args::command(), &args.output))
+        .and_then(|()| clap_mangen::generate_to(CliArguments::command(), &args.output))
         .map_err(|error| {
-            Failure::new(format!("`{}` cannot be written: {}", args.output, said(&error)))
+            CliFailure::new(format!("`{}` cannot be written: {}", args.output, said(&error)))
         })?;
     print(&format!("wrote the pages to {}\n", visible(&args.output)));
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }

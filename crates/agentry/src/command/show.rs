@@ -4,18 +4,18 @@ use agentry_compile::text::report::visible;
 use agentry_compile::{declared, prompt, resolved, rows};
 use serde_json::{Value, json};
 
-use crate::args::{ResultFormat, Show};
+use crate::args::{ResultFormat, ShowArguments};
 use crate::command::{find_one, usable};
-use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, cut, print, print_json};
+use crate::disk::DiskWorld;
+use crate::output::{CliOutcome, ExitKind, columns, cut, print, print_json};
 
-pub(crate) fn run(args: &Show) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &ShowArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     if args.prompt {
         show_prompt(&prompt(&disk, &compiled), args.format);
-        return Ok(Exit::Done);
+        return Ok(ExitKind::Done);
     }
     let agent = if args.declared { compiled.agent.clone() } else { resolved(&compiled) };
     match args.format {
@@ -33,10 +33,10 @@ pub(crate) fn run(args: &Show) -> Outcome {
             print(&format!("{head}{}", columns(&table)));
         }
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
-fn show_prompt(parts: &[agentry_compile::Part], format: ResultFormat) {
+fn show_prompt(parts: &[agentry_compile::PromptPart], format: ResultFormat) {
     match format {
         ResultFormat::Json => {
             let parts: Vec<Value> = parts

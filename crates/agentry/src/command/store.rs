@@ -3,29 +3,32 @@
 use std::path::{Path, PathBuf};
 
 use agentry_compile::signing;
-use agentry_registry::{GatherError, Gathered, Listed, Object, Store, StoreError, Trust, gather};
+use agentry_registry::{
+    AgentStore, GatherError, GatheredObject, SignatureTrust, StoreError, StoreObject, StoredName,
+    gather,
+};
 
-use crate::command::meant::one_of;
+use crate::command::suggestion::one_of;
 use crate::command::{find_one, reported, show_errors};
-use crate::disk::Disk;
+use crate::disk::DiskWorld;
 use crate::home::agentry_home;
-use crate::output::Failure;
+use crate::output::CliFailure;
 
 /// Agentry's own directory.
-pub(super) fn home() -> Result<PathBuf, Failure> {
+pub(super) fn home() -> Result<PathBuf, CliFailure> {
     agentry_home().ok_or_else(|| {
-        Failure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
+        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
     })
 }
 
 /// The store, which must exist.
-pub(super) fn open() -> Result<Store, Failure> {
-    Store::open(&home()?).map_err(failed)
+pub(super) fn open() -> Result<AgentStore, CliFailure> {
+    AgentStore::open(&home()?).map_err(failed)
 }
 
 /// The store, or nothing if there is none yet.
-pub(super) fn open_if_any() -> Result<Option<Store>, Failure> {
-    match Store::open(&home()?) {
+pub(super) fn open_if_any() -> Result<Option<AgentStore>, CliFailure> {
+    match AgentStore::open(&home()?) {
         Ok(store) => Ok(Some(store)),
         Err(StoreError::NoStore(_)) => Ok(None),
         Err(error) => Err(failed(error)),
@@ -33,29 +36,29 @@ pub(super) fn open_if_any() -> Result<Option<Store>, Failure> {
 }
 
 /// What the user's configuration asks of signatures.
-pub(super) fn trust(disk: &Disk) -> Result<Trust, Failure> {
+pub(super) fn trust(disk: &DiskWorld) -> Result<SignatureTrust, CliFailure> {
     let signing = signing(disk).map_err(|(findings, sources)| {
         reported(&findings, &sources, "your own configuration has errors")
     })?;
-    Trust::new(&signing).map_err(|error| {
-        Failure::new(format!("`[signing]` of your configuration: {error}"))
+    SignatureTrust::new(&signing).map_err(|error| {
+        CliFailure::new(format!("`[signing]` of your configuration: {error}"))
             .hint("`agentry keygen` prints a key as it must be written")
     })
 }
 
 /// The files of an agent on disk, ready for the store.
 pub(super) fn gathered(
-    disk: &Disk,
+    disk: &DiskWorld,
     path: &str,
     format: Option<agentry_compile::model::Format>,
     version: Option<&str>,
-) -> Result<Gathered, Failure> {
+) -> Result<GatheredObject, CliFailure> {
     let found = find_one(disk, path, format)?;
     gather(disk, &found, version).map_err(|error| match error {
         GatherError::Refused(error) => failed(error).finding(),
         GatherError::Unusable(compiled) => {
             show_errors(&compiled);
-            Failure::new(format!("`{}` has errors", found.path))
+            CliFailure::new(format!("`{}` has errors", found.path))
                 .hint("`agentry check` shows all findings")
                 .finding()
         }
@@ -64,7 +67,7 @@ pub(super) fn gathered(
                 .iter()
                 .map(|secret| format!("`{}` ({})", secret.place, secret.kind))
                 .collect();
-            Failure::new(format!("`{}` holds secrets: {}", found.path, list.join(", ")))
+            CliFailure::new(format!("`{}` holds secrets: {}", found.path, list.join(", ")))
                 .hint("put them into the environment and name the variable, as `${env:NAME}`")
                 .finding()
         }
@@ -72,7 +75,11 @@ pub(super) fn gathered(
 }
 
 /// The object that a person means: by the files that it was pushed from, or by a reference.
-pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, Failure> {
+pub(super) fn object(
+    disk: &DiskWorld,
+    store: &AgentStore,
+    text: &str,
+) -> Result<StoreObject, CliFailure> {
     if !Path::new(text).exists() {
         let reference = text.parse().map_err(failed)?;
         let digest = store.resolve(&reference).map_err(|error| missed(store, error))?;
@@ -81,7 +88,7 @@ pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, F
     let gathered = gathered(disk, text, None, None)?;
     let object = match store.read(&gathered.manifest.digest) {
         Err(StoreError::Missing(_)) => {
-            return Err(Failure::new(format!("`{text}` is not in the store"))
+            return Err(CliFailure::new(format!("`{text}` is not in the store"))
                 .hint("`agentry push` puts it there")
                 .finding());
         }
@@ -93,18 +100,18 @@ pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, F
     match gathered.files.iter().find(differs) {
         Some((path, _)) => {
             let message = format!("`{path}` is another file than the one in the store");
-            Err(Failure::new(message).hint("push it as a new version").finding())
+            Err(CliFailure::new(message).hint("push it as a new version").finding())
         }
         None => Ok(object),
     }
 }
 
 /// What the store said about a reference, with one that may have been meant.
-pub(super) fn missed(store: &Store, error: StoreError) -> Failure {
+pub(super) fn missed(store: &AgentStore, error: StoreError) -> CliFailure {
     let StoreError::Missing(given) = &error else { return failed(error) };
     let (given, listed) = (given.clone(), store.list().unwrap_or_default());
     let mut known: Vec<String> = Vec::new();
-    for Listed { name, version, .. } in &listed {
+    for StoredName { name, version, .. } in &listed {
         known.extend([name.clone(), format!("{name}@{version}")]);
     }
     let hint =
@@ -114,8 +121,8 @@ pub(super) fn missed(store: &Store, error: StoreError) -> Failure {
 
 /// What the store said, and how the program ends for it.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-pub(super) fn failed(error: StoreError) -> Failure {
-    let failure = Failure::new(error.to_string()).hint_opt(error.hint());
+pub(super) fn failed(error: StoreError) -> CliFailure {
+    let failure = CliFailure::new(error.to_string()).hint_opt(error.hint());
     match error {
         StoreError::Damaged { .. }
         | StoreError::Taken { .. }

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use agentry_compile::tested;
 use serde_json::{Value, json};
 
-use crate::args::{ResultFormat, Test};
+use crate::args::{ResultFormat, TestArguments};
 use crate::command::find;
-use crate::command::run::ground::Ground;
+use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::{cassettes, replay};
-use crate::disk::Disk;
-use crate::output::{Exit, complain, print, print_json, remark};
+use crate::disk::DiskWorld;
+use crate::output::{ExitKind, complain, print, print_json, remark};
 
 /// What stands in the name of every cassette.
 const CASSETTE: &str = ".cassette.";
 
 /// One test.
-struct Tested {
+struct TestOutcome {
     agent: String,
     what: &'static str,
     name: String,
@@ -26,18 +26,18 @@ struct Tested {
     failed: Option<(String, String)>,
 }
 
-pub(crate) fn run(args: &Test) -> Exit {
-    let disk = Disk::default();
+pub(crate) fn run(args: &TestArguments) -> ExitKind {
+    let disk = DiskWorld::default();
     let paths = if args.agents.is_empty() { vec![".".to_owned()] } else { args.agents.clone() };
     let (agents, wrong) = find(&disk, &paths, args.format_override);
-    let mut exit = Exit::Done;
+    let mut exit = ExitKind::Done;
     for failure in &wrong {
         complain(failure);
         exit = exit.max(failure.exit);
     }
     let (mut all, mut agents_read, mut played) = (Vec::new(), Vec::new(), BTreeSet::new());
     for found in &agents {
-        match Ground::read(&found.path, Some(found.format)) {
+        match PreparedAgent::read(&found.path, Some(found.format)) {
             Ok(ground) => {
                 policy(&ground, &mut all);
                 played.extend(replays(&ground, &mut all));
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Test) -> Exit {
         let (path, name) = (path.display(), name.display());
         remark(&format!("`{path}` is not played: a cassette is looked for as `{name}`"));
         if all.is_empty() {
-            exit = exit.max(Exit::Findings);
+            exit = exit.max(ExitKind::Findings);
         }
     }
     match args.format {
@@ -61,15 +61,15 @@ pub(crate) fn run(args: &Test) -> Exit {
         ResultFormat::Human => print(&to_text(&all)),
     }
     let failed = all.iter().any(|test| test.failed.is_some());
-    if failed { exit.max(Exit::Findings) } else { exit }
+    if failed { exit.max(ExitKind::Findings) } else { exit }
 }
 
 /// The examples beside the rules.
-fn policy(ground: &Ground, all: &mut Vec<Tested>) {
+fn policy(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) {
     for (test, verdict) in tested(&*ground.disk, &ground.compiled) {
         let test = &test.value;
         let holds = test.expected.holds(verdict.action);
-        all.push(Tested {
+        all.push(TestOutcome {
             agent: ground.path().to_owned(),
             what: "policy",
             name: format!("{} {} {}", test.expected, test.section, test.subject),
@@ -79,7 +79,7 @@ fn policy(ground: &Ground, all: &mut Vec<Tested>) {
 }
 
 /// The cassettes beside the agent.
-fn replays(ground: &Ground, all: &mut Vec<Tested>) -> Vec<PathBuf> {
+fn replays(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) -> Vec<PathBuf> {
     let found = cassettes(ground).unwrap_or_default();
     for path in &found {
         let failed = match replay::play(ground, path, None, &(Arc::new(|_| {}) as _)) {
@@ -91,7 +91,7 @@ fn replays(ground: &Ground, all: &mut Vec<Tested>) -> Vec<PathBuf> {
         };
         let name = path.file_name().unwrap_or(Path::new("").as_os_str()).to_string_lossy();
         let (agent, name) = (ground.path().to_owned(), name.into_owned());
-        all.push(Tested { agent, what: "replay", name, failed });
+        all.push(TestOutcome { agent, what: "replay", name, failed });
     }
     found
 }
@@ -146,8 +146,8 @@ fn names(directory: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-fn to_json(all: &[Tested]) -> Value {
-    let test = |test: &Tested| {
+fn to_json(all: &[TestOutcome]) -> Value {
+    let test = |test: &TestOutcome| {
         json!({
             "agent": test.agent,
             "kind": test.what,
@@ -164,7 +164,7 @@ fn to_json(all: &[Tested]) -> Value {
     })
 }
 
-fn to_text(all: &[Tested]) -> String {
+fn to_text(all: &[TestOutcome]) -> String {
     use std::fmt::Write as _;
     let mut out = String::new();
     let mut agent = "";

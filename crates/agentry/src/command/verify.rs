@@ -1,15 +1,15 @@
 //! `agentry verify`: whether an agent of the store is what was pushed, and who signed it.
 
-use agentry_registry::{KeyRing, Manifest, PublicKey, Trust};
+use agentry_registry::{KeyRing, ObjectManifest, PublicKey, SignatureTrust};
 use serde_json::{Value, json};
 
-use crate::args::{ResultFormat, Verify};
+use crate::args::{ResultFormat, VerifyArguments};
 use crate::command::store::{failed, home, object, open, trust};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, print, print_json, remark};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
-pub(crate) fn run(args: &Verify) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &VerifyArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let trust = trust(&disk)?;
     let wanted = args.key.as_deref().map(key).transpose()?;
     let store = open()?;
@@ -17,10 +17,10 @@ pub(crate) fn run(args: &Verify) -> Outcome {
     let signers = store.signers(&manifest).map_err(|error| failed(error).finding())?;
     report(args, &manifest, &signers, &trust);
     match missing(&signers, wanted.as_ref(), &trust) {
-        None => Ok(Exit::Done),
+        None => Ok(ExitKind::Done),
         Some(why) => {
-            let Manifest { name, version, .. } = &manifest;
-            let failure = Failure::new(format!("`{name}@{version}` {why}"));
+            let ObjectManifest { name, version, .. } = &manifest;
+            let failure = CliFailure::new(format!("`{name}@{version}` {why}"));
             let hint = if signers.is_empty() || wanted.is_some() {
                 "`agentry sign` signs it"
             } else {
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Verify) -> Outcome {
 }
 
 /// A key by its text, or by the name that the user gave it.
-fn key(text: &str) -> Result<PublicKey, Failure> {
+fn key(text: &str) -> Result<PublicKey, CliFailure> {
     if text.starts_with("ed25519:") {
         return text.parse().map_err(failed);
     }
@@ -41,7 +41,11 @@ fn key(text: &str) -> Result<PublicKey, Failure> {
 }
 
 /// What the signatures lack.
-fn missing(signers: &[PublicKey], wanted: Option<&PublicKey>, trust: &Trust) -> Option<String> {
+fn missing(
+    signers: &[PublicKey],
+    wanted: Option<&PublicKey>,
+    trust: &SignatureTrust,
+) -> Option<String> {
     let has = |key: &PublicKey| signers.contains(key);
     match wanted {
         Some(key) if !has(key) => Some(format!("is not signed by `{key}`")),
@@ -53,8 +57,13 @@ fn missing(signers: &[PublicKey], wanted: Option<&PublicKey>, trust: &Trust) -> 
     }
 }
 
-fn report(args: &Verify, manifest: &Manifest, signers: &[PublicKey], trust: &Trust) {
-    let Manifest { name, version, digest, .. } = manifest;
+fn report(
+    args: &VerifyArguments,
+    manifest: &ObjectManifest,
+    signers: &[PublicKey],
+    trust: &SignatureTrust,
+) {
+    let ObjectManifest { name, version, digest, .. } = manifest;
     match args.format {
         ResultFormat::Json => {
             let row = |key: &PublicKey| json!({"key": key.to_string(), "trusted": trust.keys.contains(key)});

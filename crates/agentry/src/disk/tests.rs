@@ -37,7 +37,7 @@ fn paths_side_by_side_are_real_as_alone() {
         "process",
     ];
     let paths: Vec<String> = names.iter().map(|name| format!("{root}/{name}")).collect();
-    let disk = Disk::default();
+    let disk = DiskWorld::default();
     let alone: Vec<_> = paths.iter().map(|path| disk.real(path)).collect();
     assert_eq!(disk.real_of_all(&paths), alone);
     assert_eq!(disk.real_of_all(&["/".to_owned()]), [Some("/".to_owned())]);
@@ -49,7 +49,7 @@ fn a_file_that_was_peeked_at_is_read_once() {
     let (_folder, root) = folder();
     let path = format!("{root}/agent.json");
     fs::write(&path, "old").unwrap();
-    let disk = Disk::default();
+    let disk = DiskWorld::default();
     assert_eq!(disk.peek(&root, &path, 10).unwrap(), b"old");
     fs::write(&path, "new").unwrap();
     assert_eq!(disk.read(&root, &path, 10).unwrap(), b"old");
@@ -76,7 +76,7 @@ fn a_placeholder_is_no_file() {
     let (_folder, root) = folder();
     let path = format!("{root}/agent.yaml");
     fs::write(&path, PLACEHOLDER).unwrap();
-    let disk = Disk::default();
+    let disk = DiskWorld::default();
     assert_eq!(disk.read(&root, &path, 100), Err(ReadError::Missing));
     assert_eq!(disk.kind(&path), EntryKind::Missing);
     assert_eq!(disk.list(&root, &root), Ok(Vec::new()));
@@ -98,7 +98,7 @@ fn links_that_leave_are_refused_and_others_followed() {
     symlink("..", format!("{root}/agent/up")).unwrap();
     let agent = format!("{root}/agent");
     let read = |path: &str| {
-        let bytes = Disk::default().read(&agent, &format!("{agent}/{path}"), 100);
+        let bytes = DiskWorld::default().read(&agent, &format!("{agent}/{path}"), 100);
         bytes.map(|bytes| String::from_utf8(bytes).unwrap())
     };
     let cases = [

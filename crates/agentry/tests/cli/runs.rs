@@ -5,12 +5,12 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use agentry_runtime::journal::{About, Journal};
+use agentry_runtime::journal::{Journal, RunDescription};
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::undo::Images;
+use agentry_runtime::undo::BeforeImages;
 use agentry_runtime::{
-    Block, Call, Class, Ending, Event, Happened, Judgement, Limits, Message, OnError, Role, Turn,
-    Usage,
+    CallClass, CallJudgement, ErrorStrategy, Message, MessageBlock, MessageRole, ModelTurn,
+    RunEnding, RunEvent, RunLimits, TimedEvent, TokenUsage, ToolCall,
 };
 use serde_json::json;
 
@@ -18,65 +18,65 @@ use crate::test::Test;
 
 const STARTED: u64 = 1_794_754_833_482;
 
-fn about() -> About {
-    About {
+fn about() -> RunDescription {
+    RunDescription {
         agent: "agents/writer.agent".to_owned(),
         name: "writer".to_owned(),
         digest: "sha256:00".to_owned(),
         models: vec!["some/model".to_owned()],
         started: STARTED,
-        ..About::default()
+        ..RunDescription::default()
     }
 }
 
 /// A run in the home of a test.
-fn create(test: &Test, about: &About) -> Journal {
+fn create(test: &Test, about: &RunDescription) -> Journal {
     let home = test.path("home/.agentry");
     Journal::create(&home, about, Arc::new(Redactor::default())).expect("a journal")
 }
 
-fn turned(calls: &[&str]) -> Event {
+fn turned(calls: &[&str]) -> RunEvent {
     let calls = calls.iter().map(|id| {
         let arguments = json!({"path": "a.txt"});
-        Block::Call(Call {
+        MessageBlock::Call(ToolCall {
             id: (*id).to_owned(),
             tool: "write".to_owned(),
             arguments,
             opaque: None,
         })
     });
-    let text = Block::Text { text: "I \u{1b}[31mwrite.\nNow".to_owned() };
+    let text = MessageBlock::Text { text: "I \u{1b}[31mwrite.\nNow".to_owned() };
     let blocks = std::iter::once(text).chain(calls).collect();
-    let usage = Usage { input: 900, cached: 0, output: 100, cost: Some(12_300) };
-    let message = Message { role: Role::Assistant, blocks };
-    Event::Turned(Turn { message, usage, truncated: false, model: 0 })
+    let usage = TokenUsage { input: 900, cached: 0, output: 100, cost: Some(12_300) };
+    let message = Message { role: MessageRole::Assistant, blocks };
+    RunEvent::Turned(ModelTurn { message, usage, truncated: false, model: 0 })
 }
 
 /// A run with one call.
-fn events() -> Vec<Event> {
+fn events() -> Vec<RunEvent> {
     let id = "call-1".to_owned();
-    let (verdict, reason) = (Judgement::Allow, "edit `**`".to_owned());
+    let (verdict, reason) = (CallJudgement::Allow, "edit `**`".to_owned());
     vec![
-        Event::Began {
-            limits: Limits::default(),
+        RunEvent::Began {
+            limits: RunLimits::default(),
             asks_at_limit: false,
-            on_error: OnError::Skip,
+            on_error: ErrorStrategy::Skip,
             models: 1,
             window: None,
         },
-        Event::Said { text: "write it".to_owned() },
+        RunEvent::Said { text: "write it".to_owned() },
         turned(&["call-1"]),
-        Event::Judged { id: id.clone(), verdict, reason, class: Class::Write },
-        Event::Started { id: id.clone() },
-        Event::Ended { id, text: "3 bytes\n".repeat(20), failed: false },
+        RunEvent::Judged { id: id.clone(), verdict, reason, class: CallClass::Write },
+        RunEvent::Started { id: id.clone() },
+        RunEvent::Ended { id, text: "3 bytes\n".repeat(20), failed: false },
         turned(&[]),
     ]
 }
 
-fn append(journal: &mut Journal, events: &[Event]) {
+fn append(journal: &mut Journal, events: &[RunEvent]) {
     for (number, event) in events.iter().enumerate() {
         let at = STARTED + 1_000 * u64::try_from(number).expect("few");
-        journal.append(&Happened { at, event: event.clone() }, false).expect("a row");
+        journal.append(&TimedEvent { at, event: event.clone() }, false).expect("a row");
     }
 }
 
@@ -105,15 +105,15 @@ fn runs_are_listed_with_how_they_stand() {
     let test = Test::new();
     let mut done = create(&test, &about());
     append(&mut done, &events());
-    done.finished(&Ending::Done).expect("a note");
+    done.finished(&RunEnding::Done).expect("a note");
     let mut killed = create(&test, &about());
     append(&mut killed, &events()[..5]);
     let mut parked = create(&test, &about());
     append(&mut parked, &events()[..2]);
     parked
-        .finished(&Ending::Parked { question: "whether `write` may run".into() })
+        .finished(&RunEnding::Parked { question: "whether `write` may run".into() })
         .expect("a note");
-    let running = create(&test, &About { name: "\u{202e}x".to_owned(), ..about() });
+    let running = create(&test, &RunDescription { name: "\u{202e}x".to_owned(), ..about() });
     let ids = [&done, &killed, &parked, &running].map(|journal| journal.id().to_owned());
     drop((done, killed, parked));
     let damaged = "20990101-000000-000-zzzz";
@@ -238,9 +238,11 @@ fn a_run_is_followed_until_its_process_is_gone() {
 #[test]
 fn old_runs_are_removed() {
     let test = Test::new();
-    let old = create(&test, &About { started: 1_600_000_000_000, ..about() }).id().to_owned();
-    let held = create(&test, &About { started: 1_600_000_000_000, ..about() });
-    let new = create(&test, &About { started: 4_000_000_000_000, ..about() }).id().to_owned();
+    let old =
+        create(&test, &RunDescription { started: 1_600_000_000_000, ..about() }).id().to_owned();
+    let held = create(&test, &RunDescription { started: 1_600_000_000_000, ..about() });
+    let new =
+        create(&test, &RunDescription { started: 4_000_000_000_000, ..about() }).id().to_owned();
     let shown = |args: &str| test.run(args).to_string().replace(&old, "OLD");
     insta::assert_snapshot!(shown("runs prune --older-than 30d --dry-run"), @r#"
     $ agentry runs prune --older-than 30d --dry-run
@@ -278,7 +280,7 @@ fn changes_are_taken_back() {
     let test = Test::new().file("a.txt", "before").file("b.txt", "before");
     let journal = create(&test, &about());
     let id = journal.id().to_owned();
-    let images = Images::new(journal.images()).expect("images");
+    let images = BeforeImages::new(journal.images()).expect("images");
     for name in ["a.txt", "b.txt", "new/c.txt"] {
         images.keep(&test.path(name)).expect("an image");
         test.write(name, "after");
@@ -342,9 +344,9 @@ fn what_commands_changed_is_not_taken_back() {
     let test = Test::new();
     let mut journal = create(&test, &about());
     let mut events = events();
-    if let Event::Turned(turn) = &mut events[2] {
+    if let RunEvent::Turned(turn) = &mut events[2] {
         for block in &mut turn.message.blocks {
-            if let Block::Call(call) = block {
+            if let MessageBlock::Call(call) = block {
                 "bash".clone_into(&mut call.tool);
             }
         }
@@ -365,7 +367,7 @@ fn what_commands_changed_is_not_taken_back() {
 fn a_directory_that_became_a_link_is_not_undone() {
     let test = Test::new().file("d/key", "before").file("outside/x", "x");
     let journal = create(&test, &about());
-    let images = Images::new(journal.images()).expect("images");
+    let images = BeforeImages::new(journal.images()).expect("images");
     images.keep(&test.path("d/key")).expect("an image");
     fs::remove_file(test.path("d/key")).expect("a file");
     images.settle().expect("a note");
@@ -409,7 +411,7 @@ fn every_event_of_a_journal_is_documented() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/events.md");
     let page = fs::read_to_string(page).expect("a page");
     let (_, page) = page.split_once("## What a journal holds").expect("a section");
-    let error = serde_json::from_value::<Event>(json!({"type": "none"})).expect_err("no event");
+    let error = serde_json::from_value::<RunEvent>(json!({"type": "none"})).expect_err("no event");
     let error = error.to_string();
     let (_, known) = error.split_once("expected one of ").expect("a list");
     let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();

@@ -1,7 +1,7 @@
 //! `agentry schema`: JSON Schemas that hold for what `new` makes.
 
-use agentry_compile::text::yaml::{self, Version};
-use agentry_compile::text::{Findings, Sources, acl, json, markdown, toml};
+use agentry_compile::text::yaml::{self, YamlVersion};
+use agentry_compile::text::{Findings, SourceFiles, acl, json, markdown, toml};
 use serde_json::{Value, json};
 
 use crate::new::FORMATS;
@@ -9,7 +9,7 @@ use crate::test::Test;
 
 /// A file of a new agent as data, in the language of its ending.
 fn document(test: &Test, path: &str) -> Value {
-    let source = Sources::default().add(path, &test.read(path));
+    let source = SourceFiles::default().add(path, &test.read(path));
     let findings = &mut Findings::default();
     let node = match path.rsplit('.').next() {
         Some("toml") => toml::parse(&source, findings),
@@ -17,9 +17,9 @@ fn document(test: &Test, path: &str) -> Value {
         Some("acl") => acl::parse(&source, findings),
         Some("md") => {
             let metadata = markdown::parts(&source).metadata.expect("metadata");
-            yaml::parse(&source, metadata, Version::V1_2, findings)
+            yaml::parse(&source, metadata, YamlVersion::V1_2, findings)
         }
-        _ => yaml::parse(&source, 0..source.text.len(), Version::V1_1, findings),
+        _ => yaml::parse(&source, 0..source.text.len(), YamlVersion::V1_1, findings),
     };
     assert!(findings.is_empty(), "{path}: {findings:#?}");
     node.to_data().to_json()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use agentry_registry::{Reference, Store, StoreError};
+use agentry_registry::{AgentReference, AgentStore, StoreError};
 
 use crate::test::{HELPER, Test};
 
@@ -21,8 +21,8 @@ fn write_agent(test: &Test, dir: &str, version: usize) {
     test.write(format!("{dir}/skills/review.md"), SKILL);
 }
 
-fn open(test: &Test) -> Option<Store> {
-    match Store::open(&test.path("home/.agentry")) {
+fn open(test: &Test) -> Option<AgentStore> {
+    match AgentStore::open(&test.path("home/.agentry")) {
         Ok(store) => Some(store),
         Err(StoreError::NoStore(_)) => None,
         Err(error) => panic!("{error}"),
@@ -38,7 +38,7 @@ fn intact(test: &Test) -> usize {
     }
     for listed in store.list().expect("a readable index") {
         assert!(digests.contains(&listed.digest), "{listed:?}");
-        let named: Reference =
+        let named: AgentReference =
             format!("{}@{}", listed.name, listed.version).parse().expect("a name");
         assert_eq!(store.resolve(&named).ok(), Some(listed.digest));
     }

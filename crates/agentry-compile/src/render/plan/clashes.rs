@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, ChangeKind, Planner, Present, Refused, Replaced, Wanted};
+use super::{
+    FilePlanner, PlannedChange, PlannedChangeKind, PresentFile, RefusedFile, ReplacedFile,
+    WantedFile,
+};
 
-impl Planner<'_> {
+impl FilePlanner<'_> {
     /// The files without those that another one stands in the way of.
-    pub(super) fn without_clashes<'f>(&mut self, wanted: &'f [Wanted]) -> Vec<&'f Wanted> {
+    pub(super) fn without_clashes<'f>(&mut self, wanted: &'f [WantedFile]) -> Vec<&'f WantedFile> {
         let mut owners: BTreeMap<String, usize> = BTreeMap::new();
-        let mut out: Vec<&Wanted> = Vec::new();
+        let mut out: Vec<&WantedFile> = Vec::new();
         for file in wanted {
             let key = file.path.to_lowercase();
             match owners.get(&key).and_then(|at| out.get_mut(*at)) {
@@ -27,7 +30,7 @@ impl Planner<'_> {
                 }
             }
         }
-        let below = |file: &Wanted| {
+        let below = |file: &WantedFile| {
             let mut above = file.path.match_indices('/').map(|(at, _)| file.path.get(..at));
             above.find_map(|dir| owners.get_key_value(&dir?.to_lowercase()))
         };
@@ -41,21 +44,29 @@ impl Planner<'_> {
     }
 
     /// Takes away a file of somebody else that an agent takes the place of.
-    pub(super) fn replaced(&mut self, file: &Replaced) {
-        let Replaced { path, target, agent } = file.clone();
+    pub(super) fn replaced(&mut self, file: &ReplacedFile) {
+        let ReplacedFile { path, target, agent } = file.clone();
         if !self.situation.force || self.is_blocked(&target, &agent) {
             return;
         }
         match (self.situation.present)(&path) {
-            Present::Nothing => {}
-            Present::File(bytes) => {
-                let (kind, before) = (ChangeKind::Remove, Some(bytes));
+            PresentFile::Nothing => {}
+            PresentFile::File(bytes) => {
+                let (kind, before) = (PlannedChangeKind::Remove, Some(bytes));
                 let (after, forced) = (None, true);
-                self.changes.push(Change { path, target, agent, kind, before, after, forced });
+                self.changes.push(PlannedChange {
+                    path,
+                    target,
+                    agent,
+                    kind,
+                    before,
+                    after,
+                    forced,
+                });
             }
-            Present::Blocked(why) => {
+            PresentFile::Blocked(why) => {
                 let message = format!("`{path}` {why}");
-                self.refused.push(Refused {
+                self.refused.push(RefusedFile {
                     path,
                     target,
                     agent,

@@ -1,14 +1,14 @@
-use super::super::merged::Merge;
+use super::super::merge_record::MergeRecord;
 use super::*;
 
-fn wanted(path: &str, text: &str, agent: &str) -> Wanted {
+fn wanted(path: &str, text: &str, agent: &str) -> WantedFile {
     let target = "opencode".to_owned();
     let (path, bytes, agent) = (path.to_owned(), text.into(), agent.to_owned());
-    Wanted { path, bytes, target, shared: agent.is_empty(), agent }
+    WantedFile { path, bytes, target, shared: agent.is_empty(), agent }
 }
 
-fn entry(path: &str, text: &str, agent: &str) -> Entry {
-    Entry {
+fn entry(path: &str, text: &str, agent: &str) -> LedgerEntry {
+    LedgerEntry {
         path: path.to_owned(),
         target: "opencode".to_owned(),
         agent: agent.to_owned(),
@@ -18,35 +18,35 @@ fn entry(path: &str, text: &str, agent: &str) -> Entry {
 }
 
 type Disk<'a> = &'a [(&'a str, &'a str)];
-type Wished<'a> = (&'a str, &'a [Entry], Disk<'a>, bool, &'a str);
+type Wished<'a> = (&'a str, &'a [LedgerEntry], Disk<'a>, bool, &'a str);
 type Unwished<'a> = (&'a str, Disk<'a>, &'a str, bool, &'a str);
 
 /// What a plan does, in short: `+` new, `~` changed, `=` kept, `-` removed, `!` refused, `^`
 /// by force, and `#` for each line of the ledger.
 fn told(
-    wanted: &[Wanted],
-    ledger: &[Entry],
+    wanted: &[WantedFile],
+    ledger: &[LedgerEntry],
     disk: &[(&str, &str)],
     (covered, force): (&str, bool),
 ) -> String {
     let present = |path: &str| match disk.iter().find(|(known, _)| *known == path) {
-        Some((_, "-> link")) => Present::Blocked("is a link".to_owned()),
-        Some((_, text)) => Present::File(text.as_bytes().to_vec()),
-        None => Present::Nothing,
+        Some((_, "-> link")) => PresentFile::Blocked("is a link".to_owned()),
+        Some((_, text)) => PresentFile::File(text.as_bytes().to_vec()),
+        None => PresentFile::Nothing,
     };
-    let ledger = Ledger::new(ledger.to_vec());
-    let covers = |entry: &Entry| entry.agent.starts_with(covered);
+    let ledger = RenderLedger::new(ledger.to_vec());
+    let covers = |entry: &LedgerEntry| entry.agent.starts_with(covered);
     let (present, covers, held) = (&present, &covers, &BTreeSet::from(["held".to_owned()]));
-    let replaced: &[Replaced] = &[];
-    let situation = Situation { ledger: &ledger, present, covers, held, force, replaced };
+    let replaced: &[ReplacedFile] = &[];
+    let situation = PlanSituation { ledger: &ledger, present, covers, held, force, replaced };
     let plan = plan(wanted, &situation);
     let sign = |kind| match kind {
-        ChangeKind::Create => '+',
-        ChangeKind::Update => '~',
-        ChangeKind::Keep => '=',
-        ChangeKind::Remove => '-',
+        PlannedChangeKind::Create => '+',
+        PlannedChangeKind::Update => '~',
+        PlannedChangeKind::Keep => '=',
+        PlannedChangeKind::Remove => '-',
     };
-    let force = |it: &Change| if it.forced { "^" } else { "" };
+    let force = |it: &PlannedChange| if it.forced { "^" } else { "" };
     let changes =
         plan.changes.iter().map(|it| format!("{}{}{}", sign(it.kind), it.path, force(it)));
     let refused = plan.refused.iter().map(|it| format!("!{}", it.path));
@@ -124,7 +124,7 @@ fn what_an_edited_file_shares_stays_with_it() {
     let skill = [entry("x/skills/e", "0", "x"), entry("s", "0", "")];
     let edited = [("x/skills/e", "mine"), ("a", "0"), ("s", "0")];
     let expected = "~s ~a !x/skills/e #a #s #x/skills/e";
-    let known: Vec<Entry> = skill.into_iter().chain([entry("a", "0", "y")]).collect();
+    let known: Vec<LedgerEntry> = skill.into_iter().chain([entry("a", "0", "y")]).collect();
     assert_eq!(told(&others, &known, &edited, ("", false)), expected);
     let without = [wanted("a", "1", "y")];
     assert_eq!(told(&without, &old, &disk, ("", false)), "~a !e #a #e #s");
@@ -165,17 +165,17 @@ fn shared_files_are_merged_and_unmerged() {
     let both = "{\n  1\n}\n";
     let disk = [("s", users)];
     assert_eq!(told(&[wanted("s", both, "")], &[], &disk, ("", false)), "~s #s");
-    let hunks = super::super::merged::merge(Some(users), both);
-    let merged = Entry { merge: Some(hunks), ..entry("s", both, "") };
-    let ledger = Ledger::new(vec![merged.clone()]);
-    let there = |text: &str| Present::File(text.as_bytes().to_vec());
+    let hunks = super::super::merge_record::merge(Some(users), both);
+    let merged = LedgerEntry { merge: Some(hunks), ..entry("s", both, "") };
+    let ledger = RenderLedger::new(vec![merged.clone()]);
+    let there = |text: &str| PresentFile::File(text.as_bytes().to_vec());
     assert_eq!(existing(&ledger, &there(both), "s").as_deref(), Some(users));
     assert_eq!(existing(&ledger, &there("{\n  2\n}\n"), "s").as_deref(), Some("{\n  2\n}\n"));
-    let none: &[Wanted] = &[];
+    let none: &[WantedFile] = &[];
     assert_eq!(told(none, std::slice::from_ref(&merged), &[("s", both)], ("", false)), "~s");
     let lines = [("s", "// mine\n{\n  1\n}\n")];
     assert_eq!(told(none, std::slice::from_ref(&merged), &lines, ("", false)), "~s");
     assert_eq!(told(none, &[merged], &[("s", "{\n  2\n}\n")], ("", false)), "!s #s");
-    let created = Entry { merge: Some(Merge::Created), ..entry("s", both, "") };
+    let created = LedgerEntry { merge: Some(MergeRecord::Created), ..entry("s", both, "") };
     assert_eq!(told(none, &[created], &[("s", both)], ("", false)), "-s");
 }

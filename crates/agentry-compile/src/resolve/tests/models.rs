@@ -12,7 +12,7 @@ fn manifest(blocks: &str, set: &[&str]) -> Vec<String> {
     let text = format!("name: a\ndescription: A\n{blocks}");
     let mut world = Here::new(&[("a.agent", &text)], set);
     world.local = Some(vec!["llama3:8b", "phi:latest"]);
-    outcomes(&world.plan("a.agent", Ask::Local))
+    outcomes(&world.plan("a.agent", ModelLookup::Local))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn preferred_models_are_tried_first_and_each_skip_has_its_reason() {
 fn then_the_tier_to_fall_back_to_then_the_tier_asked_for() {
     let walk = |blocks: &str| {
         let text = format!("name: a\nmodel: {{{blocks}}}\n");
-        let plan = Here::new(&[("a.agent", &text)], &[]).plan("a.agent", Ask::Nobody);
+        let plan = Here::new(&[("a.agent", &text)], &[]).plan("a.agent", ModelLookup::Nobody);
         let mut tiers: Vec<_> = plan
             .models
             .iter()
@@ -86,7 +86,7 @@ fn then_the_tier_to_fall_back_to_then_the_tier_asked_for() {
 fn a_model_is_tried_once() {
     let text = "name: a\nmodel: {preferred: [claude/claude-sonnet-4-6, anthropic/claude-sonnet-4-6], \
                 fallback: reasoning-high}\n";
-    let plan = Here::new(&[("a.agent", text)], &[]).plan("a.agent", Ask::Nobody);
+    let plan = Here::new(&[("a.agent", text)], &[]).plan("a.agent", ModelLookup::Nobody);
     let same = plan.models.iter().filter(|it| it.id == "anthropic/claude-sonnet-4-6");
     assert_eq!(same.count(), 1);
 }
@@ -194,7 +194,7 @@ fn other_formats_name_models_in_their_own_way() {
         ),
     ];
     for (files, path, expected) in cases {
-        let plan = Here::new(files, &["OPENAI_API_KEY"]).plan(path, Ask::Local);
+        let plan = Here::new(files, &["OPENAI_API_KEY"]).plan(path, ModelLookup::Local);
         let mut found = outcomes(&plan);
         found.retain(|line| !line.contains("is not set"));
         assert_eq!(found, *expected, "{files:?}");
@@ -207,7 +207,7 @@ fn the_user_adds_providers_and_models() {
                   [[models]]\nprovider = \"lab\"\nid = \"big\"\ntier = \"reasoning-mid\"\ncontext = 64000\n";
     let mut world = Here::new(&[("a.agent", "name: a\n"), (CONFIG, config)], &[]);
     world.local = Some(vec!["big"]);
-    let plan = world.plan("a.agent", Ask::Local);
+    let plan = world.plan("a.agent", ModelLookup::Local);
     assert_eq!(plan.chosen().expect("a model").id, "lab/big");
     assert!(world.asked.lock().unwrap().contains(&"http://localhost:8000/v1/models".to_owned()));
     // What is only here is not for everybody.
@@ -224,10 +224,10 @@ fn a_lock_pins_what_everybody_would_try() {
         let ids = plan.candidates().iter().map(|candidate| candidate.id.clone());
         (ids.collect::<Vec<_>>(), world.asked.into_inner().unwrap().len())
     };
-    let (ids, asked) = pinned(&[], Ask::Nobody);
+    let (ids, asked) = pinned(&[], ModelLookup::Nobody);
     assert_eq!(asked, 0);
     assert_eq!(ids, ["openai/o3", "openai/gpt-5.6", "openai/gpt-5.5", "openai/gpt-6-astra"]);
-    assert_eq!(pinned(&["X", "OPENAI_API_KEY"], Ask::Local).0, ids);
+    assert_eq!(pinned(&["X", "OPENAI_API_KEY"], ModelLookup::Local).0, ids);
 }
 
 #[test]
@@ -244,19 +244,19 @@ fn hosted_providers_are_asked_only_live_and_once() {
         world
     };
     let quiet = world();
-    assert_eq!(outcomes(&quiet.plan("a.agent", Ask::Local)), ["openai/gone"]);
+    assert_eq!(outcomes(&quiet.plan("a.agent", ModelLookup::Local)), ["openai/gone"]);
     assert_eq!(quiet.asked.into_inner().unwrap(), [""; 0]);
     let live = world();
-    let plan = live.plan("a.agent", Ask::Live);
+    let plan = live.plan("a.agent", ModelLookup::Live);
     let said: Vec<_> = plan.models.iter().take(5).map(|it| (&*it.id, &it.outcome)).collect();
-    let skipped = |why: &str| Outcome::Skipped(why.to_owned());
+    let skipped = |why: &str| CandidateOutcome::Skipped(why.to_owned());
     assert_eq!(
         said,
         [
             ("openai/gone", &skipped("`openai` does not list it")),
             ("openai/gpt-4o", &skipped("`openai` does not list it")),
-            ("anthropic/claude-sonnet-4-6", &Outcome::Chosen),
-            ("google/gemini-2.5-pro", &Outcome::Usable),
+            ("anthropic/claude-sonnet-4-6", &CandidateOutcome::Chosen),
+            ("google/gemini-2.5-pro", &CandidateOutcome::Usable),
             ("mistral/x", &skipped("the key in `MISTRAL_API_KEY` was refused")),
         ]
     );
@@ -279,7 +279,7 @@ fn a_workspace_names_no_addresses() {
     let files = [("x/instructions.md", "You help.\n"), ("x/agent.acl", acl)];
     let set = ["OPENAI_API_KEY", "GITHUB_TOKEN"];
     let world = Here::new(&files, &set);
-    let plan = world.plan("x", Ask::Live);
+    let plan = world.plan("x", ModelLookup::Live);
     let asked = world.asked.into_inner().unwrap();
     assert!(
         asked.iter().all(|line| !line.contains("evil") && !line.contains("GITHUB")),
@@ -303,7 +303,7 @@ fn a_lock_pins_the_candidates() {
     for text in models {
         let text = format!("name: a\n{text}");
         let here = Here::new(&[("a.agent", &text)], &[]);
-        let plan = here.plan("a.agent", Ask::Nobody);
+        let plan = here.plan("a.agent", ModelLookup::Nobody);
         let expected: Vec<_> = plan.candidates().iter().map(|it| it.id.clone()).collect();
         assert_eq!(here.locked("a.agent").models, expected, "{text}");
     }

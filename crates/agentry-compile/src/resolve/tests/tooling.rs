@@ -11,13 +11,13 @@ fn skills(files: &[(&str, &str)], skills: &str, tools: &str) -> Vec<String> {
     let text = format!("name: a\nskills: {skills}\ntools: {tools}\n");
     let mut all = vec![("agents/a.agent", text.as_str())];
     all.extend(files);
-    let plan = Here::new(&all, &[]).plan("agents/a.agent", Ask::Nobody);
+    let plan = Here::new(&all, &[]).plan("agents/a.agent", ModelLookup::Nobody);
     let line = |skill: &PlannedSkill| match &skill.found {
-        SkillFound::Pack(path) => format!("pack {path}"),
-        SkillFound::Native(tool) => format!("native {tool}"),
-        SkillFound::Mcp(server) => format!("mcp {server}"),
-        SkillFound::Model => "model".to_owned(),
-        SkillFound::Missing(why) => format!("missing {why}"),
+        SkillResolution::Pack(path) => format!("pack {path}"),
+        SkillResolution::Native(tool) => format!("native {tool}"),
+        SkillResolution::Mcp(server) => format!("mcp {server}"),
+        SkillResolution::Model => "model".to_owned(),
+        SkillResolution::Missing(why) => format!("missing {why}"),
     };
     plan.skills.iter().map(line).collect()
 }
@@ -111,7 +111,7 @@ fn a_missing_skill_is_an_error_unless_it_is_optional() {
     {
         let text = format!("name: a\nskills: [{skill}]\n");
         let world = Here::new(&[("a.agent", &text)], &["OPENAI_API_KEY"]);
-        let plan = world.plan("a.agent", Ask::Local);
+        let plan = world.plan("a.agent", ModelLookup::Local);
         assert_eq!(plan.problems().len(), problems, "{skill}");
         assert_eq!(plan.is_usable(), problems == 0, "{skill}");
     }
@@ -121,7 +121,7 @@ fn a_missing_skill_is_an_error_unless_it_is_optional() {
 fn tools_say_where_they_come_from() {
     let text = "name: a\ntools:\n  native: [bash, browser]\n  mcp: [github, {name: db, command: pg, \
                 args: [-x]}, {zed: {url: 'https://z.example'}}]\n";
-    let plan = Here::new(&[("a.agent", text)], &[]).plan("a.agent", Ask::Nobody);
+    let plan = Here::new(&[("a.agent", text)], &[]).plan("a.agent", ModelLookup::Nobody);
     let line = |tool: &PlannedTool| {
         format!("{} {} {:?} {}", tool.kind.as_str(), tool.name, tool.detail, tool.missing.is_some())
     };
@@ -152,7 +152,7 @@ fn every_file_that_takes_part_has_a_digest() {
         (".agents/skills/review/references/cases.md", "Cases.\n"),
         ("skills/other/SKILL.md", "not asked for"),
     ];
-    let plan = Here::new(&files, &[]).plan("agents/x", Ask::Nobody);
+    let plan = Here::new(&files, &[]).plan("agents/x", ModelLookup::Nobody);
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(
         paths,
@@ -179,9 +179,9 @@ fn own_packs_are_known_by_their_names() {
         ("x/skills/texts/review/SKILL.md", PACK),
         ("x/skills/texts/review/references/cases.md", "Cases.\n"),
     ];
-    let plan = Here::new(&files, &[]).plan("x", Ask::Nobody);
+    let plan = Here::new(&files, &[]).plan("x", ModelLookup::Nobody);
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
     assert!(paths.contains(&"x/skills/texts/review/references/cases.md"), "{paths:?}");
     let found: Vec<_> = plan.skills.iter().map(|skill| &skill.found).collect();
-    assert_eq!(found, [&SkillFound::Pack("x/skills/texts/review/SKILL.md".to_owned())]);
+    assert_eq!(found, [&SkillResolution::Pack("x/skills/texts/review/SKILL.md".to_owned())]);
 }

@@ -50,7 +50,7 @@ fn the_order_of_preference_is_that_of_the_reference() {
     }
 }
 
-fn plan(case: &Value) -> Plan {
+fn plan(case: &Value) -> ResolvedPlan {
     let manifest = case["manifest"].to_string();
     let keys: Vec<&str> =
         case["env"].as_object().expect("env").keys().map(String::as_str).collect();
@@ -60,7 +60,7 @@ fn plan(case: &Value) -> Plan {
         .iter()
         .any(|program| program == "ollama")
         .then(|| vec!["llama3:70b", "llama3:8b", "mistral:7b"]);
-    world.plan("a.agent", Ask::Local)
+    world.plan("a.agent", ModelLookup::Local)
 }
 
 /// A model of the reference as it is called here.
@@ -76,6 +76,9 @@ fn the_first_variable_that_is_set_holds_the_key() {
         (&["GOOGLE_API_KEY"], "GOOGLE_API_KEY"),
     ] {
         let world = Here::new(&[("a.agent", "name: a\nmodel: {preferred: [gemini/g]}\n")], set);
-        assert_eq!(world.plan("a.agent", Ask::Local).chosen().expect("a model").keys, [expected]);
+        assert_eq!(
+            world.plan("a.agent", ModelLookup::Local).chosen().expect("a model").keys,
+            [expected]
+        );
     }
 }

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    BaseMemo, Config, Entry, EntryKind, FileLayer, FileTree, Found, MachineFacts, MemoryWorld,
-    NoServices, ReadError, StoreRef, Stored, World, WorldServices, check, hash,
+    BaseMemo, DirectoryEntry, EntryKind, FileLayer, FileTree, FoundAgent, MachineFacts,
+    MemoryWorld, NoServices, ReadError, StoreRef, StoredAgent, WorkspaceConfig, World,
+    WorldServices, check, hash,
 };
 
 use super::{checked, errors};
@@ -84,10 +85,10 @@ fn the_place_is_the_value_of_base() {
 const BASE: &str = "name: base\nversion: 1.0.0\ndescription: Answers questions\nsoul: You answer.\ntrust: {filesystem: scoped, scope: [./w]}\n";
 
 /// A world with `base` in its store under all its names, altered by `change`.
-fn store(change: impl Fn(&mut Stored)) -> (MemoryWorld, Vec<String>) {
+fn store(change: impl Fn(&mut StoredAgent)) -> (MemoryWorld, Vec<String>) {
     let plain = crate::world::world(&[("base.agent", BASE)]);
     let digest = hash(&plain, &checked(&plain, "base.agent"));
-    let mut stored = Stored {
+    let mut stored = StoredAgent {
         files: vec![("base.agent".to_owned(), BASE.as_bytes().to_vec())],
         main: "base.agent".to_owned(),
         format: Format::Manifest,
@@ -165,13 +166,13 @@ fn a_base_that_vanishes_between_two_reads() {
     for left in 0..40 {
         let world =
             Vanishing { files: MemoryWorld::new(files.clone()), left: AtomicUsize::new(left) };
-        let found = Found {
+        let found = FoundAgent {
             path: "c.agent".to_owned(),
             dir: String::new(),
             main: "c.agent".to_owned(),
             format: Format::Manifest,
         };
-        let compiled = check(&world, &found, &Config::default());
+        let compiled = check(&world, &found, &WorkspaceConfig::default());
         let rules = compiled.whole().instructions.base_rules.len();
         outcomes.insert((errors(&compiled).len().min(1), rules));
         for error in errors(&compiled) {
@@ -211,7 +212,7 @@ impl FileLayer for Vanishing {
         }
     }
 
-    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+    fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError> {
         if self.is_gone(path) { Err(ReadError::Missing) } else { self.files.list(root, path) }
     }
 

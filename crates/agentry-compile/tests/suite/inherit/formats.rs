@@ -1,16 +1,21 @@
 //! Bases of the other formats, and chains of mixed ones.
 
-use agentry_compile::policy::{Action, Call, Judge, Section};
-use agentry_compile::{Compiled, Links, MemoryWorld, own_layers, places, prompt};
+use agentry_compile::policy::{Action, Judge, Section, SectionCall};
+use agentry_compile::{CompiledAgent, MemoryWorld, WorldLinks, own_layers, places, prompt};
 
 use super::{checked, errors};
 use crate::world::world;
 
-fn verdict(world: &MemoryWorld, compiled: &Compiled, section: Section, subject: &str) -> Action {
+fn verdict(
+    world: &MemoryWorld,
+    compiled: &CompiledAgent,
+    section: Section,
+    subject: &str,
+) -> Action {
     let places = places(world, &compiled.workspace);
     let judge = Judge::new(own_layers(compiled, &places), places);
     let directory = judge.places().workspace.clone();
-    judge.judge(Call { section, subject, directory: &directory }, &Links(world)).action
+    judge.judge(SectionCall { section, subject, directory: &directory }, &WorldLinks(world)).action
 }
 
 const BASE: &str = "name: base\ndescription: Answers questions\nrules: Never lie.\n\
@@ -178,7 +183,7 @@ fn a_strategy_that_does_not_exist_is_an_error() {
         ("x/agent.toml", "name = \"x\"\ndescription = \"Answers\"\n"),
         ("x/system-prompt.md", "You answer.\n"),
     ]);
-    let config = agentry_compile::Config::read(&world, "");
+    let config = agentry_compile::WorkspaceConfig::read(&world, "");
     let found: Vec<_> = config.diagnostics.iter().map(|found| found.message.as_str()).collect();
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found.iter().any(|message| message.contains("both")), "{found:?}");

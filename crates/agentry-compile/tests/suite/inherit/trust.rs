@@ -2,7 +2,7 @@
 
 use agentry_compile::model::tree;
 use agentry_compile::text::Data;
-use agentry_compile::{Compiled, MemoryWorld, resolved};
+use agentry_compile::{CompiledAgent, MemoryWorld, resolved};
 
 use super::{checked, errors};
 
@@ -24,7 +24,7 @@ fn manifest(name: &str, base: Option<&str>, axis: &str, word: Option<&str>) -> S
     format!("name: {name}\ndescription: Answers questions\n{base}{trust}")
 }
 
-fn axis_of(compiled: &Compiled, axis: &str) -> String {
+fn axis_of(compiled: &CompiledAgent, axis: &str) -> String {
     let data = tree::tree(&resolved(compiled)).to_data();
     let word = data.get("trust").and_then(|trust| trust.get(axis)).and_then(Data::as_str);
     word.expect("a word").to_owned()

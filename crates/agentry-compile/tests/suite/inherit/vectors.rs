@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentry_compile::{Compiled, MemoryWorld, declared, hash, resolved};
+use agentry_compile::{CompiledAgent, MemoryWorld, declared, hash, resolved};
 use serde_json::{Map, Value, json};
 
 use super::differences::DIFFERENCES;
@@ -64,7 +64,7 @@ fn compare(name: &str, path: &str, reference: &Value, ours: &Value, out: &mut Ve
 }
 
 /// A merged manifest in the reference's words.
-fn reference_form(compiled: &Compiled) -> Value {
+fn reference_form(compiled: &CompiledAgent) -> Value {
     let own = declared(&resolved(compiled), &compiled.sources).to_json();
     let or = |value: &Value, default: Value| if value.is_null() { default } else { value.clone() };
     let list = |value: &Value| or(value, json!([]));

@@ -1,11 +1,11 @@
 //! The whole reader and writer, through files held in memory.
 
 use agentry_model::{Agent, tree};
-use agentry_text::{Example, Findings, Rule, Sources};
+use agentry_text::{Findings, LintRule, RuleExample, SourceFiles};
 use proptest::strategy::Strategy as _;
 
 use super::{INFO, rules};
-use crate::{MemoryFiles, Package, Shape, Target, mcp};
+use crate::{AgentPackage, MemoryFiles, OutputShape, WriteTarget, mcp};
 
 mod write;
 
@@ -18,7 +18,7 @@ struct Seen {
 fn read_files(dir_name: &str, files: Vec<(String, String)>) -> Seen {
     let mut memory = MemoryFiles::new(files);
     let mut findings = Findings::default();
-    let mut package = Package {
+    let mut package = AgentPackage {
         main: "instructions.md".to_owned(),
         dir_name: dir_name.to_owned(),
         dir: String::new(),
@@ -28,7 +28,7 @@ fn read_files(dir_name: &str, files: Vec<(String, String)>) -> Seen {
     Seen { agent, findings: shown(findings, &memory.sources) }
 }
 
-fn shown(findings: Findings, sources: &Sources) -> Vec<String> {
+fn shown(findings: Findings, sources: &SourceFiles) -> Vec<String> {
     let line = |found: agentry_text::Diagnostic| {
         let at = sources.start(found.span);
         let path = sources.path(found.span);
@@ -44,12 +44,16 @@ fn read(files: &[(&str, &str)]) -> Seen {
     read_files("helper", all)
 }
 
-fn target() -> Target {
-    Target { name: "helper".to_owned(), shape: Shape::Directory, ..Target::default() }
+fn target() -> WriteTarget {
+    WriteTarget {
+        name: "helper".to_owned(),
+        shape: OutputShape::Directory,
+        ..WriteTarget::default()
+    }
 }
 
 /// The files of an example, without the directory that they are in, and its name.
-fn example(example: &Example) -> (String, Vec<(String, String)>) {
+fn example(example: &RuleExample) -> (String, Vec<(String, String)>) {
     let files = example.files();
     let name = files.first().and_then(|(path, _)| path.split('/').next()).unwrap_or("").to_owned();
     let inside = |(path, bytes): (String, Vec<u8>)| {
@@ -65,7 +69,7 @@ fn codes(seen: &Seen) -> Vec<&str> {
 
 #[test]
 fn every_rule_is_shown_by_its_examples() {
-    let all: Vec<&Rule> = rules::RULES.iter().chain(mcp::RULES).copied().collect();
+    let all: Vec<&LintRule> = rules::RULES.iter().chain(mcp::RULES).copied().collect();
     for rule in all {
         let (name, files) = example(&rule.bad);
         assert_eq!(codes(&read_files(&name, files)), [rule.code], "bad of {}", rule.code);

@@ -1,20 +1,20 @@
 //! The writer: what was read is written so that it reads the same again.
 
-use agentry_model::{Agent, Field, Format, Loss, McpServer, Schedule, tree};
+use agentry_model::{Agent, ConversionLoss, Declared, Format, McpServer, Schedule, tree};
 use agentry_policy::{Action, Section, Trust};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use super::{read, read_files, target};
-use crate::{Converted, convert};
+use crate::{ConvertedAgent, convert};
 
 /// Writes what was read, and reads it again.
-pub(super) fn again(agent: &Agent) -> (Converted, Vec<String>) {
+pub(super) fn again(agent: &Agent) -> (ConvertedAgent, Vec<String>) {
     let converted = convert(agent, Format::AgentDir, &target());
     let seen = read_files("helper", converted.files.clone());
     (converted, seen.findings)
 }
 
-fn losses(losses: &[Loss]) -> Vec<String> {
+fn losses(losses: &[ConversionLoss]) -> Vec<String> {
     losses.iter().map(|loss| format!("{} {}", loss.field, loss.kind)).collect()
 }
 
@@ -48,11 +48,11 @@ fn the_whole_directory_is_written_as_it_was_read() {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what is written is always there")]
-fn spanned<T>(value: T) -> Field<T> {
+fn spanned<T>(value: T) -> Declared<T> {
     Some(Spanned::new(value, Span::start_of(FileId::BUILT_IN)))
 }
 
-fn file<'c>(converted: &'c Converted, path: &str) -> &'c str {
+fn file<'c>(converted: &'c ConvertedAgent, path: &str) -> &'c str {
     converted.files.iter().find(|(name, _)| name == path).map_or("", |(_, text)| text.as_str())
 }
 

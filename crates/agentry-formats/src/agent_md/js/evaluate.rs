@@ -2,21 +2,21 @@
 
 use std::collections::HashMap;
 
-use agentry_text::{Entry, Key, Map, Node, Span, Spanned, Value, limits};
+use agentry_text::{Span, Spanned, TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue, limits};
 use oxc_ast::ast::{
     ArrayExpressionElement, BinaryOperator, Expression, ObjectExpression, ObjectProperty,
     ObjectPropertyKind, PropertyKind, UnaryOperator,
 };
 use oxc_span::GetSpan;
 
-use super::scope::Scope;
+use super::scope::BlockScope;
 
 /// The longest chain of names that stand for one another.
 const MOST_DEPTH: usize = 16;
 
 /// One property of an object literal.
 #[derive(Clone)]
-pub(super) struct Property<'a> {
+pub(super) struct LiteralProperty<'a> {
     /// Its key.
     pub(super) key: Spanned<String>,
     /// Its value; a method is a function.
@@ -27,21 +27,21 @@ pub(super) struct Property<'a> {
 
 /// The properties of an object literal, and the place of the first one that cannot be read.
 #[derive(Default)]
-pub(super) struct Properties<'a> {
+pub(super) struct LiteralProperties<'a> {
     /// In order; of a key that was written twice, the last.
-    pub(super) list: Vec<Property<'a>>,
+    pub(super) list: Vec<LiteralProperty<'a>>,
     /// What only running the code would tell.
     pub(super) unknown: Option<Span>,
     places: HashMap<String, usize>,
 }
 
-impl<'a> Properties<'a> {
+impl<'a> LiteralProperties<'a> {
     /// The property of that key.
-    pub(super) fn get(&self, key: &str) -> Option<&Property<'a>> {
+    pub(super) fn get(&self, key: &str) -> Option<&LiteralProperty<'a>> {
         self.list.get(*self.places.get(key)?)
     }
 
-    fn set(&mut self, property: Property<'a>) {
+    fn set(&mut self, property: LiteralProperty<'a>) {
         let next = self.list.len();
         let place = *self.places.entry(property.key.value.clone()).or_insert(next);
         match self.list.get_mut(place) {
@@ -51,15 +51,20 @@ impl<'a> Properties<'a> {
     }
 }
 
-impl<'a> Scope<'a> {
+impl<'a> BlockScope<'a> {
     /// The properties of an object, those of spread literals among them.
-    pub(super) fn properties(&self, object: &'a ObjectExpression<'a>) -> Properties<'a> {
-        let mut found = Properties::default();
+    pub(super) fn properties(&self, object: &'a ObjectExpression<'a>) -> LiteralProperties<'a> {
+        let mut found = LiteralProperties::default();
         self.collect(object, &mut found, 0);
         found
     }
 
-    fn collect(&self, object: &'a ObjectExpression<'a>, found: &mut Properties<'a>, depth: usize) {
+    fn collect(
+        &self,
+        object: &'a ObjectExpression<'a>,
+        found: &mut LiteralProperties<'a>,
+        depth: usize,
+    ) {
         let mut own: HashMap<String, Span> = HashMap::new();
         for property in &object.properties {
             let place = self.span(property.span());
@@ -91,38 +96,38 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn property(&self, property: &'a ObjectProperty<'a>) -> Option<Property<'a>> {
+    fn property(&self, property: &'a ObjectProperty<'a>) -> Option<LiteralProperty<'a>> {
         let key = (!property.computed && property.kind == PropertyKind::Init)
             .then(|| property.key.static_name())
             .flatten()?;
         let key = Spanned::new(key.into_owned(), self.span(property.key.span()));
-        Some(Property { key, value: &property.value, span: self.span(property.span) })
+        Some(LiteralProperty { key, value: &property.value, span: self.span(property.span) })
     }
 
     /// The value of `expression`, unless only running the code would tell.
-    pub(super) fn evaluate(&self, expression: &'a Expression<'a>) -> Option<Node> {
+    pub(super) fn evaluate(&self, expression: &'a Expression<'a>) -> Option<TreeNode> {
         self.value(expression, 0)
     }
 
-    fn value(&self, expression: &'a Expression<'a>, depth: usize) -> Option<Node> {
+    fn value(&self, expression: &'a Expression<'a>, depth: usize) -> Option<TreeNode> {
         if depth > limits::DEPTH || !self.spend() {
             return None;
         }
         let resolved = self.resolve(expression);
         let span = self.span(resolved.span());
         let value = match resolved {
-            Expression::BooleanLiteral(literal) => Value::Bool(literal.value),
-            Expression::NullLiteral(_) => Value::Null,
+            Expression::BooleanLiteral(literal) => TreeValue::Bool(literal.value),
+            Expression::NullLiteral(_) => TreeValue::Null,
             Expression::NumericLiteral(literal) => number(literal.value),
             Expression::StringLiteral(literal) if !literal.lone_surrogates => {
-                Value::Str(literal.value.to_string())
+                TreeValue::Str(literal.value.to_string())
             }
             Expression::TemplateLiteral(template) => {
-                Value::Str(template.single_quasi()?.to_string())
+                TreeValue::Str(template.single_quasi()?.to_string())
             }
             Expression::ArrayExpression(array) => {
                 let items = array.elements.iter().map(|element| self.element(element, depth + 1));
-                Value::List(items.collect::<Option<_>>()?)
+                TreeValue::List(items.collect::<Option<_>>()?)
             }
             Expression::ObjectExpression(object) => self.map(object, depth + 1)?,
             Expression::UnaryExpression(unary)
@@ -133,7 +138,7 @@ impl<'a> Scope<'a> {
             Expression::BinaryExpression(binary) if binary.operator == BinaryOperator::Addition => {
                 let (left, right) =
                     (self.value(&binary.left, depth + 1)?, self.value(&binary.right, depth + 1)?);
-                Value::Str(format!("{}{}", left.as_str()?, right.as_str()?))
+                TreeValue::Str(format!("{}{}", left.as_str()?, right.as_str()?))
             }
             Expression::StaticMemberExpression(member) => {
                 let object = self.value(&member.object, depth + 1)?;
@@ -141,41 +146,41 @@ impl<'a> Scope<'a> {
             }
             _ => return None,
         };
-        Some(Node::new(value, span))
+        Some(TreeNode::new(value, span))
     }
 
-    fn element(&self, element: &'a ArrayExpressionElement<'a>, depth: usize) -> Option<Node> {
+    fn element(&self, element: &'a ArrayExpressionElement<'a>, depth: usize) -> Option<TreeNode> {
         self.value(element.as_expression()?, depth)
     }
 
-    fn map(&self, object: &'a ObjectExpression<'a>, depth: usize) -> Option<Value> {
+    fn map(&self, object: &'a ObjectExpression<'a>, depth: usize) -> Option<TreeValue> {
         let properties = self.properties(object);
         if properties.unknown.is_some() {
             return None;
         }
-        let entry = |property: &Property<'a>| {
-            let key = Key::string(property.key.value.clone(), property.key.span);
-            Some(Entry { key, value: self.value(property.value, depth)? })
+        let entry = |property: &LiteralProperty<'a>| {
+            let key = TreeKey::string(property.key.value.clone(), property.key.span);
+            Some(TreeEntry { key, value: self.value(property.value, depth)? })
         };
         let entries: Option<Vec<_>> = properties.list.iter().map(entry).collect();
-        Some(Value::Map(Map::from(entries?)))
+        Some(TreeValue::Map(TreeMap::from(entries?)))
     }
 }
 
 /// A number of JavaScript; whole ones up to 2^53 are whole numbers.
 #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
-fn number(value: f64) -> Value {
+fn number(value: f64) -> TreeValue {
     if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
-        Value::Int(value as i64)
+        TreeValue::Int(value as i64)
     } else {
-        Value::Float(value)
+        TreeValue::Float(value)
     }
 }
 
-fn negated(value: &Value) -> Option<Value> {
+fn negated(value: &TreeValue) -> Option<TreeValue> {
     match value {
-        Value::Int(value) => Some(Value::Int(-value)),
-        Value::Float(value) => Some(Value::Float(-value)),
+        TreeValue::Int(value) => Some(TreeValue::Int(-value)),
+        TreeValue::Float(value) => Some(TreeValue::Float(-value)),
         _ => None,
     }
 }

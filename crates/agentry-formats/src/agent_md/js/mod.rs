@@ -3,14 +3,14 @@
 
 mod evaluate;
 mod parameters;
-mod returned;
+mod return_value;
 mod scheme;
 mod scope;
 
 use std::collections::HashSet;
 
 use agentry_text::tree_rules::DUPLICATE_KEY;
-use agentry_text::{Data, Findings, Source, Span, Spanned};
+use agentry_text::{Data, Findings, SourceFile, Span, Spanned};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Statement;
 use oxc_parser::config::TokensParserConfig;
@@ -19,14 +19,14 @@ use oxc_span::{GetSpan, SourceType};
 
 use super::rules::{JAVASCRIPT_NESTING, JAVASCRIPT_SYNTAX};
 use crate::javascript::{MOST_LEVELS, with_stack};
-use crate::words::is_variable;
-use scope::Scope;
+use crate::text_checks::is_variable;
+use scope::BlockScope;
 
 /// What one block gives back.
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub(super) struct ToolBlock {
     /// The tools, in order.
-    pub(super) tools: Vec<Tool>,
+    pub(super) tools: Vec<ScriptedTool>,
     /// Whether these are all that there are.
     pub(super) complete: bool,
     /// The environment variables that its code reads by name.
@@ -35,7 +35,7 @@ pub(super) struct Block {
 
 /// A tool as far as it can be read.
 #[derive(Debug, Clone)]
-pub(super) struct Tool {
+pub(super) struct ScriptedTool {
     /// The key under which it is returned.
     pub(super) name: Spanned<String>,
     /// What its scheme says it does.
@@ -48,7 +48,7 @@ pub(super) struct Tool {
 const MOST_SYNTAX_ERRORS: usize = 3;
 
 /// Reads the block of `source` at `code`.
-pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Block {
+pub(super) fn read(source: &SourceFile, code: Span, findings: &mut Findings) -> ToolBlock {
     match with_stack(source.slice(code), || parse(source, code, findings)) {
         Some(block) => block,
         None => {
@@ -59,7 +59,7 @@ pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Bloc
                     "the code is nested too deeply to read",
                 )
                 .hint(format!("at most {MOST_LEVELS} levels are read"));
-            Block::default()
+            ToolBlock::default()
         }
     }
 }
@@ -79,16 +79,16 @@ fn parser<'a>(allocator: &'a Allocator, code: &'a str) -> Parser<'a> {
     Parser::new(allocator, code, SourceType::mjs()).with_options(options)
 }
 
-fn parse(source: &Source, code: Span, findings: &mut Findings) -> Block {
+fn parse(source: &SourceFile, code: Span, findings: &mut Findings) -> ToolBlock {
     let text = source.slice(code);
     let allocator = Allocator::default();
     if syntax_errors(&parser(&allocator, text).parse(), text, code, findings) {
-        return Block::default();
+        return ToolBlock::default();
     }
     // Its list of tokens is sound only for code that parses, so it is asked for afterwards.
     let parsed = parser(&allocator, text).with_config(TokensParserConfig).parse();
-    let scope = Scope::new(&parsed.program, &parsed.tokens, text, code);
-    let mut block = returned::read(&scope, findings);
+    let scope = BlockScope::new(&parsed.program, &parsed.tokens, text, code);
+    let mut block = return_value::read(&scope, findings);
     block.variables = variables(&scope);
     for (key, first) in scope.repeated() {
         findings
@@ -150,7 +150,7 @@ fn lower_first(text: &str) -> String {
 }
 
 /// The names that the code reads from `env`, each once: `env.X`, `env?.X`, `env["X"]`.
-fn variables(scope: &Scope<'_>) -> Vec<Spanned<String>> {
+fn variables(scope: &BlockScope<'_>) -> Vec<Spanned<String>> {
     let mut seen = HashSet::new();
     let read = |window: &[Token]| {
         let [object, sign, name] = window else { return None };

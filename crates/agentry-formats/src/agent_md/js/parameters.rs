@@ -1,7 +1,7 @@
 //! Whether `parameters` is a JSON Schema: its structure, keyword by keyword.
 
-use agentry_text::near::did_you_mean;
-use agentry_text::{Findings, Map, Node, Severity, Value};
+use agentry_text::suggestion::did_you_mean;
+use agentry_text::{Findings, Severity, TreeMap, TreeNode, TreeValue};
 
 use crate::agent_md::rules::PARAMETERS;
 use crate::references;
@@ -11,7 +11,7 @@ const TYPES: &[&str] = &["object", "string", "number", "integer", "boolean", "ar
 
 /// What the value of a keyword must be.
 #[derive(Clone, Copy)]
-enum Shape {
+enum KeywordShape {
     Schema,
     SchemaOrSchemas,
     Schemas,
@@ -25,48 +25,48 @@ enum Shape {
 }
 
 /// The keywords whose values are looked at; others may hold anything.
-const KEYWORDS: &[(&str, Shape)] = &[
-    ("properties", Shape::NamedSchemas),
-    ("patternProperties", Shape::NamedSchemas),
-    ("$defs", Shape::NamedSchemas),
-    ("definitions", Shape::NamedSchemas),
-    ("dependentSchemas", Shape::NamedSchemas),
-    ("additionalProperties", Shape::Schema),
-    ("propertyNames", Shape::Schema),
-    ("contains", Shape::Schema),
-    ("not", Shape::Schema),
-    ("if", Shape::Schema),
-    ("then", Shape::Schema),
-    ("else", Shape::Schema),
-    ("items", Shape::SchemaOrSchemas),
-    ("prefixItems", Shape::Schemas),
-    ("anyOf", Shape::Schemas),
-    ("oneOf", Shape::Schemas),
-    ("allOf", Shape::Schemas),
-    ("required", Shape::Texts),
-    ("enum", Shape::Values),
-    ("$ref", Shape::Text),
-    ("title", Shape::Text),
-    ("description", Shape::Text),
-    ("format", Shape::Text),
-    ("pattern", Shape::Text),
-    ("minimum", Shape::Number),
-    ("maximum", Shape::Number),
-    ("exclusiveMinimum", Shape::Number),
-    ("exclusiveMaximum", Shape::Number),
-    ("multipleOf", Shape::Number),
-    ("minLength", Shape::Count),
-    ("maxLength", Shape::Count),
-    ("minItems", Shape::Count),
-    ("maxItems", Shape::Count),
-    ("minProperties", Shape::Count),
-    ("maxProperties", Shape::Count),
-    ("uniqueItems", Shape::Flag),
+const KEYWORDS: &[(&str, KeywordShape)] = &[
+    ("properties", KeywordShape::NamedSchemas),
+    ("patternProperties", KeywordShape::NamedSchemas),
+    ("$defs", KeywordShape::NamedSchemas),
+    ("definitions", KeywordShape::NamedSchemas),
+    ("dependentSchemas", KeywordShape::NamedSchemas),
+    ("additionalProperties", KeywordShape::Schema),
+    ("propertyNames", KeywordShape::Schema),
+    ("contains", KeywordShape::Schema),
+    ("not", KeywordShape::Schema),
+    ("if", KeywordShape::Schema),
+    ("then", KeywordShape::Schema),
+    ("else", KeywordShape::Schema),
+    ("items", KeywordShape::SchemaOrSchemas),
+    ("prefixItems", KeywordShape::Schemas),
+    ("anyOf", KeywordShape::Schemas),
+    ("oneOf", KeywordShape::Schemas),
+    ("allOf", KeywordShape::Schemas),
+    ("required", KeywordShape::Texts),
+    ("enum", KeywordShape::Values),
+    ("$ref", KeywordShape::Text),
+    ("title", KeywordShape::Text),
+    ("description", KeywordShape::Text),
+    ("format", KeywordShape::Text),
+    ("pattern", KeywordShape::Text),
+    ("minimum", KeywordShape::Number),
+    ("maximum", KeywordShape::Number),
+    ("exclusiveMinimum", KeywordShape::Number),
+    ("exclusiveMaximum", KeywordShape::Number),
+    ("multipleOf", KeywordShape::Number),
+    ("minLength", KeywordShape::Count),
+    ("maxLength", KeywordShape::Count),
+    ("minItems", KeywordShape::Count),
+    ("maxItems", KeywordShape::Count),
+    ("minProperties", KeywordShape::Count),
+    ("maxProperties", KeywordShape::Count),
+    ("uniqueItems", KeywordShape::Flag),
 ];
 
 /// Reports what is wrong with the parameters of `tool`.
-pub(super) fn check(tool: &str, node: &Node, findings: &mut Findings) {
-    let mut walk = Walk { tool, findings };
+pub(super) fn check(tool: &str, node: &TreeNode, findings: &mut Findings) {
+    let mut walk = ParameterWalk { tool, findings };
     let Some(map) = node.as_map() else {
         return walk.wrong(node, &format!("is {}, not a JSON Schema", node.value.describe()));
     };
@@ -89,30 +89,30 @@ pub(super) fn check(tool: &str, node: &Node, findings: &mut Findings) {
 }
 
 /// Depth is bounded: the tree was built with a limit.
-struct Walk<'w> {
+struct ParameterWalk<'w> {
     tool: &'w str,
     findings: &'w mut Findings,
 }
 
-impl Walk<'_> {
-    fn wrong(&mut self, node: &Node, what: &str) {
+impl ParameterWalk<'_> {
+    fn wrong(&mut self, node: &TreeNode, what: &str) {
         let message = format!("`parameters` of `{}` {what}", self.tool);
         self.findings
             .add(&PARAMETERS, node.span, message)
             .hint("write a JSON Schema: `{ type: \"object\", properties: {} }`");
     }
 
-    fn schema(&mut self, node: &Node) {
+    fn schema(&mut self, node: &TreeNode) {
         match &node.value {
-            Value::Map(map) => self.map(map),
-            Value::Bool(_) => {}
+            TreeValue::Map(map) => self.map(map),
+            TreeValue::Bool(_) => {}
             other => {
                 self.wrong(node, &format!("has {} where a schema is expected", other.describe()));
             }
         }
     }
 
-    fn map(&mut self, map: &Map) {
+    fn map(&mut self, map: &TreeMap) {
         if let Some(kind) = map.get("type") {
             self.types(kind);
         }
@@ -124,7 +124,7 @@ impl Walk<'_> {
         self.required(map);
     }
 
-    fn types(&mut self, node: &Node) {
+    fn types(&mut self, node: &TreeNode) {
         let words = node.as_list().unwrap_or(std::slice::from_ref(node));
         for word in words {
             let Some(text) = word.as_str() else {
@@ -141,29 +141,29 @@ impl Walk<'_> {
         }
     }
 
-    fn keyword(&mut self, keyword: &str, shape: Shape, node: &Node) {
+    fn keyword(&mut self, keyword: &str, shape: KeywordShape, node: &TreeNode) {
         let list = node.as_list();
         let fits = match shape {
-            Shape::Schema => return self.schema(node),
-            Shape::SchemaOrSchemas if list.is_none() => return self.schema(node),
-            Shape::NamedSchemas => match node.as_map() {
+            KeywordShape::Schema => return self.schema(node),
+            KeywordShape::SchemaOrSchemas if list.is_none() => return self.schema(node),
+            KeywordShape::NamedSchemas => match node.as_map() {
                 Some(map) => return map.entries.iter().for_each(|entry| self.schema(&entry.value)),
                 None => false,
             },
-            Shape::Schemas | Shape::SchemaOrSchemas => match list {
+            KeywordShape::Schemas | KeywordShape::SchemaOrSchemas => match list {
                 Some(items) if !items.is_empty() => {
                     return items.iter().for_each(|item| self.schema(item));
                 }
                 _ => false,
             },
-            Shape::Texts => {
+            KeywordShape::Texts => {
                 list.is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
             }
-            Shape::Values => list.is_some_and(|items| !items.is_empty()),
-            Shape::Text => node.as_str().is_some(),
-            Shape::Number => matches!(node.value, Value::Int(_) | Value::Float(_)),
-            Shape::Count => matches!(node.value, Value::Int(0..)),
-            Shape::Flag => matches!(node.value, Value::Bool(_)),
+            KeywordShape::Values => list.is_some_and(|items| !items.is_empty()),
+            KeywordShape::Text => node.as_str().is_some(),
+            KeywordShape::Number => matches!(node.value, TreeValue::Int(_) | TreeValue::Float(_)),
+            KeywordShape::Count => matches!(node.value, TreeValue::Int(0..)),
+            KeywordShape::Flag => matches!(node.value, TreeValue::Bool(_)),
         };
         if !fits {
             let expected = shape.describe();
@@ -176,9 +176,9 @@ impl Walk<'_> {
 
     /// A required property that is not described can still be given, but never by a model that
     /// follows the schema.
-    fn required(&mut self, map: &Map) {
-        let Some(names) = map.get("required").and_then(Node::as_list) else { return };
-        let known = map.get("properties").and_then(Node::as_map);
+    fn required(&mut self, map: &TreeMap) {
+        let Some(names) = map.get("required").and_then(TreeNode::as_list) else { return };
+        let known = map.get("properties").and_then(TreeNode::as_map);
         for name in names {
             let Some(text) = name.as_str() else { continue };
             if known.is_none_or(|known| known.get(text).is_none()) {
@@ -198,7 +198,7 @@ impl Walk<'_> {
     }
 }
 
-impl Shape {
+impl KeywordShape {
     fn describe(self) -> &'static str {
         match self {
             Self::Schema | Self::SchemaOrSchemas => "a schema",

@@ -1,21 +1,21 @@
 //! The scheme of a tool: what the model is told of it.
 
-use agentry_text::{Findings, Node, Spanned};
+use agentry_text::{Findings, Spanned, TreeNode};
 use oxc_ast::ast::Expression;
 
-use super::evaluate::{Properties, Property};
-use super::scope::Scope;
-use super::{Tool, parameters};
+use super::evaluate::{LiteralProperties, LiteralProperty};
+use super::scope::BlockScope;
+use super::{ScriptedTool, parameters};
 use crate::agent_md::rules::{NOT_STATIC, SCHEME, SCHEME_NAME};
 
 /// Reads the scheme of the tool that is returned under `key`.
 pub(super) fn read<'a>(
-    scope: &Scope<'a>,
+    scope: &BlockScope<'a>,
     key: &Spanned<String>,
-    scheme: &Property<'a>,
+    scheme: &LiteralProperty<'a>,
     findings: &mut Findings,
-) -> Tool {
-    let mut tool = Tool { name: key.clone(), description: None, parameters: None };
+) -> ScriptedTool {
+    let mut tool = ScriptedTool { name: key.clone(), description: None, parameters: None };
     let Some(parts) = unwrapped(scope, scheme) else {
         let message =
             format!("the scheme of `{}` can only be known by running the code", key.value);
@@ -24,7 +24,7 @@ pub(super) fn read<'a>(
             .hint("write the scheme as an object literal");
         return tool;
     };
-    let mut reader = Reader { scope, key, place: scheme, parts, findings };
+    let mut reader = SchemeReader { scope, key, place: scheme, parts, findings };
     reader.name();
     tool.description = reader.text("description");
     if let Some(node) = reader.part("parameters") {
@@ -35,7 +35,10 @@ pub(super) fn read<'a>(
 }
 
 /// The properties of a scheme, or of its `function` when it is wrapped.
-fn unwrapped<'a>(scope: &Scope<'a>, scheme: &Property<'a>) -> Option<Properties<'a>> {
+fn unwrapped<'a>(
+    scope: &BlockScope<'a>,
+    scheme: &LiteralProperty<'a>,
+) -> Option<LiteralProperties<'a>> {
     let of = |value: &'a Expression<'a>| match scope.resolve(value) {
         Expression::ObjectExpression(object) => Some(scope.properties(object)),
         _ => None,
@@ -47,17 +50,17 @@ fn unwrapped<'a>(scope: &Scope<'a>, scheme: &Property<'a>) -> Option<Properties<
     }
 }
 
-struct Reader<'r, 'a> {
-    scope: &'r Scope<'a>,
+struct SchemeReader<'r, 'a> {
+    scope: &'r BlockScope<'a>,
     key: &'r Spanned<String>,
-    place: &'r Property<'a>,
-    parts: Properties<'a>,
+    place: &'r LiteralProperty<'a>,
+    parts: LiteralProperties<'a>,
     findings: &'r mut Findings,
 }
 
-impl Reader<'_, '_> {
+impl SchemeReader<'_, '_> {
     /// The value of a part that must be there.
-    fn part(&mut self, name: &str) -> Option<Node> {
+    fn part(&mut self, name: &str) -> Option<TreeNode> {
         let tool = &self.key.value;
         let Some(property) = self.parts.get(name) else {
             if let Some(place) = self.parts.unknown {

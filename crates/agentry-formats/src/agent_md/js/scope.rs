@@ -8,12 +8,12 @@ use oxc_ast::ast::{Declaration, Expression, Program, Statement};
 use oxc_parser::{Kind, Token};
 
 /// A parsed block with the names that it binds at its top level.
-pub(super) struct Scope<'a> {
+pub(super) struct BlockScope<'a> {
     pub(super) program: &'a Program<'a>,
     pub(super) tokens: &'a [Token],
     text: &'a str,
     place: Span,
-    bindings: HashMap<&'a str, Bound<'a>>,
+    bindings: HashMap<&'a str, NameBinding<'a>>,
     /// How often each name occurs, members aside.
     uses: HashMap<&'a str, usize>,
     /// Values that may still be looked at, so that names which double each time come to an end.
@@ -24,7 +24,7 @@ pub(super) struct Scope<'a> {
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
-pub(super) enum Bound<'a> {
+pub(super) enum NameBinding<'a> {
     /// This value, for good.
     Value(&'a Expression<'a>),
     /// A function.
@@ -36,7 +36,7 @@ pub(super) enum Bound<'a> {
 /// Names that lead to names that lead to names.
 const LONGEST_CHAIN: usize = 32;
 
-impl<'a> Scope<'a> {
+impl<'a> BlockScope<'a> {
     pub(super) fn new(
         program: &'a Program<'a>,
         tokens: &'a [Token],
@@ -75,8 +75,8 @@ impl<'a> Scope<'a> {
                 for declarator in &declaration.declarations {
                     let whole = declarator.id.get_binding_identifier();
                     let bound = match (whole, &declarator.init) {
-                        (Some(_), Some(value)) => Bound::Value(value),
-                        _ => Bound::Unknown,
+                        (Some(_), Some(value)) => NameBinding::Value(value),
+                        _ => NameBinding::Unknown,
                     };
                     for name in declarator.id.get_binding_identifiers() {
                         declared.insert(name.span.start);
@@ -86,7 +86,7 @@ impl<'a> Scope<'a> {
             }
             Some(Declaration::FunctionDeclaration(function)) => {
                 if let Some(name) = &function.id {
-                    self.bind(name.name.as_str(), Bound::Function);
+                    self.bind(name.name.as_str(), NameBinding::Function);
                 }
             }
             _ => {}
@@ -94,8 +94,11 @@ impl<'a> Scope<'a> {
     }
 
     /// A name that is bound twice says nothing.
-    fn bind(&mut self, name: &'a str, bound: Bound<'a>) {
-        self.bindings.entry(name).and_modify(|bound| *bound = Bound::Unknown).or_insert(bound);
+    fn bind(&mut self, name: &'a str, bound: NameBinding<'a>) {
+        self.bindings
+            .entry(name)
+            .and_modify(|bound| *bound = NameBinding::Unknown)
+            .or_insert(bound);
     }
 
     /// A name that is assigned to, or that something in it is, says nothing either.
@@ -116,7 +119,7 @@ impl<'a> Scope<'a> {
                 && !declared.contains(&token.start())
                 && self.changes(at)
             {
-                self.bindings.insert(name, Bound::Unknown);
+                self.bindings.insert(name, NameBinding::Unknown);
             }
         }
     }
@@ -151,7 +154,7 @@ impl<'a> Scope<'a> {
     }
 
     /// What `name` stands for; `None` when nothing at the top level binds it.
-    pub(super) fn bound(&self, name: &str) -> Option<Bound<'a>> {
+    pub(super) fn bound(&self, name: &str) -> Option<NameBinding<'a>> {
         self.bindings.get(name).copied()
     }
 
@@ -181,7 +184,7 @@ impl<'a> Scope<'a> {
             found = match found {
                 Expression::ParenthesizedExpression(inner) => &inner.expression,
                 Expression::Identifier(name) => match self.bound(name.name.as_str()) {
-                    Some(Bound::Value(value)) => value,
+                    Some(NameBinding::Value(value)) => value,
                     _ => return found,
                 },
                 Expression::CallExpression(call)

@@ -1,12 +1,12 @@
 //! Abilities: what may be written, and what contradicts itself.
 
-use agentry_text::Rule;
+use agentry_text::LintRule;
 use agentry_text::Severity::{Error, Warning};
 
 use super::with_metadata;
 
 /// A base word that does not exist.
-pub(crate) static UNKNOWN_ABILITY: Rule = Rule {
+pub(crate) static UNKNOWN_ABILITY: LintRule = LintRule {
     code: "AG1010",
     name: "unknown-ability",
     severity: Error,
@@ -16,7 +16,7 @@ pub(crate) static UNKNOWN_ABILITY: Rule = Rule {
 };
 
 /// A scope on an ability that takes none.
-pub(crate) static ABILITY_SCOPE: Rule = Rule {
+pub(crate) static ABILITY_SCOPE: LintRule = LintRule {
     code: "AG1011",
     name: "ability-scope",
     severity: Error,
@@ -26,7 +26,7 @@ pub(crate) static ABILITY_SCOPE: Rule = Rule {
 };
 
 /// `sh:` without one plain command.
-pub(crate) static ABILITY_COMMAND: Rule = Rule {
+pub(crate) static ABILITY_COMMAND: LintRule = LintRule {
     code: "AG1012",
     name: "ability-command",
     severity: Error,
@@ -37,7 +37,7 @@ pub(crate) static ABILITY_COMMAND: Rule = Rule {
 };
 
 /// `*`.
-pub(crate) static ABILITY_WILDCARD: Rule = Rule {
+pub(crate) static ABILITY_WILDCARD: LintRule = LintRule {
     code: "AG1013",
     name: "ability-wildcard",
     severity: Error,
@@ -48,7 +48,7 @@ pub(crate) static ABILITY_WILDCARD: Rule = Rule {
 };
 
 /// Allowed and denied at once.
-pub(crate) static ABILITY_OVERLAP: Rule = Rule {
+pub(crate) static ABILITY_OVERLAP: LintRule = LintRule {
     code: "AG1014",
     name: "ability-overlap",
     severity: Error,
@@ -59,7 +59,7 @@ pub(crate) static ABILITY_OVERLAP: Rule = Rule {
 };
 
 /// `abilities` and the top-level lists disagree.
-pub(crate) static ABILITIES_CONTRADICT: Rule = Rule {
+pub(crate) static ABILITIES_CONTRADICT: LintRule = LintRule {
     code: "AG1015",
     name: "abilities-contradict",
     severity: Error,
@@ -70,7 +70,7 @@ pub(crate) static ABILITIES_CONTRADICT: Rule = Rule {
 };
 
 /// Listed twice.
-pub(crate) static ABILITY_TWICE: Rule = Rule {
+pub(crate) static ABILITY_TWICE: LintRule = LintRule {
     code: "AG1016",
     name: "ability-twice",
     severity: Warning,

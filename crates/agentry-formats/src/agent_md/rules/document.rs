@@ -1,40 +1,40 @@
 //! The file as a whole: its name, its metadata and its headings.
 
 use agentry_text::Severity::{Error, Warning};
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 use super::{PATH, with_body, with_metadata};
 
 /// A file name that says neither category nor name.
-pub(crate) static FILE_NAME: Rule = Rule {
+pub(crate) static FILE_NAME: LintRule = LintRule {
     code: "AG1001",
     name: "agent-file-name",
     severity: Warning,
     why: "The name of the file says the category and the name of the agent, \
           `agents/<category>_<agent-name>.agent.md`. Under another name the agent is called after \
           its title, so that a changed title changes what programs call it.",
-    bad: Example::File("agents/helper.agent.md", "# Helper\n\nAnswers questions.\n"),
-    good: Example::File(PATH, "# Helper\n\nAnswers questions.\n"),
+    bad: RuleExample::File("agents/helper.agent.md", "# Helper\n\nAnswers questions.\n"),
+    good: RuleExample::File(PATH, "# Helper\n\nAnswers questions.\n"),
 };
 
 /// Neither `title` nor a top-level heading.
-pub(crate) static NO_TITLE: Rule = Rule {
+pub(crate) static NO_TITLE: LintRule = LintRule {
     code: "AG1002",
     name: "no-title",
     severity: Warning,
     why: "Without `title` and without a `# Heading` people see the name of the file.",
-    bad: Example::File(
+    bad: RuleExample::File(
         PATH,
         "---\ndescription: Answers questions\n---\n## System\n\nYou answer questions.\n",
     ),
-    good: Example::File(
+    good: RuleExample::File(
         PATH,
         "# Helper\n\nAnswers questions.\n\n## System\n\nYou answer questions.\n",
     ),
 };
 
 /// Metadata and a heading that say different things.
-pub(crate) static CONFLICT: Rule = Rule {
+pub(crate) static CONFLICT: LintRule = LintRule {
     code: "AG1003",
     name: "metadata-conflict",
     severity: Error,
@@ -45,7 +45,7 @@ pub(crate) static CONFLICT: Rule = Rule {
 };
 
 /// A heading with a meaning that occurs twice.
-pub(crate) static SECTION_TWICE: Rule = Rule {
+pub(crate) static SECTION_TWICE: LintRule = LintRule {
     code: "AG1004",
     name: "section-twice",
     severity: Error,
@@ -56,7 +56,7 @@ pub(crate) static SECTION_TWICE: Rule = Rule {
 };
 
 /// A heading with a meaning and nothing to mean it.
-pub(crate) static EMPTY_SECTION: Rule = Rule {
+pub(crate) static EMPTY_SECTION: LintRule = LintRule {
     code: "AG1005",
     name: "empty-section",
     severity: Warning,
@@ -67,7 +67,7 @@ pub(crate) static EMPTY_SECTION: Rule = Rule {
 };
 
 /// A heading with a meaning, at another level.
-pub(crate) static MISPLACED_SECTION: Rule = Rule {
+pub(crate) static MISPLACED_SECTION: LintRule = LintRule {
     code: "AG1006",
     name: "misplaced-section",
     severity: Warning,
@@ -78,7 +78,7 @@ pub(crate) static MISPLACED_SECTION: Rule = Rule {
 };
 
 /// An icon that is not one emoji.
-pub(crate) static NOT_ONE_EMOJI: Rule = Rule {
+pub(crate) static NOT_ONE_EMOJI: LintRule = LintRule {
     code: "AG1007",
     name: "not-one-emoji",
     severity: Error,
@@ -89,7 +89,7 @@ pub(crate) static NOT_ONE_EMOJI: Rule = Rule {
 };
 
 /// A name that no environment variable can have.
-pub(crate) static ENV_NAME: Rule = Rule {
+pub(crate) static ENV_NAME: LintRule = LintRule {
     code: "AG1008",
     name: "not-a-variable-name",
     severity: Error,

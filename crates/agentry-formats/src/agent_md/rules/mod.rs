@@ -8,10 +8,10 @@ pub(super) use abilities::*;
 pub(super) use document::*;
 pub(super) use tools::*;
 
-use agentry_text::Rule;
+use agentry_text::LintRule;
 
 /// Every rule of the format, in code order.
-pub(super) const RULES: &[&Rule] = &[
+pub(super) const RULES: &[&LintRule] = &[
     &FILE_NAME,
     &NO_TITLE,
     &CONFLICT,
@@ -50,7 +50,7 @@ const PATH: &str = "agents/help_helper.agent.md";
 /// An agent file with these metadata lines.
 macro_rules! with_metadata {
     ($lines:literal) => {
-        agentry_text::Example::File(
+        agentry_text::RuleExample::File(
             $crate::agent_md::rules::PATH,
             concat!("---\n", $lines, "---\n# Helper\n\nAnswers questions.\n"),
         )
@@ -60,7 +60,7 @@ macro_rules! with_metadata {
 /// An agent file with this text after its first paragraph.
 macro_rules! with_body {
     ($text:expr) => {
-        agentry_text::Example::File(
+        agentry_text::RuleExample::File(
             $crate::agent_md::rules::PATH,
             concat!("# Helper\n\nAnswers questions.\n\n", $text),
         )

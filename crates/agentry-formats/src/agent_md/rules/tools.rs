@@ -1,12 +1,12 @@
 //! The JavaScript under `## Tools`, and what refers to it.
 
 use agentry_text::Severity::{Error, Note, Warning};
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 use super::{PATH, greet, with_body, with_tools};
 
 /// A code fence under `## Tools` that is never closed.
-pub(crate) static UNCLOSED_FENCE: Rule = Rule {
+pub(crate) static UNCLOSED_FENCE: LintRule = LintRule {
     code: "AG1020",
     name: "unclosed-tools-fence",
     severity: Error,
@@ -16,7 +16,7 @@ pub(crate) static UNCLOSED_FENCE: Rule = Rule {
 };
 
 /// Code under `## Tools` without a fence.
-pub(crate) static CODE_OUTSIDE_FENCE: Rule = Rule {
+pub(crate) static CODE_OUTSIDE_FENCE: LintRule = LintRule {
     code: "AG1021",
     name: "code-outside-fence",
     severity: Error,
@@ -27,7 +27,7 @@ pub(crate) static CODE_OUTSIDE_FENCE: Rule = Rule {
 };
 
 /// A fence of another language under `## Tools`.
-pub(crate) static OTHER_LANGUAGE: Rule = Rule {
+pub(crate) static OTHER_LANGUAGE: LintRule = LintRule {
     code: "AG1022",
     name: "other-tools-language",
     severity: Warning,
@@ -37,7 +37,7 @@ pub(crate) static OTHER_LANGUAGE: Rule = Rule {
 };
 
 /// JavaScript that does not parse.
-pub(crate) static JAVASCRIPT_SYNTAX: Rule = Rule {
+pub(crate) static JAVASCRIPT_SYNTAX: LintRule = LintRule {
     code: "AG1023",
     name: "javascript-syntax",
     severity: Error,
@@ -47,13 +47,13 @@ pub(crate) static JAVASCRIPT_SYNTAX: Rule = Rule {
 };
 
 /// JavaScript that is nested beyond reason.
-pub(crate) static JAVASCRIPT_NESTING: Rule = Rule {
+pub(crate) static JAVASCRIPT_NESTING: LintRule = LintRule {
     code: "AG1024",
     name: "javascript-nesting",
     severity: Error,
     why: "Code that is nested thousands of levels deep is no tool but an attempt to exhaust \
           whoever reads it.",
-    bad: Example::Made("a tools block with 20,000 opening parentheses", deep),
+    bad: RuleExample::Made("a tools block with 20,000 opening parentheses", deep),
     good: with_tools!(greet!()),
 };
 
@@ -64,7 +64,7 @@ fn deep() -> Vec<(String, Vec<u8>)> {
 }
 
 /// A block that gives no tools back.
-pub(crate) static NO_RETURN: Rule = Rule {
+pub(crate) static NO_RETURN: LintRule = LintRule {
     code: "AG1025",
     name: "tools-not-returned",
     severity: Error,
@@ -75,7 +75,7 @@ pub(crate) static NO_RETURN: Rule = Rule {
 };
 
 /// Tools that only running the code would tell.
-pub(crate) static NOT_STATIC: Rule = Rule {
+pub(crate) static NOT_STATIC: LintRule = LintRule {
     code: "AG1026",
     name: "tools-not-static",
     severity: Warning,
@@ -88,7 +88,7 @@ pub(crate) static NOT_STATIC: Rule = Rule {
 };
 
 /// A tool that is not `{ fn, scheme }`.
-pub(crate) static TOOL_SHAPE: Rule = Rule {
+pub(crate) static TOOL_SHAPE: LintRule = LintRule {
     code: "AG1027",
     name: "tool-shape",
     severity: Error,
@@ -98,7 +98,7 @@ pub(crate) static TOOL_SHAPE: Rule = Rule {
 };
 
 /// `fn` that cannot be called.
-pub(crate) static TOOL_FUNCTION: Rule = Rule {
+pub(crate) static TOOL_FUNCTION: LintRule = LintRule {
     code: "AG1028",
     name: "tool-function",
     severity: Error,
@@ -111,7 +111,7 @@ pub(crate) static TOOL_FUNCTION: Rule = Rule {
 };
 
 /// A scheme that lacks something.
-pub(crate) static SCHEME: Rule = Rule {
+pub(crate) static SCHEME: LintRule = LintRule {
     code: "AG1029",
     name: "incomplete-scheme",
     severity: Error,
@@ -124,7 +124,7 @@ pub(crate) static SCHEME: Rule = Rule {
 };
 
 /// A scheme of another name than its key.
-pub(crate) static SCHEME_NAME: Rule = Rule {
+pub(crate) static SCHEME_NAME: LintRule = LintRule {
     code: "AG1030",
     name: "scheme-name",
     severity: Error,
@@ -137,7 +137,7 @@ pub(crate) static SCHEME_NAME: Rule = Rule {
 };
 
 /// Parameters that are no JSON Schema.
-pub(crate) static PARAMETERS: Rule = Rule {
+pub(crate) static PARAMETERS: LintRule = LintRule {
     code: "AG1031",
     name: "broken-parameters",
     severity: Error,
@@ -148,7 +148,7 @@ pub(crate) static PARAMETERS: Rule = Rule {
 };
 
 /// Two tools of one name.
-pub(crate) static TOOL_TWICE: Rule = Rule {
+pub(crate) static TOOL_TWICE: LintRule = LintRule {
     code: "AG1032",
     name: "tool-twice",
     severity: Error,
@@ -165,12 +165,12 @@ pub(crate) static TOOL_TWICE: Rule = Rule {
 };
 
 /// `required.startup` without its tool.
-pub(crate) static STARTUP_MISSING: Rule = Rule {
+pub(crate) static STARTUP_MISSING: LintRule = LintRule {
     code: "AG1033",
     name: "startup-tool-missing",
     severity: Error,
     why: "The start-up tool is a hard gate: when it does not exist, the agent can never start.",
-    bad: Example::File(
+    bad: RuleExample::File(
         PATH,
         concat!(
             "---\nrequired:\n  startup: great\n---\n",
@@ -179,7 +179,7 @@ pub(crate) static STARTUP_MISSING: Rule = Rule {
             "```\n"
         ),
     ),
-    good: Example::File(
+    good: RuleExample::File(
         PATH,
         concat!(
             "---\nrequired:\n  startup: greet\n---\n",
@@ -191,7 +191,7 @@ pub(crate) static STARTUP_MISSING: Rule = Rule {
 };
 
 /// A variable that a tool reads and nobody requires.
-pub(crate) static ENV_NOT_REQUIRED: Rule = Rule {
+pub(crate) static ENV_NOT_REQUIRED: LintRule = LintRule {
     code: "AG1034",
     name: "variable-not-required",
     severity: Note,
@@ -200,7 +200,7 @@ pub(crate) static ENV_NOT_REQUIRED: Rule = Rule {
     bad: with_tools!(
         "const scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: (_, { env }) => env.USER_NAME, scheme } };\n"
     ),
-    good: Example::File(
+    good: RuleExample::File(
         PATH,
         concat!(
             "---\nrequired:\n  env: [USER_NAME]\n---\n",

@@ -1,6 +1,6 @@
 //! What holds for any text: it is read, and what was read survives being written.
 
-use agentry_model::{Agent, Instructions, losses};
+use agentry_model::{Agent, AgentInstructions, losses};
 use agentry_text::{Data, FileId, Severity, Span, Spanned};
 use proptest::prelude::*;
 
@@ -139,7 +139,7 @@ proptest! {
         agent.identity.display_name = Some(spanned(&title));
         agent.identity.description = Some(spanned(&description));
         agent.identity.avatar = Some(spanned(&avatar));
-        agent.instructions = Instructions { system: Some(spanned(&system)), rules: Some(spanned(&rules)), ..Instructions::default() };
+        agent.instructions = AgentInstructions { system: Some(spanned(&system)), rules: Some(spanned(&rules)), ..AgentInstructions::default() };
         agent.tools.source = vec![spanned(&code)];
         let text = written(&agent, "help_helper.agent.md");
         let (result, _, _) = read("help_helper.agent.md", &text);

@@ -1,16 +1,16 @@
 //! Lays the texts of an agent out in Markdown, so that a reader finds each of them again.
 
-use agentry_model::Field;
-use agentry_text::{FileId, Findings, Source};
+use agentry_model::Declared;
+use agentry_text::{FileId, Findings, SourceFile};
 
-use crate::agent_md::body::Body;
+use crate::agent_md::body::MarkdownBody;
 use crate::agent_md::tools::fence_for;
-use crate::front::Document;
+use crate::front_matter::FrontMatterFile;
 
 /// The texts that may stand under a heading; each that is left here when the metadata is written
 /// stands there instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Texts {
+pub(super) struct HeadingTexts {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) avatar: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Texts {
 
 /// Where the notes stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Notes {
+enum NotesPlacement {
     AfterRules,
     AfterDescription,
     Last,
@@ -30,14 +30,19 @@ enum Notes {
 }
 
 /// The whole file. `metadata` writes the block for the texts that do not stand under a heading.
-pub(super) fn lay_out(texts: &Texts, metadata: impl Fn(&Texts) -> String) -> String {
+pub(super) fn lay_out(texts: &HeadingTexts, metadata: impl Fn(&HeadingTexts) -> String) -> String {
     let headed = surviving(texts);
-    let untitled = Texts { title: None, description: None, ..headed.clone() };
-    let bare = Texts { notes: texts.notes.clone(), tools: texts.tools.clone(), ..Texts::default() };
+    let untitled = HeadingTexts { title: None, description: None, ..headed.clone() };
+    let bare = HeadingTexts {
+        notes: texts.notes.clone(),
+        tools: texts.tools.clone(),
+        ..HeadingTexts::default()
+    };
     let layouts = [headed, untitled, bare];
-    let places = [Notes::AfterRules, Notes::AfterDescription, Notes::Last];
+    let places =
+        [NotesPlacement::AfterRules, NotesPlacement::AfterDescription, NotesPlacement::Last];
     let with_notes = layouts.iter().flat_map(|texts| places.map(|place| (texts, place)));
-    let without = layouts.iter().map(|texts| (texts, Notes::Nowhere));
+    let without = layouts.iter().map(|texts| (texts, NotesPlacement::Nowhere));
     let mut last = String::new();
     for (shown, place) in with_notes.chain(without) {
         last = format!("{}{}", metadata(&texts.without(shown)), shown.markdown(place));
@@ -50,38 +55,46 @@ pub(super) fn lay_out(texts: &Texts, metadata: impl Fn(&Texts) -> String) -> Str
 
 /// The texts that survive under their headings. A description survives folded, too: its exact form
 /// then stands in the metadata as well, and the two do not conflict.
-fn surviving(texts: &Texts) -> Texts {
+fn surviving(texts: &HeadingTexts) -> HeadingTexts {
     // A text is tried with a heading before and one after it.
-    let frame = |texts: Texts| Texts {
+    let frame = |texts: HeadingTexts| HeadingTexts {
         title: texts.title.or_else(|| Some("T".to_owned())),
         tools: vec![String::new()],
         ..texts
     };
-    let survives = |texts: Texts| {
+    let survives = |texts: HeadingTexts| {
         let texts = frame(texts);
-        texts.reads_back(&texts.markdown(Notes::Nowhere), Notes::Nowhere)
+        texts.reads_back(&texts.markdown(NotesPlacement::Nowhere), NotesPlacement::Nowhere)
     };
-    let Texts { title, description, avatar, system, rules, notes, tools } = texts.clone();
-    let title =
-        title.filter(|text| survives(Texts { title: Some(text.clone()), ..Texts::default() }));
-    let described =
-        |text: &String| survives(Texts { description: Some(text.clone()), ..Texts::default() });
+    let HeadingTexts { title, description, avatar, system, rules, notes, tools } = texts.clone();
+    let title = title.filter(|text| {
+        survives(HeadingTexts { title: Some(text.clone()), ..HeadingTexts::default() })
+    });
+    let described = |text: &String| {
+        survives(HeadingTexts { description: Some(text.clone()), ..HeadingTexts::default() })
+    };
     let folded =
         description.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
     let description = description.filter(described).or_else(|| folded.filter(described));
-    let rules =
-        rules.filter(|text| survives(Texts { rules: Some(text.clone()), ..Texts::default() }));
+    let rules = rules.filter(|text| {
+        survives(HeadingTexts { rules: Some(text.clone()), ..HeadingTexts::default() })
+    });
     let after = || Some("r".to_owned());
     let system = system.filter(|text| {
-        survives(Texts { system: Some(text.clone()), rules: after(), ..Texts::default() })
+        survives(HeadingTexts {
+            system: Some(text.clone()),
+            rules: after(),
+            ..HeadingTexts::default()
+        })
     });
-    let avatar =
-        avatar.filter(|text| survives(Texts { avatar: Some(text.clone()), ..Texts::default() }));
+    let avatar = avatar.filter(|text| {
+        survives(HeadingTexts { avatar: Some(text.clone()), ..HeadingTexts::default() })
+    });
     let description = description.filter(|_| title.is_some());
-    Texts { title, description, avatar, system, rules, notes, tools }
+    HeadingTexts { title, description, avatar, system, rules, notes, tools }
 }
 
-impl Texts {
+impl HeadingTexts {
     /// What does not stand under a heading in `shown`, at least not exactly.
     fn without(&self, shown: &Self) -> Self {
         let rest =
@@ -97,9 +110,9 @@ impl Texts {
         }
     }
 
-    fn markdown(&self, notes: Notes) -> String {
+    fn markdown(&self, notes: NotesPlacement) -> String {
         let Self { title, description, avatar, system, rules, notes: left_over, tools } = self;
-        let at = |place: Notes| left_over.clone().filter(|_| notes == place);
+        let at = |place: NotesPlacement| left_over.clone().filter(|_| notes == place);
         let section = |heading: &str, text: &Option<String>| {
             text.as_ref().map(|text| format!("## {heading}\n\n{text}"))
         };
@@ -109,28 +122,28 @@ impl Texts {
         let parts = [
             title.as_ref().map(|title| format!("# {title}")),
             description.clone(),
-            at(Notes::AfterDescription),
+            at(NotesPlacement::AfterDescription),
             section("System", system),
             section("Rules", rules),
-            at(Notes::AfterRules),
+            at(NotesPlacement::AfterRules),
             (!tools.is_empty()).then(|| format!("## Tools\n\n{}", blocks(tools))),
             avatar.as_ref().map(|avatar| format!("# Avatar\n\n![{alt}]({avatar})")),
-            at(Notes::Last),
+            at(NotesPlacement::Last),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         if parts.is_empty() { String::new() } else { format!("{}\n", parts.join("\n\n")) }
     }
 
     /// Whether a reader of `text` finds exactly these texts under their headings.
-    fn reads_back(&self, text: &str, notes: Notes) -> bool {
-        let source = Source::new(FileId(0), "", text);
+    fn reads_back(&self, text: &str, notes: NotesPlacement) -> bool {
+        let source = SourceFile::new(FileId(0), "", text);
         let mut findings = Findings::default();
-        let document = Document::read(source, &mut findings);
-        let body = Body::read(&document.source, document.body, &mut findings);
-        let same = |field: &Field<String>, text: &Option<String>| {
+        let document = FrontMatterFile::read(source, &mut findings);
+        let body = MarkdownBody::read(&document.source, document.body, &mut findings);
+        let same = |field: &Declared<String>, text: &Option<String>| {
             field.as_ref().map(|field| &field.value) == text.as_ref()
         };
-        let left_over = self.notes.clone().filter(|_| notes != Notes::Nowhere);
+        let left_over = self.notes.clone().filter(|_| notes != NotesPlacement::Nowhere);
         !findings.has_errors()
             && same(&body.title, &self.title)
             && same(&body.description, &self.description)

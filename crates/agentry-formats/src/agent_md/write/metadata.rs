@@ -1,25 +1,25 @@
 //! The metadata block: what was declared, in the documented order.
 
-use agentry_model::{Agent, Field, Identity, ListField, ModelChoice, Requirements};
+use agentry_model::{Agent, AgentIdentity, AgentRequirements, Declared, DeclaredList, ModelChoice};
 use agentry_policy::{Abilities, Ability};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{full_version, is_extension};
 use agentry_text::{Data, Spanned};
 
-use super::body::Texts;
+use super::body::HeadingTexts;
 use crate::agent_md::fields::{ABILITIES, METADATA, RECOMMENDED, REQUIRED};
 use crate::agent_md::metadata::is_one_emoji;
-use crate::words::is_variable;
-use crate::{front, policy_tests};
+use crate::text_checks::is_variable;
+use crate::{front_matter, policy_tests};
 
 /// The block with its fences; empty when there is nothing to say. `texts` has what stands nowhere else.
-pub(super) fn block(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> String {
+pub(super) fn block(agent: &Agent, texts: &HeadingTexts, abilities: Option<&Abilities>) -> String {
     let fields = fields(agent, texts, abilities);
-    if fields.is_empty() { String::new() } else { front::block(&fields) }
+    if fields.is_empty() { String::new() } else { front_matter::block(&fields) }
 }
 
 /// The fields. Every part of the agent is named, so that a new one is placed or left out on purpose.
-fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
+fn fields(agent: &Agent, texts: &HeadingTexts, abilities: Option<&Abilities>) -> Data {
     let Agent {
         identity,
         model,
@@ -52,15 +52,16 @@ fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
     out.set_full("required", required(requirements));
     out.set_opt("abilities", abilities.map(self::abilities));
     out.set_opt(policy_tests::KEY, policy_tests::to_data(&policy.tests));
-    let Texts { system, rules, avatar, title: _, description: _, notes: _, tools: _ } = texts;
+    let HeadingTexts { system, rules, avatar, title: _, description: _, notes: _, tools: _ } =
+        texts;
     out.str_opt("system", system.as_ref());
     out.str_opt("rules", rules.as_ref());
     out.str_opt("avatar", avatar.as_ref());
     others(out.build(), extensions, unknown)
 }
 
-fn identity(out: &mut MapBuilder, identity: &Identity, texts: &Texts) {
-    let Identity {
+fn identity(out: &mut MapBuilder, identity: &AgentIdentity, texts: &HeadingTexts) {
+    let AgentIdentity {
         version,
         icon,
         status,
@@ -84,7 +85,7 @@ fn identity(out: &mut MapBuilder, identity: &Identity, texts: &Texts) {
     out.str_opt("status", status.as_ref().map(|status| status.as_str()));
 }
 
-fn value(field: &Field<String>) -> Option<&str> {
+fn value(field: &Declared<String>) -> Option<&str> {
     field.as_ref().map(|field| field.value.as_str())
 }
 
@@ -96,15 +97,15 @@ fn recommended(model: &ModelChoice) -> Data {
     out.build()
 }
 
-fn required(requirements: &Requirements) -> Data {
-    let Requirements { env, startup } = requirements;
+fn required(requirements: &AgentRequirements) -> Data {
+    let AgentRequirements { env, startup } = requirements;
     let mut out = MapBuilder::new();
     out.set_opt("env", list(env, is_variable));
     out.str_opt("startup", value(startup));
     out.build()
 }
 
-fn list(field: &ListField<String>, keep: fn(&str) -> bool) -> Option<Data> {
+fn list(field: &DeclaredList<String>, keep: fn(&str) -> bool) -> Option<Data> {
     let texts = field.as_ref()?.iter().map(|text| text.value.as_str());
     Some(Data::strings(texts.filter(|text| keep(text))))
 }

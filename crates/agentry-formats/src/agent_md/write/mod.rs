@@ -8,24 +8,26 @@ mod body;
 mod metadata;
 mod policy;
 
-use agentry_model::{Agent, Instructions, Loss, LossKind, Tools, slug};
+use agentry_model::{
+    Agent, AgentInstructions, AgentTools, ConversionLoss, ConversionLossKind, slug,
+};
 
 use super::name;
-use crate::words::one_line;
-use crate::{Target, Written};
-use body::Texts;
+use crate::text_checks::one_line;
+use crate::{WriteTarget, WrittenFiles};
+use body::HeadingTexts;
 
 /// Writes `agent` as an agent file.
-pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     let mut notes = Vec::new();
     let texts = texts(agent, target, &mut notes);
     let abilities = policy::abilities(&agent.policy, &target.place, &mut notes);
     let laid_out = body::lay_out(&texts, |texts| metadata::block(agent, texts, abilities.as_ref()));
-    Written { files: vec![(file_name(agent, target), laid_out)], notes }
+    WrittenFiles { files: vec![(file_name(agent, target), laid_out)], notes }
 }
 
 /// The name that was asked for, else the one that the format would like.
-fn file_name(agent: &Agent, target: &Target) -> String {
+fn file_name(agent: &Agent, target: &WriteTarget) -> String {
     if !target.name.is_empty() {
         return target.name.clone();
     }
@@ -40,8 +42,8 @@ fn file_name(agent: &Agent, target: &Target) -> String {
 }
 
 /// The texts of the agent that may stand under a heading.
-fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
-    let Instructions {
+fn texts(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLoss>) -> HeadingTexts {
+    let AgentInstructions {
         system,
         system_override,
         rules,
@@ -52,9 +54,10 @@ fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
         rule_files: _,
         base_rules: _,
     } = &agent.instructions;
-    let Tools { source, native: _, mcp: _, scripts: _, functions: _ } = &agent.tools;
+    let AgentTools { source, native: _, mcp: _, scripts: _, functions: _ } = &agent.tools;
     let identity = &agent.identity;
-    let text = |field: &agentry_model::Field<String>| field.as_ref().map(|text| text.value.clone());
+    let text =
+        |field: &agentry_model::Declared<String>| field.as_ref().map(|text| text.value.clone());
     let title = text(&identity.display_name)
         .map(|title| one_line(&title))
         .filter(|title| !title.is_empty());
@@ -62,9 +65,13 @@ fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
     if system.is_none() && system_override.is_some() {
         system = text(system_override);
         let detail = "written as the system text".to_owned();
-        notes.push(Loss { field: "system_override".to_owned(), kind: LossKind::Changed, detail });
+        notes.push(ConversionLoss {
+            field: "system_override".to_owned(),
+            kind: ConversionLossKind::Changed,
+            detail,
+        });
     }
-    Texts {
+    HeadingTexts {
         title: title.or_else(|| derived_title(agent, target)),
         description: text(&identity.description),
         avatar: text(&identity.avatar).map(|avatar| one_line(&avatar)),
@@ -76,7 +83,7 @@ fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
 }
 
 /// A title made of the name, `code-reviewer` → `Code Reviewer`, else of the file's name.
-fn derived_title(agent: &Agent, target: &Target) -> Option<String> {
+fn derived_title(agent: &Agent, target: &WriteTarget) -> Option<String> {
     let name = agent.identity.name.as_ref().map_or("", |name| name.value.as_str());
     let name = if name.trim().is_empty() { name::stem(&target.name) } else { name };
     let capital = |word: &str| {

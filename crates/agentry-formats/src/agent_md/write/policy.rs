@@ -1,15 +1,15 @@
 //! What the agent may do, as abilities: the same when it was written so, else never more.
 
-use agentry_model::{Loss, LossKind};
+use agentry_model::{ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
-use agentry_policy::{Abilities, Ability, Place, Policy, to_abilities, to_permissions};
+use agentry_policy::{Abilities, Ability, Policy, PolicyContext, to_abilities, to_permissions};
 use agentry_text::Spanned;
 
 /// The abilities of a policy; `None` when it says nothing.
 pub(super) fn abilities(
     policy: &Policy,
-    place: &Place,
-    notes: &mut Vec<Loss>,
+    place: &PolicyContext,
+    notes: &mut Vec<ConversionLoss>,
 ) -> Option<Abilities> {
     let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let others = [
@@ -23,11 +23,19 @@ pub(super) fn abilities(
     }
     for (field, _) in others {
         let detail = "abilities grant only what is allowed without exception".to_owned();
-        notes.push(Loss { field: field.to_owned(), kind: LossKind::Narrowed, detail });
+        notes.push(ConversionLoss {
+            field: field.to_owned(),
+            kind: ConversionLossKind::Narrowed,
+            detail,
+        });
     }
     if abilities.is_some() {
         let detail = "combined with the other rules of the agent".to_owned();
-        notes.push(Loss { field: "abilities".to_owned(), kind: LossKind::Narrowed, detail });
+        notes.push(ConversionLoss {
+            field: "abilities".to_owned(),
+            kind: ConversionLossKind::Narrowed,
+            detail,
+        });
     }
     to_permissions(&PolicyMemo::default(), policy, place).map(|rules| sound(&to_abilities(&rules)))
 }

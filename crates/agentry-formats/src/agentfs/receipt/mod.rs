@@ -1,13 +1,13 @@
 //! Receipts: what a run did, as YAML below `runs/<run>/receipts/`. Two kinds exist: the receipt of a
 //! task, and that of an agent changing itself (`receipt: {type: self-evolution, …}`).
 
-use agentry_text::table::{Coerce, validate};
-use agentry_text::yaml::{self, Version};
-use agentry_text::{Findings, Node, Record, Source};
+use agentry_text::table::{Coercion, validate};
+use agentry_text::yaml::{self, YamlVersion};
+use agentry_text::{Findings, SourceFile, TableRecord, TreeNode};
 use chrono::NaiveDateTime;
 
 use super::time::is_rfc3339;
-use crate::{Listed, Package};
+use crate::{AgentPackage, ListedName};
 
 mod fields;
 mod rules;
@@ -19,12 +19,12 @@ use fields::{EVOLUTION, ITEM, METADATA};
 pub(super) use rules::{COUNTS_DIFFER, ODD_RECEIPT_ID, RECEIPT_TIME};
 
 /// Reports what is wrong with a receipt.
-pub(super) fn check(source: &Source, findings: &mut Findings) {
-    let node = yaml::parse(source, 0..source.text.len(), Version::V1_2, findings);
-    let record = Record::new(&RECEIPT, &node, Coerce::Strict);
+pub(super) fn check(source: &SourceFile, findings: &mut Findings) {
+    let node = yaml::parse(source, 0..source.text.len(), YamlVersion::V1_2, findings);
+    let record = TableRecord::new(&RECEIPT, &node, Coercion::Strict);
     let evolves = record.has("receipt");
     let table = if evolves { &fields::EVOLUTION_RECEIPT } else { &RECEIPT };
-    validate(table, &node, Coerce::Strict, findings);
+    validate(table, &node, Coercion::Strict, findings);
     if let Some(id) = record.str("receipt_id").filter(|id| !is_receipt_id(id)) {
         findings
             .add(&ODD_RECEIPT_ID, id.span, format!("`{}` is no id of a receipt", id.value))
@@ -41,11 +41,12 @@ pub(super) fn check(source: &Source, findings: &mut Findings) {
 }
 
 /// Reports what is wrong with the receipts that lie below the agent, if there are any.
-pub(super) fn check_all(package: &mut Package<'_>, findings: &mut Findings) {
-    for Listed { name, is_dir } in package.files.list("runs", findings) {
+pub(super) fn check_all(package: &mut AgentPackage<'_>, findings: &mut Findings) {
+    for ListedName { name, is_dir } in package.files.list("runs", findings) {
         let dir = format!("runs/{name}/receipts");
         let files = if is_dir { package.files.list(&dir, findings) } else { Vec::new() };
-        let is_receipt = |file: &&Listed| !file.is_dir && file.name.strip_suffix(".yaml").is_some();
+        let is_receipt =
+            |file: &&ListedName| !file.is_dir && file.name.strip_suffix(".yaml").is_some();
         for file in files.iter().filter(is_receipt) {
             if let Some(source) = package.read(&format!("{dir}/{}", file.name), findings) {
                 check(&source, findings);
@@ -55,13 +56,15 @@ pub(super) fn check_all(package: &mut Package<'_>, findings: &mut Findings) {
 }
 
 /// Whether the totals are those of the list.
-fn check_counts(evolution: Record<'_>, findings: &mut Findings) {
+fn check_counts(evolution: TableRecord<'_>, findings: &mut Findings) {
     let Some(metadata) = evolution.record("metadata", &METADATA) else { return };
     let items = evolution.list("learning_items").unwrap_or_default();
     let items: Vec<_> = items.iter().filter(|item| item.as_map().is_some()).collect();
     let with = |words: &[&str]| {
-        let status = |item: &Node| Record::new(&ITEM, item, Coerce::Strict).str("status");
-        let is = |item: &&&Node| status(item).is_some_and(|word| words.contains(&word.as_str()));
+        let status =
+            |item: &TreeNode| TableRecord::new(&ITEM, item, Coercion::Strict).str("status");
+        let is =
+            |item: &&&TreeNode| status(item).is_some_and(|word| words.contains(&word.as_str()));
         items.iter().filter(is).count()
     };
     let totals = [

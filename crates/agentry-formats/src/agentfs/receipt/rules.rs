@@ -1,14 +1,14 @@
 //! What can be wrong with a receipt.
 
 use agentry_text::Severity::Warning;
-use agentry_text::{Example, Rule};
+use agentry_text::{LintRule, RuleExample};
 
 use crate::agentfs::rules::{AGENT, PERSONA, PRINCIPLES};
 
 /// An agent with one receipt.
 macro_rules! receipt {
     ($text:literal) => {
-        Example::Files(&[
+        RuleExample::Files(&[
             ("helper/agent.json", AGENT),
             ("helper/persona.md", PERSONA),
             ("helper/principles.md", PRINCIPLES),
@@ -18,7 +18,7 @@ macro_rules! receipt {
 }
 
 /// An id of another form.
-pub(in crate::agentfs) static ODD_RECEIPT_ID: Rule = Rule {
+pub(in crate::agentfs) static ODD_RECEIPT_ID: LintRule = LintRule {
     code: "AG6071",
     name: "odd-receipt-id",
     severity: Warning,
@@ -29,7 +29,7 @@ pub(in crate::agentfs) static ODD_RECEIPT_ID: Rule = Rule {
 };
 
 /// A time that is none.
-pub(in crate::agentfs) static RECEIPT_TIME: Rule = Rule {
+pub(in crate::agentfs) static RECEIPT_TIME: LintRule = LintRule {
     code: "AG6072",
     name: "receipt-without-time",
     severity: Warning,
@@ -39,7 +39,7 @@ pub(in crate::agentfs) static RECEIPT_TIME: Rule = Rule {
 };
 
 /// Totals that are not those of the list.
-pub(in crate::agentfs) static COUNTS_DIFFER: Rule = Rule {
+pub(in crate::agentfs) static COUNTS_DIFFER: LintRule = LintRule {
     code: "AG6073",
     name: "receipt-counts-differ",
     severity: Warning,

@@ -1,11 +1,11 @@
 //! Receipts by example.
 
-use agentry_text::{Findings, Sources};
+use agentry_text::{Findings, SourceFiles};
 
 use super::{check, is_receipt_id};
 
 fn look(text: &str) -> Vec<String> {
-    let mut sources = Sources::default();
+    let mut sources = SourceFiles::default();
     let source = sources.add("runs/1/receipts/a.yaml", text);
     let mut findings = Findings::default();
     check(&source, &mut findings);

@@ -1,11 +1,11 @@
 //! The examples of every rule do what the reference page says.
 
-use agentry_text::Example;
+use agentry_text::RuleExample;
 
 use super::super::rules::RULES;
 use super::{Outcome, read};
 
-fn run(example: &Example) -> Outcome {
+fn run(example: &RuleExample) -> Outcome {
     let files = example.files();
     let texts: Vec<_> = files
         .iter()

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use agentry_model::Agent;
 use agentry_text::{Diagnostic, Findings};
 
-use super::{Hash, INFO, Refusal, load, try_ag1};
-use crate::{MemoryFiles, Package};
+use super::{HashRefusal, INFO, ManifestHash, load, try_ag1};
+use crate::{AgentPackage, MemoryFiles};
 
 /// A manifest that was read.
 struct Outcome {
     agent: Agent,
     found: Vec<Diagnostic>,
-    hash: Result<Hash, Refusal>,
+    hash: Result<ManifestHash, HashRefusal>,
     files: MemoryFiles,
 }
 
@@ -45,7 +45,7 @@ fn read(files: &[(&str, &str)]) -> Outcome {
     let mut memory = MemoryFiles::new(owned);
     let main = files.iter().map(|(path, _)| *path).find(|path| load::MAIN_FILES.contains(path));
     let main = main.unwrap_or_else(|| files.first().map_or("", |(path, _)| path));
-    let mut package = Package {
+    let mut package = AgentPackage {
         main: main.to_owned(),
         dir_name: String::new(),
         dir: String::new(),

@@ -5,16 +5,17 @@ use agentry_text::Severity;
 use proptest::prelude::*;
 
 use super::{fixtures, read_one, read_path};
-use crate::{Shape, Target, convert};
+use crate::{OutputShape, WriteTarget, convert};
 
-fn target(shape: Shape) -> Target {
-    let name = if shape == Shape::File { "helper.agent" } else { "helper" };
-    Target { name: name.to_owned(), shape, ..Target::default() }
+fn target(shape: OutputShape) -> WriteTarget {
+    let name = if shape == OutputShape::File { "helper.agent" } else { "helper" };
+    WriteTarget { name: name.to_owned(), shape, ..WriteTarget::default() }
 }
 
 #[test]
 fn fixtures_are_written_and_read_back() {
-    for (name, shape) in [("full.agent", Shape::File), ("directory", Shape::Directory)] {
+    for (name, shape) in [("full.agent", OutputShape::File), ("directory", OutputShape::Directory)]
+    {
         let agent = read_path(&fixtures().join("read").join(name)).agent;
         let converted = convert(&agent, Format::Manifest, &target(shape));
         assert_eq!(converted.losses, [], "{name}");
@@ -48,7 +49,7 @@ fn small_manifests_come_back() {
     ];
     for text in cases {
         let agent = read_one(text).agent;
-        for shape in [Shape::File, Shape::Directory] {
+        for shape in [OutputShape::File, OutputShape::Directory] {
             let converted = convert(&agent, Format::Manifest, &target(shape));
             assert_eq!(converted.losses, [], "{text}");
             let (before, after) =
@@ -66,7 +67,7 @@ fn small_manifests_come_back() {
 
 #[test]
 fn what_a_manifest_needs_is_made_up() {
-    let converted = convert(&Agent::default(), Format::Manifest, &target(Shape::Directory));
+    let converted = convert(&Agent::default(), Format::Manifest, &target(OutputShape::Directory));
     let losses: Vec<_> = converted.losses.iter().map(|loss| loss.detail.as_str()).collect();
     assert_eq!(losses, ["`\"helper\"` is not in the source"]);
     assert_eq!(converted.agent.name(), "helper");
@@ -92,7 +93,7 @@ proptest! {
     #[test]
     fn anything_can_be_read(text in any_manifest()) {
         let outcome = read_one(&text);
-        for shape in [Shape::File, Shape::Directory] {
+        for shape in [OutputShape::File, OutputShape::Directory] {
             let first = convert(&outcome.agent, Format::Manifest, &target(shape));
             let second = convert(&first.agent, Format::Manifest, &target(shape));
             prop_assert_eq!(&second.losses, &[], "{}", text);

@@ -1,13 +1,13 @@
 //! One word on its way to arguments: splitting and globs.
 
 use super::tidy;
-use crate::argv::{Arg, Piece, Word};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// Collects the pieces of one word.
 #[derive(Default)]
-pub(super) struct Builder {
-    done: Vec<Arg>,
-    pieces: Vec<Piece>,
+pub(super) struct WordBuilder {
+    done: Vec<ShellArg>,
+    pieces: Vec<WordPiece>,
     /// Whether the word stays even if it is empty.
     exists: bool,
     globs: bool,
@@ -15,12 +15,12 @@ pub(super) struct Builder {
     splits: Option<(usize, usize)>,
 }
 
-impl Builder {
+impl WordBuilder {
     /// Text that stands for itself.
     pub(super) fn quoted(&mut self, text: &str) {
         self.exists = true;
         if !text.is_empty() {
-            self.pieces.push(Piece::Text(text.to_owned()));
+            self.pieces.push(WordPiece::Text(text.to_owned()));
         }
     }
 
@@ -38,7 +38,7 @@ impl Builder {
 
     fn text(&mut self, text: &str) {
         if !text.is_empty() {
-            self.pieces.push(Piece::Text(text.to_owned()));
+            self.pieces.push(WordPiece::Text(text.to_owned()));
         }
     }
 
@@ -46,12 +46,12 @@ impl Builder {
     fn glob<'t>(&mut self, text: &'t str, continues: bool) -> &'t str {
         if text.starts_with("**") {
             self.globs = true;
-            self.pieces.push(Piece::Any);
+            self.pieces.push(WordPiece::Any);
             return text.trim_start_matches('*');
         }
         if !text.starts_with('[') {
             self.globs = true;
-            self.pieces.push(Piece::Segment);
+            self.pieces.push(WordPiece::Segment);
             return text.get(1..).unwrap_or_default();
         }
         // Which bracket closes depends on classes and negation: the last one is enough.
@@ -61,13 +61,13 @@ impl Builder {
                 // Where nothing matches, the brackets stand for themselves.
                 let (brackets, rest) = text.split_at_checked(close + 1).unwrap_or((text, ""));
                 let crosses = brackets.contains('/');
-                self.pieces.push(if crosses { Piece::Any } else { Piece::Segment });
+                self.pieces.push(if crosses { WordPiece::Any } else { WordPiece::Segment });
                 rest
             }
             None if continues => {
                 // The bracket may close in a later part.
                 self.globs = true;
-                self.pieces.push(Piece::Any);
+                self.pieces.push(WordPiece::Any);
                 self.unknown();
                 ""
             }
@@ -81,11 +81,11 @@ impl Builder {
     /// A number.
     pub(super) fn number(&mut self) {
         self.exists = true;
-        self.pieces.push(Piece::Segment);
+        self.pieces.push(WordPiece::Segment);
     }
 
     /// One of several names, as a part of one word.
-    pub(super) fn name(&mut self, word: Word) {
+    pub(super) fn name(&mut self, word: ShellWord) {
         self.exists = true;
         self.pieces.extend(word.pieces);
     }
@@ -93,7 +93,7 @@ impl Builder {
     /// Any text, as a part of one word.
     pub(super) fn any(&mut self) {
         self.exists = true;
-        self.pieces.push(Piece::Any);
+        self.pieces.push(WordPiece::Any);
     }
 
     /// Any number of words with any text.
@@ -135,15 +135,15 @@ impl Builder {
         let after = before.split_off(last.min(before.len()));
         before.truncate(first);
         if !before.is_empty() {
-            before.push(Piece::Any);
+            before.push(WordPiece::Any);
             self.done.push(argument(before, globs));
-            self.done.push(Arg::Many(Word::any()));
+            self.done.push(ShellArg::Many(ShellWord::any()));
         } else if after.is_empty() {
-            self.done.push(Arg::Many(Word::any()));
+            self.done.push(ShellArg::Many(ShellWord::any()));
         } else {
-            let mut word = vec![Piece::Any];
+            let mut word = vec![WordPiece::Any];
             word.extend(after);
-            self.done.push(Arg::Many(Word::any()));
+            self.done.push(ShellArg::Many(ShellWord::any()));
             self.done.push(argument(word, globs));
         }
     }
@@ -155,22 +155,22 @@ impl Builder {
     }
 
     /// The arguments.
-    pub(super) fn finish(mut self) -> Vec<Arg> {
+    pub(super) fn finish(mut self) -> Vec<ShellArg> {
         self.close();
         self.done
     }
 
     /// The one word, where nothing is split.
-    pub(super) fn word(mut self) -> Word {
+    pub(super) fn word(mut self) -> ShellWord {
         if let Some((first, _)) = self.splits {
             self.pieces.truncate(first);
-            self.pieces.push(Piece::Any);
+            self.pieces.push(WordPiece::Any);
         }
         tidy(self.pieces)
     }
 }
 
-fn argument(pieces: Vec<Piece>, globs: bool) -> Arg {
+fn argument(pieces: Vec<WordPiece>, globs: bool) -> ShellArg {
     let word = tidy(pieces);
-    if globs { Arg::Some(word) } else { Arg::One(word) }
+    if globs { ShellArg::Some(word) } else { ShellArg::One(word) }
 }

@@ -1,11 +1,11 @@
 //! `${…}` with more than a name inside.
 
-use super::{Expander, Found};
+use super::{VariableExpansion, WordExpander};
 use crate::shell::word::{lex, processes};
 
-impl Expander<'_> {
+impl WordExpander<'_> {
     /// What `${inside}` stands for. Its parts run whatever they contain.
-    pub(super) fn braced(&mut self, inside: &str, quoted: bool) -> Found {
+    pub(super) fn braced(&mut self, inside: &str, quoted: bool) -> VariableExpansion {
         let (name, rest) = name(inside);
         if let Some(length) = inside.strip_prefix('#') {
             return self.length(length);
@@ -17,7 +17,7 @@ impl Expander<'_> {
             return self.not_followed(inside, "an array subscript can run commands");
         };
         if rest.is_empty() {
-            return Found::Unknown;
+            return VariableExpansion::Unknown;
         }
         let operator = rest.trim_start_matches(':');
         match operator.chars().next() {
@@ -34,22 +34,22 @@ impl Expander<'_> {
             _ if rest.starts_with(':') && is_slice(rest) => {}
             _ => return self.not_followed(inside, "an expansion with an odd operator"),
         }
-        Found::Unknown
+        VariableExpansion::Unknown
     }
 
-    fn length(&mut self, of: &str) -> Found {
+    fn length(&mut self, of: &str) -> VariableExpansion {
         let (name, rest) = name(of);
         let is_plain = !name.is_empty() && matches!(rest, "" | "[@]" | "[*]");
         if is_plain || matches!(of, "@" | "*") {
-            return Found::Number;
+            return VariableExpansion::Number;
         }
         self.not_followed(of, "a length of something odd")
     }
 
-    fn not_followed(&mut self, inside: &str, why: &str) -> Found {
+    fn not_followed(&mut self, inside: &str, why: &str) -> VariableExpansion {
         self.effects.unclear.push(why.to_owned());
         self.operand(inside, false);
-        Found::Unknown
+        VariableExpansion::Unknown
     }
 
     /// Runs what stands behind the operator.

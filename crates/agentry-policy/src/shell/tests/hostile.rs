@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{check, context, render_bare};
-use crate::shell::analyser::Analyser;
-use crate::shell::{What, analyse};
+use crate::shell::analyser::ShellAnalyser;
+use crate::shell::{PartEffect, analyse};
 
 /// The parts of a line, as text.
 fn parts(line: &str) -> Vec<String> {
@@ -12,7 +12,7 @@ fn parts(line: &str) -> Vec<String> {
 }
 
 fn is_unclear(line: &str) -> bool {
-    analyse(line, &context()).iter().any(|part| matches!(part.what, What::Unclear { .. }))
+    analyse(line, &context()).iter().any(|part| matches!(part.what, PartEffect::Unclear { .. }))
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn work_grows_with_the_length_only() {
     for (index, line) in lines.iter().enumerate() {
         let steps = |n| {
             let line = line(n);
-            Analyser::new(&line, &context()).run(&line).1
+            ShellAnalyser::new(&line, &context()).run(&line).1
         };
         let (few, many) = (steps(100), steps(10_000));
         assert!(many <= 120 * few, "line {index}: {few} steps, then {many}");

@@ -11,14 +11,16 @@ mod hostile;
 mod state;
 mod wrappers;
 
-use super::{Bases, Command, Context, Part, Scope, What, analyse};
-use crate::argv::{Arg, Piece, Word};
+use super::{
+    CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext, VariableScope, analyse,
+};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// A table of lines.
 pub(super) type Cases = &'static [(&'static str, &'static [&'static str])];
 
-pub(super) fn context() -> Context {
-    Context { home: Some("/home/user".to_owned()), directory: Some("/srv/space".to_owned()) }
+pub(super) fn context() -> ShellContext {
+    ShellContext { home: Some("/home/user".to_owned()), directory: Some("/srv/space".to_owned()) }
 }
 
 /// Checks every row.
@@ -46,37 +48,37 @@ pub(super) fn check_unclear(cases: Cases) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn render_bare(part: &Part) -> String {
+fn render_bare(part: &LinePart) -> String {
     let mut part = part.clone();
-    part.bases = Bases::default();
+    part.bases = CurrentDirs::default();
     render(&part)
 }
 
-fn render(part: &Part) -> String {
+fn render(part: &LinePart) -> String {
     let what = match &part.what {
-        What::Command(command) => render_command(command),
-        What::Read(word) => format!("read {}", render_word(word)),
-        What::Write(word) => format!("write {}", render_word(word)),
-        What::Enter(word) => format!("enter {}", render_word(word)),
-        What::Set { name, value, scope } => {
+        PartEffect::Command(command) => render_command(command),
+        PartEffect::Read(word) => format!("read {}", render_word(word)),
+        PartEffect::Write(word) => format!("write {}", render_word(word)),
+        PartEffect::Enter(word) => format!("enter {}", render_word(word)),
+        PartEffect::Set { name, value, scope } => {
             let mark = match scope {
-                Scope::Command => "",
-                Scope::Shell => "=",
-                Scope::Exported => "!",
+                VariableScope::Command => "",
+                VariableScope::Shell => "=",
+                VariableScope::Exported => "!",
             };
             format!("set{mark} {name}={}", render_word(value))
         }
-        What::Unclear { .. } => return "unclear".to_owned(),
+        PartEffect::Unclear { .. } => return "unclear".to_owned(),
     };
     match &part.bases {
-        Bases::Unknown => format!("{what} in ?"),
-        Bases::Known(all) if **all == [".".to_owned()] => what,
-        Bases::Known(all) => format!("{what} in {}", all.join("|")),
+        CurrentDirs::Unknown => format!("{what} in ?"),
+        CurrentDirs::Known(all) if **all == [".".to_owned()] => what,
+        CurrentDirs::Known(all) => format!("{what} in {}", all.join("|")),
     }
 }
 
-fn render_command(command: &Command) -> String {
-    let Command { argv, inner_at, behind, free } = command;
+fn render_command(command: &ShellCommand) -> String {
+    let ShellCommand { argv, inner_at, behind, free } = command;
     let words: Vec<String> = argv.iter().map(render_arg).collect();
     let verb = if *free { "free" } else { "run" };
     let inner = inner_at.map(|at| format!(" @{at}")).unwrap_or_default();
@@ -84,20 +86,20 @@ fn render_command(command: &Command) -> String {
     format!("{verb} {}{inner}{behind}", words.join(" "))
 }
 
-fn render_arg(argument: &Arg) -> String {
+fn render_arg(argument: &ShellArg) -> String {
     match argument {
-        Arg::One(word) => render_word(word),
-        Arg::Some(word) => format!("{}+", render_word(word)),
-        Arg::Many(word) if *word == Word::any() => "**".to_owned(),
-        Arg::Many(word) => format!("{}**", render_word(word)),
+        ShellArg::One(word) => render_word(word),
+        ShellArg::Some(word) => format!("{}+", render_word(word)),
+        ShellArg::Many(word) if *word == ShellWord::any() => "**".to_owned(),
+        ShellArg::Many(word) => format!("{}**", render_word(word)),
     }
 }
 
-fn render_word(word: &Word) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Segment => "*".to_owned(),
-        Piece::Any => "…".to_owned(),
+fn render_word(word: &ShellWord) -> String {
+    let piece = |piece: &WordPiece| match piece {
+        WordPiece::Text(text) => text.clone(),
+        WordPiece::Segment => "*".to_owned(),
+        WordPiece::Any => "…".to_owned(),
     };
     let text: String = word.pieces.iter().map(piece).collect();
     if text.is_empty() || text.contains([' ', '\n']) { format!("'{text}'") } else { text }

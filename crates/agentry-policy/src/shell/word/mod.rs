@@ -3,11 +3,11 @@
 mod ansi;
 mod scan;
 
-use scan::{Scan, part};
+use scan::{ShellScan, part};
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Bit {
+pub(super) enum WordBit {
     /// Unquoted text: braces, globs and tildes count.
     Plain(String),
     /// Text that stands for itself.
@@ -17,13 +17,13 @@ pub(super) enum Bit {
         /// Whether it stands in double quotes.
         quoted: bool,
         /// What it is.
-        what: Open,
+        what: WordExpansion,
     },
 }
 
 /// What is replaced when a word is expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Open {
+pub(super) enum WordExpansion {
     /// `$x`, `${x}`, `$1`, `$?`.
     Variable(String),
     /// The inside of `${…}` when it is more than a name.
@@ -38,7 +38,7 @@ pub(super) enum Open {
 
 /// How the text around is quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum QuoteMode {
     Bare,
     Double,
     /// A here-document: like double quotes, but `"` is a plain character.
@@ -46,13 +46,13 @@ enum Mode {
 }
 
 /// Takes a raw word apart.
-pub(super) fn lex(raw: &str) -> Vec<Bit> {
-    Lexer::new(raw, Mode::Bare).run()
+pub(super) fn lex(raw: &str) -> Vec<WordBit> {
+    WordLexer::new(raw, QuoteMode::Bare).run()
 }
 
 /// Takes the body of a here-document apart.
-pub(super) fn lex_text(raw: &str) -> Vec<Bit> {
-    Lexer::new(raw, Mode::Here).run()
+pub(super) fn lex_text(raw: &str) -> Vec<WordBit> {
+    WordLexer::new(raw, QuoteMode::Here).run()
 }
 
 /// The substitutions of a raw word as they are written, also those inside of `${…}` and `$((…))`.
@@ -78,11 +78,11 @@ pub(super) fn processes(raw: &str) -> Option<Vec<String>> {
     while at < raw.len() {
         let rest = raw.get(at..).unwrap_or_default();
         if rest.starts_with("<(") || rest.starts_with(">(") {
-            let end = Scan::new(raw).command(at + 2)?;
+            let end = ShellScan::new(raw).command(at + 2)?;
             found.push(part(raw, at + 2..end));
             at = end + 1;
         } else {
-            at = Scan::new(raw).plain(at)?;
+            at = ShellScan::new(raw).plain(at)?;
             while at < raw.len() && !raw.is_char_boundary(at) {
                 at += 1;
             }
@@ -91,15 +91,17 @@ pub(super) fn processes(raw: &str) -> Option<Vec<String>> {
     Some(found)
 }
 
-fn written(bits: Vec<Bit>) -> Vec<String> {
+fn written(bits: Vec<WordBit>) -> Vec<String> {
     let mut found = Vec::new();
-    let mut stack: Vec<Bit> = bits.into_iter().rev().collect();
+    let mut stack: Vec<WordBit> = bits.into_iter().rev().collect();
     let mut depth = 0;
     while let Some(bit) = stack.pop() {
-        let Bit::Open { what, .. } = bit else { continue };
+        let WordBit::Open { what, .. } = bit else { continue };
         match what {
-            Open::Command { raw, .. } => found.push(raw.replace("\\\n", "")),
-            Open::Braced(inner) | Open::Arithmetic(inner) if depth < MAX_INNER => {
+            WordExpansion::Command { raw, .. } => found.push(raw.replace("\\\n", "")),
+            WordExpansion::Braced(inner) | WordExpansion::Arithmetic(inner)
+                if depth < MAX_INNER =>
+            {
                 depth += 1;
                 stack.extend(lex(&inner).into_iter().rev());
             }
@@ -112,25 +114,25 @@ fn written(bits: Vec<Bit>) -> Vec<String> {
 /// So many nested expansions of one word are looked into.
 const MAX_INNER: usize = 64;
 
-struct Lexer<'t> {
+struct WordLexer<'t> {
     text: &'t str,
-    scan: Scan<'t>,
-    mode: Mode,
+    scan: ShellScan<'t>,
+    mode: QuoteMode,
     at: usize,
-    bits: Vec<Bit>,
+    bits: Vec<WordBit>,
 }
 
-impl<'t> Lexer<'t> {
-    fn new(text: &'t str, mode: Mode) -> Self {
-        Self { text, scan: Scan::new(text), mode, at: 0, bits: Vec::new() }
+impl<'t> WordLexer<'t> {
+    fn new(text: &'t str, mode: QuoteMode) -> Self {
+        Self { text, scan: ShellScan::new(text), mode, at: 0, bits: Vec::new() }
     }
 
-    fn run(mut self) -> Vec<Bit> {
+    fn run(mut self) -> Vec<WordBit> {
         while let Some(byte) = self.scan.byte(self.at) {
             match (byte, self.mode) {
                 (b'\\', _) => self.backslash(),
-                (b'\'', Mode::Bare) => self.single(),
-                (b'"', Mode::Bare) => self.double(self.at + 1),
+                (b'\'', QuoteMode::Bare) => self.single(),
+                (b'"', QuoteMode::Bare) => self.double(self.at + 1),
                 (b'`', _) => self.backquotes(),
                 (b'$', _) => self.dollar(),
                 _ => self.plain(),
@@ -141,20 +143,20 @@ impl<'t> Lexer<'t> {
 
     fn push_plain(&mut self, text: &str) {
         match (self.mode, self.bits.last_mut()) {
-            (Mode::Bare, Some(Bit::Plain(last))) => last.push_str(text),
-            (Mode::Bare, _) => self.bits.push(Bit::Plain(text.to_owned())),
-            (_, Some(Bit::Quoted(last))) => last.push_str(text),
-            _ => self.bits.push(Bit::Quoted(text.to_owned())),
+            (QuoteMode::Bare, Some(WordBit::Plain(last))) => last.push_str(text),
+            (QuoteMode::Bare, _) => self.bits.push(WordBit::Plain(text.to_owned())),
+            (_, Some(WordBit::Quoted(last))) => last.push_str(text),
+            _ => self.bits.push(WordBit::Quoted(text.to_owned())),
         }
     }
 
-    fn open(&mut self, what: Open) {
-        self.bits.push(Bit::Open { quoted: self.mode != Mode::Bare, what });
+    fn open(&mut self, what: WordExpansion) {
+        self.bits.push(WordBit::Open { quoted: self.mode != QuoteMode::Bare, what });
     }
 
     /// Gives the rest of the word up.
     fn unclear(&mut self, why: &'static str) {
-        self.open(Open::Unclear(why));
+        self.open(WordExpansion::Unclear(why));
         self.at = self.text.len();
     }
 
@@ -175,17 +177,17 @@ impl<'t> Lexer<'t> {
         };
         let after = self.at + 1 + next.len_utf8();
         let escapes = match self.mode {
-            Mode::Bare => true,
-            Mode::Double => matches!(next, '$' | '`' | '"' | '\\' | '\n'),
-            Mode::Here => matches!(next, '$' | '`' | '\\' | '\n'),
+            QuoteMode::Bare => true,
+            QuoteMode::Double => matches!(next, '$' | '`' | '"' | '\\' | '\n'),
+            QuoteMode::Here => matches!(next, '$' | '`' | '\\' | '\n'),
         };
         if next == '\n' {
             self.at = after;
         } else if escapes {
-            self.bits.push(Bit::Quoted(next.to_string()));
+            self.bits.push(WordBit::Quoted(next.to_string()));
             self.at = after;
         } else {
-            self.bits.push(Bit::Quoted("\\".to_owned()));
+            self.bits.push(WordBit::Quoted("\\".to_owned()));
             self.at += 1;
         }
     }
@@ -194,7 +196,7 @@ impl<'t> Lexer<'t> {
         let Some(end) = self.scan.single(self.at + 1) else {
             return self.unclear("a quote that is not closed");
         };
-        self.bits.push(Bit::Quoted(part(self.text, self.at + 1..end)));
+        self.bits.push(WordBit::Quoted(part(self.text, self.at + 1..end)));
         self.at = end + 1;
     }
 
@@ -205,8 +207,8 @@ impl<'t> Lexer<'t> {
         };
         let inside = self.text.get(start..end).unwrap_or_default();
         // The empty word counts: `""` is an argument.
-        self.bits.push(Bit::Quoted(String::new()));
-        self.bits.extend(Lexer::new(inside, Mode::Double).run());
+        self.bits.push(WordBit::Quoted(String::new()));
+        self.bits.extend(WordLexer::new(inside, QuoteMode::Double).run());
         self.at = end + 1;
     }
 
@@ -216,7 +218,7 @@ impl<'t> Lexer<'t> {
         };
         let text = unescaped(&part(self.text, self.at + 1..end), self.mode);
         let raw = part(self.text, self.at..end + 1);
-        self.open(Open::Command { text, raw });
+        self.open(WordExpansion::Command { text, raw });
         self.at = end + 1;
     }
 
@@ -226,10 +228,10 @@ impl<'t> Lexer<'t> {
             (Some(b'('), _) => self.parenthesis(),
             (Some(b'{'), _) => self.braces(),
             (Some(b'['), _) => self.unclear("arithmetic in an old form"),
-            (Some(b'\''), Mode::Bare) => self.ansi(),
-            (Some(b'"'), Mode::Bare) => self.double(self.at + 2),
+            (Some(b'\''), QuoteMode::Bare) => self.ansi(),
+            (Some(b'"'), QuoteMode::Bare) => self.double(self.at + 2),
             (Some(b'?' | b'$' | b'#' | b'!' | b'@' | b'*' | b'-' | b'0'..=b'9'), _) => {
-                self.open(Open::Variable(part(self.text, self.at + 1..self.at + 2)));
+                self.open(WordExpansion::Variable(part(self.text, self.at + 1..self.at + 2)));
                 self.at += 2;
             }
             (Some(byte), _) if byte.is_ascii_alphabetic() || byte == b'_' => self.name(),
@@ -245,7 +247,7 @@ impl<'t> Lexer<'t> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let length = rest.bytes().take_while(|byte| is_part(byte)).count();
         let end = self.at + 1 + length;
-        self.open(Open::Variable(part(self.text, self.at + 1..end)));
+        self.open(WordExpansion::Variable(part(self.text, self.at + 1..end)));
         self.at = end;
     }
 
@@ -254,8 +256,8 @@ impl<'t> Lexer<'t> {
             return self.unclear("a quote that is not closed");
         };
         match ansi::decode(self.text.get(self.at + 2..end).unwrap_or_default()) {
-            Some(text) => self.bits.push(Bit::Quoted(text)),
-            None => self.open(Open::Unclear("a quoted byte that is no text")),
+            Some(text) => self.bits.push(WordBit::Quoted(text)),
+            None => self.open(WordExpansion::Unclear("a quoted byte that is no text")),
         }
         self.at = end + 1;
     }
@@ -265,7 +267,7 @@ impl<'t> Lexer<'t> {
         if self.scan.byte(start) == Some(b'(') {
             return match self.scan.arithmetic(start + 1) {
                 Some(end) => {
-                    self.open(Open::Arithmetic(part(self.text, start + 1..end)));
+                    self.open(WordExpansion::Arithmetic(part(self.text, start + 1..end)));
                     self.at = end + 2;
                 }
                 None => self.unclear("brackets that may be arithmetic"),
@@ -275,7 +277,7 @@ impl<'t> Lexer<'t> {
             return self.unclear("a substitution that is not closed");
         };
         let raw = part(self.text, self.at..end + 1);
-        self.open(Open::Command { text: part(self.text, start..end), raw });
+        self.open(WordExpansion::Command { text: part(self.text, start..end), raw });
         self.at = end + 1;
     }
 
@@ -285,28 +287,28 @@ impl<'t> Lexer<'t> {
         };
         let inside = part(self.text, self.at + 2..end);
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        if self.mode != Mode::Bare && inside.contains('\'') {
+        if self.mode != QuoteMode::Bare && inside.contains('\'') {
             // Inside of double quotes, shells do not agree whether it quotes.
-            self.open(Open::Unclear("a quote inside of an expansion"));
+            self.open(WordExpansion::Unclear("a quote inside of an expansion"));
         } else if inside.is_empty() {
-            self.open(Open::Unclear("an empty expansion"));
+            self.open(WordExpansion::Unclear("an empty expansion"));
         } else if inside.bytes().all(is_name) || matches!(inside.as_str(), "@" | "*" | "#" | "?") {
-            self.open(Open::Variable(inside));
+            self.open(WordExpansion::Variable(inside));
         } else {
-            self.open(Open::Braced(inside));
+            self.open(WordExpansion::Braced(inside));
         }
         self.at = end + 1;
     }
 }
 
 /// The command between backquotes, where a backslash escapes backslashes, `$` and backquotes.
-fn unescaped(text: &str, mode: Mode) -> String {
+fn unescaped(text: &str, mode: QuoteMode) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
-        let escapes =
-            matches!(next, Some('`' | '\\' | '$')) || (mode == Mode::Double && next == Some('"'));
+        let escapes = matches!(next, Some('`' | '\\' | '$'))
+            || (mode == QuoteMode::Double && next == Some('"'));
         match (c, next) {
             ('\\', Some(next)) if escapes => {
                 chars.next();

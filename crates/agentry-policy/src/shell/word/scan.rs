@@ -8,12 +8,12 @@ const MAX_DEPTH: usize = 40;
 
 /// Looks at one text.
 #[derive(Clone, Copy)]
-pub(super) struct Scan<'t> {
+pub(super) struct ShellScan<'t> {
     text: &'t str,
     depth: usize,
 }
 
-impl<'t> Scan<'t> {
+impl<'t> ShellScan<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { text, depth: 0 }
     }
@@ -126,7 +126,7 @@ impl<'t> Scan<'t> {
         }
         let mut open = 0usize;
         let mut at = start;
-        let mut here: Vec<Delimiter<'t>> = Vec::new();
+        let mut here: Vec<HereDelimiter<'t>> = Vec::new();
         loop {
             at = match self.byte(at)? {
                 b'(' => {
@@ -170,7 +170,7 @@ impl<'t> Scan<'t> {
     }
 
     /// The delimiter of a here-document and the index after it.
-    fn delimiter(self, mut at: usize) -> Option<(Delimiter<'t>, usize)> {
+    fn delimiter(self, mut at: usize) -> Option<(HereDelimiter<'t>, usize)> {
         let indented = self.byte(at) == Some(b'-');
         at += usize::from(indented);
         while matches!(self.byte(at), Some(b' ' | b'\t')) {
@@ -186,7 +186,7 @@ impl<'t> Scan<'t> {
         let is_plain =
             word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
         let ends = self.byte(after).is_none_or(|byte| b" \t\n;&|<>)".contains(&byte));
-        (is_plain && ends && !word.is_empty()).then_some((Delimiter { word, indented }, after))
+        (is_plain && ends && !word.is_empty()).then_some((HereDelimiter { word, indented }, after))
     }
 
     fn bare_end(self, mut at: usize) -> usize {
@@ -197,7 +197,7 @@ impl<'t> Scan<'t> {
     }
 
     /// The index after the bodies of `here`, which start at `at`.
-    fn bodies(self, mut at: usize, here: &mut Vec<Delimiter<'t>>) -> Option<usize> {
+    fn bodies(self, mut at: usize, here: &mut Vec<HereDelimiter<'t>>) -> Option<usize> {
         for delimiter in here.drain(..) {
             loop {
                 let end = self.find(at, b'\n').unwrap_or(self.text.len());
@@ -218,7 +218,7 @@ impl<'t> Scan<'t> {
 }
 
 /// What ends a here-document.
-struct Delimiter<'t> {
+struct HereDelimiter<'t> {
     word: &'t str,
     indented: bool,
 }

@@ -2,43 +2,43 @@
 
 use agentry_commands::{TextPlace, WrapperOption, WrapperRow};
 
-use crate::argv::{Arg, Piece, Word};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::shell::assign::is_name;
 use crate::shell::expand::tidy;
 
 /// A wrapper and its arguments.
-pub(super) struct Options<'a> {
+pub(super) struct WrapperOptions<'a> {
     pub(super) entry: &'a WrapperRow,
-    pub(super) argv: &'a [Arg],
+    pub(super) argv: &'a [ShellArg],
 }
 
 /// What was found among them.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct WrappedCommand {
     /// Where the command starts.
     pub(super) inner_at: usize,
     /// Words that take the place of an option: `env -S`.
-    pub(super) split: Option<Vec<Arg>>,
+    pub(super) split: Option<Vec<ShellArg>>,
     /// Options with an effect, and their values.
-    pub(super) extras: Vec<(WrapperOption, Option<Arg>)>,
+    pub(super) extras: Vec<(WrapperOption, Option<ShellArg>)>,
     /// Variables that are set.
-    pub(super) assignments: Vec<(String, Word)>,
+    pub(super) assignments: Vec<(String, ShellWord)>,
     /// What was not understood.
     pub(super) unclear: Vec<String>,
 }
 
-impl Found {
+impl WrappedCommand {
     /// The values of the options with one effect.
-    pub(super) fn of(&self, wanted: WrapperOption) -> impl Iterator<Item = &Arg> {
+    pub(super) fn of(&self, wanted: WrapperOption) -> impl Iterator<Item = &ShellArg> {
         let rows = self.extras.iter().filter(move |(extra, _)| *extra == wanted);
         rows.filter_map(|(_, value)| value.as_ref())
     }
 }
 
-impl Options<'_> {
+impl WrapperOptions<'_> {
     /// Reads from `at` on.
-    pub(super) fn read(&self, mut at: usize) -> Found {
-        let mut found = Found::default();
+    pub(super) fn read(&self, mut at: usize) -> WrappedCommand {
+        let mut found = WrappedCommand::default();
         let mut operands = self.entry.operands;
         while let Some(argument) = self.argv.get(at) {
             let literal = argument.literal();
@@ -79,7 +79,7 @@ impl Options<'_> {
     }
 
     /// Reads behind `--`; answers where the command starts.
-    fn behind_options(&self, mut at: usize, operands: usize, found: &mut Found) -> usize {
+    fn behind_options(&self, mut at: usize, operands: usize, found: &mut WrappedCommand) -> usize {
         while let Some(after) = self.assigned(at, found) {
             at = after;
         }
@@ -88,7 +88,7 @@ impl Options<'_> {
     }
 
     /// Takes a variable that is set, whatever its name; answers with the index after it.
-    fn assigned(&self, at: usize, found: &mut Found) -> Option<usize> {
+    fn assigned(&self, at: usize, found: &mut WrappedCommand) -> Option<usize> {
         let argument = self.argv.get(at).filter(|_| self.entry.assigns)?;
         if let Some(assignment) = assignment(argument) {
             found.assignments.push(assignment);
@@ -101,8 +101,8 @@ impl Options<'_> {
     }
 
     /// `su user -c text`, `flock file -c text`, `script file -c text`: options behind operands.
-    fn trailing(&self, at: &mut usize, found: &mut Found) {
-        let takes_text = |word: &Arg| {
+    fn trailing(&self, at: &mut usize, found: &mut WrappedCommand) {
+        let takes_text = |word: &ShellArg| {
             word.literal().is_some_and(|text| self.entry.effect(text) == Some(WrapperOption::Text))
         };
         let rest = self.argv.get(*at..).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Options<'_> {
     }
 
     /// One option or a cluster of them; answers with the index after it and its value.
-    fn option(&self, option: &str, at: usize, found: &mut Found) -> usize {
+    fn option(&self, option: &str, at: usize, found: &mut WrappedCommand) -> usize {
         let entry = self.entry;
         if option.starts_with("--") {
             return self.long(option, at, found);
@@ -149,7 +149,7 @@ impl Options<'_> {
             if entry.valued.has(&short) {
                 let value = match rest {
                     "" => self.argv.get(at + 1).cloned(),
-                    rest => Some(Arg::text(rest)),
+                    rest => Some(ShellArg::text(rest)),
                 };
                 self.took(&short, value, found);
                 return at + 1 + usize::from(rest.is_empty());
@@ -163,9 +163,9 @@ impl Options<'_> {
         at + 1
     }
 
-    fn long(&self, option: &str, at: usize, found: &mut Found) -> usize {
+    fn long(&self, option: &str, at: usize, found: &mut WrappedCommand) -> usize {
         let (name, value) = match option.split_once('=') {
-            Some((name, value)) => (name, Some(Arg::text(value))),
+            Some((name, value)) => (name, Some(ShellArg::text(value))),
             None => (option, None),
         };
         let name = self.spelled_out(name, found).unwrap_or(name);
@@ -184,7 +184,7 @@ impl Options<'_> {
     }
 
     /// The option that an abbreviation stands for, if there is only one.
-    fn spelled_out(&self, name: &str, found: &mut Found) -> Option<&str> {
+    fn spelled_out(&self, name: &str, found: &mut WrappedCommand) -> Option<&str> {
         let WrapperRow { valued, flags, .. } = self.entry;
         if valued.has(name) || flags.has(name) {
             return None;
@@ -196,13 +196,13 @@ impl Options<'_> {
         Some(option)
     }
 
-    fn took(&self, option: &str, value: Option<Arg>, found: &mut Found) {
-        if matches!(value, Some(Arg::Some(_) | Arg::Many(_))) {
+    fn took(&self, option: &str, value: Option<ShellArg>, found: &mut WrappedCommand) {
+        if matches!(value, Some(ShellArg::Some(_) | ShellArg::Many(_))) {
             found.unclear.push("nobody knows where the value of an option ends".to_owned());
         }
         let Some(extra) = self.entry.effect(option) else { return };
         if extra == WrapperOption::Split {
-            match value.as_ref().and_then(Arg::literal).and_then(split) {
+            match value.as_ref().and_then(ShellArg::literal).and_then(split) {
                 Some(words) => found.split = Some(words),
                 None => found.unclear.push("a text that it splits is not plain".to_owned()),
             }
@@ -215,7 +215,7 @@ impl Options<'_> {
                 | WrapperOption::Exact
                 | WrapperOption::Replace
         );
-        if needs_value && !matches!(value, Some(Arg::One(_))) {
+        if needs_value && !matches!(value, Some(ShellArg::One(_))) {
             found.unclear.push("the value of an option is not literal".to_owned());
         }
         found.extras.push((extra, value));
@@ -223,23 +223,23 @@ impl Options<'_> {
 }
 
 /// `NAME=value`
-fn assignment(argument: &Arg) -> Option<(String, Word)> {
-    let Arg::One(Word { pieces }) = argument else { return None };
-    let (Piece::Text(first), rest) = pieces.split_first()? else { return None };
+fn assignment(argument: &ShellArg) -> Option<(String, ShellWord)> {
+    let ShellArg::One(ShellWord { pieces }) = argument else { return None };
+    let (WordPiece::Text(first), rest) = pieces.split_first()? else { return None };
     let (name, start) = first.split_once('=')?;
-    let mut value = vec![Piece::Text(start.to_owned())];
+    let mut value = vec![WordPiece::Text(start.to_owned())];
     value.extend_from_slice(rest);
     is_name(name).then(|| (name.to_owned(), tidy(value)))
 }
 
 /// Whether an argument is one word that is no option.
-fn is_certainly_operand(argument: &Arg) -> bool {
-    let Arg::One(word) = argument else { return false };
-    matches!(word.pieces.first(), Some(Piece::Text(text)) if !text.starts_with('-'))
+fn is_certainly_operand(argument: &ShellArg) -> bool {
+    let ShellArg::One(word) = argument else { return false };
+    matches!(word.pieces.first(), Some(WordPiece::Text(text)) if !text.starts_with('-'))
 }
 
 /// The words of a text without escapes and variables.
-fn split(text: &str) -> Option<Vec<Arg>> {
+fn split(text: &str) -> Option<Vec<ShellArg>> {
     let mut words: Vec<String> = Vec::new();
     let mut is_inside = false;
     let mut chars = text.chars();
@@ -268,5 +268,5 @@ fn split(text: &str) -> Option<Vec<Arg>> {
             }
         }
     }
-    Some(words.into_iter().map(Arg::text).collect())
+    Some(words.into_iter().map(ShellArg::text).collect())
 }

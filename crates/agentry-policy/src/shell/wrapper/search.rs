@@ -1,17 +1,17 @@
 //! Programs that look for files and run a command on each.
 
 use super::replace;
-use crate::argv::{Arg, Piece, Word};
-use crate::shell::Bases;
-use crate::shell::analyser::Analyser;
-use crate::shell::call::{By, Call};
-use crate::shell::state::State;
+use crate::argv::{ShellArg, ShellWord, WordPiece};
+use crate::shell::CurrentDirs;
+use crate::shell::analyser::ShellAnalyser;
+use crate::shell::call::{CommandLookup, ShellCall};
+use crate::shell::state::ShellState;
 
-impl Analyser<'_> {
+impl ShellAnalyser<'_> {
     /// `find … -exec command {} ;`. `find` itself is judged as well.
-    pub(super) fn find(&mut self, call: &Call<'_>, state: &State) -> bool {
+    pub(super) fn find(&mut self, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let mut at = 1;
-        let mut own: Vec<Arg> = call.argv.first().cloned().into_iter().collect();
+        let mut own: Vec<ShellArg> = call.argv.first().cloned().into_iter().collect();
         while let Some(argument) = call.argv.get(at) {
             at += 1;
             if may_become(argument, &["-exec", "-ok"]) {
@@ -31,17 +31,17 @@ impl Analyser<'_> {
                 continue;
             };
             let mut argv = rest.get(..end).unwrap_or_default().to_vec();
-            let is_batch = rest.get(end).and_then(Arg::literal) == Some("+");
-            if is_batch && argv.last().and_then(Arg::literal) == Some("{}") {
+            let is_batch = rest.get(end).and_then(ShellArg::literal) == Some("+");
+            if is_batch && argv.last().and_then(ShellArg::literal) == Some("{}") {
                 argv.pop();
-                argv.push(Arg::Many(Word::any()));
+                argv.push(ShellArg::Many(ShellWord::any()));
             }
             argv.iter_mut().for_each(|word| replace(word, "{}"));
             let mut inside = state.clone();
             if action.ends_with("dir") {
-                inside.bases = Bases::Unknown;
+                inside.bases = CurrentDirs::Unknown;
             }
-            self.call(call.with(argv, By::Program), inside);
+            self.call(call.with(argv, CommandLookup::Program), inside);
             at += end + 1;
         }
         if own.len() == call.argv.len() {
@@ -56,9 +56,10 @@ impl Analyser<'_> {
     }
 
     /// `fd pattern -x command {}`.
-    pub(super) fn fd(&mut self, call: &Call<'_>, state: &State) -> bool {
-        let is_action =
-            |word: &Arg| matches!(word.literal(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
+    pub(super) fn fd(&mut self, call: &ShellCall<'_>, state: &ShellState) -> bool {
+        let is_action = |word: &ShellArg| {
+            matches!(word.literal(), Some("-x" | "-X" | "--exec" | "--exec-batch"))
+        };
         let mut rest = call.argv.as_slice();
         while let Some(at) = rest.iter().position(is_action) {
             rest = rest.get(at + 1..).unwrap_or_default();
@@ -71,17 +72,17 @@ impl Analyser<'_> {
                 argv.iter_mut().for_each(|word| replace(word, mark));
             }
             if argv == before {
-                argv.push(Arg::Many(Word::any()));
+                argv.push(ShellArg::Many(ShellWord::any()));
             }
-            self.call(call.with(argv, By::Program), state.clone());
+            self.call(call.with(argv, CommandLookup::Program), state.clone());
         }
-        let is_hidden = |word: &&Arg| {
+        let is_hidden = |word: &&ShellArg| {
             word.literal().is_some_and(|text| {
                 let is_cluster = text.starts_with('-') && !text.starts_with("--") && text.len() > 2;
                 (is_cluster && text.contains(['x', 'X'])) || text.starts_with("--exec")
             })
         };
-        let is_unknown = |word: &Arg| may_become(word, &["-", "--exec"]);
+        let is_unknown = |word: &ShellArg| may_become(word, &["-", "--exec"]);
         if call.argv.iter().skip(1).any(is_unknown)
             || call.argv.iter().filter(is_hidden).any(|word| !is_action(word))
         {
@@ -92,7 +93,7 @@ impl Analyser<'_> {
 }
 
 /// Where the command of `find` ends: at `;`, or at a `+` behind `{}`.
-fn end_of_command(words: &[Arg]) -> Option<usize> {
+fn end_of_command(words: &[ShellArg]) -> Option<usize> {
     let mut before = None;
     words.iter().position(|word| {
         let ends = match word.literal() {
@@ -106,16 +107,16 @@ fn end_of_command(words: &[Arg]) -> Option<usize> {
 }
 
 /// Whether an argument that is not literal may be a word that starts with one of these.
-fn may_become(argument: &Arg, starts: &[&str]) -> bool {
+fn may_become(argument: &ShellArg, starts: &[&str]) -> bool {
     if argument.literal().is_some() {
         return false;
     }
-    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = argument;
+    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = argument;
     match word.pieces.first() {
-        Some(Piece::Text(text)) => {
+        Some(WordPiece::Text(text)) => {
             starts.iter().any(|start| start.starts_with(text.as_str()) || text.starts_with(start))
         }
-        Some(Piece::Segment | Piece::Any) => true,
+        Some(WordPiece::Segment | WordPiece::Any) => true,
         None => false,
     }
 }

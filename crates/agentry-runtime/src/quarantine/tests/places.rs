@@ -1,13 +1,13 @@
 //! One list of protected names: the tools of a run, the quarantine behind its commands, the guard of a
 //! harness and `policy why` give the same answer about every place of every harness.
 
-use agentry_compile::policy::{Action, Call, Judge, Section};
-use agentry_compile::render::{Guarded, Ledger, guard, judged, protect};
+use agentry_compile::policy::{Action, Judge, Section, SectionCall};
+use agentry_compile::render::{GuardedAgent, RenderLedger, guard, judged, protect};
 use agentry_compile::targets::target;
 use agentry_compile::{MemoryWorld, at, judge, read};
 
 use super::*;
-use crate::protected::why_refused;
+use crate::protected_paths::why_refused;
 
 /// A file in each place of a harness or of Agentry, and whether it is protected. Context files are not:
 /// they are everyday text, and a rule may open them.
@@ -59,19 +59,19 @@ impl Judged {
             [("agents/helper/agent.toml", AGENT), ("agents/helper/system-prompt.md", "Help.")];
         let world = MemoryWorld::new(files.map(|(path, text)| (path.to_owned(), text)));
         let mut compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));
-        let protected = protect(&world, &compiled, &Ledger::default(), &[]);
+        let protected = protect(&world, &compiled, &RenderLedger::default(), &[]);
         let judge = judge(&world, &mut compiled).expect("a policy");
         Self { world, judge, protected }
     }
 
     fn why(&self, section: Section, subject: &str) -> bool {
-        let call = Call { section, subject, directory: "/" };
+        let call = SectionCall { section, subject, directory: "/" };
         judged(&self.world, &self.judge, &self.protected, call).action == Action::Deny
     }
 
     fn guard(&self, tool: &str, key: &str, subject: &str) -> bool {
         let compiled = read(&self.world, &at(&self.world, "agents/helper").expect("an agent"));
-        let guarded = Guarded { compiled, digest: None, protected: self.protected.clone() };
+        let guarded = GuardedAgent { compiled, digest: None, protected: self.protected.clone() };
         let input = serde_json::json!({ key: subject });
         let question = serde_json::json!({"tool_name": tool, "tool_input": input, "cwd": "/"});
         let harness = target("claude-code").expect("a target");
@@ -88,7 +88,7 @@ fn quarantined(path: &str) -> bool {
     fs::create_dir(&workspace).expect("a directory");
     let mut quarantine =
         Quarantine::new(&workspace, &root.join("runs/1/quarantine")).expect("made");
-    let reach = Reach { open: vec![workspace.clone()], closed: Vec::new() };
+    let reach = WriteReach { open: vec![workspace.clone()], closed: Vec::new() };
     quarantine.open(reach).expect("begun");
     write(&workspace, path, "x\n");
     quarantine.settle();

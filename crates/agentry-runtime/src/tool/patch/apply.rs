@@ -1,17 +1,17 @@
 //! Finds the places of hunks in a text, and changes it there.
 
-use super::parse::{Fate, Hunk};
+use super::parse::{PatchHunk, PatchLineKind};
 
 /// How alike two lines must be; the strictest that finds anything counts.
 const ALIKE: [fn(&str, &str) -> bool; 3] =
     [|a, b| a == b, |a, b| a.trim_end() == b.trim_end(), |a, b| a.trim() == b.trim()];
 
 /// The text with all hunks applied, in order. Lines keep their ends, and so does the file.
-pub(super) fn applied(text: &str, hunks: &[Hunk]) -> Result<String, String> {
+pub(super) fn applied(text: &str, hunks: &[PatchHunk]) -> Result<String, String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let bare: Vec<&str> = lines.iter().map(|line| without_end(line)).collect();
     let windows = lines.first().is_some_and(|line| line.ends_with("\r\n"));
-    let mut writer = Writer { out: String::new(), end: if windows { "\r\n" } else { "\n" } };
+    let mut writer = PatchWriter { out: String::new(), end: if windows { "\r\n" } else { "\n" } };
     let mut at = 0;
     for (number, hunk) in hunks.iter().enumerate() {
         let place =
@@ -20,9 +20,9 @@ pub(super) fn applied(text: &str, hunks: &[Hunk]) -> Result<String, String> {
         at = place;
         for (fate, line) in &hunk.lines {
             match fate {
-                Fate::Comes => writer.push(line),
-                Fate::Goes => at += 1,
-                Fate::Stays => {
+                PatchLineKind::Comes => writer.push(line),
+                PatchLineKind::Goes => at += 1,
+                PatchLineKind::Stays => {
                     writer.push(lines.get(at).copied().unwrap_or_default());
                     at += 1;
                 }
@@ -39,7 +39,7 @@ fn without_end(line: &str) -> &str {
 }
 
 /// Where a hunk belongs, not before `from`.
-fn place(lines: &[&str], mut from: usize, hunk: &Hunk) -> Result<usize, String> {
+fn place(lines: &[&str], mut from: usize, hunk: &PatchHunk) -> Result<usize, String> {
     for anchor in &hunk.anchors {
         from = find(lines, from, &[anchor])
             .ok_or_else(|| format!("there is no line `{}` after the last change", anchor.trim()))?
@@ -48,7 +48,7 @@ fn place(lines: &[&str], mut from: usize, hunk: &Hunk) -> Result<usize, String> 
     let old: Vec<&str> = hunk
         .lines
         .iter()
-        .filter(|(fate, _)| *fate != Fate::Comes)
+        .filter(|(fate, _)| *fate != PatchLineKind::Comes)
         .map(|(_, line)| line.as_str())
         .collect();
     if old.is_empty() {
@@ -59,7 +59,7 @@ fn place(lines: &[&str], mut from: usize, hunk: &Hunk) -> Result<usize, String> 
     }
     find(lines, from, &old).ok_or_else(|| {
         let first = old.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
-        let count = crate::tool::cap::lines(old.len());
+        let count = crate::tool::output_cap::lines(old.len());
         format!("{count}, from `{}` on, not there; read the file again", first.trim())
     })
 }
@@ -75,12 +75,12 @@ fn find(lines: &[&str], from: usize, wanted: &[&str]) -> Option<usize> {
 }
 
 /// Puts lines together so that each but the last surely has an end.
-struct Writer {
+struct PatchWriter {
     out: String,
     end: &'static str,
 }
 
-impl Writer {
+impl PatchWriter {
     fn push(&mut self, line: &str) {
         if !self.out.is_empty() && !self.out.ends_with('\n') {
             self.out.push_str(self.end);

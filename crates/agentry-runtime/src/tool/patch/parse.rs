@@ -2,35 +2,35 @@
 
 /// What a patch says of one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum FilePatch {
     /// It is new.
     Add { path: String, text: String },
     /// It goes.
     Delete { path: String },
     /// It changes, and perhaps moves.
-    Update { path: String, to: Option<String>, hunks: Vec<Hunk> },
+    Update { path: String, to: Option<String>, hunks: Vec<PatchHunk> },
 }
 
 /// Lines that change together.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Hunk {
+pub(super) struct PatchHunk {
     /// Lines above it, by which it is found.
     pub(super) anchors: Vec<String>,
     /// What stays, goes and comes.
-    pub(super) lines: Vec<(Fate, String)>,
+    pub(super) lines: Vec<(PatchLineKind, String)>,
     /// Whether nothing comes after it.
     pub(super) at_end: bool,
 }
 
 /// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum PatchLineKind {
     Stays,
     Goes,
     Comes,
 }
 
-impl Part {
+impl FilePatch {
     /// Every path that it changes.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         let (path, to) = match self {
@@ -42,7 +42,7 @@ impl Part {
 }
 
 /// Reads a patch; says what is wrong with it otherwise.
-pub(super) fn parse(patch: &str) -> Result<Vec<Part>, String> {
+pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
     let mut lines = patch.trim().lines();
     if lines.next().map(str::trim) != Some("*** Begin Patch") {
         return Err("a patch begins with the line `*** Begin Patch`".to_owned());
@@ -70,30 +70,30 @@ pub(super) fn parse(patch: &str) -> Result<Vec<Part>, String> {
 }
 
 /// The file that a line begins.
-fn part(line: &str) -> Option<Part> {
+fn part(line: &str) -> Option<FilePatch> {
     let path = |prefix: &str| line.strip_prefix(prefix).map(|path| path.trim().to_owned());
     if let Some(path) = path("*** Add File:") {
-        return Some(Part::Add { path, text: String::new() });
+        return Some(FilePatch::Add { path, text: String::new() });
     }
     if let Some(path) = path("*** Delete File:") {
-        return Some(Part::Delete { path });
+        return Some(FilePatch::Delete { path });
     }
     let path = path("*** Update File:")?;
-    Some(Part::Update { path, to: None, hunks: Vec::new() })
+    Some(FilePatch::Update { path, to: None, hunks: Vec::new() })
 }
 
 /// Takes a line about a file in.
-fn body(part: &mut Part, line: &str) -> Result<(), String> {
+fn body(part: &mut FilePatch, line: &str) -> Result<(), String> {
     match part {
-        Part::Add { text, .. } => {
+        FilePatch::Add { text, .. } => {
             let added = line.strip_prefix('+').ok_or("a line of a new file begins with `+`")?;
             text.push_str(added);
             text.push('\n');
             Ok(())
         }
-        Part::Delete { .. } if line.trim().is_empty() => Ok(()),
-        Part::Delete { .. } => Err("nothing comes after a file that is deleted".to_owned()),
-        Part::Update { to, hunks, .. } => match line.strip_prefix("*** Move to:") {
+        FilePatch::Delete { .. } if line.trim().is_empty() => Ok(()),
+        FilePatch::Delete { .. } => Err("nothing comes after a file that is deleted".to_owned()),
+        FilePatch::Update { to, hunks, .. } => match line.strip_prefix("*** Move to:") {
             Some(path) if to.is_none() && hunks.is_empty() => {
                 *to = Some(path.trim().to_owned());
                 Ok(())
@@ -104,11 +104,11 @@ fn body(part: &mut Part, line: &str) -> Result<(), String> {
     }
 }
 
-fn hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
+fn hunk_line(hunks: &mut Vec<PatchHunk>, line: &str) -> Result<(), String> {
     if let Some(anchor) = line.strip_prefix("@@") {
         // Several anchors in a row lead to one place.
         if hunks.last().is_none_or(|hunk| !hunk.lines.is_empty()) {
-            hunks.push(Hunk::default());
+            hunks.push(PatchHunk::default());
         }
         let anchor = anchor.strip_prefix(' ').unwrap_or(anchor);
         if let Some(hunk) = hunks.last_mut().filter(|_| !anchor.trim().is_empty()) {
@@ -117,7 +117,7 @@ fn hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
         return Ok(());
     }
     if hunks.last().is_none_or(|hunk| hunk.at_end) {
-        hunks.push(Hunk::default());
+        hunks.push(PatchHunk::default());
     }
     let Some(hunk) = hunks.last_mut() else { return Ok(()) };
     if line.trim_end() == "*** End of File" {
@@ -126,9 +126,9 @@ fn hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
     }
     let mut characters = line.chars();
     let fate = match characters.next() {
-        None | Some(' ') => Fate::Stays,
-        Some('-') => Fate::Goes,
-        Some('+') => Fate::Comes,
+        None | Some(' ') => PatchLineKind::Stays,
+        Some('-') => PatchLineKind::Goes,
+        Some('+') => PatchLineKind::Comes,
         Some(_) => return Err("a line begins with a space, `-`, `+` or `@@`".to_owned()),
     };
     hunk.lines.push((fate, characters.as_str().to_owned()));
@@ -136,10 +136,11 @@ fn hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
 }
 
 /// Whether an update neither changes nor moves anything.
-fn is_idle(part: &Part) -> bool {
-    let changes = |hunk: &Hunk| hunk.lines.iter().any(|(fate, _)| *fate != Fate::Stays);
+fn is_idle(part: &FilePatch) -> bool {
+    let changes =
+        |hunk: &PatchHunk| hunk.lines.iter().any(|(fate, _)| *fate != PatchLineKind::Stays);
     match part {
-        Part::Update { to, hunks, .. } => to.is_none() && !hunks.iter().any(changes),
-        Part::Add { .. } | Part::Delete { .. } => false,
+        FilePatch::Update { to, hunks, .. } => to.is_none() && !hunks.iter().any(changes),
+        FilePatch::Add { .. } | FilePatch::Delete { .. } => false,
     }
 }

@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use agentry_compile::policy::Action;
 
-use super::super::testing::World;
+use super::super::testing::TestWorkspace;
 use super::*;
 
 fn framed(body: &str) -> Value {
@@ -39,7 +39,7 @@ fn hunks_are_applied_where_they_fit() {
     for (text, body, expected) in cases {
         let patch = format!("*** Begin Patch\n*** Update File: f\n{body}\n*** End Patch");
         let parts = parse(&patch).unwrap();
-        let [Part::Update { hunks, .. }] = parts.as_slice() else { panic!("{parts:?}") };
+        let [FilePatch::Update { hunks, .. }] = parts.as_slice() else { panic!("{parts:?}") };
         let expected = expected.map(str::to_owned).map_err(str::to_owned);
         assert_eq!(applied(text, hunks), expected, "{text:?} {body:?}");
     }
@@ -81,7 +81,7 @@ fn patches_that_cannot_be_read() {
 
 #[tokio::test]
 async fn files_are_added_changed_moved_and_deleted() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     world.file("change", "a\nb\n");
     world.file("go", "x\n");
     let script = world.file("from", "old\n");
@@ -89,7 +89,7 @@ async fn files_are_added_changed_moved_and_deleted() {
     let body = "*** Add File: sub/new\n+one\n+\n+two\n*** Update File: change\n-b\n+c\n\
                 *** Delete File: go\n*** Update File: from\n*** Move to: to\n-old\n+new";
     let host = world.host();
-    let output = host.call(&ApplyPatch, framed(body)).await;
+    let output = host.call(&PatchTool, framed(body)).await;
     let start = "made `sub/new`\nchanged `change`\ndeleted `go`\nmade `to`\ndeleted `from`\n---";
     assert!(!output.failed && output.text.starts_with(start), "{}", output.text);
     assert_eq!(world.text("sub/new"), "one\n\ntwo\n");
@@ -102,7 +102,7 @@ async fn files_are_added_changed_moved_and_deleted() {
 
 #[tokio::test]
 async fn nothing_happens_unless_all_can() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     world.file("a", "a\n");
     world.file("b", "b\n");
     std::os::unix::fs::symlink("a", world.path("link")).unwrap();
@@ -126,7 +126,7 @@ async fn nothing_happens_unless_all_can() {
     ];
     for (body, expected) in cases {
         let says = (Section::Edit, Action::Allow, ["secret/**:deny"].as_slice());
-        let output = world.judged(&[says]).call(&ApplyPatch, framed(body)).await;
+        let output = world.judged(&[says]).call(&PatchTool, framed(body)).await;
         assert!(output.failed && output.text.contains(expected), "{body}: {output:?}");
         assert_eq!((world.text("a"), world.text("b")), ("a\n".into(), "b\n".into()), "{body}");
     }
@@ -137,7 +137,7 @@ proptest::proptest! {
     fn any_text_is_read_or_refused(text in "(\\*\\*\\* (Begin Patch|End Patch|Add File: a|Update File: a|Delete File: a|Move to: b|End of File)\n|[-+ @]{0,3}[ab]?\n){0,12}") {
         let patch = format!("*** Begin Patch\n{text}*** End Patch");
         for part in parse(&patch).unwrap_or_default() {
-            if let Part::Update { hunks, .. } = part {
+            if let FilePatch::Update { hunks, .. } = part {
                 let _ = applied("a\nb\n", &hunks);
             }
         }
@@ -146,7 +146,7 @@ proptest::proptest! {
 
 #[tokio::test]
 async fn nothing_is_moved_to_where_it_would_be_run() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     world.file("run.sh", "a\n");
     std::fs::create_dir_all(world.path(".git/hooks")).unwrap();
     let bodies = [
@@ -155,7 +155,7 @@ async fn nothing_is_moved_to_where_it_would_be_run() {
         "*** Add File: x/HEAD\n+x\n*** Add File: x/refs/a\n+x\n*** Add File: x/objects/a\n+x",
     ];
     for body in bodies {
-        let output = world.host().call(&ApplyPatch, framed(body)).await;
+        let output = world.host().call(&PatchTool, framed(body)).await;
         assert!(
             output.failed && output.text.contains(" is protected from every tool"),
             "{body}: {output:?}"

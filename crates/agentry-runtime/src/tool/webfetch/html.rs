@@ -67,7 +67,7 @@ const BLOCKS: &[&str] =
 
 /// The text of a page as Markdown; addresses in it are made whole.
 pub(super) fn markdown(page: &str, base: &Url) -> String {
-    let clean = Cleaner::clean(super::super::cap::start(page, MOST_BYTES), base);
+    let clean = HtmlCleaner::clean(super::super::output_cap::start(page, MOST_BYTES), base);
     let converted = HtmlToMarkdown::new().convert(&clean);
     let text = converted.unwrap_or_else(|_| "the page could not be read".to_owned());
     let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -76,7 +76,7 @@ pub(super) fn markdown(page: &str, base: &Url) -> String {
 }
 
 /// Writes a page anew.
-struct Cleaner<'a> {
+struct HtmlCleaner<'a> {
     rest: &'a str,
     base: &'a Url,
     out: String,
@@ -84,7 +84,7 @@ struct Cleaner<'a> {
     open: Vec<&'static str>,
 }
 
-impl<'a> Cleaner<'a> {
+impl<'a> HtmlCleaner<'a> {
     fn clean(page: &'a str, base: &'a Url) -> String {
         let mut cleaner = Self { rest: page, base, out: String::new(), open: Vec::new() };
         while let Some(at) = cleaner.rest.find('<') {
@@ -117,7 +117,7 @@ impl<'a> Cleaner<'a> {
             self.rest = after;
             return;
         }
-        let (tag, rest) = Tag::read(name);
+        let (tag, rest) = HtmlTag::read(name);
         self.rest = rest;
         if closes { self.close(&tag.name) } else { self.open(&tag) }
     }
@@ -126,7 +126,7 @@ impl<'a> Cleaner<'a> {
         self.rest = self.rest.split_once(end).map_or("", |(_, rest)| rest);
     }
 
-    fn open(&mut self, tag: &Tag<'_>) {
+    fn open(&mut self, tag: &HtmlTag<'_>) {
         if SKIPPED.contains(&tag.name.as_str()) {
             return self.skip_element(&tag.name);
         }
@@ -192,7 +192,7 @@ impl<'a> Cleaner<'a> {
         self.rest = "";
     }
 
-    fn write(&mut self, name: &str, tag: &Tag<'_>) {
+    fn write(&mut self, name: &str, tag: &HtmlTag<'_>) {
         self.out.push('<');
         self.out.push_str(name);
         for (key, value) in &tag.attributes {
@@ -221,12 +221,12 @@ impl<'a> Cleaner<'a> {
 }
 
 /// A tag, as it was written.
-struct Tag<'a> {
+struct HtmlTag<'a> {
     name: String,
     attributes: Vec<(String, &'a str)>,
 }
 
-impl<'a> Tag<'a> {
+impl<'a> HtmlTag<'a> {
     /// Reads a tag from its name on, and gives what comes after it.
     fn read(text: &'a str) -> (Self, &'a str) {
         let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>');
@@ -328,7 +328,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn tags_are_in_order_whatever_the_page(page in "(<|</|>|!--|-->|a|b|li|ul|p|table|td|div|script|img| href=|\"|'|/|ü| |x){0,60}") {
-            let clean = Cleaner::clean(&page, &Url::parse("https://example.org/").unwrap());
+            let clean = HtmlCleaner::clean(&page, &Url::parse("https://example.org/").unwrap());
             let mut open: Vec<String> = Vec::new();
             for tag in clean.split('<').skip(1) {
                 let name = tag.split(['>', ' ']).next().unwrap();

@@ -6,7 +6,7 @@ use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use url::Url;
 
-use super::super::{Host, cap};
+use super::super::{ToolHost, output_cap};
 use super::html;
 
 /// The most bytes of a page.
@@ -21,13 +21,13 @@ pub(super) async fn text(
     response: Response,
     url: &Url,
     raw: bool,
-    host: &dyn Host,
+    host: &dyn ToolHost,
 ) -> Result<String, String> {
     let status = response.status();
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default().to_ascii_lowercase();
     if status.is_success() && !is_text(&kind) {
-        return Err(format!("`{url}` is no text but `{}`", cap::start(&kind, 100)));
+        return Err(format!("`{url}` is no text but `{}`", output_cap::start(&kind, 100)));
     }
     let (bytes, complete) = body(response).await.map_err(|why| format!("`{url}`: {why}"))?;
     if bytes.iter().take(8_192).any(|byte| *byte == 0) {
@@ -37,10 +37,13 @@ pub(super) async fn text(
     let text =
         if !raw && is_html(&kind, &text) { markdown(text, url.clone()).await? } else { text };
     if !status.is_success() {
-        return Err(format!("`{url}` answered {status}\n\n{}", cap::start(&text, MOST_OF_ERROR)));
+        return Err(format!(
+            "`{url}` answered {status}\n\n{}",
+            output_cap::start(&text, MOST_OF_ERROR)
+        ));
     }
     let more = if complete { "" } else { "\n\n[the page goes on; it is too long]" };
-    Ok(cap::kept(&format!("{url}\n\n{text}{more}"), host))
+    Ok(output_cap::kept(&format!("{url}\n\n{text}{more}"), host))
 }
 
 /// The body, or as much of it as is taken; and whether that is all.
@@ -67,7 +70,7 @@ fn is_text(kind: &str) -> bool {
 }
 
 fn is_html(kind: &str, text: &str) -> bool {
-    let start = cap::start(text.trim_start(), 20).to_ascii_lowercase();
+    let start = output_cap::start(text.trim_start(), 20).to_ascii_lowercase();
     kind.contains("html")
         || (kind.is_empty() && (start.starts_with("<!doctype html") || start.starts_with("<html")))
 }

@@ -2,7 +2,7 @@ use agentry_compile::policy::Action;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::super::testing::World;
+use super::super::testing::TestWorkspace;
 use super::*;
 
 /// A server that answers each path with something else; its port.
@@ -57,8 +57,8 @@ fn answer(path: &str, port: u16) -> Vec<u8> {
 }
 
 /// Every name leads to this machine, but for one.
-fn webfetch() -> Webfetch {
-    let lookup = |name: String, port| -> Doing<'static, io::Result<Vec<SocketAddr>>> {
+fn webfetch() -> WebfetchTool {
+    let lookup = |name: String, port| -> BoxedFuture<'static, io::Result<Vec<SocketAddr>>> {
         Box::pin(async move {
             match name.as_str() {
                 "unknown.example" => Err(io::Error::other("no such name")),
@@ -70,13 +70,13 @@ fn webfetch() -> Webfetch {
             }
         })
     };
-    Webfetch { lookup: Box::new(lookup) }
+    WebfetchTool { lookup: Box::new(lookup) }
 }
 
 #[tokio::test]
 async fn every_hop_is_judged() {
     let port = server().await;
-    let world = World::new();
+    let world = TestWorkspace::new();
     let rules = [
         format!("http://127.0.0.1:{port}/inside2:deny"),
         format!("http://127.0.0.1:{port}:allow"),
@@ -113,24 +113,24 @@ async fn every_hop_is_judged() {
     ];
     for (path, expected) in cases {
         let output = host.call(&webfetch(), json!({"url": format!("{local}{path}")})).await;
-        assert_eq!(output, Output::from(expected), "{path}");
+        assert_eq!(output, ToolOutput::from(expected), "{path}");
     }
     for path in ["/short", "/garbage"] {
         let output = host.call(&webfetch(), json!({"url": format!("{local}{path}")})).await;
         assert!(output.failed, "{path}: {output:?}");
     }
     let raw = host.call(&webfetch(), json!({"url": format!("{local}/page"), "raw": true})).await;
-    assert_eq!(raw, Output::done(format!("{local}/page\n\n<h1>Grün</h1>")));
+    assert_eq!(raw, ToolOutput::done(format!("{local}/page\n\n<h1>Grün</h1>")));
     let long = host.call(&webfetch(), json!({"url": format!("{local}/long")})).await;
     assert!(long.text.contains("outputs/1.txt") && long.text.ends_with("it is too long]"));
-    assert!(long.text.len() < cap::MOST + 300);
+    assert!(long.text.len() < output_cap::MOST + 300);
     let named = format!("http://localhost:{port}/page");
     assert!(!host.call(&webfetch(), json!({"url": named})).await.failed);
 }
 
 #[tokio::test]
 async fn names_that_lead_inside_are_refused() {
-    let world = World::new();
+    let world = TestWorkspace::new();
     let says = (Section::Webfetch, Action::Allow, [].as_slice());
     let host = world.judged(&[says]);
     let cases = [
@@ -171,5 +171,5 @@ fn addresses_are_read_once() {
 /// A page is read: side by side with others, and again when a run was killed.
 #[test]
 fn fetching_is_reading() {
-    assert_eq!(webfetch().class(&json!({"url": "https://example.org/"})), Class::Read);
+    assert_eq!(webfetch().class(&json!({"url": "https://example.org/"})), CallClass::Read);
 }

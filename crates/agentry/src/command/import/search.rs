@@ -2,21 +2,21 @@
 
 use std::fs;
 
-use agentry_compile::targets::import::{Import, Several};
+use agentry_compile::targets::import::{HarnessImport, SettingsAgents};
 use agentry_compile::targets::{HarnessFiles, IMPORT_ONLY, TARGETS, Target};
-use agentry_compile::text::Position;
+use agentry_compile::text::TextPosition;
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
 use agentry_compile::text::source::position;
-use agentry_compile::{Entry, EntryKind, ReadError, World};
+use agentry_compile::{DirectoryEntry, EntryKind, ReadError, World};
 
-use crate::output::Failure;
+use crate::output::CliFailure;
 
 use super::sources::{ImportFiles, text};
 
 /// An agent of a harness.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundHarnessAgent {
     /// As the user would name it.
     pub(super) path: String,
     /// The project that it belongs to.
@@ -29,16 +29,16 @@ pub(super) struct Found {
     pub(super) harness: &'static Target,
 }
 
-impl Found {
+impl FoundHarnessAgent {
     /// The files around it.
     pub(super) fn files<'a>(&'a self, disk: &'a dyn World) -> ImportFiles<'a> {
         ImportFiles { disk, root: &self.root }
     }
 }
 
-impl Found {
+impl FoundHarnessAgent {
     /// Whether its file is not UTF-8, and where the first NUL is.
-    pub(super) fn odd(&self, disk: &dyn World) -> (bool, Option<Position>) {
+    pub(super) fn odd(&self, disk: &dyn World) -> (bool, Option<TextPosition>) {
         let files = self.files(disk);
         let text = (&files as &dyn HarnessFiles).text(&self.file).unwrap_or_default();
         let nul = text.find('\0').map(|at| position(&text, at));
@@ -52,19 +52,19 @@ fn listed(
     disk: &dyn World,
     root: &str,
     settings: &str,
-    (harness, several): (&'static Target, &Several),
-) -> Result<Vec<Found>, Failure> {
-    let found = |name: &String| Found {
-        path: join(root, &Several::path(settings, name)),
+    (harness, several): (&'static Target, &SettingsAgents),
+) -> Result<Vec<FoundHarnessAgent>, CliFailure> {
+    let found = |name: &String| FoundHarnessAgent {
+        path: join(root, &SettingsAgents::path(settings, name)),
         root: root.to_owned(),
-        file: Several::path(settings, name),
+        file: SettingsAgents::path(settings, name),
         is_named: false,
         harness,
     };
     let names = several.names_in(&ImportFiles { disk, root }, settings);
     let names = names.map_err(|wrong| {
         let path = join(root, settings);
-        Failure::new(format!("agents in `{path}` cannot be imported: {}", wrong.message))
+        CliFailure::new(format!("agents in `{path}` cannot be imported: {}", wrong.message))
     })?;
     Ok(names.iter().map(found).collect())
 }
@@ -74,11 +74,11 @@ pub(super) fn search(
     disk: &dyn World,
     paths: &[String],
     only: Option<&'static Target>,
-) -> (Vec<Found>, Vec<Failure>) {
+) -> (Vec<FoundHarnessAgent>, Vec<CliFailure>) {
     let (mut out, mut wrong) = (Vec::new(), Vec::new());
     for path in paths {
         let found = match disk.kind(path) {
-            EntryKind::Missing => Err(Failure::new(format!("`{path}` does not exist"))),
+            EntryKind::Missing => Err(CliFailure::new(format!("`{path}` does not exist"))),
             EntryKind::Directory => Ok(project(disk, path, only, &mut wrong)),
             EntryKind::File | EntryKind::Loop | EntryKind::Other => {
                 settings(disk, path, only).unwrap_or_else(|| file(path, only).map(|it| vec![it]))
@@ -100,7 +100,7 @@ pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
         return settings(disk, path, None).is_some_and(|it| it.is_ok()) || file(path, None).is_ok();
     }
     let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
-    let is_place = |import: &Import| {
+    let is_place = |import: &HarnessImport| {
         let ends = import.places.iter().map(|(_, end)| *end);
         ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
     };
@@ -109,12 +109,12 @@ pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
     (looked_at && holds_files()) || !project(disk, path, None, &mut Vec::new()).is_empty()
 }
 
-fn key(found: &Found) -> (&str, &str) {
+fn key(found: &FoundHarnessAgent) -> (&str, &str) {
     (&found.path, found.harness.name)
 }
 
 /// The harnesses whose agents can be read.
-fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static Import)> {
+fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static HarnessImport)> {
     let readable = |target: &'static Target| Some((target, target.import.as_ref()?));
     let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
     let asked = all.filter(|it| only.is_none_or(|only| only.name == it.name));
@@ -126,7 +126,7 @@ fn settings(
     disk: &dyn World,
     path: &str,
     only: Option<&'static Target>,
-) -> Option<Result<Vec<Found>, Failure>> {
+) -> Option<Result<Vec<FoundHarnessAgent>, CliFailure>> {
     let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
     let (harness, several, root, file) =
         readers(only).into_iter().find_map(|(harness, import)| {
@@ -147,22 +147,22 @@ fn settings(
     }
     Some(if found.is_empty() {
         let title = harness.title;
-        Err(Failure::new(format!("`{path}` holds no agent of {title} that has no other file")))
+        Err(CliFailure::new(format!("`{path}` holds no agent of {title} that has no other file")))
     } else {
         Ok(found)
     })
 }
 
 /// The harness that one file is from.
-fn file(path: &str, only: Option<&'static Target>) -> Result<Found, Failure> {
-    let found = |harness, root: &str, file: &str| Found {
+fn file(path: &str, only: Option<&'static Target>) -> Result<FoundHarnessAgent, CliFailure> {
+    let found = |harness, root: &str, file: &str| FoundHarnessAgent {
         path: path.to_owned(),
         root: root.to_owned(),
         file: file.to_owned(),
         is_named: true,
         harness,
     };
-    let text = agent(path)?.ok_or_else(|| Failure::new(format!("`{path}` cannot be read")))?;
+    let text = agent(path)?.ok_or_else(|| CliFailure::new(format!("`{path}` cannot be read")))?;
     let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
     let readers = readers(only);
     for (harness, import) in &readers {
@@ -171,7 +171,8 @@ fn file(path: &str, only: Option<&'static Target>) -> Result<Found, Failure> {
         }
     }
     let (dir, name) = split(path);
-    let fits = |(_, import): &&(&Target, &Import)| only.is_some() || (import.is_one)(name, &text);
+    let fits =
+        |(_, import): &&(&Target, &HarnessImport)| only.is_some() || (import.is_one)(name, &text);
     let fitting: Vec<_> = readers.iter().filter(fits).collect();
     match fitting.as_slice() {
         [(harness, _)] => Ok(found(harness, if dir.is_empty() { "." } else { dir }, name)),
@@ -179,24 +180,25 @@ fn file(path: &str, only: Option<&'static Target>) -> Result<Found, Failure> {
         several => {
             let names: Vec<_> = several.iter().map(|(harness, _)| harness.name).collect();
             let message = format!("`{path}` may be an agent of {}", names.join(" or "));
-            Err(Failure::new(message).hint("say which with `--as`"))
+            Err(CliFailure::new(message).hint("say which with `--as`"))
         }
     }
 }
 
-fn unknown(path: &str, only: Option<&'static Target>) -> Failure {
+fn unknown(path: &str, only: Option<&'static Target>) -> CliFailure {
     match only {
-        Some(only) => Failure::new(format!("agents of {} cannot be imported", only.title)),
+        Some(only) => CliFailure::new(format!("agents of {} cannot be imported", only.title)),
         None => {
             let names: Vec<_> = readers(None).iter().map(|(harness, _)| harness.name).collect();
             let hint = format!("say which harness it is from with `--as {}`", names.join("|"));
-            Failure::new(format!("`{path}` is no agent of a harness that agentry knows")).hint(hint)
+            CliFailure::new(format!("`{path}` is no agent of a harness that agentry knows"))
+                .hint(hint)
         }
     }
 }
 
 /// The root and the path below it, if a file lies where the harness looks.
-fn placed<'a>(whole: &'a str, import: &Import) -> Option<(&'a str, &'a str)> {
+fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a str)> {
     import.places.iter().find_map(|(dir, end)| {
         let at = whole.rfind(&format!("/{dir}/"))?;
         let (root, file) = (whole.get(..at)?, whole.get(at + 1..)?);
@@ -209,8 +211,8 @@ fn project(
     disk: &dyn World,
     root: &str,
     only: Option<&'static Target>,
-    wrong: &mut Vec<Failure>,
-) -> Vec<Found> {
+    wrong: &mut Vec<CliFailure>,
+) -> Vec<FoundHarnessAgent> {
     if let Err(failure) = entries(disk, root) {
         wrong.push(failure);
         return Vec::new();
@@ -232,7 +234,7 @@ fn project(
                 match agent(&path) {
                     Ok(Some(text)) if (import.is_one)(&file, &text) => {
                         let root = root.to_owned();
-                        out.push(Found { path, root, file, is_named: false, harness });
+                        out.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
                     }
                     Ok(_) => {}
                     Err(failure) => wrong.push(failure),
@@ -247,11 +249,11 @@ fn project(
 }
 
 /// That there is no agent, and where it would be.
-fn none(root: &str, only: Option<&'static Target>) -> Failure {
+fn none(root: &str, only: Option<&'static Target>) -> CliFailure {
     let places = readers(only).into_iter().flat_map(|(_, import)| import.places);
     let places: Vec<String> = places.map(|(dir, end)| format!("`{dir}/*{end}`")).collect();
     let hint = format!("looked for {}", places.join(", "));
-    Failure::new(format!("no agent of a harness found in `{root}`")).hint(hint)
+    CliFailure::new(format!("no agent of a harness found in `{root}`")).hint(hint)
 }
 
 /// The most files and directories that are looked at in one place: a link may lead to a whole disk.
@@ -262,7 +264,7 @@ fn below(
     disk: &dyn World,
     root: &str,
     dir: &str,
-    wrong: &mut Vec<Failure>,
+    wrong: &mut Vec<CliFailure>,
 ) -> impl Iterator<Item = String> + use<> {
     let mut out = Vec::new();
     let (place, mut seen) = (join(root, dir), 0);
@@ -275,7 +277,7 @@ fn below(
         seen += found.len();
         if seen > MOST {
             let message = format!("`{place}` holds more than {MOST} files and directories");
-            wrong.push(Failure::new(message).hint("name the agents that you want"));
+            wrong.push(CliFailure::new(message).hint("name the agents that you want"));
             return Vec::new().into_iter();
         }
         for entry in found {
@@ -295,7 +297,7 @@ fn below(
 
 /// What is in a directory, links followed as a harness does; nothing if there is none. One that is there
 /// and cannot be listed is not empty.
-fn entries(disk: &dyn World, path: &str) -> Result<Vec<Entry>, Failure> {
+fn entries(disk: &dyn World, path: &str) -> Result<Vec<DirectoryEntry>, CliFailure> {
     let why = match disk.list(path, path) {
         Ok(entries) => return Ok(entries),
         Err(ReadError::Missing) if !is_there(disk, path) => return Ok(Vec::new()),
@@ -304,7 +306,7 @@ fn entries(disk: &dyn World, path: &str) -> Result<Vec<Entry>, Failure> {
     };
     let hint =
         "make it a directory that you can read, or take it away; or name the agents that you want";
-    Err(Failure::new(format!("agents in `{path}` cannot be listed: {why}")).hint(hint))
+    Err(CliFailure::new(format!("agents in `{path}` cannot be listed: {why}")).hint(hint))
 }
 
 /// Whether something is at a path, which a file above it does not count for.
@@ -313,7 +315,7 @@ fn is_there(disk: &dyn World, path: &str) -> bool {
 }
 
 /// The text of what may be an agent.
-fn agent(path: &str) -> Result<Option<String>, Failure> {
-    let wrong = |why| Failure::new(format!("`{path}` cannot be read: {why}"));
+fn agent(path: &str) -> Result<Option<String>, CliFailure> {
+    let wrong = |why| CliFailure::new(format!("`{path}` cannot be read: {why}"));
     text(path, limits::FILE_BYTES).map_err(wrong)
 }

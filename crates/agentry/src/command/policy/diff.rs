@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 
 use agentry_compile::policy::Section;
-use agentry_compile::policy::compare::Change;
+use agentry_compile::policy::compare::DecisionChange;
 use agentry_compile::targets::original;
 use agentry_compile::text::report::visible;
 use agentry_compile::{SectionDiff, policy_diff, read};
 use serde_json::{Value, json};
 
-use crate::args::{PolicyDiff, ResultFormat};
+use crate::args::{PolicyDiffArguments, ResultFormat};
 use crate::command::{find_one, incomparable};
-use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, print, print_json};
+use crate::disk::DiskWorld;
+use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
-pub(crate) fn run(args: &PolicyDiff) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &PolicyDiffArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let found = |path: &str| find_one(&disk, path, args.format_override);
     let (old, new) = (read(&disk, &found(&args.old)?), read(&disk, &found(&args.new)?));
     let broken = [&old, &new].into_iter().filter(|compiled| compiled.has_errors());
@@ -37,12 +37,12 @@ pub(crate) fn run(args: &PolicyDiff) -> Outcome {
     }
     // What could not be compared counts as gained.
     let gained = diffs.iter().any(|diff| !diff.gained.is_empty() || diff.unknown.is_some());
-    Ok(if gained || !unasked.is_empty() { Exit::Findings } else { Exit::Done })
+    Ok(if gained || !unasked.is_empty() { ExitKind::Findings } else { ExitKind::Done })
 }
 
 /// `unasked` are the harnesses that may ask less, because the agent has other original grants for them.
 fn to_json(diffs: &[SectionDiff], unasked: &[&str]) -> Value {
-    let change = |section: Section, change: &Change| {
+    let change = |section: Section, change: &DecisionChange| {
         json!({
             "section": section.as_str(),
             "pattern": change.pattern,
@@ -51,7 +51,7 @@ fn to_json(diffs: &[SectionDiff], unasked: &[&str]) -> Value {
             "example": change.example,
         })
     };
-    let all = |changes: fn(&SectionDiff) -> &[Change]| -> Vec<Value> {
+    let all = |changes: fn(&SectionDiff) -> &[DecisionChange]| -> Vec<Value> {
         let of = |diff: &SectionDiff| {
             changes(diff).iter().map(|one| change(diff.section, one)).collect::<Vec<_>>()
         };
@@ -92,7 +92,7 @@ fn to_text(diffs: &[SectionDiff], unasked: &[&str]) -> String {
     if text.is_empty() { "nothing gained, nothing lost\n".to_owned() } else { text }
 }
 
-fn row(word: &str, section: Section, change: &Change) -> Vec<String> {
+fn row(word: &str, section: Section, change: &DecisionChange) -> Vec<String> {
     vec![
         format!("{word}:"),
         section.to_string(),

@@ -3,23 +3,23 @@
 use std::fmt::Write as _;
 
 use agentry_compile::judge;
-use agentry_compile::policy::{Judge, Rule, Section, Source};
+use agentry_compile::policy::{Judge, LayerSource, PolicyRule, Section};
 use agentry_compile::targets::original;
-use agentry_compile::text::Sources;
+use agentry_compile::text::SourceFiles;
 use agentry_compile::text::report::visible;
 use serde_json::{Value, json};
 
-use crate::args::{PolicyShow, ResultFormat};
+use crate::args::{PolicyShowArguments, ResultFormat};
 use crate::command::{find_one, reported, usable};
-use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, print, print_json};
+use crate::disk::DiskWorld;
+use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
 /// How the lines are to be read.
 const ORDER: &str = "of a layer, the first rule that matches decides; of several layers, the strictest\n\
     what is built in only makes it stricter: `agentry policy why` says so for a call\n";
 
-pub(crate) fn run(args: &PolicyShow) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &PolicyShowArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let mut compiled = usable(&disk, &found)?;
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
@@ -32,12 +32,12 @@ pub(crate) fn run(args: &PolicyShow) -> Outcome {
         ResultFormat::Json => print_json(&to_json(&judge, &unasked, &compiled.sources)),
         ResultFormat::Human => print(&to_text(&judge, &unasked, &compiled.sources)),
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
 /// `unasked` are the harnesses that may ask less, because the agent has original grants for them.
-fn to_json(judge: &Judge, unasked: &[&str], sources: &Sources) -> Value {
-    let rule = |rule: &Rule| {
+fn to_json(judge: &Judge, unasked: &[&str], sources: &SourceFiles) -> Value {
+    let rule = |rule: &PolicyRule| {
         let place = rule.span.map(|span| (sources.path(span), sources.start(span).line));
         json!({
             "verdict": rule.action.as_str(),
@@ -63,7 +63,7 @@ fn to_json(judge: &Judge, unasked: &[&str], sources: &Sources) -> Value {
     })
 }
 
-fn to_text(judge: &Judge, unasked: &[&str], sources: &Sources) -> String {
+fn to_text(judge: &Judge, unasked: &[&str], sources: &SourceFiles) -> String {
     let sections = Section::ALL.iter().map(|section| (section, rows(judge, *section, sources)));
     let sections: Vec<_> = sections.collect();
     // All sections are aligned together.
@@ -89,8 +89,8 @@ fn to_text(judge: &Judge, unasked: &[&str], sources: &Sources) -> String {
 }
 
 /// A line for each rule about a section.
-fn rows(judge: &Judge, section: Section, sources: &Sources) -> Vec<Vec<String>> {
-    let row = |layer: Source, rule: &Rule| {
+fn rows(judge: &Judge, section: Section, sources: &SourceFiles) -> Vec<Vec<String>> {
+    let row = |layer: LayerSource, rule: &PolicyRule| {
         let place = rule.span.map_or_else(String::new, |span| {
             let start = sources.start(span);
             format!("{}:{}:{} ", visible(sources.path(span)), start.line, start.column)

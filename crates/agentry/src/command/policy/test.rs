@@ -3,18 +3,18 @@
 use agentry_compile::policy::{PolicyTest, Verdict};
 use agentry_compile::tested;
 use agentry_compile::text::report::visible;
-use agentry_compile::text::{Sources, Spanned};
+use agentry_compile::text::{SourceFiles, Spanned};
 use serde_json::{Value, json};
 
-use crate::args::{PolicyTest as Args, ResultFormat};
+use crate::args::{PolicyTestArguments, ResultFormat};
 use crate::command::{find, usable};
-use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, complain, print, print_json};
+use crate::disk::DiskWorld;
+use crate::output::{CliOutcome, ExitKind, columns, complain, print, print_json};
 
-pub(crate) fn run(args: &Args) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &PolicyTestArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let (agents, wrong) = find(&disk, &args.agents, args.format_override);
-    let mut exit = Exit::Done;
+    let mut exit = ExitKind::Done;
     // What is wrong with one path says nothing about the others.
     for failure in &wrong {
         complain(failure);
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             print(&format!("{}{}\n", columns(&rows), summary(rows.len(), failed)));
         }
     }
-    Ok(if failed == 0 { exit } else { exit.max(Exit::Findings) })
+    Ok(if failed == 0 { exit } else { exit.max(ExitKind::Findings) })
 }
 
 fn summary(count: usize, failed: usize) -> String {
@@ -48,7 +48,7 @@ fn summary(count: usize, failed: usize) -> String {
     }
 }
 
-fn to_json(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &Sources) -> Value {
+fn to_json(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &SourceFiles) -> Value {
     let PolicyTest { section, subject, expected } = &test.value;
     json!({
         "section": section.as_str(),
@@ -61,7 +61,7 @@ fn to_json(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &Sources) -> 
     })
 }
 
-fn row(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &Sources) -> Vec<String> {
+fn row(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &SourceFiles) -> Vec<String> {
     let PolicyTest { section, subject, expected } = &test.value;
     let holds = if expected.holds(verdict.action) { "ok" } else { "FAILED" };
     let answer = match holds {

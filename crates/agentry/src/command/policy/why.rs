@@ -1,22 +1,22 @@
 //! `agentry policy why`: the answer to one call, and the rule behind each of its parts.
 
 use agentry_compile::model::Agent;
-use agentry_compile::policy::{Call, Judge, Reason, Section, Verdict};
+use agentry_compile::policy::{Judge, Section, SectionCall, Verdict, VerdictReason};
 use agentry_compile::render::{judged, searched};
-use agentry_compile::targets::guard::Search;
-use agentry_compile::text::Sources;
+use agentry_compile::targets::guard::FileSearch;
+use agentry_compile::text::SourceFiles;
 use agentry_compile::text::report::visible;
-use agentry_compile::{FileTree as _, Links, inside, judge};
+use agentry_compile::{FileTree as _, WorldLinks, inside, judge};
 use serde_json::{Value, json};
 
-use crate::args::{PolicyWhy, ResultFormat};
+use crate::args::{PolicyWhyArguments, ResultFormat};
 use crate::command::guard::protected_paths;
 use crate::command::{find_one, reported, usable};
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json};
 
-pub(crate) fn run(args: &PolicyWhy) -> Outcome {
-    let disk = Disk::default();
+pub(crate) fn run(args: &PolicyWhyArguments) -> CliOutcome {
+    let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let mut compiled = usable(&disk, &found)?;
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         Some(directory) => disk.absolute(directory),
         None => judge.places().workspace.clone(),
     };
-    let call = Call { section: args.tool, subject: &args.subject, directory: &directory };
+    let call = SectionCall { section: args.tool, subject: &args.subject, directory: &directory };
     let mut verdict = answer(&disk, &judge, &protected_paths(&disk, &compiled), call);
     if let Some(pattern) = &args.search {
         let reason = search(&disk, &judge, call, pattern)?;
@@ -41,18 +41,18 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         ResultFormat::Json => print_json(&to_json(&verdict, &compiled.sources)),
         ResultFormat::Human => print(&to_text(&verdict, &compiled.sources)),
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
 /// The answer that a harness with the guard, and a run of Agentry, go by: part by part in the order of the
 /// call, then what no rule opens, if that decides.
-fn answer(disk: &Disk, judge: &Judge, protected: &[String], call: Call<'_>) -> Verdict {
-    let mut verdict = judge.judge(call, &Links(disk));
+fn answer(disk: &DiskWorld, judge: &Judge, protected: &[String], call: SectionCall<'_>) -> Verdict {
+    let mut verdict = judge.judge(call, &WorldLinks(disk));
     let all = judged(disk, judge, protected, call);
     if all.action == verdict.action {
         return verdict;
     }
-    let new: Vec<Reason> =
+    let new: Vec<VerdictReason> =
         all.reasons.into_iter().filter(|reason| !verdict.reasons.contains(reason)).collect();
     verdict.reasons.extend(new);
     Verdict { action: all.action, ..verdict }
@@ -60,29 +60,29 @@ fn answer(disk: &Disk, judge: &Judge, protected: &[String], call: Call<'_>) -> V
 
 /// What is against a search through the directory of a call, as a harness with the guard is told.
 fn search(
-    disk: &Disk,
+    disk: &DiskWorld,
     judge: &Judge,
-    call: Call<'_>,
+    call: SectionCall<'_>,
     pattern: &str,
-) -> Result<Option<Reason>, Failure> {
+) -> Result<Option<VerdictReason>, CliFailure> {
     if call.section != Section::Read {
-        return Err(Failure::new("`--search` is about `read`: the directory that is searched"));
+        return Err(CliFailure::new("`--search` is about `read`: the directory that is searched"));
     }
-    let searches = Search::each(call.subject, call.directory, Some(pattern));
+    let searches = FileSearch::each(call.subject, call.directory, Some(pattern));
     Ok(searched(disk, judge, call.directory, &searches))
 }
 
 /// The judge for the calls inside a script or a skill.
-fn inside_of(judge: &Judge, agent: &Agent, name: &str) -> Result<Judge, Failure> {
+fn inside_of(judge: &Judge, agent: &Agent, name: &str) -> Result<Judge, CliFailure> {
     match inside(agent, name, judge.places()) {
         Some(Some(layer)) => Ok(judge.narrowed(layer)),
         Some(None) => Ok(judge.clone()),
-        None => Err(Failure::new(format!("the agent has no script and no skill `{name}`"))),
+        None => Err(CliFailure::new(format!("the agent has no script and no skill `{name}`"))),
     }
 }
 
-fn to_json(verdict: &Verdict, sources: &Sources) -> Value {
-    let reason = |reason: &Reason| {
+fn to_json(verdict: &Verdict, sources: &SourceFiles) -> Value {
+    let reason = |reason: &VerdictReason| {
         let place = reason.span.map(|span| (sources.path(span), sources.start(span).line));
         json!({
             "segment": reason.segment,
@@ -100,7 +100,7 @@ fn to_json(verdict: &Verdict, sources: &Sources) -> Value {
 }
 
 /// What decided comes first, then the other parts in the order of the call.
-fn to_text(verdict: &Verdict, sources: &Sources) -> String {
+fn to_text(verdict: &Verdict, sources: &SourceFiles) -> String {
     let (first, rest): (Vec<_>, Vec<_>) =
         verdict.reasons.iter().partition(|reason| verdict.is_decided_by(reason));
     let parted = !first.is_empty() && !rest.is_empty();
@@ -116,7 +116,7 @@ fn to_text(verdict: &Verdict, sources: &Sources) -> String {
     format!("{}\n\n{}{notes}", verdict.action, columns(&rows))
 }
 
-fn row(reason: &Reason, sources: &Sources) -> Vec<String> {
+fn row(reason: &VerdictReason, sources: &SourceFiles) -> Vec<String> {
     let place = reason.span.map_or_else(
         || format!("({})", reason.layer),
         |span| {

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use agentry_compile::render::{Change, ChangeKind};
-use agentry_compile::targets::Scope;
+use agentry_compile::render::{PlannedChange, PlannedChangeKind};
+use agentry_compile::targets::RenderScope;
 use agentry_compile::text::report::{counted, visible};
 
-use super::project::Done;
+use super::project::ProjectOutcome;
 
 /// The most files with the same fate that get a line each.
 const LISTED: usize = 40;
@@ -17,20 +17,21 @@ const DIRECTORIES: usize = 5;
 
 /// The files of a target with what becomes of them. What is removed, what others wrote and what holds for
 /// more than its agent is always named.
-pub(super) fn rows(done: &Done, target: &str) -> Vec<Vec<String>> {
+pub(super) fn rows(done: &ProjectOutcome, target: &str) -> Vec<Vec<String>> {
     let changes = done.plan.changes.iter().filter(|change| change.target == target);
-    let (kept, changes): (Vec<&Change>, Vec<&Change>) =
-        changes.partition(|change| change.kind == ChangeKind::Keep);
-    let files: Vec<File> = changes.into_iter().map(|change| File::of(done, change)).collect();
+    let (kept, changes): (Vec<&PlannedChange>, Vec<&PlannedChange>) =
+        changes.partition(|change| change.kind == PlannedChangeKind::Keep);
+    let files: Vec<ChangedFile> =
+        changes.into_iter().map(|change| ChangedFile::of(done, change)).collect();
     let mut rows = listed(&files);
     if !kept.is_empty() {
-        rows.push(row(word(ChangeKind::Keep, done.written), counted(kept.len(), "file")));
+        rows.push(row(word(PlannedChangeKind::Keep, done.written), counted(kept.len(), "file")));
     }
     rows
 }
 
 /// A file that does not stay as it is.
-struct File {
+struct ChangedFile {
     word: &'static str,
     path: String,
     /// What else is to be said of it.
@@ -39,14 +40,14 @@ struct File {
     plain: bool,
 }
 
-impl File {
-    fn of(done: &Done, change: &Change) -> Self {
+impl ChangedFile {
+    fn of(done: &ProjectOutcome, change: &PlannedChange) -> Self {
         let note = if change.forced { FORCED } else { reach(done, change) };
         Self {
             word: word(change.kind, done.written),
             path: done.place.shown(&change.path),
             note,
-            plain: note.is_empty() && change.kind != ChangeKind::Remove,
+            plain: note.is_empty() && change.kind != PlannedChangeKind::Remove,
         }
     }
 }
@@ -55,7 +56,7 @@ impl File {
 const FORCED: &str = " (by force: not agentry's own text)";
 
 /// A line a file; many with the same fate together, in the place of the first.
-fn listed(files: &[File]) -> Vec<Vec<String>> {
+fn listed(files: &[ChangedFile]) -> Vec<Vec<String>> {
     let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.plain) {
         alike.entry(file.word).or_default().push(&file.path);
@@ -63,7 +64,7 @@ fn listed(files: &[File]) -> Vec<Vec<String>> {
     alike.retain(|_, paths| paths.len() > LISTED);
     let mut rows = Vec::new();
     let mut counted: Vec<&str> = Vec::new();
-    for File { word, path, note, plain } in files {
+    for ChangedFile { word, path, note, plain } in files {
         match alike.get(word).filter(|_| *plain) {
             None => rows.push(row(word, format!("{}{note}", visible(path)))),
             Some(_) if counted.contains(word) => {}
@@ -110,25 +111,25 @@ fn directories(paths: &[&str]) -> Vec<String> {
 }
 
 /// For whom a file holds, where that is more than its agent.
-fn reach(done: &Done, change: &Change) -> &'static str {
-    let is_shared = change.agent.is_empty() && change.kind != ChangeKind::Remove;
+fn reach(done: &ProjectOutcome, change: &PlannedChange) -> &'static str {
+    let is_shared = change.agent.is_empty() && change.kind != PlannedChangeKind::Remove;
     match (is_shared, done.place.scope) {
         (false, _) => "",
-        (true, Scope::Project) => " (shared: holds for every session of the project)",
-        (true, Scope::User) => " (shared: holds for every session of the user)",
+        (true, RenderScope::Project) => " (shared: holds for every session of the project)",
+        (true, RenderScope::User) => " (shared: holds for every session of the user)",
     }
 }
 
 /// What happens to a file, or what happened if it is `done`.
-pub(super) fn word(kind: ChangeKind, done: bool) -> &'static str {
+pub(super) fn word(kind: PlannedChangeKind, done: bool) -> &'static str {
     match (kind, done) {
-        (ChangeKind::Create, true) => "created",
-        (ChangeKind::Update, true) => "updated",
-        (ChangeKind::Remove, true) => "removed",
-        (ChangeKind::Create, false) => "would create",
-        (ChangeKind::Update, false) => "would update",
-        (ChangeKind::Remove, false) => "would remove",
-        (ChangeKind::Keep, _) => "unchanged",
+        (PlannedChangeKind::Create, true) => "created",
+        (PlannedChangeKind::Update, true) => "updated",
+        (PlannedChangeKind::Remove, true) => "removed",
+        (PlannedChangeKind::Create, false) => "would create",
+        (PlannedChangeKind::Update, false) => "would update",
+        (PlannedChangeKind::Remove, false) => "would remove",
+        (PlannedChangeKind::Keep, _) => "unchanged",
     }
 }
 
@@ -137,13 +138,13 @@ mod tests {
     use super::*;
 
     fn shown(files: &[(&'static str, String, &'static str)]) -> Vec<String> {
-        let file = |(word, path, note): &(&'static str, String, &'static str)| File {
+        let file = |(word, path, note): &(&'static str, String, &'static str)| ChangedFile {
             word,
             path: path.clone(),
             note,
             plain: note.is_empty() && *word != "removed",
         };
-        let files: Vec<File> = files.iter().map(file).collect();
+        let files: Vec<ChangedFile> = files.iter().map(file).collect();
         listed(&files).iter().map(|row| row.join(" ").trim().to_owned()).collect()
     }
 

@@ -4,42 +4,43 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agentry_compile::render::{
-    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Replaced, Situation, Wanted, plan, run,
+    FilePlan, LedgerEntry, PlanSituation, PlannedChange, PlannedChangeKind, RenderJob,
+    RenderLedger, ReplacedFile, TargetRun, WantedFile, plan, run,
 };
-use agentry_compile::targets::{HarnessFiles, Rendered, Subject, Target};
+use agentry_compile::targets::{HarnessFiles, RenderSubject, RenderedAgent, Target};
 use agentry_compile::text::path::split;
-use agentry_compile::{Compiled, Config, Found, WorldRecorder, read, subject};
+use agentry_compile::{CompiledAgent, FoundAgent, WorkspaceConfig, WorldRecorder, read, subject};
 use rayon::prelude::*;
 
-use crate::args::Render;
+use crate::args::RenderArguments;
 use crate::command::show_errors;
-use crate::output::{Failure, complain};
-use crate::save::{self, Replace, Saving};
+use crate::output::{CliFailure, complain};
+use crate::save::{self, FileSaving, ReplaceMode};
 
-use super::locked::{Locks, Unknown};
-use super::place::{FilesAround, LEDGER, Place};
+use super::destination::{FilesAround, LEDGER, RenderRoot};
+use super::lock_check::{RenderLocks, UnlockedAgent};
 
 /// Fewer agents than these are read one after the other: starting threads takes longer.
 const FEW: usize = 8;
 
 /// One workspace, and where its agents go.
-pub(super) struct Project<'a> {
-    pub(super) args: &'a Render,
+pub(super) struct RenderProject<'a> {
+    pub(super) args: &'a RenderArguments,
     pub(super) disk: &'a WorldRecorder<'a>,
-    pub(super) config: &'a Config,
-    pub(super) place: Place,
+    pub(super) config: &'a WorkspaceConfig,
+    pub(super) place: RenderRoot,
     pub(super) targets: Vec<&'static Target>,
-    pub(super) locks: Locks,
+    pub(super) locks: RenderLocks,
     /// The whole paths that the run speaks for.
     pub(super) named: Vec<String>,
 }
 
 /// What became of a workspace.
-pub(super) struct Done {
-    pub(super) place: Place,
-    pub(super) agents: Vec<Agent>,
-    pub(super) runs: Vec<Ran>,
-    pub(super) plan: Plan,
+pub(super) struct ProjectOutcome {
+    pub(super) place: RenderRoot,
+    pub(super) agents: Vec<ProjectAgent>,
+    pub(super) runs: Vec<TargetRun>,
+    pub(super) plan: FilePlan,
     /// Agents with errors.
     pub(super) broken: usize,
     /// Agents that are not what `agentry.lock` says.
@@ -52,18 +53,18 @@ pub(super) struct Done {
     pub(super) kept_closed: Vec<&'static str>,
 }
 
-impl Done {
+impl ProjectOutcome {
     /// Whether everything was found as it should be.
     pub(super) fn is_settled(&self) -> bool {
-        let Plan { changes, refused, ledger } = &self.plan;
-        let kept = changes.iter().all(|change| change.kind == ChangeKind::Keep);
+        let FilePlan { changes, refused, ledger } = &self.plan;
+        let kept = changes.iter().all(|change| change.kind == PlannedChangeKind::Keep);
         kept && refused.is_empty() && *ledger == self.place.ledger
     }
 }
 
 /// An agent that was rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Agent {
+pub(super) struct ProjectAgent {
     /// Its own name.
     pub(super) name: String,
     /// Its definition, as the list of rendered files has it.
@@ -73,15 +74,15 @@ pub(super) struct Agent {
 }
 
 /// An agent that was read.
-struct Loaded {
+struct LoadedAgent {
     /// The path of its definition.
     definition: String,
-    state: State,
+    state: LoadState,
 }
 
 /// What became of an agent that was read.
-enum State {
-    Subject(Box<Subject>),
+enum LoadState {
+    Subject(Box<RenderSubject>),
     /// It has errors.
     Broken,
     /// It is not what `agentry.lock` says.
@@ -89,38 +90,38 @@ enum State {
 }
 
 /// Why an agent is not rendered.
-enum Wrong {
-    Errors(Box<Compiled>),
-    NotAsLocked(Failure),
+enum LoadFailure {
+    Errors(Box<CompiledAgent>),
+    NotAsLocked(CliFailure),
 }
 
 /// The agents of a run.
 #[derive(Default)]
-pub(super) struct Gathered {
-    pub(super) subjects: Vec<Subject>,
+pub(super) struct GatheredAgents {
+    pub(super) subjects: Vec<RenderSubject>,
     /// What is known of each of them.
-    agents: Vec<Agent>,
+    agents: Vec<ProjectAgent>,
     /// Definitions with errors.
     pub(super) broken: BTreeSet<String>,
     /// Definitions that are not what `agentry.lock` says.
     pub(super) not_as_locked: BTreeSet<String>,
 }
 
-impl Project<'_> {
+impl RenderProject<'_> {
     /// Renders the agents and writes the files, unless that is not wanted.
-    pub(super) fn render(self, found: &[Found]) -> Result<Done, Failure> {
+    pub(super) fn render(self, found: &[FoundAgent]) -> Result<ProjectOutcome, CliFailure> {
         let gathered = self.gather(found);
         self.has_primaries(&gathered)?;
-        let Gathered { subjects, agents, broken, not_as_locked } = gathered;
+        let GatheredAgents { subjects, agents, broken, not_as_locked } = gathered;
         let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
-        let known = Ledger::new(known.cloned().collect());
+        let known = RenderLedger::new(known.cloned().collect());
         let existing = FilesAround { place: &self.place, recorder: self.disk, ledger: &known };
         let guard = |target: &Target| self.guards(target);
         let close_gaps = |target: &Target| self.closes_gaps(target);
         let runs = run(&self.job(&existing, &guard, &close_gaps), &subjects);
         let plan = self.plan(&runs, &agents, &held);
-        let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(Rendered::is_lossy);
+        let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(RenderedAgent::is_lossy);
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
         if !dry {
             self.write(&plan)?;
@@ -128,7 +129,7 @@ impl Project<'_> {
         let (kept_guard, kept_closed) = (self.kept_guard(), self.kept_closed());
         let (broken, not_as_locked, written) = (broken.len(), not_as_locked.len(), !dry);
         let Self { place, .. } = self;
-        Ok(Done {
+        Ok(ProjectOutcome {
             place,
             agents,
             runs,
@@ -142,22 +143,22 @@ impl Project<'_> {
     }
 
     /// Reads the agents that were asked for, and those that were rendered before.
-    fn gather(&self, found: &[Found]) -> Gathered {
+    fn gather(&self, found: &[FoundAgent]) -> GatheredAgents {
         let carried = self.carried(&self.definitions(found));
         let asked = self.load(found).into_iter().map(|loaded| (loaded, true));
         let again = self.load(&carried).into_iter().map(|loaded| (loaded, false));
         let mut loaded: Vec<_> = asked.chain(again).collect();
         // What they share is the same whoever was named.
         loaded.sort_by(|(one, _), (other, _)| one.definition.cmp(&other.definition));
-        let mut out = Gathered::default();
-        for (Loaded { definition, state }, asked) in loaded {
+        let mut out = GatheredAgents::default();
+        for (LoadedAgent { definition, state }, asked) in loaded {
             match state {
-                State::Subject(subject) => {
-                    out.agents.push(Agent { name: subject.name.clone(), definition, asked });
+                LoadState::Subject(subject) => {
+                    out.agents.push(ProjectAgent { name: subject.name.clone(), definition, asked });
                     out.subjects.push(*subject);
                 }
-                State::Broken => drop(out.broken.insert(definition)),
-                State::NotAsLocked => drop(out.not_as_locked.insert(definition)),
+                LoadState::Broken => drop(out.broken.insert(definition)),
+                LoadState::NotAsLocked => drop(out.not_as_locked.insert(definition)),
             }
         }
         out
@@ -168,9 +169,9 @@ impl Project<'_> {
         existing: &'a dyn HarnessFiles,
         guard: &'a (dyn Fn(&Target) -> bool + Sync),
         close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
-    ) -> Job<'a> {
+    ) -> RenderJob<'a> {
         let render = &self.config.render;
-        Job {
+        RenderJob {
             targets: &self.targets,
             scope: self.place.scope,
             guard,
@@ -183,15 +184,15 @@ impl Project<'_> {
     }
 
     /// Reads agents; what is wrong with them is shown.
-    fn load(&self, found: &[Found]) -> Vec<Loaded> {
+    fn load(&self, found: &[FoundAgent]) -> Vec<LoadedAgent> {
         let guarded = self.targets.iter().any(|target| self.guards(target));
-        let one = |found: &Found| {
+        let one = |found: &FoundAgent| {
             let compiled = read(self.disk, found);
             if compiled.has_errors() {
-                return Err(Wrong::Errors(Box::new(compiled)));
+                return Err(LoadFailure::Errors(Box::new(compiled)));
             }
-            let admitted = self.locks.admit(self.disk, &compiled, Unknown::IsNoted);
-            admitted.map_err(Wrong::NotAsLocked)?;
+            let admitted = self.locks.admit(self.disk, &compiled, UnlockedAgent::IsNoted);
+            admitted.map_err(LoadFailure::NotAsLocked)?;
             let subject = subject(self.disk, &compiled, None, guarded);
             // Asked for while others are read.
             subject.kind();
@@ -202,31 +203,37 @@ impl Project<'_> {
         } else {
             found.par_iter().map(one).collect()
         };
-        let taken = |(found, read): (&Found, Result<Box<Subject>, Wrong>)| {
-            let state = read.map_or_else(|wrong| refused(found, &wrong), State::Subject);
-            Loaded { definition: self.definition(found), state }
+        let taken = |(found, read): (&FoundAgent, Result<Box<RenderSubject>, LoadFailure>)| {
+            let state = read.map_or_else(|wrong| refused(found, &wrong), LoadState::Subject);
+            LoadedAgent { definition: self.definition(found), state }
         };
         found.iter().zip(read).map(taken).collect()
     }
 
-    fn definitions(&self, found: &[Found]) -> BTreeSet<String> {
+    fn definitions(&self, found: &[FoundAgent]) -> BTreeSet<String> {
         found.iter().map(|found| self.definition(found)).collect()
     }
 
-    fn plan(&self, runs: &[Ran], agents: &[Agent], held: &BTreeSet<String>) -> Plan {
+    fn plan(
+        &self,
+        runs: &[TargetRun],
+        agents: &[ProjectAgent],
+        held: &BTreeSet<String>,
+    ) -> FilePlan {
         let definitions: Vec<String> = agents.iter().map(|it| it.definition.clone()).collect();
-        let wanted: Vec<Wanted> = runs.iter().flat_map(|ran| ran.wanted(&definitions)).collect();
-        let replaced: Vec<Replaced> =
+        let wanted: Vec<WantedFile> =
+            runs.iter().flat_map(|ran| ran.wanted(&definitions)).collect();
+        let replaced: Vec<ReplacedFile> =
             runs.iter().flat_map(|ran| ran.replaced(&definitions)).collect();
         let refused = self.left_as_they_are(runs, &definitions);
-        let covers = |entry: &Entry| {
+        let covers = |entry: &LedgerEntry| {
             let is_left = |(target, definition): &(&str, &str)| {
                 *target == entry.target
                     && (entry.agent.is_empty() || *definition == entry.agent.as_str())
             };
             !refused.iter().any(is_left) && self.covers(entry)
         };
-        let situation = Situation {
+        let situation = PlanSituation {
             ledger: &self.place.ledger,
             present: &|path| self.place.present(self.disk, path),
             covers: &covers,
@@ -234,8 +241,8 @@ impl Project<'_> {
             force: self.args.force,
             replaced: &replaced,
         };
-        let Plan { changes, refused, ledger } = plan(&wanted, &situation);
-        Plan { changes, refused, ledger: self.remembering(ledger) }
+        let FilePlan { changes, refused, ledger } = plan(&wanted, &situation);
+        FilePlan { changes, refused, ledger: self.remembering(ledger) }
     }
 
     /// Targets and definitions whose files stay as they are, with what they share: those that were
@@ -243,7 +250,7 @@ impl Project<'_> {
     /// rules that are not their own, and go.
     fn left_as_they_are<'a>(
         &self,
-        runs: &'a [Ran],
+        runs: &'a [TargetRun],
         definitions: &'a [String],
     ) -> BTreeSet<(&'a str, &'a str)> {
         let is_known = |target: &str, definition: &str| {
@@ -262,8 +269,8 @@ impl Project<'_> {
     }
 
     /// Writes everything, or nothing.
-    fn write(&self, plan: &Plan) -> Result<(), Failure> {
-        let changed = |change: &&Change| change.kind != ChangeKind::Keep;
+    fn write(&self, plan: &FilePlan) -> Result<(), CliFailure> {
+        let changed = |change: &&PlannedChange| change.kind != PlannedChangeKind::Keep;
         let mut files = Vec::new();
         let mut stale = Vec::new();
         for change in plan.changes.iter().filter(changed) {
@@ -282,12 +289,13 @@ impl Project<'_> {
             }
         }
         self.sweep(&files);
-        let (dir, mode) = (&self.place.root, Replace::Force);
-        Saving { dir, files: &files, beside: &beside, stale: &stale, mode, durable: false }.save()
+        let (dir, mode) = (&self.place.root, ReplaceMode::Force);
+        FileSaving { dir, files: &files, beside: &beside, stale: &stale, mode, durable: false }
+            .save()
     }
 }
 
-impl Project<'_> {
+impl RenderProject<'_> {
     /// Takes away what a run that was killed left beside the files that we write.
     fn sweep(&self, files: &[(String, Vec<u8>)]) {
         let known = self.place.ledger.entries().iter().map(|entry| entry.path.as_str());
@@ -298,19 +306,19 @@ impl Project<'_> {
 }
 
 /// Says why an agent is not rendered.
-fn refused(found: &Found, wrong: &Wrong) -> State {
+fn refused(found: &FoundAgent, wrong: &LoadFailure) -> LoadState {
     match wrong {
-        Wrong::Errors(compiled) => {
+        LoadFailure::Errors(compiled) => {
             show_errors(compiled);
             complain(
-                &Failure::new(format!("`{}` has errors and is not rendered", found.path))
+                &CliFailure::new(format!("`{}` has errors and is not rendered", found.path))
                     .hint("`agentry check` shows all findings"),
             );
-            State::Broken
+            LoadState::Broken
         }
-        Wrong::NotAsLocked(failure) => {
+        LoadFailure::NotAsLocked(failure) => {
             complain(failure);
-            State::NotAsLocked
+            LoadState::NotAsLocked
         }
     }
 }

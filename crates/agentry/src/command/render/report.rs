@@ -2,36 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use agentry_compile::render::{Change, ChangeKind, Explained, Ran, Side, drift};
-use agentry_compile::targets::{GUARD_FIELD, Loss, LossKind, Rendered};
+use agentry_compile::render::{
+    ExplainedRules, ExplainedSection, PlannedChange, PlannedChangeKind, TargetRun, drift,
+};
+use agentry_compile::targets::{GUARD_FIELD, LossKind, RenderLoss, RenderedAgent};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
-use crate::args::{Render, ResultFormat};
-use crate::output::{Exit, columns};
+use crate::args::{RenderArguments, ResultFormat};
+use crate::output::{ExitKind, columns};
 
 use super::files::{self, word};
-use super::grouped::{All, Told, each, grouped};
-use super::project::{Agent, Done};
-use super::words::names;
+use super::loss_groups::{AgentLoss, RenderTotals, each, grouped};
+use super::loss_text::names;
+use super::project::{ProjectAgent, ProjectOutcome};
 
 /// Takes projects as they are done, and shows them in one of the formats.
-pub(super) struct Report<'a> {
-    args: &'a Render,
+pub(super) struct RenderReport<'a> {
+    args: &'a RenderArguments,
     text: String,
     files: Vec<Value>,
     removed: Vec<Value>,
     losses: Vec<Value>,
     refused: Vec<Value>,
     sections: Vec<Value>,
-    counts: Counts,
+    counts: RenderCounts,
     /// How wide the words are that stand before the files of a target.
     width: usize,
 }
 
 /// What happened, counted.
 #[derive(Debug, Default)]
-struct Counts {
+struct RenderCounts {
     agents: usize,
     /// Those of them that are refused for every target.
     refused: usize,
@@ -44,15 +46,15 @@ struct Counts {
     lost: BTreeMap<LossKind, usize>,
 }
 
-impl Counts {
+impl RenderCounts {
     /// How many files are not as they should be.
     fn drifted(&self) -> usize {
         self.created + self.updated + self.removed
     }
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn new(args: &'a Render) -> Self {
+impl<'a> RenderReport<'a> {
+    pub(super) fn new(args: &'a RenderArguments) -> Self {
         Self {
             args,
             text: String::new(),
@@ -61,13 +63,13 @@ impl<'a> Report<'a> {
             losses: Vec::new(),
             refused: Vec::new(),
             sections: Vec::new(),
-            counts: Counts::default(),
+            counts: RenderCounts::default(),
             width: 0,
         }
     }
 
     /// Adds a workspace.
-    pub(super) fn project(&mut self, done: &Done) {
+    pub(super) fn project(&mut self, done: &ProjectOutcome) {
         let asked = || done.agents.iter().enumerate().filter(|(_, agent)| agent.asked);
         self.counts.agents += asked().count();
         self.counts.refused += asked().filter(|(at, _)| is_refused_everywhere(done, *at)).count();
@@ -101,7 +103,7 @@ impl<'a> Report<'a> {
     }
 
     /// Says what became of a target; its losses only if they are shown here.
-    fn target<'d>(&mut self, done: &'d Done, name: &str) -> Vec<Told<'d>> {
+    fn target<'d>(&mut self, done: &'d ProjectOutcome, name: &str) -> Vec<AgentLoss<'d>> {
         let start = self.text.len();
         self.changes(done, name);
         if done.kept_guard.contains(&name) {
@@ -135,7 +137,7 @@ impl<'a> Report<'a> {
     }
 
     /// Says once that a guard was asked for where there is none.
-    fn unguarded(&mut self, done: &Done, target: &str) {
+    fn unguarded(&mut self, done: &ProjectOutcome, target: &str) {
         let runs = done.runs.iter().filter(|ran| ran.target.name == target);
         let rendered = runs.flat_map(|ran| agents(done, ran)).filter(|(_, it)| it.is_lossy());
         let mut losses = rendered.flat_map(|(_, it)| &it.losses);
@@ -144,7 +146,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn changes(&mut self, done: &Done, target: &str) {
+    fn changes(&mut self, done: &ProjectOutcome, target: &str) {
         for change in done.plan.changes.iter().filter(|change| change.target == target) {
             let path = done.place.shown(&change.path);
             let entry = || {
@@ -157,7 +159,7 @@ impl<'a> Report<'a> {
             };
             match change.kind {
                 _ if !self.is_for_programs() => {}
-                ChangeKind::Remove => self.removed.push(entry()),
+                PlannedChangeKind::Remove => self.removed.push(entry()),
                 _ => self.files.push(entry()),
             }
             self.counts.add(change);
@@ -168,7 +170,7 @@ impl<'a> Report<'a> {
         self.text.push_str(&columns(&rows));
     }
 
-    fn refusals(&mut self, done: &Done, target: &str) {
+    fn refusals(&mut self, done: &ProjectOutcome, target: &str) {
         for ran in done.runs.iter().filter(|ran| ran.target.name == target) {
             for (agent, rendered) in agents(done, ran) {
                 if let Some(why) = &rendered.refused {
@@ -221,7 +223,7 @@ impl<'a> Report<'a> {
     }
 
     /// Takes down what is lost for a target.
-    fn lost<'d>(&mut self, done: &'d Done, ran: &'d Ran) -> Vec<Told<'d>> {
+    fn lost<'d>(&mut self, done: &'d ProjectOutcome, ran: &'d TargetRun) -> Vec<AgentLoss<'d>> {
         let asked = agents(done, ran)
             .filter(|(agent, rendered)| agent.asked && !is_refused(done, ran, agent, rendered));
         let (mut told, mut exact) = (Vec::new(), Vec::new());
@@ -230,7 +232,7 @@ impl<'a> Report<'a> {
                 exact.push(agent.name.as_str());
             }
             for loss in &rendered.losses {
-                let Loss { field, kind, detail } = loss;
+                let RenderLoss { field, kind, detail } = loss;
                 if self.is_for_programs() {
                     self.losses.push(json!({
                         "agent": agent.name,
@@ -243,7 +245,7 @@ impl<'a> Report<'a> {
                 *self.counts.lost.entry(*kind).or_default() += 1;
                 // A guard that is missing was told beside the target.
                 if field != GUARD_FIELD || self.args.explain {
-                    told.push(Told { agent: &agent.name, target: ran.target, loss });
+                    told.push(AgentLoss { agent: &agent.name, target: ran.target, loss });
                 }
             }
         }
@@ -265,12 +267,13 @@ impl<'a> Report<'a> {
     }
 
     /// Shows losses: what is the same once, or each of them if everything is to be explained.
-    fn tell(&mut self, done: &Done, told: &[Told<'_>]) {
+    fn tell(&mut self, done: &ProjectOutcome, told: &[AgentLoss<'_>]) {
         if !self.shows_losses() {
             return;
         }
         let agents = done.agents.iter().filter(|agent| agent.asked).count();
-        let all = All { agents, targets: if self.args.explain { 1 } else { done.runs.len() } };
+        let all =
+            RenderTotals { agents, targets: if self.args.explain { 1 } else { done.runs.len() } };
         let rows = if self.args.explain { each(told, all) } else { grouped(told, all) };
         self.text.push_str(&columns(&rows));
         if rows.len() < told.len() && !self.args.explain {
@@ -279,14 +282,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn explained(&mut self, done: &Done, ran: &Ran) {
+    fn explained(&mut self, done: &ProjectOutcome, ran: &TargetRun) {
         for (agent, sections) in done.agents.iter().zip(&ran.explained) {
             if !agent.asked {
                 continue;
             }
-            for Explained { section, source, harness, differences } in sections {
-                let rules = |sides: &[Side]| -> Value {
-                    let one = |it: &Side| json!({"name": it.name, "rules": it.rules});
+            for ExplainedSection { section, source, harness, differences } in sections {
+                let rules = |sides: &[ExplainedRules]| -> Value {
+                    let one = |it: &ExplainedRules| json!({"name": it.name, "rules": it.rules});
                     sides.iter().map(one).collect()
                 };
                 self.sections.push(json!({
@@ -310,7 +313,7 @@ impl<'a> Report<'a> {
     }
 
     /// What differs from what would be rendered.
-    fn drift(&mut self, done: &Done) {
+    fn drift(&mut self, done: &ProjectOutcome) {
         let refused = done.plan.refused.iter().filter_map(|refused| refused.instead.as_deref());
         let before = self.text.len();
         for change in done.plan.changes.iter().chain(refused) {
@@ -328,10 +331,14 @@ impl<'a> Report<'a> {
     }
 
     /// How the program ends.
-    pub(super) fn exit(&self) -> Exit {
+    pub(super) fn exit(&self) -> ExitKind {
         let lost = self.args.strict && !self.counts.lost.is_empty();
         let drifted = self.args.check && self.counts.drifted() > 0;
-        if lost || drifted || !self.refused.is_empty() { Exit::Findings } else { Exit::Done }
+        if lost || drifted || !self.refused.is_empty() {
+            ExitKind::Findings
+        } else {
+            ExitKind::Done
+        }
     }
 
     /// For people.
@@ -355,7 +362,8 @@ impl<'a> Report<'a> {
 
     /// Everything in one line.
     pub(super) fn summary(&self) -> String {
-        let Counts { targets, created, updated, kept, removed, exact, lost, .. } = &self.counts;
+        let RenderCounts { targets, created, updated, kept, removed, exact, lost, .. } =
+            &self.counts;
         let lost = |kind| lost.get(&kind).copied().unwrap_or(0);
         let files = [
             (*created, "created"),
@@ -380,12 +388,12 @@ impl<'a> Report<'a> {
         let losses =
             if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
         let verb = match self.args {
-            Render { check: true, .. } if self.counts.drifted() > 0 => {
+            RenderArguments { check: true, .. } if self.counts.drifted() > 0 => {
                 return format!("{what}: not as rendered: {files}; run `agentry render`");
             }
-            Render { check: true, .. } => "checked",
-            Render { dry_run: true, .. } => "would render",
-            Render { strict: true, .. } if !self.counts.lost.is_empty() => {
+            RenderArguments { check: true, .. } => "checked",
+            RenderArguments { dry_run: true, .. } => "would render",
+            RenderArguments { strict: true, .. } if !self.counts.lost.is_empty() => {
                 return format!("{what}: something would be lost, nothing was written{losses}");
             }
             _ => "rendered",
@@ -394,9 +402,9 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Counts {
+impl RenderCounts {
     /// How many agents the run was about, of those that were asked for.
-    fn who(&self, args: &Render) -> String {
+    fn who(&self, args: &RenderArguments) -> String {
         let all = counted(self.agents, "agent");
         match self.agents.saturating_sub(self.refused) {
             _ if self.refused == 0 || args.check => all,
@@ -406,24 +414,32 @@ impl Counts {
         }
     }
 
-    fn add(&mut self, change: &Change) {
+    fn add(&mut self, change: &PlannedChange) {
         let count = match change.kind {
-            ChangeKind::Create => &mut self.created,
-            ChangeKind::Update => &mut self.updated,
-            ChangeKind::Keep => &mut self.kept,
-            ChangeKind::Remove => &mut self.removed,
+            PlannedChangeKind::Create => &mut self.created,
+            PlannedChangeKind::Update => &mut self.updated,
+            PlannedChangeKind::Keep => &mut self.kept,
+            PlannedChangeKind::Remove => &mut self.removed,
         };
         *count += 1;
     }
 }
 
 /// The agents of a run, with what became of them.
-fn agents<'a>(done: &'a Done, ran: &'a Ran) -> impl Iterator<Item = (&'a Agent, &'a Rendered)> {
+fn agents<'a>(
+    done: &'a ProjectOutcome,
+    ran: &'a TargetRun,
+) -> impl Iterator<Item = (&'a ProjectAgent, &'a RenderedAgent)> {
     done.agents.iter().zip(&ran.rendering.agents)
 }
 
 /// Whether nothing was written for an agent: there is nothing then that could be lost.
-fn is_refused(done: &Done, ran: &Ran, agent: &Agent, rendered: &Rendered) -> bool {
+fn is_refused(
+    done: &ProjectOutcome,
+    ran: &TargetRun,
+    agent: &ProjectAgent,
+    rendered: &RenderedAgent,
+) -> bool {
     let name = ran.target.name;
     let mut refused = done.plan.refused.iter().filter(|it| it.target == name);
     rendered.refused.is_some()
@@ -431,8 +447,8 @@ fn is_refused(done: &Done, ran: &Ran, agent: &Agent, rendered: &Rendered) -> boo
 }
 
 /// Whether nothing was written for the agent in this place, for any target.
-fn is_refused_everywhere(done: &Done, at: usize) -> bool {
-    let is_refused_in = |ran: &Ran| {
+fn is_refused_everywhere(done: &ProjectOutcome, at: usize) -> bool {
+    let is_refused_in = |ran: &TargetRun| {
         let found = done.agents.get(at).zip(ran.rendering.agents.get(at));
         found.is_some_and(|(agent, rendered)| is_refused(done, ran, agent, rendered))
     };
@@ -440,7 +456,7 @@ fn is_refused_everywhere(done: &Done, at: usize) -> bool {
 }
 
 /// The name of the agent of a definition; nothing for a file of all agents.
-fn agent_of(done: &Done, definition: &str) -> Value {
+fn agent_of(done: &ProjectOutcome, definition: &str) -> Value {
     let known = done.agents.iter().find(|agent| agent.definition == definition);
     match known {
         Some(agent) => agent.name.clone().into(),
@@ -450,7 +466,10 @@ fn agent_of(done: &Done, definition: &str) -> Value {
 }
 
 /// The rows of one side of a section.
-fn sides<'a>(whose: &'a str, sides: &'a [Side]) -> impl Iterator<Item = Vec<String>> + 'a {
+fn sides<'a>(
+    whose: &'a str,
+    sides: &'a [ExplainedRules],
+) -> impl Iterator<Item = Vec<String>> + 'a {
     sides.iter().flat_map(move |side| {
         side.rules.iter().enumerate().map(move |(at, rule)| {
             let head = if at == 0 { format!("{whose}: {}", side.name) } else { String::new() };

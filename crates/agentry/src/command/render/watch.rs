@@ -5,44 +5,44 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use agentry_compile::{FileTree as _, Walked, WorldRecorder};
+use agentry_compile::{FileTree as _, WalkedPath, WorldRecorder};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::args::Render;
-use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, print, remark};
+use crate::args::RenderArguments;
+use crate::disk::DiskWorld;
+use crate::output::{CliFailure, CliOutcome, ExitKind, complain, print, remark};
 use crate::save;
 
-use super::place::{LEDGER, here};
-use super::project::Done;
-use super::report::Report;
+use super::destination::{LEDGER, here};
+use super::project::ProjectOutcome;
+use super::report::RenderReport;
 
 /// Changes that come this close after each other are one.
 const QUIET: Duration = Duration::from_millis(50);
 
 /// What wakes the watch.
-enum Wake {
+enum WatchEvent {
     /// Files changed.
     Changed(Vec<PathBuf>),
     /// The user ends it.
     Stop,
 }
 
-pub(super) fn run(args: &Render) -> Outcome {
+pub(super) fn run(args: &RenderArguments) -> CliOutcome {
     let (sender, wakes) = mpsc::channel();
     let stop = sender.clone();
-    ctrlc::set_handler(move || drop(stop.send(Wake::Stop)))
-        .map_err(|error| Failure::new(format!("Ctrl-C cannot be caught: {error}")))?;
-    let mut watch = Watch::new(args, sender)?;
+    ctrlc::set_handler(move || drop(stop.send(WatchEvent::Stop)))
+        .map_err(|error| CliFailure::new(format!("Ctrl-C cannot be caught: {error}")))?;
+    let mut watch = RenderWatch::new(args, sender)?;
     let mut told = false;
-    let mut disk = Disk::default();
+    let mut disk = DiskWorld::default();
     loop {
         // Whatever changes from here on leads to another run.
         watch.look_at_new_directories();
         disk = disk.again();
         match super::once(&WorldRecorder::new(&disk), args) {
             Ok((done, _)) => {
-                let mut report = Report::new(args);
+                let mut report = RenderReport::new(args);
                 done.iter().for_each(|done| report.project(done));
                 print(&format!("{}{}\n", report.refused(), report.summary()));
                 watch.remember(&done);
@@ -53,38 +53,38 @@ pub(super) fn run(args: &Render) -> Outcome {
             remark("watching; Ctrl-C ends it");
         }
         if watch.wait(&wakes) {
-            return Ok(Exit::Interrupted);
+            return Ok(ExitKind::Interrupted);
         }
     }
 }
 
-struct Watch<'a> {
-    args: &'a Render,
+struct RenderWatch<'a> {
+    args: &'a RenderArguments,
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,
     /// What we write ourselves.
     own: BTreeSet<PathBuf>,
 }
 
-impl<'a> Watch<'a> {
-    fn new(args: &'a Render, sender: Sender<Wake>) -> Result<Self, Failure> {
+impl<'a> RenderWatch<'a> {
+    fn new(args: &'a RenderArguments, sender: Sender<WatchEvent>) -> Result<Self, CliFailure> {
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             // What cannot be told may be anything.
             let paths = event.map(|event| changed(event).unwrap_or_default());
             match paths {
                 Ok(paths) if paths.is_empty() => {}
-                Ok(paths) => drop(sender.send(Wake::Changed(paths))),
-                Err(_) => drop(sender.send(Wake::Changed(vec![PathBuf::new()]))),
+                Ok(paths) => drop(sender.send(WatchEvent::Changed(paths))),
+                Err(_) => drop(sender.send(WatchEvent::Changed(vec![PathBuf::new()]))),
             }
         });
         let watcher =
-            watcher.map_err(|error| Failure::new(format!("nothing can be watched: {error}")))?;
+            watcher.map_err(|error| CliFailure::new(format!("nothing can be watched: {error}")))?;
         Ok(Self { args, watcher, watched: BTreeSet::new(), own: BTreeSet::new() })
     }
 
     /// Watches every directory of the workspace that is not ignored.
     fn look_at_new_directories(&mut self) {
-        let disk = Disk::default();
+        let disk = DiskWorld::default();
         let start = self.args.agents.first().map_or("", String::as_str);
         let root = here(&disk.workspace(start));
         let mut dirs = BTreeSet::from([PathBuf::from(&root)]);
@@ -92,7 +92,7 @@ impl<'a> Watch<'a> {
         paths.extend(self.args.agents.iter().cloned());
         for path in paths {
             disk.walk(&path, &mut |met| {
-                if let Walked::File(path) = met {
+                if let WalkedPath::File(path) = met {
                     let above = Path::new(path).ancestors().skip(1);
                     dirs.extend(above.filter(|dir| *dir != Path::new("")).map(Path::to_path_buf));
                 }
@@ -110,7 +110,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Remembers what we write ourselves, so that it wakes nobody.
-    fn remember(&mut self, done: &[Done]) {
+    fn remember(&mut self, done: &[ProjectOutcome]) {
         for done in done {
             let changes = done.plan.changes.iter().map(|change| done.place.shown(&change.path));
             self.own.extend(changes.filter_map(|path| std::path::absolute(path).ok()));
@@ -118,7 +118,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Waits until a definition changes; whether the user ended it.
-    fn wait(&self, wakes: &Receiver<Wake>) -> bool {
+    fn wait(&self, wakes: &Receiver<WatchEvent>) -> bool {
         let mut due = false;
         loop {
             let wake = if due {
@@ -134,8 +134,8 @@ impl<'a> Watch<'a> {
                 }
             };
             match wake {
-                Wake::Stop => return true,
-                Wake::Changed(paths) => due |= paths.iter().any(|path| self.is_source(path)),
+                WatchEvent::Stop => return true,
+                WatchEvent::Changed(paths) => due |= paths.iter().any(|path| self.is_source(path)),
             }
         }
     }

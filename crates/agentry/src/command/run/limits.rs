@@ -1,25 +1,29 @@
 //! What a run may spend: what the agent says, what the team and the user say of all runs, and what the
 //! user says now. Each only narrows.
 
-use agentry_compile::Caps;
-use agentry_compile::model::{Agent, OnError as Declared, OnExceed};
-use agentry_runtime::{Event, Limits, OnError};
+use agentry_compile::SpendingCaps;
+use agentry_compile::model::{Agent, ErrorReaction, LimitReaction};
+use agentry_runtime::{ErrorStrategy, RunEvent, RunLimits};
 
-use crate::args::Spending;
+use crate::args::SpendingArguments;
 
 /// What an agent may spend in one run, if neither it nor the user says how much.
 const MOST_TURNS: u64 = 200;
 
 /// What a run may spend. `caps` are those of the team and of the user.
-pub(crate) fn limits(agent: &Agent, spending: &Spending, caps: &Caps) -> Limits {
-    let Spending { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
-    let Caps { cost, tokens, steps, turns, seconds } = *caps;
+pub(crate) fn limits(
+    agent: &Agent,
+    spending: &SpendingArguments,
+    caps: &SpendingCaps,
+) -> RunLimits {
+    let SpendingArguments { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
+    let SpendingCaps { cost, tokens, steps, turns, seconds } = *caps;
     let time = seconds.map(|seconds| seconds.saturating_mul(1_000));
     let count = |number: i64| u64::try_from(number).ok();
     let own = agent.behaviour.max_turns.as_ref().and_then(|it| count(it.value));
     let own_steps = agent.budget.step_limit.as_ref().and_then(|it| count(it.value));
     let own_cost = agent.budget.cost_limit.as_ref().map(|it| it.value);
-    Limits {
+    RunLimits {
         turns: least([own, max_turns, turns]).or(Some(MOST_TURNS)),
         steps: least([own_steps, max_steps, steps]),
         tokens: least([max_tokens, tokens, None]),
@@ -32,17 +36,17 @@ pub(crate) fn limits(agent: &Agent, spending: &Spending, caps: &Caps) -> Limits 
 /// said before; what the agent, the team and the user's configuration say holds in any case.
 pub(crate) fn limits_again(
     agent: &Agent,
-    spending: &Spending,
-    caps: &Caps,
-    before: &Limits,
-) -> Limits {
+    spending: &SpendingArguments,
+    caps: &SpendingCaps,
+    before: &RunLimits,
+) -> RunLimits {
     let now = limits(agent, spending, caps);
-    let most = limits(&Agent::default(), &Spending::default(), caps);
-    let Spending { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
+    let most = limits(&Agent::default(), &SpendingArguments::default(), caps);
+    let SpendingArguments { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
     let one = |said: bool, now: Option<u64>, before: Option<u64>, most: Option<u64>| {
         if said { now } else { least([before, most, None]) }
     };
-    Limits {
+    RunLimits {
         turns: one(max_turns.is_some(), now.turns, before.turns, caps.turns),
         steps: one(max_steps.is_some(), now.steps, before.steps, most.steps),
         tokens: one(max_tokens.is_some(), now.tokens, before.tokens, most.tokens),
@@ -52,15 +56,20 @@ pub(crate) fn limits_again(
 }
 
 /// The first event of a run.
-pub(crate) fn began(agent: &Agent, limits: Limits, models: usize, window: Option<u64>) -> Event {
-    let asks = agent.budget.on_exceed.as_ref().is_some_and(|it| it.value == OnExceed::Ask);
+pub(crate) fn began(
+    agent: &Agent,
+    limits: RunLimits,
+    models: usize,
+    window: Option<u64>,
+) -> RunEvent {
+    let asks = agent.budget.on_exceed.as_ref().is_some_and(|it| it.value == LimitReaction::Ask);
     let on_error = match agent.behaviour.on_error.as_ref().map(|it| it.value) {
-        Some(Declared::Ask) => OnError::Ask,
-        Some(Declared::Retry) => OnError::Retry,
-        Some(Declared::Fail) => OnError::Fail,
-        Some(Declared::Skip) | None => OnError::Skip,
+        Some(ErrorReaction::Ask) => ErrorStrategy::Ask,
+        Some(ErrorReaction::Retry) => ErrorStrategy::Retry,
+        Some(ErrorReaction::Fail) => ErrorStrategy::Fail,
+        Some(ErrorReaction::Skip) | None => ErrorStrategy::Skip,
     };
-    Event::Began { limits, asks_at_limit: asks, on_error, models, window }
+    RunEvent::Began { limits, asks_at_limit: asks, on_error, models, window }
 }
 
 fn least(limits: [Option<u64>; 3]) -> Option<u64> {
@@ -87,28 +96,32 @@ mod tests {
         let span = Span::start_of(FileId::BUILT_IN);
         agent.behaviour.max_turns = Some(Spanned::new(20, span));
         agent.budget.cost_limit = Some(Spanned::new(0.5, span));
-        let flags = |max_cost, max_turns| Spending { max_cost, max_turns, ..Spending::default() };
+        let flags = |max_cost, max_turns| SpendingArguments {
+            max_cost,
+            max_turns,
+            ..SpendingArguments::default()
+        };
         let cases = [
             (flags(None, None), Some(20), Some(500_000)),
             (flags(Some(0.25), Some(5)), Some(5), Some(250_000)),
             (flags(Some(9.0), Some(500)), Some(20), Some(500_000)),
         ];
         for (flags, turns, cost) in cases {
-            let found = limits(&agent, &flags, &Caps::default());
+            let found = limits(&agent, &flags, &SpendingCaps::default());
             assert_eq!((found.turns, found.cost), (turns, cost), "{flags:?}");
         }
-        let caps = Caps { turns: Some(3), seconds: Some(2), ..Caps::default() };
+        let caps = SpendingCaps { turns: Some(3), seconds: Some(2), ..SpendingCaps::default() };
         let found = limits(&agent, &flags(None, None), &caps);
         assert_eq!((found.turns, found.time), (Some(3), Some(2_000)));
-        let found = limits(&Agent::default(), &flags(None, None), &Caps::default());
+        let found = limits(&Agent::default(), &flags(None, None), &SpendingCaps::default());
         assert_eq!(found.turns, Some(MOST_TURNS));
         // Going on: what is said now may be more than before, but never more than the agent's own.
-        let before = Limits { turns: Some(5), cost: Some(250_000), ..Limits::default() };
+        let before = RunLimits { turns: Some(5), cost: Some(250_000), ..RunLimits::default() };
         let cases = [
             (flags(None, None), caps, Some(3), Some(250_000)),
-            (flags(None, None), Caps::default(), Some(5), Some(250_000)),
-            (flags(Some(0.4), Some(10)), Caps::default(), Some(10), Some(400_000)),
-            (flags(Some(9.0), Some(500)), Caps::default(), Some(20), Some(500_000)),
+            (flags(None, None), SpendingCaps::default(), Some(5), Some(250_000)),
+            (flags(Some(0.4), Some(10)), SpendingCaps::default(), Some(10), Some(400_000)),
+            (flags(Some(9.0), Some(500)), SpendingCaps::default(), Some(20), Some(500_000)),
             (flags(None, Some(10)), caps, Some(3), Some(250_000)),
         ];
         for (flags, caps, turns, cost) in cases {

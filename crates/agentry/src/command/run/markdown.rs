@@ -10,7 +10,7 @@ const PLAIN: &str = "\x1b[0m";
 /// Where the stream stands.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "looks are independent of each other")]
-pub(super) struct Markdown {
+pub(super) struct MarkdownStream {
     /// Marks that may still grow: `*`, `` ` ``, `#`.
     pending: String,
     /// Whether something of the present line was seen.
@@ -21,7 +21,7 @@ pub(super) struct Markdown {
     fence: bool,
 }
 
-impl Markdown {
+impl MarkdownStream {
     /// The next piece, with its looks.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
@@ -125,7 +125,7 @@ mod tests {
 
     /// The looks as tags.
     fn shown(text: &str, size: usize) -> String {
-        let mut markdown = Markdown::default();
+        let mut markdown = MarkdownStream::default();
         let chars: Vec<char> = text.chars().collect();
         let mut out = String::new();
         for piece in chars.chunks(size) {

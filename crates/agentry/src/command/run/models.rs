@@ -5,12 +5,14 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
 use agentry_compile::policy::{Action, Section};
-use agentry_compile::{Api, Ask, Candidate, Outcome, named_model, resolve};
-use agentry_runtime::Limits;
-use agentry_runtime::provider::plan::{Plan, Wanted};
+use agentry_compile::{
+    CandidateOutcome, ModelCandidate, ModelLookup, ProviderApi, named_model, resolve,
+};
+use agentry_runtime::RunLimits;
+use agentry_runtime::provider::plan::{ModelPlan, PlanInputs};
 
-use super::ground::{Ground, variable};
-use crate::output::{Failure, remark};
+use super::prepared_agent::{PreparedAgent, variable};
+use crate::output::{CliFailure, remark};
 
 /// How long a server may take to open its door, at each of its addresses.
 const KNOCK: Duration = Duration::from_secs(1);
@@ -18,79 +20,88 @@ const KNOCK: Duration = Duration::from_secs(1);
 const MOST_ADDRESSES: usize = 4;
 
 /// What was found.
-pub(crate) enum Found {
+pub(crate) enum FoundModels {
     /// Models.
-    Plan(Plan),
+    Plan(ModelPlan),
     /// None; all that was looked for, in words.
     Nothing(String),
 }
 
 /// Whether what models cost has to be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Money {
+pub(crate) enum PriceNeed {
     /// There is a limit on it.
     Limited,
     /// There is none.
     Free,
 }
 
-impl Money {
+impl PriceNeed {
     /// As these limits want it.
-    pub(crate) fn under(limits: &Limits) -> Self {
+    pub(crate) fn under(limits: &RunLimits) -> Self {
         if limits.cost.is_some() { Self::Limited } else { Self::Free }
     }
 }
 
 /// The models that an agent can run on: the one that the user names, or else its own. A limit on money
 /// that could not be kept is refused.
-pub(crate) fn find(ground: &Ground, named: Option<&str>, money: Money) -> Result<Found, Failure> {
-    let mut models = candidates(ground, named, Ask::Nobody);
+pub(crate) fn find(
+    ground: &PreparedAgent,
+    named: Option<&str>,
+    money: PriceNeed,
+) -> Result<FoundModels, CliFailure> {
+    let mut models = candidates(ground, named, ModelLookup::Nobody);
     ask_servers(ground, named, &mut models);
     let rules = ground.judge.rules(Section::Websearch);
     let may_search =
         rules.into_iter().all(|(_, rules)| rules.all().all(|rule| rule.action == Action::Allow));
-    let wanted = Wanted {
+    let wanted = PlanInputs {
         agent: &ground.agent,
         models: &models,
         settings: &ground.settings,
         may_search,
-        counts_money: money == Money::Limited,
+        counts_money: money == PriceNeed::Limited,
     };
-    match Plan::of(&wanted, &variable) {
-        Ok(plan) => Ok(Found::Plan(plan)),
-        Err(nothing) if nothing.unpriced.is_empty() => Ok(Found::Nothing(nothing.to_string())),
+    match ModelPlan::of(&wanted, &variable) {
+        Ok(plan) => Ok(FoundModels::Plan(plan)),
+        Err(nothing) if nothing.unpriced.is_empty() => {
+            Ok(FoundModels::Nothing(nothing.to_string()))
+        }
         Err(nothing) => Err(unpriced(&nothing.unpriced)),
     }
 }
 
-fn unpriced(models: &[String]) -> Failure {
+fn unpriced(models: &[String]) -> CliFailure {
     let named: Vec<_> = models.iter().take(3).map(|id| format!("`{id}`")).collect();
     let more = models.len().saturating_sub(named.len());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let named = named.join(", ");
-    Failure::new(format!("`--max-cost` cannot be kept: no price is known for {named}{more}"))
+    CliFailure::new(format!("`--max-cost` cannot be kept: no price is known for {named}{more}"))
         .hint("add it to `[[models]]` of your own configuration, with `input` and `output`")
         .refused()
 }
 
 /// Asks model servers of the user which models they have; nobody else needs to be asked, and that
 /// nobody listens is found out without waiting long.
-fn ask_servers(ground: &Ground, named: Option<&str>, models: &mut [Candidate]) {
-    let server = |it: &Candidate| {
-        let skipped = matches!(it.outcome, Outcome::Skipped(_));
+fn ask_servers(ground: &PreparedAgent, named: Option<&str>, models: &mut [ModelCandidate]) {
+    let server = |it: &ModelCandidate| {
+        let skipped = matches!(it.outcome, CandidateOutcome::Skipped(_));
         let provider = ground.settings.provider(&it.provider).filter(|_| !skipped);
-        let provider = provider.filter(|provider| provider.api == Api::Ollama);
+        let provider = provider.filter(|provider| provider.api == ProviderApi::Ollama);
         provider.map(|provider| provider.base_url.clone())
     };
     let urls: BTreeSet<String> = models.iter().filter_map(server).collect();
     let listening = listening(&urls);
-    let asked =
-        if listening.is_empty() { Vec::new() } else { candidates(ground, named, Ask::Local) };
+    let asked = if listening.is_empty() {
+        Vec::new()
+    } else {
+        candidates(ground, named, ModelLookup::Local)
+    };
     for (at, model) in models.iter_mut().enumerate() {
         let Some(url) = server(model) else { continue };
         model.outcome = match asked.get(at).filter(|_| listening.contains(&url)) {
             Some(asked) => asked.outcome.clone(),
-            None => Outcome::Skipped(format!("no server answers at `{url}`")),
+            None => CandidateOutcome::Skipped(format!("no server answers at `{url}`")),
         };
     }
 }
@@ -128,21 +139,29 @@ fn door(url: &str) -> Option<(String, u16)> {
 }
 
 /// The models that an agent can run on; a failure that says what was looked for otherwise.
-pub(crate) fn plan(ground: &Ground, named: Option<&str>, money: Money) -> Result<Plan, Failure> {
+pub(crate) fn plan(
+    ground: &PreparedAgent,
+    named: Option<&str>,
+    money: PriceNeed,
+) -> Result<ModelPlan, CliFailure> {
     match find(ground, named, money)? {
-        Found::Plan(plan) => Ok(plan),
-        Found::Nothing(why) => {
+        FoundModels::Plan(plan) => Ok(plan),
+        FoundModels::Nothing(why) => {
             why.lines().for_each(remark);
-            Err(Failure::new(format!("no model can be used for `{}`", ground.path())).finding())
+            Err(CliFailure::new(format!("no model can be used for `{}`", ground.path())).finding())
         }
     }
 }
 
-fn candidates(ground: &Ground, named: Option<&str>, ask: Ask) -> Vec<Candidate> {
-    let Ground { disk, compiled, settings, .. } = ground;
+fn candidates(
+    ground: &PreparedAgent,
+    named: Option<&str>,
+    ask: ModelLookup,
+) -> Vec<ModelCandidate> {
+    let PreparedAgent { disk, compiled, settings, .. } = ground;
     match named {
         Some(name) => vec![named_model(&**disk, compiled, settings, ask, name)],
-        None if ask == Ask::Nobody => ground.models.clone(),
+        None if ask == ModelLookup::Nobody => ground.models.clone(),
         None => resolve(&**disk, compiled, settings, ask).models,
     }
 }

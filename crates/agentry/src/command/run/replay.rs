@@ -3,46 +3,53 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use agentry_compile::Caps;
+use agentry_compile::SpendingCaps;
 use agentry_runtime::approval::Approvals;
-use agentry_runtime::cassette::{Difference, Tape};
-use agentry_runtime::commands::Refused;
-use agentry_runtime::driver::output::Output;
-use agentry_runtime::driver::parts::{Log, Models as _, Nobody, Parts, Sink, Tools as _};
-use agentry_runtime::driver::played::Played;
-use agentry_runtime::driver::{Broken, Driver};
+use agentry_runtime::cassette::{CassetteDifference, Tape};
+use agentry_runtime::commands::RefusedCommands;
+use agentry_runtime::driver::interfaces::{
+    AbsentApprover, DriverParts, EventLog, OutputSink, RunModels as _, RunTools as _,
+};
+use agentry_runtime::driver::output::RunOutput;
+use agentry_runtime::driver::replay::ReplayedWorld;
+use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::provider::http;
-use agentry_runtime::tool::Search;
-use agentry_runtime::{Ending, Happened, Phase};
+use agentry_runtime::tool::SearchClient;
+use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
 use super::exit;
-use super::ground::{Around, Ground};
 use super::limits::{began, limits};
+use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{broken, runtime, sink};
-use super::terminal::{Terminal, clean};
-use crate::args::{Run, Spending};
-use crate::output::{Failure, Outcome, remark};
+use super::terminal::{TerminalView, clean};
+use crate::args::{RunArguments, SpendingArguments};
+use crate::output::{CliFailure, CliOutcome, remark};
 
 /// A replay is written down nowhere.
-struct Nowhere;
+struct NullLog;
 
-impl Log for Nowhere {
-    fn append(&mut self, _: &Happened, _: bool) -> Result<(), String> {
+impl EventLog for NullLog {
+    fn append(&mut self, _: &TimedEvent, _: bool) -> Result<(), String> {
         Ok(())
     }
 }
 
 /// What came of a replay.
-pub(crate) struct Replayed {
+pub(crate) struct ReplayOutcome {
     /// How the run ended.
-    pub(crate) ending: Ending,
+    pub(crate) ending: RunEnding,
     /// The first difference.
-    pub(crate) difference: Option<Difference>,
+    pub(crate) difference: Option<CassetteDifference>,
 }
 
 /// Plays a cassette for a person.
-pub(crate) fn run(ground: &Ground, cassette: &Path, args: &Run, hint: &str) -> Outcome {
-    let terminal = Arc::new(Mutex::new(Terminal::new()));
+pub(crate) fn run(
+    ground: &PreparedAgent,
+    cassette: &Path,
+    args: &RunArguments,
+    hint: &str,
+) -> CliOutcome {
+    let terminal = Arc::new(Mutex::new(TerminalView::new()));
     let hears = sink(args.format, &terminal);
     let replayed = play(ground, cassette, args.prompt.as_deref(), &hears)?;
     let Some(difference) = replayed.difference else { return Ok(exit(&replayed.ending)) };
@@ -50,23 +57,23 @@ pub(crate) fn run(ground: &Ground, cassette: &Path, args: &Run, hint: &str) -> O
         remark(&clean(line));
     }
     let message = format!("`{}` goes another way: {}", cassette.display(), difference.message);
-    Err(Failure::new(message).hint(hint).finding())
+    Err(CliFailure::new(message).hint(hint).finding())
 }
 
 /// Plays a cassette. What the person says is as recorded, unless it is `prompt`.
 pub(crate) fn play(
-    ground: &Ground,
+    ground: &PreparedAgent,
     cassette: &Path,
     prompt: Option<&str>,
-    hears: &Sink,
-) -> Result<Replayed, Failure> {
+    hears: &OutputSink,
+) -> Result<ReplayOutcome, CliFailure> {
     let tape = Tape::open(cassette, Arc::clone(&ground.redactor), ground.places());
-    let tape = tape.map_err(|error| Failure::new(error.to_string()))?;
+    let tape = tape.map_err(|error| CliFailure::new(error.to_string()))?;
     let approvals: Arc<Approvals> = Arc::default();
-    let tools = ground.tools(Around {
+    let tools = ground.tools(RunSurroundings {
         approvals: Arc::clone(&approvals),
-        commands: Arc::new(Refused("nothing is executed in a replay".to_owned())),
-        person: Arc::new(Nobody::Denies),
+        commands: Arc::new(RefusedCommands("nothing is executed in a replay".to_owned())),
+        person: Arc::new(AbsentApprover::Denies),
         output: Arc::clone(hears),
         images: None,
         directory: ground.workspace.clone(),
@@ -74,27 +81,27 @@ pub(crate) fn play(
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
     });
-    let played = Arc::new(Played::new(tape, Arc::new(tools)));
+    let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
-    let parts = Parts {
+    let parts = DriverParts {
         system: ground.system.as_str().into(),
         models: played.clone(),
         tools: played.clone(),
         person: played.clone(),
-        log: Box::new(Nowhere),
+        log: Box::new(NullLog),
         clock: Arc::new(move || clock.now()),
         output: Arc::clone(hears),
         redactor: Arc::clone(&ground.redactor),
         waits: false,
     };
-    let mut driver = Driver::new(parts, approvals);
+    let mut driver = RunDriver::new(parts, approvals);
     played.stop_by(driver.canceller());
     let began = played.began().unwrap_or_else(|| {
-        let limits = limits(&ground.agent, &Spending::default(), &Caps::default());
+        let limits = limits(&ground.agent, &SpendingArguments::default(), &SpendingCaps::default());
         began(&ground.agent, limits, played.models(), None)
     });
     driver.begin(began).map_err(broken)?;
-    hears(Output::Run {
+    hears(RunOutput::Run {
         id: None,
         agent: ground.agent.name().to_owned(),
         digest: ground.digest.clone(),
@@ -106,12 +113,12 @@ pub(crate) fn play(
         greeting: ground.agent.identity.greeting.as_ref().map(|it| it.value.clone()),
     });
     let ending = runtime()?.block_on(talk(&mut driver, &played, prompt)).map_err(broken)?;
-    Ok(Replayed { ending, difference: played.difference() })
+    Ok(ReplayOutcome { ending, difference: played.difference() })
 }
 
 /// A service that is never asked.
-fn search() -> Option<Search> {
-    Search::of(
+fn search() -> Option<SearchClient> {
+    SearchClient::of(
         &|name| (name == "SEARXNG_URL").then(|| "http://127.0.0.1".to_owned()),
         &http::local().ok()?,
     )
@@ -119,15 +126,15 @@ fn search() -> Option<Search> {
 
 /// Says all that was said.
 async fn talk(
-    driver: &mut Driver,
-    played: &Played,
+    driver: &mut RunDriver,
+    played: &ReplayedWorld,
     prompt: Option<&str>,
-) -> Result<Ending, Broken> {
-    let mut ending = Ending::Done;
+) -> Result<RunEnding, BrokenRun> {
+    let mut ending = RunEnding::Done;
     let mut prompt = prompt.map(str::to_owned);
     while let Some(said) = played.said() {
         ending = driver.say(prompt.take().unwrap_or(said)).await?;
-        if matches!(driver.state().phase, Phase::Ended(_)) {
+        if matches!(driver.state().phase, RunPhase::Ended(_)) {
             break;
         }
     }

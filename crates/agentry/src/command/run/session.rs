@@ -8,56 +8,58 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_compile::text::report::visible;
 use agentry_runtime::approval::Approvals;
-use agentry_runtime::cassette::{self, Recorder};
-use agentry_runtime::driver::output::Output;
-use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
-use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
-use agentry_runtime::driver::{Broken, Driver};
-use agentry_runtime::journal::{About, Journal, Settings};
+use agentry_runtime::cassette::{self, CassetteRecorder};
+use agentry_runtime::driver::interfaces::{
+    AbsentApprover, Approver, Clock, DriverParts, EventLog, OutputSink, RunModels, RunTools,
+};
+use agentry_runtime::driver::output::RunOutput;
+use agentry_runtime::driver::recording::{RecordedLog, RecordedModels, SharedRecording};
+use agentry_runtime::driver::{BrokenRun, RunDriver};
+use agentry_runtime::journal::{Journal, RunDescription, RunSettings};
 use agentry_runtime::provider::http;
-use agentry_runtime::provider::plan::{Entry, Plan};
+use agentry_runtime::provider::plan::{ModelPlan, PlannedModel};
 use agentry_runtime::quarantine::{self, QuarantineReport, ReportListener};
-use agentry_runtime::tool::Search;
-use agentry_runtime::undo::Images;
-use agentry_runtime::written::{digest, written};
-use agentry_runtime::{Ending, Happened, Phase, State};
+use agentry_runtime::rule_lines::{digest, written};
+use agentry_runtime::tool::SearchClient;
+use agentry_runtime::undo::BeforeImages;
+use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use tokio::runtime::Runtime;
 
-use super::confined::Confined;
-use super::ground::{Around, Ground, variable};
+use super::approver::TerminalApprover;
+use super::confinement::ConfinedCommands;
+use super::first_consent::{consent, listing};
 use super::limits::{began, limits, limits_again};
-use super::lines::Lines;
-use super::permission::{consent, listing};
-use super::person::Attendant;
-use super::stop::Stop;
-use super::terminal::Terminal;
+use super::line_editor::LineEditor;
+use super::prepared_agent::{PreparedAgent, RunSurroundings, variable};
+use super::stop::StopSwitch;
+use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, talk};
-use crate::args::{OnAsk, Resume, Run, RunFormat};
-use crate::output::{Failure, Outcome, print, remark, said, when_unread};
+use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
+use crate::output::{CliFailure, CliOutcome, print, remark, said, when_unread};
 
 /// A run that can be talked to.
-pub(crate) struct Session<'a> {
-    pub(super) ground: &'a Ground,
-    pub(super) driver: Driver,
-    pub(super) watching: Watching,
-    pub(super) tools: Arc<dyn Tools>,
-    recording: Option<Kept>,
+pub(crate) struct RunSession<'a> {
+    pub(super) ground: &'a PreparedAgent,
+    pub(super) driver: RunDriver,
+    pub(super) watching: RunObservers,
+    pub(super) tools: Arc<dyn RunTools>,
+    recording: Option<PendingRecording>,
     journal: SharedJournal,
     /// What confines commands.
     sandbox: &'static str,
     /// How many models there are, and how many tokens they hold at least.
     plan: (usize, Option<u64>),
     /// By which it is stopped.
-    pub(super) stop: Arc<Stop>,
+    pub(super) stop: Arc<StopSwitch>,
 }
 
 /// A journal that the driver writes to and that is told how the run ended.
 #[derive(Clone)]
 struct SharedJournal(Arc<Mutex<Journal>>);
 
-impl Log for SharedJournal {
-    fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String> {
+impl EventLog for SharedJournal {
+    fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), String> {
         let mut journal = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         journal.append(happened, durable).map_err(|error| error.to_string())
     }
@@ -65,20 +67,20 @@ impl Log for SharedJournal {
 
 /// A recording, and where it is to be kept in the end. Until then it lies beside the journal, where the
 /// agent does not meet it.
-struct Kept {
-    recording: Recording,
+struct PendingRecording {
+    recording: SharedRecording,
     part: PathBuf,
     path: PathBuf,
 }
 
-impl Kept {
-    fn new(ground: &Ground, directory: &Path, path: &str) -> Result<Self, Failure> {
+impl PendingRecording {
+    fn new(ground: &PreparedAgent, directory: &Path, path: &str) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
         let redactor = Arc::clone(&ground.redactor);
         let name = ground.agent.name();
-        let recorder = Recorder::create(&part, name, now(), redactor, ground.places());
-        let recorder = recorder.map_err(|error| Failure::new(said(&error)))?;
-        Ok(Self { recording: Recording::new(recorder), part, path: admitted(path)? })
+        let recorder = CassetteRecorder::create(&part, name, now(), redactor, ground.places());
+        let recorder = recorder.map_err(|error| CliFailure::new(said(&error)))?;
+        Ok(Self { recording: SharedRecording::new(recorder), part, path: admitted(path)? })
     }
 
     /// The run is over.
@@ -93,39 +95,39 @@ impl Kept {
 }
 
 /// Where a recording will be kept.
-fn admitted(path: &str) -> Result<PathBuf, Failure> {
+fn admitted(path: &str) -> Result<PathBuf, CliFailure> {
     let message = |error| format!("nothing can be recorded to `{path}`: {}", said(&error));
-    cassette::admit(Path::new(path)).map_err(|error| Failure::new(message(error)))
+    cassette::admit(Path::new(path)).map_err(|error| CliFailure::new(message(error)))
 }
 
 /// What is the same for a new run and for one that goes on.
-pub(crate) struct Setting<'a> {
-    pub(crate) ground: &'a Ground,
+pub(crate) struct SessionSetting<'a> {
+    pub(crate) ground: &'a PreparedAgent,
     pub(crate) format: RunFormat,
-    pub(crate) on_ask: OnAsk,
-    pub(crate) commands: Confined,
+    pub(crate) on_ask: AskFallback,
+    pub(crate) commands: ConfinedCommands,
     pub(crate) record: Option<&'a str>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> RunSession<'a> {
     /// Asks for consent and begins a run.
     pub(crate) fn start(
-        ground: &'a Ground,
-        args: &'a Run,
-        plan: Plan,
-        commands: Confined,
+        ground: &'a PreparedAgent,
+        args: &'a RunArguments,
+        plan: ModelPlan,
+        commands: ConfinedCommands,
         prompt: Option<&str>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         ground.tell_what_killed_runs_left();
         // Before anybody is asked, and anything paid for.
         args.record.as_deref().map(admitted).transpose()?;
-        let names: Vec<String> = plan.entries.iter().map(Entry::id).collect();
+        let names: Vec<String> = plan.entries.iter().map(PlannedModel::id).collect();
         let listed = || listing(ground, commands.words(), names.clone());
         consent(ground, args, now(), listed)?;
         for note in &plan.notes {
             remark(&format!("note: {note}"));
         }
-        let setting = Setting {
+        let setting = SessionSetting {
             ground,
             format: args.format,
             on_ask: args.on_ask,
@@ -134,13 +136,13 @@ impl<'a> Session<'a> {
         };
         let journal = Journal::create(
             &ground.home,
-            &About {
+            &RunDescription {
                 sandbox: setting.commands.name().to_owned(),
                 ..about(ground, args, names, prompt)
             },
             Arc::clone(&ground.redactor),
         );
-        let journal = journal.map_err(|error| Failure::new(error.to_string()))?;
+        let journal = journal.map_err(|error| CliFailure::new(error.to_string()))?;
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
         let mut session = Self::over(&setting, plan, journal)?;
@@ -151,21 +153,21 @@ impl<'a> Session<'a> {
 
     /// A session over a journal.
     pub(crate) fn over(
-        setting: &Setting<'a>,
-        plan: Plan,
+        setting: &SessionSetting<'a>,
+        plan: ModelPlan,
         journal: Journal,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
-        let watching = Watching::new(setting.format, setting.on_ask);
+        let watching = RunObservers::new(setting.format, setting.on_ask);
         let approvals: Arc<Approvals> = Arc::default();
         let tools = tools(setting, &watching, &journal, &approvals)?;
         let directory = journal.directory().to_path_buf();
-        let recording = setting.record.map(|path| Kept::new(ground, &directory, path));
+        let recording = setting.record.map(|path| PendingRecording::new(ground, &directory, path));
         let recording = recording.transpose()?;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let count = (plan.entries.len(), plan.window());
         let (models, log) = recorded(recording.as_ref(), plan, &journal);
-        let parts = Parts {
+        let parts = DriverParts {
             system: ground.system.as_str().into(),
             models,
             tools: Arc::clone(&tools),
@@ -176,7 +178,7 @@ impl<'a> Session<'a> {
             redactor: Arc::clone(&ground.redactor),
             waits: true,
         };
-        let driver = Driver::new(parts, approvals);
+        let driver = RunDriver::new(parts, approvals);
         let stop = stop(&driver, watching.attendant.as_deref());
         let sandbox = setting.commands.name();
         let plan = count;
@@ -187,7 +189,7 @@ impl<'a> Session<'a> {
     fn introduce(&self) {
         let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let greeting = self.ground.agent.identity.greeting.as_ref().map(|it| it.value.clone());
-        (self.watching.hears)(Output::Run {
+        (self.watching.hears)(RunOutput::Run {
             id: Some(journal.id().to_owned()),
             agent: self.ground.agent.name().to_owned(),
             digest: self.ground.digest.clone(),
@@ -201,7 +203,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs what is asked, or a conversation.
-    pub(crate) fn run(mut self, prompt: Option<String>) -> Outcome {
+    pub(crate) fn run(mut self, prompt: Option<String>) -> CliOutcome {
         let runtime = workers()?;
         let ending = runtime.block_on(async {
             self.stop.listen();
@@ -217,10 +219,10 @@ impl<'a> Session<'a> {
     /// conversation finds it again.
     pub(crate) fn go_on(
         mut self,
-        recalled: Vec<Happened>,
-        args: &Resume,
+        recalled: Vec<TimedEvent>,
+        args: &ResumeArguments,
         is_conversation: bool,
-    ) -> Outcome {
+    ) -> CliOutcome {
         let runtime = workers()?;
         self.driver.recall(recalled);
         let before = self.driver.state().limits;
@@ -235,7 +237,9 @@ impl<'a> Session<'a> {
             let resumes = !waits || is_under_way(self.driver.state());
             let ending = if resumes { self.driver.resume().await? } else { None };
             match args.prompt.clone() {
-                _ if resumes && matches!(self.driver.state().phase, Phase::Ended(_)) => Ok(ending),
+                _ if resumes && matches!(self.driver.state().phase, RunPhase::Ended(_)) => {
+                    Ok(ending)
+                }
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
                 None if talks => talk::talk(&mut self).await,
                 None => Ok(ending),
@@ -243,7 +247,7 @@ impl<'a> Session<'a> {
         });
         if matches!(ending, Ok(None)) && !talks {
             let spent = self.driver.state().spent;
-            (self.watching.hears)(Output::Ended { ending: Ending::Done, spent });
+            (self.watching.hears)(RunOutput::Ended { ending: RunEnding::Done, spent });
             remark("nothing was left to do: `agentry resume ID PROMPT` says something more");
         }
         self.end(runtime, ending)
@@ -251,9 +255,9 @@ impl<'a> Session<'a> {
 
     /// Leaves the terminal as it was found. A question that nobody answers any more does not keep the
     /// program.
-    fn end(self, runtime: Runtime, ending: Result<Option<Ending>, Broken>) -> Outcome {
+    fn end(self, runtime: Runtime, ending: Result<Option<RunEnding>, BrokenRun>) -> CliOutcome {
         let lines = self.watching.attendant.as_ref().map(|it| it.lines.clone());
-        let restore = |lines: &Lines| lines.restore();
+        let restore = |lines: &LineEditor| lines.restore();
         if lines.as_ref().is_some_and(restore) {
             print("\n");
         }
@@ -265,16 +269,16 @@ impl<'a> Session<'a> {
     }
 
     /// Notes how it ended.
-    fn finish(self, ending: Option<Ending>) -> Outcome {
+    fn finish(self, ending: Option<RunEnding>) -> CliOutcome {
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ending = ending.unwrap_or(Ending::Done);
-        journal.finished(&ending).map_err(|error| Failure::new(error.to_string()))?;
+        let ending = ending.unwrap_or(RunEnding::Done);
+        journal.finished(&ending).map_err(|error| CliFailure::new(error.to_string()))?;
         if let Some(recording) = &self.recording {
             let message = |error| format!("the cassette was not kept: {}", said(&error));
-            recording.keep().map_err(|error| Failure::new(message(error)))?;
+            recording.keep().map_err(|error| CliFailure::new(message(error)))?;
         }
         let exit = exit(&ending);
-        if matches!(ending, Ending::Cancelled | Ending::Parked { .. }) {
+        if matches!(ending, RunEnding::Cancelled | RunEnding::Parked { .. }) {
             remark(&format!("  = help: `agentry resume {}` goes on with it", journal.id()));
         }
         Ok(exit)
@@ -282,17 +286,22 @@ impl<'a> Session<'a> {
 }
 
 /// What a run is, for whoever goes on with it.
-fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>) -> About {
+fn about(
+    ground: &PreparedAgent,
+    args: &RunArguments,
+    models: Vec<String>,
+    prompt: Option<&str>,
+) -> RunDescription {
     let policy = written(&ground.judge);
-    let settings = Settings {
+    let settings = RunSettings {
         model: args.model.clone(),
         unconfined: args.unconfined,
-        parks: args.on_ask == OnAsk::Park,
+        parks: args.on_ask == AskFallback::Park,
         format: args.format_override.map(|format| format.to_string()),
         directory: std::env::current_dir().ok(),
         policy: policy.clone(),
     };
-    About {
+    RunDescription {
         agent: ground.full_path(),
         name: ground.agent.name().to_owned(),
         digest: ground.digest.clone(),
@@ -309,33 +318,34 @@ fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>)
 }
 
 /// Whether there is something to go on with before anything new is said.
-fn is_under_way(state: &State) -> bool {
+fn is_under_way(state: &StepState) -> bool {
     match &state.phase {
-        Phase::Ended(Ending::OverBudget { .. }) => state.exceeded().is_none(),
-        Phase::Ended(ending) => matches!(ending, Ending::Parked { .. }),
-        phase => *phase != Phase::Idle,
+        RunPhase::Ended(RunEnding::OverBudget { .. }) => state.exceeded().is_none(),
+        RunPhase::Ended(ending) => matches!(ending, RunEnding::Parked { .. }),
+        phase => *phase != RunPhase::Idle,
     }
 }
 
 /// Whoever watches a run, and whoever is asked.
-pub(crate) struct Watching {
-    pub(super) terminal: Arc<Mutex<Terminal>>,
-    hears: Sink,
+pub(crate) struct RunObservers {
+    pub(super) terminal: Arc<Mutex<TerminalView>>,
+    hears: OutputSink,
     /// The person at the terminal, if there is one.
-    pub(super) attendant: Option<Arc<Attendant>>,
-    person: Arc<dyn Person>,
+    pub(super) attendant: Option<Arc<TerminalApprover>>,
+    person: Arc<dyn Approver>,
 }
 
-impl Watching {
-    fn new(format: RunFormat, on_ask: OnAsk) -> Self {
-        let terminal = Arc::new(Mutex::new(Terminal::new()));
-        let attended = Terminal::is_attended() && format == RunFormat::Human;
-        let attendant = attended.then(|| Attendant::new(Arc::clone(&terminal)).ok()).flatten();
+impl RunObservers {
+    fn new(format: RunFormat, on_ask: AskFallback) -> Self {
+        let terminal = Arc::new(Mutex::new(TerminalView::new()));
+        let attended = TerminalView::is_attended() && format == RunFormat::Human;
+        let attendant =
+            attended.then(|| TerminalApprover::new(Arc::clone(&terminal)).ok()).flatten();
         let attendant = attendant.map(Arc::new);
-        let person: Arc<dyn Person> = match (&attendant, on_ask) {
+        let person: Arc<dyn Approver> = match (&attendant, on_ask) {
             (Some(attendant), _) => attendant.clone(),
-            (None, OnAsk::Deny) => Arc::new(Nobody::Denies),
-            (None, OnAsk::Park) => Arc::new(Nobody::Parks),
+            (None, AskFallback::Deny) => Arc::new(AbsentApprover::Denies),
+            (None, AskFallback::Park) => Arc::new(AbsentApprover::Parks),
         };
         Self { hears: sink(format, &terminal), terminal, attendant, person }
     }
@@ -343,15 +353,15 @@ impl Watching {
 
 /// The tools of a run.
 fn tools(
-    setting: &Setting<'_>,
-    watching: &Watching,
+    setting: &SessionSetting<'_>,
+    watching: &RunObservers,
     journal: &Journal,
     approvals: &Arc<Approvals>,
-) -> Result<Arc<dyn Tools>, Failure> {
-    let images = Images::new(journal.images());
-    let images = images.map_err(|error| Failure::new(said(&error)))?;
+) -> Result<Arc<dyn RunTools>, CliFailure> {
+    let images = BeforeImages::new(journal.images());
+    let images = images.map_err(|error| CliFailure::new(said(&error)))?;
     let tell = tell(setting.ground, &watching.hears);
-    Ok(Arc::new(setting.ground.tools(Around {
+    Ok(Arc::new(setting.ground.tools(RunSurroundings {
         approvals: Arc::clone(approvals),
         commands: setting.commands.of_run(setting.ground, journal.directory(), tell),
         person: Arc::clone(&watching.person),
@@ -365,28 +375,28 @@ fn tools(
 
 /// The models and the journal, and a recording of both if there is one.
 fn recorded(
-    recording: Option<&Kept>,
-    plan: Plan,
+    recording: Option<&PendingRecording>,
+    plan: ModelPlan,
     journal: &SharedJournal,
-) -> (Arc<dyn Models>, Box<dyn Log>) {
-    let models: Arc<dyn Models> = Arc::new(plan);
-    let log: Box<dyn Log> = Box::new(journal.clone());
-    let Some(Kept { recording, .. }) = recording else { return (models, log) };
+) -> (Arc<dyn RunModels>, Box<dyn EventLog>) {
+    let models: Arc<dyn RunModels> = Arc::new(plan);
+    let log: Box<dyn EventLog> = Box::new(journal.clone());
+    let Some(PendingRecording { recording, .. }) = recording else { return (models, log) };
     let (clock, recording): (Clock, _) = (Arc::new(now), recording.clone());
     let log = Box::new(RecordedLog { log, recording: recording.clone() });
     (Arc::new(RecordedModels { models, recording, clock }), log)
 }
 
 /// Shows what happens, in the format that was asked for.
-pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
+pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<TerminalView>>) -> OutputSink {
     let terminal = Arc::clone(terminal);
-    let shown: Sink = match format {
-        RunFormat::Human => Arc::new(move |output: Output| {
+    let shown: OutputSink = match format {
+        RunFormat::Human => Arc::new(move |output: RunOutput| {
             terminal.lock().unwrap_or_else(PoisonError::into_inner).hear(&output);
         }),
-        RunFormat::Json => Arc::new(|output: Output| {
+        RunFormat::Json => Arc::new(|output: RunOutput| {
             // Whoever watches only what goes wrong has to see it, too.
-            if let Output::Quarantined(told) = &output {
+            if let RunOutput::Quarantined(told) = &output {
                 remark(&format!("warning: {}", visible(&told.to_string())));
             }
             let line = serde_json::to_string(&output).unwrap_or_default();
@@ -411,24 +421,24 @@ fn warn_without_telemetry() {
 }
 
 /// Whoever watches hears what was taken away or put back.
-fn tell(ground: &Ground, hears: &Sink) -> ReportListener {
+fn tell(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
     let (redactor, hears) = (Arc::clone(&ground.redactor), Arc::clone(hears));
     Box::new(move |told: &QuarantineReport| {
         let path = redactor.text(&told.path);
-        hears(Output::Quarantined(QuarantineReport { path, ..told.clone() }));
+        hears(RunOutput::Quarantined(QuarantineReport { path, ..told.clone() }));
     })
 }
 
 /// The search service that the user's environment names. A client for it is made only if there is one.
-fn search() -> Option<Search> {
+fn search() -> Option<SearchClient> {
     let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
     named.into_iter().find_map(variable)?;
-    Search::of(&variable, &http::remote(&variable).ok()?)
+    SearchClient::of(&variable, &http::remote(&variable).ok()?)
 }
 
 /// By which a run is stopped: by signals, at a question, and when nobody reads what it says.
-fn stop(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Stop> {
-    let stop = Arc::new(Stop::new(driver.canceller()));
+fn stop(driver: &RunDriver, attendant: Option<&TerminalApprover>) -> Arc<StopSwitch> {
+    let stop = Arc::new(StopSwitch::new(driver.canceller()));
     if let Some(attendant) = attendant {
         attendant.stop_by(&stop);
     }
@@ -438,13 +448,13 @@ fn stop(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Stop> {
 }
 
 /// One thread for a replay, in which nothing is done that could take time.
-pub(super) fn runtime() -> Result<Runtime, Failure> {
+pub(super) fn runtime() -> Result<Runtime, CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))
+    runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", said(&error))))
 }
 
-pub(super) fn broken(Broken(why): Broken) -> Failure {
-    Failure::new(format!("the run cannot be written down: {why}")).finding()
+pub(super) fn broken(BrokenRun(why): BrokenRun) -> CliFailure {
+    CliFailure::new(format!("the run cannot be written down: {why}")).finding()
 }
 
 pub(crate) fn now() -> u64 {

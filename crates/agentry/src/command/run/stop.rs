@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_runtime::driver::Cancel;
+use agentry_runtime::driver::CancelScope;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::lines::Lines;
+use super::line_editor::LineEditor;
 use super::session::runtime;
 use crate::output::INTERRUPTED;
 
@@ -22,15 +22,15 @@ const TWICE: Duration = Duration::from_secs(3);
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// By which a run is stopped.
-pub(super) struct Stop {
-    canceller: UnboundedSender<Cancel>,
+pub(super) struct StopSwitch {
+    canceller: UnboundedSender<CancelScope>,
     /// When Ctrl-C was last pressed.
     last: Mutex<Option<Instant>>,
     ended: Notify,
 }
 
-impl Stop {
-    pub(super) fn new(canceller: UnboundedSender<Cancel>) -> Self {
+impl StopSwitch {
+    pub(super) fn new(canceller: UnboundedSender<CancelScope>) -> Self {
         Self { canceller, last: Mutex::default(), ended: Notify::new() }
     }
 
@@ -39,7 +39,7 @@ impl Stop {
         if self.again() {
             self.end();
         } else {
-            let _ = self.canceller.send(Cancel::Turn);
+            let _ = self.canceller.send(CancelScope::Turn);
         }
     }
 
@@ -57,7 +57,7 @@ impl Stop {
 
     /// Ends the run.
     pub(super) fn end(&self) {
-        let _ = self.canceller.send(Cancel::Run);
+        let _ = self.canceller.send(CancelScope::Run);
         self.ended.notify_one();
     }
 
@@ -105,7 +105,7 @@ async fn next([ends, closes]: &mut [Signal; 2]) -> bool {
 
 /// Until a run takes care of that itself, whoever ends the program while these lines are read ends it at
 /// once, and finds the terminal as it was.
-pub(super) fn end_at(lines: &Lines) {
+pub(super) fn end_at(lines: &LineEditor) {
     let Ok(runtime) = runtime() else { return };
     let inside = runtime.enter();
     let Ok(mut endings) = endings() else { return };

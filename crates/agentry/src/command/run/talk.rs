@@ -2,14 +2,14 @@
 
 use std::sync::PoisonError;
 
-use agentry_runtime::Ending;
-use agentry_runtime::driver::Broken;
+use agentry_runtime::RunEnding;
+use agentry_runtime::driver::BrokenRun;
 
-use super::lines::Typed;
-use super::permission::listing;
-use super::person::Attendant;
-use super::session::Session;
-use super::stop::Stop;
+use super::approver::TerminalApprover;
+use super::first_consent::listing;
+use super::line_editor::TypedInput;
+use super::session::RunSession;
+use super::stop::StopSwitch;
 use super::terminal::clean;
 use crate::output::{columns, print};
 
@@ -26,7 +26,7 @@ Ctrl-C stops what the agent does, twice the run.
 const SHOWN: usize = 10;
 
 /// Talks until the person has nothing more to say. How the last turn ended, if there was one.
-pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Broken> {
+pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEnding>, BrokenRun> {
     let Some(attendant) = session.watching.attendant.clone() else { return Ok(None) };
     let history = session.ground.home.join("history");
     attendant.lines.history(&history);
@@ -37,13 +37,13 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
     loop {
         let next = tokio::select! {
             line = next(&attendant, &session.stop) => line,
-            () = session.stop.ended() => Next::Stop,
+            () = session.stop.ended() => TalkInput::Stop,
         };
         let line = match next {
-            Next::Line(line) => line,
+            TalkInput::Line(line) => line,
             // Whoever leaves a conversation has finished it.
-            Next::Leave => return Ok(last.filter(|ending| *ending != Ending::Cancelled)),
-            Next::Stop => return Ok(Some(Ending::Cancelled)),
+            TalkInput::Leave => return Ok(last.filter(|ending| *ending != RunEnding::Cancelled)),
+            TalkInput::Stop => return Ok(Some(RunEnding::Cancelled)),
         };
         match line.as_str() {
             "" => {}
@@ -52,7 +52,8 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
                 let ending = session.driver.say(line).await?;
-                let over = matches!(session.driver.state().phase, agentry_runtime::Phase::Ended(_));
+                let over =
+                    matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
                 last = Some(ending);
                 if over {
                     return Ok(last);
@@ -63,25 +64,25 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
 }
 
 /// What a person does at the prompt.
-enum Next {
+enum TalkInput {
     Line(String),
     Leave,
     Stop,
 }
 
 /// The next line. Ctrl-C asks for a second one, unless it is the second.
-async fn next(attendant: &Attendant, stop: &Stop) -> Next {
+async fn next(attendant: &TerminalApprover, stop: &StopSwitch) -> TalkInput {
     let mut interrupted = false;
     loop {
         match attendant.line("› ").await {
-            Typed::Line(line) => {
+            TypedInput::Line(line) => {
                 let line = line.trim();
                 let leaves = matches!(line, "/exit" | "/quit");
-                return if leaves { Next::Leave } else { Next::Line(line.to_owned()) };
+                return if leaves { TalkInput::Leave } else { TalkInput::Line(line.to_owned()) };
             }
-            Typed::End => return Next::Leave,
-            Typed::Interrupt if stop.again() || interrupted => return Next::Stop,
-            Typed::Interrupt => {
+            TypedInput::End => return TalkInput::Leave,
+            TypedInput::Interrupt if stop.again() || interrupted => return TalkInput::Stop,
+            TypedInput::Interrupt => {
                 interrupted = true;
                 print("once more ends the conversation\n");
             }
@@ -90,7 +91,7 @@ async fn next(attendant: &Attendant, stop: &Stop) -> Next {
 }
 
 /// A word for Agentry.
-fn command(session: &Session<'_>, word: &str) {
+fn command(session: &RunSession<'_>, word: &str) {
     let terminal = session.watching.terminal.lock().unwrap_or_else(PoisonError::into_inner);
     let text = match word {
         "/tools" => {

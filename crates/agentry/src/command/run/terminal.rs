@@ -6,11 +6,11 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::budget::dollars;
-use agentry_runtime::driver::output::Output;
-use agentry_runtime::{Ending, Judgement, Limits, Spent};
+use agentry_runtime::driver::output::RunOutput;
+use agentry_runtime::{CallJudgement, RunEnding, RunLimits, RunSpending};
 use serde_json::Value;
 
-use super::markdown::Markdown;
+use super::markdown::MarkdownStream;
 use crate::output::{cut, print, style, without_tabs};
 
 const DIM: &str = "\x1b[2m";
@@ -25,26 +25,26 @@ const FOLDED: usize = 3;
 /// What a person sees.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
-pub(crate) struct Terminal {
+pub(crate) struct TerminalView {
     /// Whether it is one.
     rich: bool,
     /// Whether it has colours.
     color: bool,
-    markdown: Markdown,
+    markdown: MarkdownStream,
     /// Whether the present line says how it stands.
     status: bool,
     /// Whether the present line has text of the model.
     open: bool,
     model: String,
-    limits: Limits,
-    spent: Spent,
+    limits: RunLimits,
+    spent: RunSpending,
     /// Calls that run, each in one line.
     calls: HashMap<String, String>,
     /// What was decided about calls, for `/why`.
     decided: Vec<String>,
 }
 
-impl Terminal {
+impl TerminalView {
     pub(crate) fn new() -> Self {
         let out = io::stdout();
         let rich = out.is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
@@ -62,46 +62,46 @@ impl Terminal {
     }
 
     /// Shows what happens.
-    pub(crate) fn hear(&mut self, output: &Output) {
+    pub(crate) fn hear(&mut self, output: &RunOutput) {
         match output {
-            Output::Run { models, limits, spent, .. } => {
+            RunOutput::Run { models, limits, spent, .. } => {
                 self.model = models.first().cloned().unwrap_or_default();
                 (self.limits, self.spent) = (*limits, *spent);
             }
-            Output::Limits { limits } => self.limits = *limits,
-            Output::Text { text } if self.rich => self.stream(text),
-            Output::Turn { text, spent, calls, model, .. } => {
+            RunOutput::Limits { limits } => self.limits = *limits,
+            RunOutput::Text { text } if self.rich => self.stream(text),
+            RunOutput::Turn { text, spent, calls, model, .. } => {
                 self.model.clone_from(model);
                 self.spent = *spent;
                 self.turned(text, *calls);
             }
-            Output::Call { id, tool, arguments, verdict, reason, .. } => {
+            RunOutput::Call { id, tool, arguments, verdict, reason, .. } => {
                 let call = format!("{tool} {}", brief(arguments));
                 self.judged(&call, *verdict, reason);
                 self.calls.insert(id.clone(), call);
             }
-            Output::Result { id, text, failed } => {
+            RunOutput::Result { id, text, failed } => {
                 let call = self.calls.remove(id).unwrap_or_default();
                 self.result(&call, text, *failed);
             }
-            Output::Quarantined(told) => self.note(&format!("warning: {told}"), YELLOW),
-            Output::ModelFailed { model, message, .. } => {
+            RunOutput::Quarantined(told) => self.note(&format!("warning: {told}"), YELLOW),
+            RunOutput::ModelFailed { model, message, .. } => {
                 self.note(&format!("{model}: {message}"), RED);
             }
-            Output::Waiting { time } => self.note(&format!("asking again in {time} ms"), DIM),
-            Output::Compacted { messages, .. } => {
+            RunOutput::Waiting { time } => self.note(&format!("asking again in {time} ms"), DIM),
+            RunOutput::Compacted { messages, .. } => {
                 self.note(&format!("{messages} messages were put into fewer words"), DIM);
             }
-            Output::Ended { ending, spent } => {
+            RunOutput::Ended { ending, spent } => {
                 self.spent = *spent;
                 self.ended(ending);
             }
-            Output::Piece { .. }
-            | Output::Text { .. }
-            | Output::Thinking { .. }
-            | Output::Calling { .. }
-            | Output::Answer { .. } => self.under_way(),
-            Output::Started { .. } => {
+            RunOutput::Piece { .. }
+            | RunOutput::Text { .. }
+            | RunOutput::Thinking { .. }
+            | RunOutput::Calling { .. }
+            | RunOutput::Answer { .. } => self.under_way(),
+            RunOutput::Started { .. } => {
                 self.spent.steps += 1;
                 self.under_way();
             }
@@ -135,8 +135,9 @@ impl Terminal {
 
     /// What the run has spent, against what it may.
     pub(crate) fn spending(&self) -> String {
-        let Spent { turns, steps, usage, .. } = self.spent;
-        let Limits { turns: most_turns, steps: most_steps, cost: most, tokens, .. } = self.limits;
+        let RunSpending { turns, steps, usage, .. } = self.spent;
+        let RunLimits { turns: most_turns, steps: most_steps, cost: most, tokens, .. } =
+            self.limits;
         let of = |spent: u64, most: Option<u64>, what: &str| match most {
             Some(most) => format!("{spent} of {}", counted(most, what)),
             None => counted(spent, what),
@@ -177,17 +178,17 @@ impl Terminal {
         }
     }
 
-    fn judged(&mut self, call: &str, verdict: Judgement, reason: &str) {
+    fn judged(&mut self, call: &str, verdict: CallJudgement, reason: &str) {
         let word = verdict.as_str();
         let look = match verdict {
-            Judgement::Allow => DIM,
-            Judgement::Ask => YELLOW,
-            Judgement::Deny => RED,
+            CallJudgement::Allow => DIM,
+            CallJudgement::Ask => YELLOW,
+            CallJudgement::Deny => RED,
         };
         self.decided.push(format!("{call}: {word}: {reason}"));
         let mark = if self.rich { "● " } else { "" };
         self.note(&format!("{mark}{call}  {word}"), look);
-        if verdict == Judgement::Deny {
+        if verdict == CallJudgement::Deny {
             self.note(&format!("  {reason}"), look);
         }
         self.under_way();
@@ -213,20 +214,20 @@ impl Terminal {
         }
     }
 
-    fn ended(&mut self, ending: &Ending) {
+    fn ended(&mut self, ending: &RunEnding) {
         self.close();
         if self.rich {
             let line = format!("{} · {}", self.model, self.spending());
             self.note(&line, DIM);
         }
         match ending {
-            Ending::Done => {}
-            Ending::Failed { why } => self.note(&format!("error: the run failed: {why}"), RED),
-            Ending::OverBudget { limit } => {
+            RunEnding::Done => {}
+            RunEnding::Failed { why } => self.note(&format!("error: the run failed: {why}"), RED),
+            RunEnding::OverBudget { limit } => {
                 self.note(&format!("error: the run has reached its limit of {limit}"), RED);
             }
-            Ending::Cancelled => self.note("stopped", YELLOW),
-            Ending::Parked { question } => {
+            RunEnding::Cancelled => self.note("stopped", YELLOW),
+            RunEnding::Parked { question } => {
                 self.note(&format!("the run waits for an answer: {question}"), YELLOW);
             }
         }

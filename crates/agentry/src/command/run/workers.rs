@@ -2,16 +2,16 @@
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::output::{Failure, said};
+use crate::output::{CliFailure, said};
 
 /// As many calls can block at once; more wait for their turn.
 const THREADS: usize = 4;
 
 /// Threads for everything that waits. What only reading the agent needed of the program leaves memory.
-pub(super) fn workers() -> Result<Runtime, Failure> {
+pub(super) fn workers() -> Result<Runtime, CliFailure> {
     agentry_sandbox::forget_code();
     let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
-    runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))
+    runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", said(&error))))
 }
 
 #[cfg(test)]

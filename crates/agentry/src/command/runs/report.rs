@@ -3,8 +3,8 @@
 use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::budget::dollars;
 use agentry_runtime::{
-    Answer, Block, Call, Effect, Ending, Event, Failure, FailureKind, Happened, Spent, State, Turn,
-    step,
+    ApprovalAnswer, MessageBlock, ModelFailure, ModelFailureKind, ModelTurn, RunEffect, RunEnding,
+    RunEvent, RunSpending, StepState, TimedEvent, ToolCall, step,
 };
 
 use crate::output::{cut, without_tabs};
@@ -15,27 +15,27 @@ const MOST_LINES: usize = 12;
 const MOST_COLUMNS: usize = 200;
 
 /// The events of a run, one after the other, for people.
-pub(super) struct Story {
+pub(super) struct RunStory {
     /// The models of the process that wrote them.
     models: Vec<String>,
-    state: State,
+    state: StepState,
 }
 
-impl Story {
+impl RunStory {
     pub(super) fn new(models: &[String]) -> Self {
-        Self { models: models.to_vec(), state: State::default() }
+        Self { models: models.to_vec(), state: StepState::default() }
     }
 
     /// The next event in a few lines, and what followed from it.
-    pub(super) fn next(&mut self, happened: Happened) -> (String, Vec<Effect>) {
-        if matches!(happened.event, Event::Adjusted { .. }) {
+    pub(super) fn next(&mut self, happened: TimedEvent) -> (String, Vec<RunEffect>) {
+        if matches!(happened.event, RunEvent::Adjusted { .. }) {
             // Another process may have others.
             self.models.clear();
         }
         let model = |at: usize| self.models.get(at).map_or("", String::as_str);
         let text = match &happened.event {
-            Event::TurnFailed(failure) => failed(model(self.state.model), failure),
-            Event::Turned(turn) if turn.model > 0 => {
+            RunEvent::TurnFailed(failure) => failed(model(self.state.model), failure),
+            RunEvent::Turned(turn) if turn.model > 0 => {
                 line(&format!("= {}", model(turn.model))) + &event(&happened)
             }
             _ => event(&happened),
@@ -44,94 +44,97 @@ impl Story {
     }
 
     /// What the run has spent so far.
-    pub(super) fn spent(&self) -> &Spent {
+    pub(super) fn spent(&self) -> &RunSpending {
         &self.state.spent
     }
 }
 
 /// Which model did not answer, and why.
-fn failed(model: &str, failure: &Failure) -> String {
+fn failed(model: &str, failure: &ModelFailure) -> String {
     let kind = match failure.kind {
-        FailureKind::Temporary => "no answer for now",
-        FailureKind::Permanent => "no answer",
-        FailureKind::TooLong => "too long for the model",
+        ModelFailureKind::Temporary => "no answer for now",
+        ModelFailureKind::Permanent => "no answer",
+        ModelFailureKind::TooLong => "too long for the model",
     };
     let model = if model.is_empty() { String::new() } else { format!("{model}: ") };
     indented("! ", &format!("{model}{kind}: {}", failure.message))
 }
 
 /// An event in a few lines; nothing if it tells a person nothing.
-fn event(happened: &Happened) -> String {
+fn event(happened: &TimedEvent) -> String {
     match &happened.event {
-        Event::Began { .. } | Event::Asking { .. } | Event::Started { .. } | Event::Waited => {
-            String::new()
-        }
-        Event::Said { text } => indented("> ", text),
-        Event::Turned(turn) => turned(turn),
-        Event::TurnFailed(failure) => failed("", failure),
-        Event::Judged { id, verdict, reason, .. } => {
+        RunEvent::Began { .. }
+        | RunEvent::Asking { .. }
+        | RunEvent::Started { .. }
+        | RunEvent::Waited => String::new(),
+        RunEvent::Said { text } => indented("> ", text),
+        RunEvent::Turned(turn) => turned(turn),
+        RunEvent::TurnFailed(failure) => failed("", failure),
+        RunEvent::Judged { id, verdict, reason, .. } => {
             line(&format!("  {id}: {} ({reason})", verdict.as_str()))
         }
-        Event::Answered { id, answer } => {
+        RunEvent::Answered { id, answer } => {
             let about = id.as_ref().map_or("the run", |id| id);
             let answer = match answer {
-                Answer::Yes => "yes".to_owned(),
-                Answer::Always(names) => {
+                ApprovalAnswer::Yes => "yes".to_owned(),
+                ApprovalAnswer::Always(names) => {
                     format!("yes, for the rest of the run: {}", names.join("; "))
                 }
-                Answer::No(None) => "no".to_owned(),
-                Answer::No(Some(why)) => format!("no: {why}"),
-                Answer::Park => "later".to_owned(),
+                ApprovalAnswer::No(None) => "no".to_owned(),
+                ApprovalAnswer::No(Some(why)) => format!("no: {why}"),
+                ApprovalAnswer::Park => "later".to_owned(),
             };
             line(&format!("  {about}: the person says {answer}"))
         }
-        Event::Ended { id, text, failed } => {
+        RunEvent::Ended { id, text, failed } => {
             let verb = if *failed { "failed" } else { "done" };
             line(&format!("  {id}: {verb}")) + &indented("    ", text)
         }
-        Event::Compacted { messages, summary, .. } => {
+        RunEvent::Compacted { messages, summary, .. } => {
             line(&format!("{messages} messages in fewer words:")) + &indented("    ", summary)
         }
-        Event::Cancelled { run: true } => line("the person stopped the run"),
-        Event::Cancelled { run: false } => line("the person stopped the turn"),
-        Event::Moved { directory } => line(&format!("  now in {directory}")),
-        Event::TimeUp => line("! the time is over"),
-        Event::Resumed => line("another process went on"),
-        Event::Undone { paths } => {
+        RunEvent::Cancelled { run: true } => line("the person stopped the run"),
+        RunEvent::Cancelled { run: false } => line("the person stopped the turn"),
+        RunEvent::Moved { directory } => line(&format!("  now in {directory}")),
+        RunEvent::TimeUp => line("! the time is over"),
+        RunEvent::Resumed => line("another process went on"),
+        RunEvent::Undone { paths } => {
             line(&format!("the person took back the changes of {}", paths.join(", ")))
         }
-        Event::Adjusted { .. } => line("from here on with the limits and models of that process"),
+        RunEvent::Adjusted { .. } => {
+            line("from here on with the limits and models of that process")
+        }
     }
 }
 
-fn turned(turn: &Turn) -> String {
-    let block = |block: &Block| match block {
-        Block::Text { text } => indented("", text),
-        Block::Thinking { text, .. } if text.trim().is_empty() => String::new(),
-        Block::Thinking { text, .. } => indented("~ ", text),
-        Block::Call(Call { id, tool, arguments, .. }) => {
+fn turned(turn: &ModelTurn) -> String {
+    let block = |block: &MessageBlock| match block {
+        MessageBlock::Text { text } => indented("", text),
+        MessageBlock::Thinking { text, .. } if text.trim().is_empty() => String::new(),
+        MessageBlock::Thinking { text, .. } => indented("~ ", text),
+        MessageBlock::Call(ToolCall { id, tool, arguments, .. }) => {
             line(&format!("* {tool} {arguments} ({id})"))
         }
-        Block::Result { .. } => String::new(),
+        MessageBlock::Result { .. } => String::new(),
     };
     let cut = if turn.truncated { line("! the answer was cut off") } else { String::new() };
     turn.message.blocks.iter().map(block).collect::<String>() + &cut
 }
 
 /// How a run ended, in a few words.
-pub(super) fn ending(ending: &Ending) -> String {
+pub(super) fn ending(ending: &RunEnding) -> String {
     match ending {
-        Ending::Done => "done".to_owned(),
-        Ending::Failed { why } => format!("failed: {why}"),
-        Ending::OverBudget { limit } => format!("stopped at its limit of {limit}"),
-        Ending::Cancelled => "stopped by the person".to_owned(),
-        Ending::Parked { question } => format!("put aside: {question}"),
+        RunEnding::Done => "done".to_owned(),
+        RunEnding::Failed { why } => format!("failed: {why}"),
+        RunEnding::OverBudget { limit } => format!("stopped at its limit of {limit}"),
+        RunEnding::Cancelled => "stopped by the person".to_owned(),
+        RunEnding::Parked { question } => format!("put aside: {question}"),
     }
 }
 
 /// What a run has spent, in a few words.
-pub(super) fn spent(spent: &Spent) -> String {
-    let Spent { turns, steps, usage, time } = spent;
+pub(super) fn spent(spent: &RunSpending) -> String {
+    let RunSpending { turns, steps, usage, time } = spent;
     let tokens = usage.input.saturating_add(usage.output);
     let cost = usage.cost.map_or(String::new(), |cost| format!(", {}", dollars(cost)));
     let seconds = format!("{}.{} s", time / 1_000, time % 1_000 / 100);

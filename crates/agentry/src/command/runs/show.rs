@@ -1,31 +1,36 @@
 //! `agentry runs show`: one run, from its beginning.
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal::{self, About, Follow, Summary};
-use agentry_runtime::{Happened, Spent};
+use agentry_runtime::journal::{self, JournalFollower, RunDescription, RunSummary};
+use agentry_runtime::{RunSpending, TimedEvent};
 use serde_json::json;
 
-use super::report::{self, Story};
+use super::report::{self, RunStory};
 use super::{failed, find, home, started};
-use crate::args::{ResultFormat, RunsShow};
-use crate::output::{Exit, Outcome, columns, print, print_json};
+use crate::args::{ResultFormat, RunsShowArguments};
+use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
-pub(super) fn run(args: &RunsShow) -> Outcome {
+pub(super) fn run(args: &RunsShowArguments) -> CliOutcome {
     let home = home()?;
     let id = find(&home, &args.id)?;
-    let (mut follow, about) = Follow::open(&home, &id).map_err(failed)?;
+    let (mut follow, about) = JournalFollower::open(&home, &id).map_err(failed)?;
     let events = follow.more().map_err(failed)?;
     let summary = journal::summary(&home, &id).map_err(failed)?;
-    let mut story = Story::new(&about.models);
+    let mut story = RunStory::new(&about.models);
     let text: String = events.iter().map(|event| story.next(event.clone()).0).collect();
     match args.format {
         ResultFormat::Json => as_json(&summary, &about, &events, story.spent()),
         ResultFormat::Human => as_text(&summary, &about, &text, story.spent()),
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }
 
-fn as_json(summary: &Summary, about: &About, events: &[Happened], spent: &Spent) {
+fn as_json(
+    summary: &RunSummary,
+    about: &RunDescription,
+    events: &[TimedEvent],
+    spent: &RunSpending,
+) {
     print_json(&json!({
         "id": summary.id,
         "agent": about.agent,
@@ -46,7 +51,7 @@ fn as_json(summary: &Summary, about: &About, events: &[Happened], spent: &Spent)
     }));
 }
 
-fn as_text(summary: &Summary, about: &About, events: &str, spent: &Spent) {
+fn as_text(summary: &RunSummary, about: &RunDescription, events: &str, spent: &RunSpending) {
     let state = match &summary.detail {
         Some(detail) => format!("{}: {}", summary.state.as_str(), visible(detail)),
         None => summary.state.as_str().to_owned(),

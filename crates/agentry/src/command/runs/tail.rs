@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use agentry_runtime::journal::Follow;
-use agentry_runtime::{Effect, Event};
+use agentry_runtime::journal::JournalFollower;
+use agentry_runtime::{RunEffect, RunEvent};
 
-use super::report::{self, Story};
+use super::report::{self, RunStory};
 use super::{failed, find, home};
-use crate::args::{ResultFormat, RunsTail};
-use crate::output::{Exit, Outcome, print, remark};
+use crate::args::{ResultFormat, RunsTailArguments};
+use crate::output::{CliOutcome, ExitKind, print, remark};
 
 /// How often the journal is looked at.
 const PAUSE: Duration = Duration::from_millis(100);
 
-pub(super) fn run(args: &RunsTail) -> Outcome {
+pub(super) fn run(args: &RunsTailArguments) -> CliOutcome {
     let home = home()?;
     let id = find(&home, &args.id)?;
-    let (mut follow, about) = Follow::open(&home, &id).map_err(failed)?;
-    let mut story = Story::new(&about.models);
+    let (mut follow, about) = JournalFollower::open(&home, &id).map_err(failed)?;
+    let mut story = RunStory::new(&about.models);
     let mut last = Vec::new();
     loop {
         // Asked before reading: what is written until then is read below.
@@ -25,7 +25,7 @@ pub(super) fn run(args: &RunsTail) -> Outcome {
         for happened in follow.more().map_err(failed)? {
             let as_json = serde_json::to_string(&happened).unwrap_or_default();
             // What is taken back later does not begin it again.
-            let is_undone = matches!(happened.event, Event::Undone { .. });
+            let is_undone = matches!(happened.event, RunEvent::Undone { .. });
             let (text, effects) = story.next(happened);
             match args.format {
                 ResultFormat::Human => print(&text),
@@ -41,12 +41,12 @@ pub(super) fn run(args: &RunsTail) -> Outcome {
         std::thread::sleep(PAUSE);
     }
     let ending = last.iter().find_map(|effect| match effect {
-        Effect::Finish(ending) => Some(report::ending(ending)),
+        RunEffect::Finish(ending) => Some(report::ending(ending)),
         _ => None,
     });
     match ending {
         Some(ending) => remark(&ending),
         None => remark(&format!("no process runs it any more; `agentry resume {id}` goes on")),
     }
-    Ok(Exit::Done)
+    Ok(ExitKind::Done)
 }

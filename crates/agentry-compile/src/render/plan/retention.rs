@@ -1,0 +1,80 @@
+//! Files of agents that stay although they are not what would be rendered now, and what must stay with
+//! them.
+
+use std::collections::BTreeMap;
+
+use agentry_targets::front_matter::MARK;
+
+use super::{FilePlanner, HELD, LedgerEntry, PresentFile, STAYS, WantedFile, sha256};
+
+impl FilePlanner<'_> {
+    /// Files of single agents that stay though they are not what would be rendered now. Rules that are
+    /// shared were written for them too, and may be all that keeps them within their source.
+    pub(super) fn those_that_stay(&self, wanted: &[&WantedFile]) -> BTreeMap<String, String> {
+        let by_path: BTreeMap<&str, &WantedFile> =
+            wanted.iter().map(|file| (file.path.as_str(), *file)).collect();
+        let ledger = self.situation.ledger;
+        let stays = |entry: &&LedgerEntry| match by_path.get(entry.path.as_str()) {
+            _ if entry.agent.is_empty() || is_skill(&entry.path) => false,
+            Some(file) => self.is_kept_from(file, |_| true),
+            None => self.is_blocked(&entry.target, &entry.agent) || self.is_left(entry),
+        };
+        let listed = ledger.entries().iter().filter(stays);
+        let listed = listed.map(|entry| (entry.target.clone(), entry.path.clone()));
+        // The list may be lost, but not the mark of what was rendered.
+        let marked = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(MARK);
+        let unlisted = wanted.iter().filter(|file| {
+            let is_own = !file.shared && !is_skill(&file.path);
+            is_own && ledger.get(&file.path).is_none() && self.is_kept_from(file, marked)
+        });
+        let unlisted = unlisted.map(|file| (file.target.clone(), file.path.clone()));
+        unlisted.chain(listed).collect()
+    }
+
+    /// Whether something of ours is where a file should be that cannot be written.
+    fn is_kept_from(&self, file: &WantedFile, is_ours: impl Fn(&[u8]) -> bool) -> bool {
+        self.is_blocked(&file.target, &file.agent)
+            && match (self.situation.present)(&file.path) {
+                PresentFile::Nothing => false,
+                PresentFile::File(bytes) => bytes != file.bytes && is_ours(&bytes),
+                PresentFile::Blocked(_) => true,
+            }
+    }
+
+    /// Whether a file that should go stays, as somebody edited it or something is in its place.
+    fn is_left(&self, entry: &LedgerEntry) -> bool {
+        let goes = (self.situation.covers)(entry) && !self.situation.held.contains(&entry.agent);
+        goes && match (self.situation.present)(&entry.path) {
+            PresentFile::Nothing => false,
+            PresentFile::File(bytes) => !self.situation.force && sha256(&bytes) != entry.sha256,
+            PresentFile::Blocked(_) => true,
+        }
+    }
+
+    /// Why a file of all agents must not change, and what to do.
+    pub(super) fn why_it_must_not_change(
+        &self,
+        file: &WantedFile,
+    ) -> Option<(String, &'static str)> {
+        let WantedFile { path, target, .. } = file;
+        let held = self.situation.held_for(target);
+        let held =
+            held.map(|it| (format!("`{path}` is for `{it}` too, which was not rendered"), HELD));
+        let stays = || {
+            let other = self.staying.get(target)?;
+            let message = format!("`{path}` is for `{other}` too, which stays as it is");
+            Some((message, STAYS))
+        };
+        held.or_else(stays).filter(|_| file.shared)
+    }
+
+    /// Whether files of a target stay that were not rendered now.
+    pub(super) fn is_shared_with_others(&self, target: &str) -> bool {
+        self.situation.held_for(target).is_some() || self.staying.contains_key(target)
+    }
+}
+
+/// No skill is an agent.
+fn is_skill(path: &str) -> bool {
+    path.contains("/skills/")
+}

@@ -1,0 +1,129 @@
+//! Which of the candidates can be used here and now: whose key is at hand, whose server answers.
+
+use std::collections::HashMap;
+
+use super::candidates::{CandidateOutcome, ModelCandidate};
+use super::provider::{ModelProvider, ProviderApi};
+use super::settings::ResolveSettings;
+use crate::world::World;
+
+/// Who is asked which models there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ModelLookup {
+    /// Nobody.
+    Nobody,
+    /// Servers on this machine.
+    Local,
+    /// Hosted providers, too.
+    Live,
+}
+
+/// What a provider answered: its models, or why there is no answer.
+type ModelsAnswer = Result<Vec<String>, String>;
+
+/// Skips the candidates that cannot be used here, and chooses the first of the rest.
+pub(super) fn choose(
+    world: &dyn World,
+    settings: &ResolveSettings,
+    ask: ModelLookup,
+    list: &mut [ModelCandidate],
+) {
+    let mut reach = ProviderReach { world, settings, ask, answers: HashMap::new() };
+    let mut chosen = false;
+    for candidate in
+        list.iter_mut().filter(|candidate| candidate.outcome == CandidateOutcome::Usable)
+    {
+        candidate.outcome = match reach.out_of(candidate) {
+            Some(why) => CandidateOutcome::Skipped(why),
+            None if chosen => CandidateOutcome::Usable,
+            None => {
+                chosen = true;
+                CandidateOutcome::Chosen
+            }
+        };
+    }
+}
+
+struct ProviderReach<'a> {
+    world: &'a dyn World,
+    settings: &'a ResolveSettings,
+    ask: ModelLookup,
+    /// By provider and variable: each is asked once.
+    answers: HashMap<(String, Option<String>), ModelsAnswer>,
+}
+
+impl ProviderReach<'_> {
+    /// Why a candidate is out of reach. Of its variables, only the one that is set stays.
+    fn out_of(&mut self, candidate: &mut ModelCandidate) -> Option<String> {
+        let key = candidate.keys.iter().find(|key| self.world.services().has_env(key)).cloned();
+        if key.is_none() && !candidate.keys.is_empty() {
+            return Some(unset(&candidate.keys));
+        }
+        candidate.keys = key.iter().cloned().collect();
+        let settings = self.settings;
+        let provider = settings.provider(&candidate.provider)?;
+        // Who wants a key is hosted as far as we know, even if the way there starts on this machine.
+        let is_here = provider.is_local() && key.is_none();
+        let needed = if is_here { ModelLookup::Local } else { ModelLookup::Live };
+        if self.ask < needed {
+            return None;
+        }
+        let world = self.world;
+        let about = (provider.name.clone(), key.clone());
+        let answer = self.answers.entry(about).or_insert_with(|| asked(world, provider, key));
+        match answer {
+            Err(why) => Some(why.clone()),
+            Ok(models) if models.iter().any(|listed| is_same(listed, candidate, provider)) => None,
+            Ok(_) => Some(not_there(provider)),
+        }
+    }
+}
+
+fn asked(world: &dyn World, provider: &ModelProvider, key: Option<String>) -> ModelsAnswer {
+    let list = provider.list(key);
+    // A key is sent only where one is needed; what runs on one's own machine as a rule needs none.
+    if provider.is_local() && list.key.is_none() {
+        let silent = || format!("no server answers at `{}`", provider.base_url);
+        return world.services().local_models(&list.url).ok_or_else(silent);
+    }
+    world.services().hosted_models(&list)
+}
+
+fn unset(keys: &[String]) -> String {
+    match keys {
+        [key] => format!("`{key}` is not set"),
+        [one, other] => format!("neither `{one}` nor `{other}` is set"),
+        keys => {
+            let names: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+            format!("none of {} is set", names.join(", "))
+        }
+    }
+}
+
+fn not_there(provider: &ModelProvider) -> String {
+    if provider.is_local() {
+        format!("the server at `{}` does not have it", provider.base_url)
+    } else {
+        format!("`{}` does not list it", provider.name)
+    }
+}
+
+/// Whether a listed name is the model: as it is, with the tag `latest`, or as a dated version of it.
+fn is_same(listed: &str, candidate: &ModelCandidate, provider: &ModelProvider) -> bool {
+    let listed = listed.strip_prefix("models/").unwrap_or(listed);
+    let Some(rest) = listed.strip_prefix(candidate.model.as_str()) else {
+        return provider.api == ProviderApi::Ollama
+            && candidate.model.strip_suffix(":latest") == Some(listed);
+    };
+    match provider.api {
+        ProviderApi::Ollama => matches!(rest, "" | ":latest"),
+        ProviderApi::OpenAi
+        | ProviderApi::Responses
+        | ProviderApi::Anthropic
+        | ProviderApi::Google => {
+            let digits = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '-');
+            let dated = |rest: &str| rest.len() >= 4 && digits(rest);
+            rest.is_empty() || rest.strip_prefix('-').is_some_and(dated)
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! The block `x-agentry`, which only Agentry reads: rules, and conditions for starting, that a format
+//! has no words for, so that a conversion never widens what an agent may do.
+
+use agentry_model::{
+    Agent, AgentRequirements, AgentStatus, Declared, ListMerge, MergeModes, TextMerge,
+};
+use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, SectionRules};
+use agentry_text::data::MapBuilder;
+use agentry_text::table::{Coercion, KeyMatching, TextForm, UnknownKeys, validate};
+use agentry_text::{
+    Data, Field, FieldKind, FieldTable, Findings, LintRule, RuleExample, Severity, Spanned,
+    TableRecord, TreeNode,
+};
+
+use crate::policy_tests;
+
+/// The key of the block, as the formats with extensions write it.
+pub const KEY: &str = "x-agentry";
+
+/// What can be wrong with the block.
+pub const RULES: &[&LintRule] = &[&BROKEN_PERMISSION];
+
+/// A rule that cannot be understood.
+pub static BROKEN_PERMISSION: LintRule = LintRule {
+    code: "AG0171",
+    name: "broken-permission",
+    severity: Severity::Error,
+    why: "A rule of `x-agentry` is `pattern:action`. One that cannot be understood allows nothing, \
+          but it also denies nothing: the agent is not used before it is mended.",
+    bad: RuleExample::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: [git push]}}\n",
+    ),
+    good: RuleExample::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git push:deny']}}\n",
+    ),
+};
+
+/// A rule: what it is about, and what happens then.
+pub static PERMISSION_RULE: TextForm = TextForm {
+    title: "`pattern:action` rule",
+    many: "`pattern:action` rules",
+    fits: |text| text.parse::<PatternRule>().is_ok(),
+    pattern: "[\\s\\S]*\\S[\\s\\S]*:(?:allow|ask|deny)",
+    trims: false,
+    examples: &["git push*:ask", "**/*.lock:deny", "https://example.com/**:allow"],
+    others: &[
+        "git push",
+        ":allow",
+        "  :deny",
+        "git push:never",
+        "git push:Allow",
+        "git push:allow ",
+    ],
+};
+
+/// `x_agentry`: what Agentry itself adds.
+pub static X_AGENTRY: FieldTable = FieldTable::new(
+    "`x_agentry`",
+    &[
+        Field::optional(
+            "permissions",
+            FieldKind::Block(&PERMISSIONS),
+            "What the agent may do, as ordered rules; only Agentry reads it.",
+        ),
+        Field::optional(
+            "base",
+            FieldKind::Line,
+            "The agent that this one is built on: a path from here, a digest, `name@version`.",
+        ),
+        Field::optional("merge", FieldKind::Block(&MERGE), "How it is combined with its base."),
+        Field::optional(
+            "status",
+            FieldKind::Choice(AgentStatus::WORDS),
+            "Whether the agent is in use; a disabled one does not start.",
+        ),
+        Field::optional(
+            "required",
+            FieldKind::Block(&REQUIRED),
+            "What must hold before the agent starts.",
+        ),
+    ],
+)
+.keys(KeyMatching::SnakeOrCamel);
+
+/// `merge` of `x_agentry`, and of an entry of `[bases]` in `agentry.toml`.
+pub static MERGE: FieldTable = FieldTable::new(
+    "`merge`",
+    &[
+        Field::optional(
+            "skills",
+            FieldKind::Choice(ListMerge::WORDS),
+            "How the skills of base and child are combined; without it both count.",
+        ),
+        Field::optional(
+            "tools",
+            FieldKind::Choice(ListMerge::WORDS),
+            "How the tools of base and child are combined; without it both count.",
+        ),
+        Field::optional(
+            "behavior",
+            FieldKind::Choice(TextMerge::WORDS),
+            "Whether the child's behaviour replaces that of the base or adds to it.",
+        ),
+    ],
+)
+.unknown(UnknownKeys::Error);
+
+/// `required` of `x_agentry`.
+pub static REQUIRED: FieldTable = FieldTable::new(
+    "`required`",
+    &[
+        Field::optional(
+            "env",
+            FieldKind::List(&FieldKind::Str),
+            "Environment variables that must be set and not empty.",
+        ),
+        Field::optional("startup", FieldKind::Line, "The tool that must succeed first."),
+    ],
+)
+.unknown(UnknownKeys::Error);
+
+const RULE_BLOCK: FieldKind = FieldKind::Block(&SECTION);
+
+/// `permissions` of `x_agentry`; the fields are those of [`Section`].
+pub static PERMISSIONS: FieldTable = FieldTable::new(
+    "`permissions`",
+    &[
+        Field::optional(Section::Bash.as_str(), RULE_BLOCK, "Shell commands."),
+        Field::optional(
+            Section::Edit.as_str(),
+            RULE_BLOCK,
+            "Creating, changing and deleting files.",
+        ),
+        Field::optional(Section::Read.as_str(), RULE_BLOCK, "Reading files."),
+        Field::optional(Section::Webfetch.as_str(), RULE_BLOCK, "Fetching web addresses."),
+        Field::optional(Section::Websearch.as_str(), RULE_BLOCK, "Searching the web."),
+        Field::optional(Section::Question.as_str(), RULE_BLOCK, "Asking the person."),
+        Field::optional(
+            Section::ExternalDirectory.as_str(),
+            RULE_BLOCK,
+            "Files outside the workspace.",
+        ),
+        Field::optional(Section::Mcp.as_str(), RULE_BLOCK, "Tools of MCP servers."),
+        Field::optional(Section::Tool.as_str(), RULE_BLOCK, "Other tools, by name."),
+        Field::optional(Section::Skill.as_str(), RULE_BLOCK, "Skills, by name."),
+        Field::optional(Section::Delegate.as_str(), RULE_BLOCK, "Handing work to another agent."),
+        Field::optional(Section::Env.as_str(), RULE_BLOCK, "Environment variables."),
+    ],
+)
+.unknown(UnknownKeys::Error);
+
+/// The rules of one section.
+pub static SECTION: FieldTable = FieldTable::new(
+    "the section",
+    &[
+        Field::default(
+            "intent",
+            FieldKind::Choice(Action::WORDS),
+            "\"ask\"",
+            "The answer when no rule matches.",
+        ),
+        Field::optional(
+            "rules",
+            FieldKind::List(&FieldKind::Form(&PERMISSION_RULE)),
+            "Rules in order, `pattern:action`; the first that matches counts.",
+        ),
+        policy_tests::MATCH,
+        policy_tests::NOT_MATCH,
+    ],
+)
+.unknown(UnknownKeys::Error);
+
+/// What the block holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AgentryBlock {
+    /// What the agent may do.
+    pub permissions: Option<Permissions>,
+    /// What it is built on.
+    pub base: Declared<String>,
+    /// How it is combined with that.
+    pub merge: MergeModes,
+    /// Whether it is in use.
+    pub status: Declared<AgentStatus>,
+    /// What must hold before it starts.
+    pub requirements: AgentRequirements,
+    /// The examples beside the permissions.
+    pub tests: Vec<Spanned<PolicyTest>>,
+}
+
+impl AgentryBlock {
+    /// Gives `agent` what its format has no words for; what the format says itself stays.
+    pub(crate) fn adopt(self, agent: &mut Agent) {
+        let Self { permissions, base, merge, status, requirements, tests } = self;
+        let AgentRequirements { env, startup } = requirements;
+        let inheritance = &mut agent.inheritance;
+        inheritance.base = inheritance.base.take().or(base);
+        if inheritance.merge == MergeModes::default() {
+            inheritance.merge = merge;
+        }
+        let policy = &mut agent.policy;
+        policy.tests.extend(tests);
+        policy.permissions = policy.permissions.take().or(permissions);
+        let identity = &mut agent.identity;
+        identity.status = identity.status.take().or(status);
+        let requirements = &mut agent.requirements;
+        requirements.env = requirements.env.take().or(env);
+        requirements.startup = requirements.startup.take().or(startup);
+    }
+
+    /// The block as it is written; examples have a block of their own.
+    pub fn to_data(&self) -> Data {
+        let Self { permissions, base, merge, status, requirements, tests: _ } = self;
+        let AgentRequirements { env, startup } = requirements;
+        let mut required = MapBuilder::new();
+        let env = env.as_ref().map(|names| Data::strings(names.iter().map(|name| &name.value)));
+        required.set_opt("env", env);
+        required.str_opt("startup", startup.as_ref().map(|tool| &tool.value));
+        let mut out = MapBuilder::new();
+        out.set_opt("permissions", permissions.as_ref().map(sections));
+        out.str_opt("base", base.as_ref().map(|base| &base.value));
+        out.set_full("merge", merge_data(merge));
+        out.str_opt("status", status.as_ref().map(|status| status.as_str()));
+        out.set_full("required", required.build());
+        out.build()
+    }
+}
+
+/// The block `kept` with what `block` says beside it; where both say something, `block` counts.
+pub(crate) fn merged(kept: &Data, block: &AgentryBlock) -> Data {
+    let (Data::Map(mut kept), Data::Map(new)) = (kept.clone(), block.to_data()) else {
+        return block.to_data();
+    };
+    kept.retain(|(key, _)| new.iter().all(|(other, _)| other != key));
+    Data::Map(kept.into_iter().chain(new).collect())
+}
+
+/// What the block `node` holds, and every problem in it.
+pub fn read(node: &TreeNode, findings: &mut Findings) -> AgentryBlock {
+    validate(&X_AGENTRY, node, Coercion::Strict, findings);
+    let record = TableRecord::new(&X_AGENTRY, node, Coercion::Strict);
+    let required = record.record("required", &REQUIRED);
+    let permissions = record.record("permissions", &PERMISSIONS);
+    AgentryBlock {
+        tests: permissions
+            .map_or(Vec::new(), |record| policy_tests::beside_rules(&record, &SECTION)),
+        permissions: permissions.map(|record| read_sections(record, findings)),
+        base: record.str("base").filter(|base| !base.trim().is_empty()),
+        merge: record.record("merge", &MERGE).map(read_merge).unwrap_or_default(),
+        status: record.word("status"),
+        requirements: AgentRequirements {
+            env: required.and_then(|required| required.strings("env")),
+            startup: required.and_then(|required| required.str("startup")),
+        },
+    }
+}
+
+/// How a child is combined with its base, as [`MERGE`] says it.
+pub fn read_merge(record: TableRecord<'_>) -> MergeModes {
+    MergeModes {
+        skills: record.word("skills"),
+        tools: record.word("tools"),
+        behavior: record.word("behavior"),
+        trust: None,
+    }
+}
+
+fn merge_data(MergeModes { skills, tools, behavior, trust: _ }: &MergeModes) -> Data {
+    let mut out = MapBuilder::new();
+    out.str_opt("skills", skills.as_ref().map(|word| word.as_str()));
+    out.str_opt("tools", tools.as_ref().map(|word| word.as_str()));
+    out.str_opt("behavior", behavior.as_ref().map(|word| word.as_str()));
+    out.build()
+}
+
+/// The rules of a block with one field a section.
+pub fn read_sections(permissions: TableRecord<'_>, findings: &mut Findings) -> Permissions {
+    let mut sections: Vec<SectionRules> = Vec::new();
+    for section in Section::ALL {
+        let Some(entry) = permissions.entry(section.as_str()) else { continue };
+        let Some(rules) = permissions.record(section.as_str(), &SECTION) else { continue };
+        sections.push(read_section(Spanned::new(*section, entry.key.span), rules, findings));
+    }
+    sections.sort_by_key(|rules| rules.section.span);
+    Permissions { sections }
+}
+
+fn read_section(
+    section: Spanned<Section>,
+    record: TableRecord<'_>,
+    findings: &mut Findings,
+) -> SectionRules {
+    let mut rules = Vec::new();
+    for text in record.strings("rules").unwrap_or_default() {
+        match text.value.parse::<PatternRule>() {
+            Ok(rule) => rules.push(Spanned::new(rule, text.span)),
+            Err(_) => {
+                findings
+                    .add(&BROKEN_PERMISSION, text.span, format!("`{}` is no rule", text.value))
+                    .hint("write `pattern:allow`, `pattern:ask` or `pattern:deny`");
+            }
+        }
+    }
+    SectionRules { section, intent: record.word("intent"), rules }
+}
+
+fn sections(permissions: &Permissions) -> Data {
+    let mut sections = MapBuilder::new();
+    for SectionRules { section, intent, rules } in &permissions.sections {
+        let mut out = MapBuilder::new();
+        out.str_opt("intent", intent.map(|intent| intent.value.as_str()));
+        // A pattern without any sign matches nothing and has no spelling.
+        let rules = rules.iter().filter(|rule| !rule.pattern.trim().is_empty());
+        let rules = rules.map(|rule| rule.value.to_string());
+        out.set_full("rules", Data::strings(rules));
+        sections.set(section.as_str(), out.build());
+    }
+    sections.build()
+}
+
+/// Takes the block of a format with extensions for what it is: a further layer of the policy, and
+/// conditions for starting. Beside rules of the format itself, the block's rules stay an extension.
+pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
+    let named = |(key, _): &(String, Spanned<Data>)| key.eq_ignore_ascii_case(KEY);
+    let Some(at) = agent.extensions.iter().position(named) else { return };
+    let (key, block) = agent.extensions.remove(at);
+    let own = read(&TreeNode::from_data(&block.value, block.span), findings);
+    if let (Some(_), Some(rules)) = (&agent.policy.permissions, &own.permissions) {
+        let rest = AgentryBlock { permissions: Some(rules.clone()), ..AgentryBlock::default() };
+        agent.extensions.insert(at, (key, Spanned::new(rest.to_data(), block.span)));
+    }
+    own.adopt(agent);
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_text::FileId;
+    use agentry_text::Span;
+
+    use super::*;
+
+    #[test]
+    fn the_block_comes_back_as_it_was() {
+        let at = |text: &str| Spanned::new(text.to_owned(), Span::start_of(FileId::BUILT_IN));
+        let disabled = Spanned::new(AgentStatus::Disabled, Span::start_of(FileId::BUILT_IN));
+        let requirements = |env: Option<&str>, startup: Option<&str>| AgentRequirements {
+            env: env.map(|name| vec![at(name)]),
+            startup: startup.map(at),
+        };
+        let cases = [
+            AgentryBlock::default(),
+            AgentryBlock { status: Some(disabled), ..AgentryBlock::default() },
+            AgentryBlock { base: Some(at("./base.agent")), ..AgentryBlock::default() },
+            AgentryBlock {
+                merge: MergeModes {
+                    skills: Some(Spanned::new(
+                        ListMerge::Restrict,
+                        Span::start_of(FileId::BUILT_IN),
+                    )),
+                    behavior: Some(Spanned::new(
+                        TextMerge::Override,
+                        Span::start_of(FileId::BUILT_IN),
+                    )),
+                    ..MergeModes::default()
+                },
+                ..AgentryBlock::default()
+            },
+            AgentryBlock {
+                requirements: requirements(Some("KEY"), Some("ping")),
+                ..AgentryBlock::default()
+            },
+            AgentryBlock {
+                requirements: requirements(None, Some("ping")),
+                ..AgentryBlock::default()
+            },
+        ];
+        for block in cases {
+            let mut findings = Findings::default();
+            let node = TreeNode::from_data(&block.to_data(), Span::start_of(FileId::BUILT_IN));
+            assert_eq!(read(&node, &mut findings), block);
+            assert!(findings.is_empty(), "{block:?}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Fields that the format does not know: kept with their paths, never acted upon.
+
+use agentry_model::Agent;
+use agentry_text::table::{UnknownKeys, is_extension};
+use agentry_text::{FieldKind, FieldTable, Spanned, TreeEntry, TreeNode};
+
+use super::fields::MANIFEST;
+use super::read::put;
+
+/// Takes the extensions and the unknown fields of the manifest `root` into `agent`.
+pub(super) fn collect(root: &TreeNode, agent: &mut Agent) {
+    let extensions = root.as_map().and_then(|map| map.get("extensions")).and_then(TreeNode::as_map);
+    for TreeEntry { key, value } in extensions.map(|map| map.entries.as_slice()).unwrap_or_default()
+    {
+        put(&mut agent.extensions, &key.text, Spanned::new(value.to_data(), value.span));
+    }
+    table(&MANIFEST, root, "", agent);
+}
+
+fn table(table: &'static FieldTable, node: &TreeNode, path: &str, agent: &mut Agent) {
+    if table.unknown == UnknownKeys::Silent {
+        return;
+    }
+    for TreeEntry { key, value } in
+        node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
+    {
+        match table.field(&key.text) {
+            Some(field) if !has_fields(&field.kind) => {}
+            Some(field) => kind(&field.kind, value, &join(path, &key.text), agent),
+            None => {
+                let path = join(path, &key.text);
+                let data = Spanned::new(value.to_data(), value.span);
+                let known = agent.extensions.iter().any(|(name, _)| *name == path);
+                let extension = is_extension(&key.text) && !known;
+                let list = if extension { &mut agent.extensions } else { &mut agent.unknown };
+                put(list, &path, data);
+            }
+        }
+    }
+}
+
+/// Whether there are fields somewhere inside; the depth is that of the field tables.
+fn has_fields(kind: &FieldKind) -> bool {
+    match kind {
+        FieldKind::Block(_) => true,
+        FieldKind::List(inner) | FieldKind::Map(inner) => has_fields(inner),
+        _ => false,
+    }
+}
+
+/// Looks into the blocks of a field; the depth is that of the field tables.
+fn kind(kind: &'static FieldKind, node: &TreeNode, path: &str, agent: &mut Agent) {
+    match kind {
+        FieldKind::Block(block) => table(block, node, path, agent),
+        FieldKind::List(item) => {
+            for (at, node) in node.as_list().unwrap_or_default().iter().enumerate() {
+                self::kind(item, node, &join(path, &at.to_string()), agent);
+            }
+        }
+        FieldKind::Map(value) => {
+            let entries = node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
+            for entry in entries {
+                self::kind(value, &entry.value, &join(path, &entry.key.text), agent);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

@@ -1,0 +1,142 @@
+//! Rules that never decide.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::{decider, index};
+use crate::automata::fold::MachineFolder;
+use crate::automata::machine::StateMachine;
+use crate::automata::subject::ExampleSubject;
+use crate::automata::{MachineTooLarge, search};
+use crate::memo::PolicyMemo;
+use crate::pattern::{HazardProtection, Pattern, PatternKind};
+use crate::{PathAnchors, RuleList};
+
+/// A rule that never decides about what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadRule {
+    /// Its index.
+    pub rule: usize,
+    /// The earlier rules that decide about what it matches; none if it matches nothing at all.
+    pub covered_by: Vec<usize>,
+    /// A subject that it matches.
+    pub example: Option<ExampleSubject>,
+    /// A subject that it decides about all the same, because a deny or an ask also reaches other
+    /// ways to write a command: `/bin/rm` for `rm`.
+    pub still: Option<ExampleSubject>,
+}
+
+/// The rules of a section that never decide about the subjects that they say; what a deny or an ask
+/// reaches beyond its words does not count. Nothing if a bound was reached.
+pub fn dead(
+    memo: &PolicyMemo,
+    rules: &RuleList,
+    protections: HazardProtection,
+) -> Option<Vec<DeadRule>> {
+    // Nearly always every rule decides about something that its own words spell out.
+    if (0..rules.rules.len()).all(|at| decides_plainly(rules, at, protections)) {
+        return Some(Vec::new());
+    }
+    MachineFolder::new(memo, rules.section.kind(), protections)
+        .and_then(|folder| find_dead(&folder, rules))
+        .ok()
+}
+
+/// Whether a rule decides about a subject made of its own words, with something short or nothing in
+/// the place of each wildcard.
+fn decides_plainly(rules: &RuleList, at: usize, protections: HazardProtection) -> bool {
+    let Some(pattern) = rules.rules.get(at).map(|rule| &rule.pattern) else { return false };
+    ["x", "qq7", ""].iter().any(|fill| {
+        let subject = plain(pattern, fill);
+        subject.with(|subject| {
+            let as_written = pattern.as_written();
+            as_written.as_ref().unwrap_or(pattern).matches_under(subject, protections)
+                && decider(rules, subject, protections).0 == at
+        })
+    })
+}
+
+fn plain(pattern: &Pattern, fill: &str) -> ExampleSubject {
+    let text = pattern.text.trim_start_matches("**/").replace("**", "*").replace('*', fill);
+    match pattern.kind() {
+        PatternKind::Command => ExampleSubject::Command(
+            text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
+        ),
+        PatternKind::Path if !text.starts_with(['/', '~']) => {
+            ExampleSubject::Text(format!("{}/{text}", PathAnchors::default().workspace))
+        }
+        PatternKind::Web => {
+            let (scheme, rest) = text.split_once("://").unwrap_or(("https", &text));
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let port = if host.contains(':') {
+                ""
+            } else if scheme == "http" {
+                ":80"
+            } else {
+                ":443"
+            };
+            ExampleSubject::Text(format!("{scheme}://{host}{port}/{path}"))
+        }
+        PatternKind::Path | PatternKind::Name | PatternKind::Text => ExampleSubject::Text(text),
+    }
+}
+
+fn find_dead(
+    folder: &MachineFolder<'_>,
+    rules: &RuleList,
+) -> Result<Vec<DeadRule>, MachineTooLarge> {
+    let all = folder.rules(rules, index)?;
+    let deciding: BTreeSet<u32> = all.outputs.iter().copied().collect();
+    let mut found = Vec::new();
+    for (at, rule) in rules.rules.iter().enumerate() {
+        let decides = deciding.contains(&index(at));
+        let words = rule.pattern.as_written();
+        if decides && words.is_none() {
+            continue;
+        }
+        let words = folder.leaf(&words.unwrap_or_else(|| rule.pattern.clone()))?;
+        let Some(mut dead) = coverage(at, rules.section.kind(), &words, &all)? else { continue };
+        if decides {
+            dead.still = decided(at, rules.section.kind(), &folder.leaf(&rule.pattern)?, &all)?;
+        }
+        found.push(dead);
+    }
+    Ok(found)
+}
+
+/// Which rules decide about the subjects of `own`; nothing if the rule itself is one of them.
+fn coverage(
+    rule: usize,
+    kind: PatternKind,
+    own: &StateMachine,
+    all: &StateMachine,
+) -> Result<Option<DeadRule>, MachineTooLarge> {
+    let mut covered_by = BTreeSet::new();
+    let mut example = None;
+    search::outputs_within(own, all, |decides, text| {
+        example.get_or_insert_with(|| ExampleSubject::decode(kind, &text()));
+        covered_by.insert(decides as usize);
+        if decides == index(rule) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let dead = !covered_by.contains(&rule);
+    let covered_by = covered_by.into_iter().collect();
+    Ok(dead.then_some(DeadRule { rule, covered_by, example, still: None }))
+}
+
+/// A shortest subject of `own` that the rule decides about.
+fn decided(
+    rule: usize,
+    kind: PatternKind,
+    own: &StateMachine,
+    all: &StateMachine,
+) -> Result<Option<ExampleSubject>, MachineTooLarge> {
+    let mut found = None;
+    search::outputs_within(own, all, |decides, text| {
+        if decides != index(rule) {
+            return ControlFlow::Continue(());
+        }
+        found = Some(ExampleSubject::decode(kind, &text()));
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,134 @@
+//! The directories that a command may run in, as text: nothing is looked up.
+
+use std::sync::Arc;
+
+/// So many directories are told apart.
+const MAX_BASES: usize = 8;
+/// A longer path is not followed, so that a chain of `cd` stays cheap.
+pub(crate) const MAX_BYTES: usize = 1024;
+
+/// Possible current directories: absolute, or relative to the one that the line starts in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CurrentDirs {
+    /// One of these. The start directory itself is `.`.
+    Known(Arc<[String]>),
+    /// Any directory at all.
+    Unknown,
+}
+
+impl Default for CurrentDirs {
+    /// The directory that the line starts in.
+    fn default() -> Self {
+        Self::one(".")
+    }
+}
+
+impl CurrentDirs {
+    /// Exactly this directory.
+    pub fn one(directory: impl Into<String>) -> Self {
+        Self::Known(Arc::from([directory.into()]))
+    }
+
+    /// The only directory, if there is one.
+    pub fn single(&self) -> Option<&str> {
+        match self {
+            Self::Known(all) => match &**all {
+                [one] => Some(one),
+                _ => None,
+            },
+            Self::Unknown => None,
+        }
+    }
+
+    /// Either these or those.
+    #[must_use]
+    pub(super) fn or(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Known(left), Self::Known(right)) if left == right => self.clone(),
+            (Self::Known(left), Self::Known(right)) => {
+                let mut all = left.to_vec();
+                all.extend(right.iter().filter(|base| !left.contains(base)).cloned());
+                Self::of(all)
+            }
+            _ => Self::Unknown,
+        }
+    }
+
+    /// After `cd path`.
+    #[must_use]
+    pub(crate) fn enter(&self, path: &str) -> Self {
+        if path.starts_with('/') {
+            return Self::of(vec![join("/", path)]);
+        }
+        match self {
+            Self::Known(all) => {
+                let mut entered: Vec<String> = all.iter().map(|base| join(base, path)).collect();
+                entered.sort();
+                entered.dedup();
+                Self::of(entered)
+            }
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
+    fn of(all: Vec<String>) -> Self {
+        if all.len() > MAX_BASES || all.iter().any(|base| base.len() > MAX_BYTES) {
+            return Self::Unknown;
+        }
+        Self::Known(Arc::from(all))
+    }
+}
+
+/// Joins as a shell's `cd` does: `..` takes a component away, whatever it links to.
+fn join(base: &str, path: &str) -> String {
+    let is_absolute = base.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if is_absolute => {}
+            part => parts.push(part),
+        }
+    }
+    match (is_absolute, parts.is_empty()) {
+        (true, _) => format!("/{}", parts.join("/")),
+        (false, true) => ".".to_owned(),
+        (false, false) => parts.join("/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entering() {
+        let cases = [
+            (".", "src", "src"),
+            ("src", "..", "."),
+            (".", "../x", "../x"),
+            ("..", "..", "../.."),
+            ("src", "/etc/../usr/", "/usr"),
+            ("/", "..", "/"),
+            ("a/b", "./c//d", "a/b/c/d"),
+        ];
+        for (base, path, expected) in cases {
+            assert_eq!(
+                CurrentDirs::one(base).enter(path).single(),
+                Some(expected),
+                "{base} {path}"
+            );
+        }
+    }
+
+    #[test]
+    fn too_many_are_unknown() {
+        let many =
+            (0..20).fold(CurrentDirs::default(), |all, n| all.or(&CurrentDirs::one(n.to_string())));
+        assert_eq!(many, CurrentDirs::Unknown);
+        assert_eq!(CurrentDirs::default().enter(&"a/".repeat(1000)), CurrentDirs::Unknown);
+    }
+}

@@ -1,0 +1,94 @@
+//! The world of one object: a workspace that holds its files and nothing else. The digest of an agent is
+//! computed here, the same on every machine.
+
+use agentry_compile::SessionMemo;
+use agentry_compile::model::Format;
+use agentry_compile::{
+    BaseMemo, FetchError, FileLayer, FileTree, FoundAgent, MachineFacts, MemoryWorld,
+    ModelsEndpoint, NoServices, ReadError, StoreRef, StoredAgent, World, WorldServices, digest,
+    read,
+};
+
+use crate::path::split;
+
+/// Finds the agents that another one inherits from.
+pub(crate) type FetchBase<'f> = dyn Fn(&StoreRef) -> Result<StoredAgent, FetchError> + Sync + 'f;
+
+/// The files of one object, and a way to its bases.
+pub(crate) struct ObjectWorld<'f> {
+    files: MemoryWorld,
+    /// Of no machine in particular.
+    machine: MachineFacts,
+    fetch: &'f FetchBase<'f>,
+}
+
+impl<'f> ObjectWorld<'f> {
+    pub(crate) fn new<'b>(
+        files: impl IntoIterator<Item = (String, &'b [u8])>,
+        fetch: &'f FetchBase<'f>,
+    ) -> Self {
+        Self { files: MemoryWorld::new(files), machine: MachineFacts::default(), fetch }
+    }
+
+    /// The full digest of the agent with this main file.
+    pub(crate) fn digest(&self, main: &str, format: Format) -> String {
+        let (dir, name) = split(main);
+        let found = FoundAgent {
+            path: main.to_owned(),
+            dir: dir.to_owned(),
+            main: name.to_owned(),
+            format,
+        };
+        digest(self, &read(self, &found))
+    }
+}
+
+impl FileLayer for ObjectWorld<'_> {
+    fn below(&self) -> &dyn FileTree {
+        &self.files
+    }
+
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        // A file in memory that looks like a link is none here.
+        match self.files.get(path) {
+            Some(bytes) if bytes.len() as u64 <= limit => Ok(bytes.to_owned()),
+            _ => self.files.read(root, path, limit),
+        }
+    }
+}
+
+impl World for ObjectWorld<'_> {
+    fn machine(&self) -> &MachineFacts {
+        &self.machine
+    }
+
+    fn services(&self) -> &dyn WorldServices {
+        self
+    }
+
+    fn memo(&self) -> &SessionMemo {
+        self.files.memo()
+    }
+
+    fn bases(&self) -> Option<&BaseMemo> {
+        None
+    }
+}
+
+impl WorldServices for ObjectWorld<'_> {
+    fn has_env(&self, name: &str) -> bool {
+        self.files.has_env(name)
+    }
+
+    fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
+        (self.fetch)(reference)
+    }
+
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        NoServices.local_models(url)
+    }
+
+    fn hosted_models(&self, endpoint: &ModelsEndpoint) -> Result<Vec<String>, String> {
+        NoServices.hosted_models(endpoint)
+    }
+}

@@ -1,0 +1,50 @@
+//! Reads the questions of a cassette: what is left out of each follows from the lines before it.
+
+use std::sync::Arc;
+
+use super::expectation::{ExpectedConversation, copied, same, take_over};
+use super::{RecordedQuestion, RecordedTool};
+use crate::conversation::Message;
+use crate::event::TimedEvent;
+
+/// A question to the model, as far as it differs from the one before, and its answer.
+#[derive(Debug)]
+pub(super) struct RecordedTurn {
+    pub(super) model: String,
+    pub(super) system: Option<String>,
+    pub(super) tools: Option<Vec<RecordedTool>>,
+    /// How many messages are those of the question before.
+    pub(super) kept: usize,
+    pub(super) messages: Vec<Message>,
+    pub(super) reply: Option<TimedEvent>,
+}
+
+/// What a reader of the file knows from the lines before.
+#[derive(Debug, Default)]
+pub(super) struct CassetteReading {
+    pub(super) expected: ExpectedConversation,
+    /// The messages of the last question.
+    last: Vec<Arc<Message>>,
+    any: bool,
+    /// The call that ended last.
+    pub(super) ended: String,
+}
+
+impl CassetteReading {
+    /// A question, as far as it differs from the one before.
+    pub(super) fn asked(&mut self, asked: RecordedQuestion) -> Result<RecordedTurn, &'static str> {
+        let RecordedQuestion { model, system, tools, kept, messages, .. } = asked;
+        if !self.any && (system.is_none() || tools.is_none()) {
+            return Err("the first question lacks `system` or `tools`");
+        }
+        self.any = true;
+        self.expected.report();
+        let known = &mut self.expected.messages;
+        known.truncate(kept.unwrap_or(known.len()));
+        known.extend(messages.into_iter().map(Arc::new));
+        let kept = same(&self.last, known);
+        let messages = copied(known.get(kept..).unwrap_or_default());
+        take_over(&mut self.last, known);
+        Ok(RecordedTurn { model, system, tools, kept, messages, reply: None })
+    }
+}

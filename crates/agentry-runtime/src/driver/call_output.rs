@@ -1,0 +1,103 @@
+//! What a call prints while it runs: without secrets, and not without end. Whoever wants all of it finds
+//! it where the result says.
+
+use std::sync::Arc;
+
+use crate::context_window::{kept_in, start};
+use crate::redact::{RedactingStream, Redactor};
+
+/// The most bytes that are told of what one call prints.
+pub(super) const MOST: usize = 256 << 10;
+
+/// What one call prints.
+pub(super) struct CallOutput {
+    /// A secret may come in two pieces.
+    stream: RedactingStream,
+    room: usize,
+    left_out: usize,
+}
+
+impl CallOutput {
+    /// Nothing so far.
+    pub(super) fn new(redactor: &Arc<Redactor>) -> Self {
+        Self { stream: redactor.stream(), room: MOST, left_out: 0 }
+    }
+
+    /// A piece of it: what is to be told now.
+    pub(super) fn push(&mut self, piece: &str) -> String {
+        if self.left_out > 0 {
+            self.left_out = self.left_out.saturating_add(piece.len());
+            return String::new();
+        }
+        let text = self.stream.push(piece);
+        self.capped(text)
+    }
+
+    /// What is still to be told when all is printed, and how much never was. `result` may say where all of
+    /// it is.
+    pub(super) fn finish(&mut self, result: &str) -> String {
+        let rest = self.stream.finish();
+        let rest = self.capped(rest);
+        if self.left_out == 0 {
+            return rest;
+        }
+        let place =
+            kept_in(result).map_or(String::new(), |path| format!("; all of it is in `{path}`"));
+        format!("{rest}\n[{} more bytes are not shown here{place}]\n", self.left_out)
+    }
+
+    fn capped(&mut self, text: String) -> String {
+        if self.left_out == 0 && text.len() <= self.room {
+            self.room -= text.len();
+            return text;
+        }
+        let room = if self.left_out == 0 { self.room } else { 0 };
+        let told = start(&text, room);
+        self.left_out = self.left_out.saturating_add(text.len() - told.len());
+        told.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::KnownSecret;
+
+    #[test]
+    fn what_is_printed_has_an_end() {
+        let line = "ä line\n";
+        let cases = [
+            ("little", 10, "", None),
+            ("as much as there is room for", MOST / line.len(), "", None),
+            ("more", MOST, "r", Some("")),
+            ("kept", MOST, "r\n[1 bytes are left out here; all of it is in `/f`]", Some("/f")),
+        ];
+        for (case, lines, result, left_out) in cases {
+            let mut printed = CallOutput::new(&Arc::default());
+            let mut told: String = (0..lines).map(|_| printed.push(line)).collect();
+            assert!(told.len() <= MOST, "{case}: {}", told.len());
+            let before = told.len();
+            told += &printed.finish(result);
+            let note = left_out.map(|path| {
+                let place = if path.is_empty() {
+                    String::new()
+                } else {
+                    format!("; all of it is in `{path}`")
+                };
+                format!(
+                    "\n[{} more bytes are not shown here{place}]\n",
+                    lines * line.len() - before
+                )
+            });
+            assert_eq!(told.get(before..), Some(note.unwrap_or_default().as_str()), "{case}");
+        }
+    }
+
+    #[test]
+    fn no_half_of_a_secret_is_printed() {
+        let redactor = Arc::new(Redactor::new(KnownSecret::new("KEY", "hunter2hunter2")));
+        let mut printed = CallOutput::new(&redactor);
+        let told = ["is hunter2", "hunter2\n"].map(|piece| printed.push(piece)).concat();
+        assert_eq!(told + &printed.finish(""), "is [redacted: KEY]\n");
+    }
+}

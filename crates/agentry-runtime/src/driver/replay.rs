@@ -1,0 +1,224 @@
+//! A replay: models, tools and the person as they were recorded. Only the policy is asked anew. Nothing
+//! is executed, and the first difference ends the run.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde_json::Map;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::CancelScope;
+use super::interfaces::{
+    ApprovalReply, ApprovalRequest, Approver, CallDecision, DeltaSink, ModelPrompt,
+    OverlongConversation, RunModels, RunTools,
+};
+use crate::cassette::{CassetteDifference, Tape};
+use crate::conversation::{TokenUsage, ToolCall};
+use crate::event::{ApprovalAnswer, ModelFailure, ModelTurn, RunEvent, TimedEvent};
+use crate::provider::AnswerDelta;
+use crate::tool::{self, BoxedFuture, ToolSpec};
+
+/// A recording in the place of the world.
+pub struct ReplayedWorld {
+    tape: Mutex<Tape>,
+    /// What judges calls as they would be judged now.
+    tools: Arc<dyn RunTools>,
+    difference: Mutex<Option<CassetteDifference>>,
+    canceller: OnceLock<UnboundedSender<CancelScope>>,
+}
+
+impl ReplayedWorld {
+    /// Plays a tape, with the tools that judge its calls.
+    pub fn new(tape: Tape, tools: Arc<dyn RunTools>) -> Self {
+        Self {
+            tape: Mutex::new(tape),
+            tools,
+            difference: Mutex::new(None),
+            canceller: OnceLock::new(),
+        }
+    }
+
+    /// By which the run is stopped where the recorded one was, or where it goes another way.
+    pub fn stop_by(&self, canceller: UnboundedSender<CancelScope>) {
+        let _ = self.canceller.set(canceller);
+    }
+
+    /// How the run began, if the cassette says so.
+    pub fn began(&self) -> Option<RunEvent> {
+        self.tape().began().cloned()
+    }
+
+    /// How many models there were at least: a run that fell back has asked several.
+    pub fn models(&self) -> usize {
+        self.tape().models()
+    }
+
+    /// What the clock showed.
+    pub fn now(&self) -> u64 {
+        self.tape().now()
+    }
+
+    /// What the person says next.
+    pub fn said(&self) -> Option<String> {
+        match self.tape().said()?.event {
+            RunEvent::Said { text } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The first difference, when the run is over.
+    pub fn difference(&self) -> Option<CassetteDifference> {
+        let found = self.difference.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        found.or_else(|| self.tape().finish().err())
+    }
+
+    fn tape(&self) -> std::sync::MutexGuard<'_, Tape> {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a difference and ends the run.
+    fn differs(&self, difference: CassetteDifference) {
+        let mut known = self.difference.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get_or_insert(difference);
+        self.cancel(CancelScope::Run);
+    }
+
+    fn cancel(&self, cancel: CancelScope) {
+        if let Some(canceller) = self.canceller.get() {
+            let _ = canceller.send(cancel);
+        }
+    }
+
+    /// What was recorded; where the recorded run was stopped, or goes another way, this one is stopped
+    /// and nothing more comes.
+    async fn recorded(&self, found: Result<TimedEvent, CassetteDifference>) -> RunEvent {
+        match found.map(|happened| happened.event) {
+            Ok(RunEvent::Cancelled { run }) => {
+                self.cancel(if run { CancelScope::Run } else { CancelScope::Turn });
+            }
+            Ok(RunEvent::TimeUp) => self.cancel(CancelScope::Time),
+            Ok(event) => return event,
+            Err(difference) => self.differs(difference),
+        }
+        std::future::pending().await
+    }
+}
+
+impl RunModels for ReplayedWorld {
+    fn name(&self, _model: usize) -> String {
+        "recorded".to_owned()
+    }
+
+    fn estimate(&self, _model: usize, _reading: TokenUsage) -> TokenUsage {
+        // What was sent then is sent now, whatever it would cost.
+        self.tape().refused().unwrap_or_default()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        prompt: ModelPrompt<'a>,
+        show: DeltaSink<'a>,
+    ) -> BoxedFuture<'a, Result<ModelTurn, ModelFailure>> {
+        Box::pin(async move {
+            let found = self.tape().turn(&prompt.as_request("recorded", &Map::new()));
+            match self.recorded(found).await {
+                RunEvent::Turned(turn) => {
+                    show(AnswerDelta::Text(turn.message.text()));
+                    Ok(turn)
+                }
+                RunEvent::TurnFailed(failure) => Err(failure),
+                _ => std::future::pending().await,
+            }
+        })
+    }
+
+    fn compact<'a>(&'a self, _long: OverlongConversation<'a>) -> BoxedFuture<'a, RunEvent> {
+        Box::pin(async move {
+            let found = self.tape().compacted();
+            self.recorded(found).await
+        })
+    }
+}
+
+impl RunTools for ReplayedWorld {
+    fn specs(&self) -> &[ToolSpec] {
+        self.tools.specs()
+    }
+
+    fn judge(&self, call: &ToolCall) -> CallDecision {
+        self.tools.judge(call)
+    }
+
+    fn judged(&self, call: &ToolCall, decision: &CallDecision) {
+        let same = self.tape().judged(call, decision.verdict, &decision.reason);
+        if let Err(difference) = same {
+            self.differs(difference);
+        }
+    }
+
+    fn preview(&self, call: &ToolCall) -> Option<String> {
+        self.tools.preview(call)
+    }
+
+    fn run<'a>(&'a self, call: &'a ToolCall) -> BoxedFuture<'a, tool::ToolOutput> {
+        Box::pin(async move {
+            let found = self.tape().result(call);
+            let event = self.recorded(found).await;
+            if let Some(directory) = self.tape().moved(call) {
+                self.tools.move_to(&directory);
+            }
+            match event {
+                RunEvent::Ended { text, failed, .. } => tool::ToolOutput { text, failed },
+                _ => std::future::pending().await,
+            }
+        })
+    }
+
+    fn shortened(&self, text: &str, _most: usize) -> String {
+        // It was, when it was recorded.
+        text.to_owned()
+    }
+
+    fn directory(&self) -> String {
+        self.tools.directory()
+    }
+
+    fn move_to(&self, directory: &str) {
+        self.tools.move_to(directory);
+    }
+}
+
+impl Approver for ReplayedWorld {
+    fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
+        Box::pin(async move {
+            let (id, exact) = match asked {
+                ApprovalRequest::Call { call, decision, .. } => {
+                    (Some(&call.id), Some(&decision.exact))
+                }
+                ApprovalRequest::Unfinished(call) | ApprovalRequest::Failed(call, _) => {
+                    (Some(&call.id), None)
+                }
+                ApprovalRequest::Limit(_) | ApprovalRequest::Models(_) => (None, None),
+            };
+            let found = self.tape().answer(id.map(String::as_str));
+            let RunEvent::Answered { answer, .. } = self.recorded(found).await else {
+                return std::future::pending().await;
+            };
+            match answer {
+                ApprovalAnswer::Yes => ApprovalReply::Yes,
+                ApprovalAnswer::Always(names)
+                    if exact.is_some_and(|exact| names == [exact.clone()]) =>
+                {
+                    ApprovalReply::AlwaysExact
+                }
+                ApprovalAnswer::Always(_) => ApprovalReply::AlwaysRules,
+                ApprovalAnswer::No(why) => ApprovalReply::No(why),
+                ApprovalAnswer::Park => ApprovalReply::Park,
+            }
+        })
+    }
+
+    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
+        // Calls are not run, so none asks.
+        Box::pin(std::future::ready(None))
+    }
+}

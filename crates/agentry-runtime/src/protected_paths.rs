@@ -1,0 +1,211 @@
+//! What no call of a run writes to, whatever its policy says, by the one list of
+//! [`agentry_compile::protected_names`]. Here it meets real paths of the disk, which may be no UTF-8.
+
+pub(crate) mod walk;
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::{Component, Path};
+
+use agentry_compile::protected_names as table;
+use table::{WrittenBy, bare_names, find, find_bare};
+
+pub use table::{CommandBarrier, ProtectedKind, ProtectedName, names};
+pub(crate) use table::{is_bare, is_cassette};
+
+/// Why a path relative to the workspace is protected by its name, if it is. The disk is not asked. An
+/// absolute path that does not lie in the workspace is judged by all of its parts.
+pub fn why_protected(path: &Path) -> Option<&'static str> {
+    find(&folded(path), WrittenBy::Tool).map(|hit| hit.kind.why())
+}
+
+/// Why no tool writes to this path, if none does: by its name, or because it lies in a repository without
+/// a `.git`, or would complete one. Both paths are real.
+pub fn why_refused(path: &Path, workspace: &Path) -> Option<&'static str> {
+    let below = path.strip_prefix(workspace).unwrap_or(path);
+    why_protected(below).or_else(|| {
+        let parts = folded(below);
+        let has = |depth: usize, name: &str| {
+            let directory = path.ancestors().nth(parts.len() - depth);
+            directory.is_some_and(|it| it.join(name).symlink_metadata().is_ok())
+        };
+        find_bare(&parts, has).map(|_| ProtectedKind::Repository.why())
+    })
+}
+
+/// Why a path is protected wherever the workspace is. Some people keep workspaces in the directories of
+/// harnesses, so those do not count here.
+pub(crate) fn why_protected_anywhere(path: &Path) -> Option<&'static str> {
+    why_protected(path).filter(|_| {
+        let name = path.file_name().map(Path::new).and_then(why_protected);
+        name.is_some() || folded(path).iter().any(|part| part == ".git")
+    })
+}
+
+/// The names that decide in a directory of git, seen from there.
+pub(crate) fn names_in_repository() -> impl Iterator<Item = (&'static str, &'static ProtectedName)>
+{
+    names().iter().filter_map(|name| Some((name.in_repository()?, name)))
+}
+
+/// The names that count in every directory.
+fn names_everywhere() -> impl Iterator<Item = &'static ProtectedName> {
+    names().iter().filter(|name| name.in_repository().is_none())
+}
+
+/// Whether an entry of a directory is one that commands must not make. Both names are [`fold`]ed.
+pub(crate) fn is_entry(directory: &str, name: &str) -> bool {
+    let fits = |path: &str| match path.split_once('/') {
+        Some((first, last)) => first == directory && last == name,
+        None => path == name,
+    };
+    let mut names = names_everywhere().filter(|name| name.counts_for(WrittenBy::Command));
+    names.any(|it| fits(it.path)) || is_cassette(name)
+}
+
+/// Whether an entry of this name may be protected, whatever its directory is called, or may be a part of a
+/// repository. The walk forgets all others.
+pub(crate) fn may_be_entry(name: &str) -> bool {
+    let is_last = |it: &ProtectedName| it.path.rsplit('/').next() == Some(name);
+    names_everywhere().any(is_last)
+        || bare_names().any(|part| part.eq_ignore_ascii_case(name))
+        || is_cassette(name)
+}
+
+/// The parts of a path as the most careless file system compares them.
+fn folded(path: &Path) -> Vec<Cow<'_, str>> {
+    let named = |part| match part {
+        Component::Normal(name) => Some(fold(name)),
+        _ => None,
+    };
+    path.components().filter_map(named).collect()
+}
+
+/// A name as the most careless file system compares it.
+pub(crate) fn fold(name: &OsStr) -> Cow<'_, str> {
+    match name.to_string_lossy() {
+        Cow::Borrowed(text) => table::fold(text),
+        Cow::Owned(text) => Cow::Owned(table::fold(&text).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn names_count_at_any_depth() {
+        let cases = [
+            (".git", Some(ProtectedKind::Repository)),
+            (".git/config", Some(ProtectedKind::Repository)),
+            ("vendor/x/.GIT/hooks/pre-commit", Some(ProtectedKind::Repository)),
+            (".g\u{200c}it/config", Some(ProtectedKind::Repository)),
+            ("sub/.claude/settings.local.json", Some(ProtectedKind::Harness)),
+            (".mcp.json", Some(ProtectedKind::Harness)),
+            ("web/.vscode/tasks.json", Some(ProtectedKind::Harness)),
+            ("a/agentry.toml", Some(ProtectedKind::Own)),
+            (".agentry/x", Some(ProtectedKind::Own)),
+            ("agents/writer.cassette.short.jsonl", Some(ProtectedKind::Recorded)),
+            (".vscode/words.txt", None),
+            (".gitignore", None),
+            (".github/workflows/ci.yml", None),
+            ("git/config", None),
+            ("config/opencode", None),
+            ("agentry.toml.md", None),
+            ("cassette.jsonl", None),
+            ("", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(why_protected(Path::new(path)), expected.map(ProtectedKind::why), "{path}");
+        }
+        for ProtectedName { path, kind, .. } in names() {
+            assert_eq!(why_protected(&Path::new("a/b").join(path)), Some(kind.why()), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_commands_must_not_make() {
+        let cases = [
+            ("a", "agentry.toml", true),
+            ("a", ".claude", true),
+            ("a", "x.cassette.jsonl", true),
+            ("a", "x.cassette.jsonl.part", false),
+            (".vscode", "tasks.json", true),
+            ("a", "tasks.json", false),
+            (".config", "opencode", true),
+            ("a", ".git", false),
+            (".git", "config", false),
+        ];
+        for (directory, name, expected) in cases {
+            assert_eq!(is_entry(directory, name), expected, "{directory}/{name}");
+            assert!(!expected || may_be_entry(name), "{name}");
+        }
+        for name in [".git", "head", "refs", "objects", "commondir", "tasks.json"] {
+            assert!(may_be_entry(name), "{name}");
+        }
+        assert!(!may_be_entry("main.rs"));
+        assert_eq!(fold(OsStr::new("Agentry.TOML")), "agentry.toml");
+    }
+
+    #[test]
+    fn the_way_to_a_workspace_does_not_count() {
+        let cases = [
+            ("/r/.claude/trees/x", "/r/.claude/trees/x/src/a.rs", None),
+            ("/r/.claude/trees/x", "/r/.claude/settings.json", Some(ProtectedKind::Harness)),
+            ("/r/sub", "/r/.git/config", Some(ProtectedKind::Repository)),
+            ("/r/sub", "/r/other", None),
+        ];
+        for (workspace, path, expected) in cases {
+            assert_eq!(
+                why_refused(Path::new(path), Path::new(workspace)),
+                expected.map(ProtectedKind::why),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_repository_of_another_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for name in ["bare/objects", "bare/refs", "half/objects"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let cases = [
+            ("bare/HEAD", Some(ProtectedKind::Repository)),
+            ("bare/config", None),
+            ("half/HEAD", None),
+            ("half/refs/heads/main", None),
+            ("half/commondir", None),
+            ("HEAD", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(
+                why_refused(&root.join(path), root),
+                expected.map(ProtectedKind::why),
+                "{path}"
+            );
+        }
+        fs::write(root.join("bare/HEAD"), "ref: refs/heads/main\n").unwrap();
+        for path in ["bare/config", "bare/hooks/pre-commit", "bare/x/y/z"] {
+            assert_eq!(
+                why_refused(&root.join(path), root),
+                Some(ProtectedKind::Repository.why()),
+                "{path}"
+            );
+        }
+        fs::write(root.join("half/HEAD"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(
+            why_refused(&root.join("half/commondir"), root),
+            Some(ProtectedKind::Repository.why())
+        );
+        let bare = root.join("bare");
+        assert_eq!(
+            why_refused(&bare.join("config"), &bare),
+            Some(ProtectedKind::Repository.why()),
+            "as a workspace"
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The file of an agent, as Claude Code reads it: its metadata ends at the first `---` after the one
+//! at its start, wherever that stands. What comes later is lost, and with it the list of tools.
+
+use agentry_text::{Data, yaml};
+
+use crate::front_matter::MARK;
+use crate::rivals::{self, AgentLanguage, FilesByName};
+use crate::{HarnessFiles, front_matter};
+
+/// Where agents are.
+pub(super) const AGENTS: &str = ".claude/agents/";
+
+/// Where an agent is written.
+pub(super) fn path(name: &str) -> String {
+    format!("{AGENTS}{name}.md")
+}
+
+/// The agents that files of a directory are.
+pub(super) fn by_name(files: &dyn HarnessFiles, directory: &str) -> FilesByName {
+    rivals::by_name(files, AgentLanguage::Markdown, &[directory], |text| {
+        read(text)?.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
+    })
+}
+
+/// The file of an agent; nothing if its metadata cannot be written without `---`.
+pub(super) fn write(origin: &str, metadata: &Data, body: &str) -> Option<String> {
+    let Data::Map(fields) = metadata else { return None };
+    let mut head = format!("{MARK}{}\n", origin.replace("---", "-…-"));
+    for (key, value) in fields {
+        let field = Data::Map(vec![(key.clone(), value.clone())]);
+        match value {
+            Data::Str(text) if text.contains("---") => {
+                let text = serde_json::Value::from(text.as_str()).to_string();
+                let text = text.replace("--", r"-\x2d");
+                head.extend([key.as_str(), ": ", text.as_str(), "\n"]);
+            }
+            _ => head.push_str(&yaml::emit(&field)),
+        }
+    }
+    let body = body.trim();
+    let space = if body.is_empty() { "" } else { "\n" };
+    (!head.contains("---")).then(|| format!("---\n{head}---\n{space}{body}{space}"))
+}
+
+/// The metadata and the body of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ClaudeFrontMatter {
+    pub(super) metadata: Data,
+    pub(super) body: String,
+    /// Whether the metadata is no YAML and was read line by line.
+    pub(super) lenient: bool,
+    /// Lines that said nothing then.
+    pub(super) unread: Vec<String>,
+}
+
+/// Reads a file; nothing if there is no metadata.
+pub(super) fn read(text: &str) -> Option<ClaudeFrontMatter> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let rest = text.strip_prefix("---")?;
+    let (blank, rest) = rest.split_once('\n')?;
+    let (metadata, body) = rest.split_once("---")?;
+    if !blank.trim().is_empty() {
+        return None;
+    }
+    let body = body.trim_start_matches('-').trim().to_owned();
+    let strict = front_matter::parse(metadata).filter(|data| matches!(data, Data::Map(_)));
+    let lenient = strict.is_none();
+    let mut unread = Vec::new();
+    let metadata = strict.unwrap_or_else(|| of_lines(metadata, &mut unread));
+    Some(ClaudeFrontMatter { metadata, body, lenient, unread })
+}
+
+/// Lines of `key: value`, each value as it stands; others are `unread`.
+fn of_lines(metadata: &str, unread: &mut Vec<String>) -> Data {
+    let mut fields: Vec<(String, Data)> = Vec::new();
+    for line in metadata.lines() {
+        let key = line.split_once(':').filter(|(key, _)| {
+            !key.is_empty()
+                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        });
+        if let Some((key, value)) = key {
+            let value = value.trim().trim_matches(['"', '\'']);
+            fields.retain(|(known, _)| known != key);
+            fields.push((key.to_owned(), Data::str(value)));
+        } else if let Some(item) = line.trim_start().strip_prefix("- ") {
+            let item = Data::str(item.trim().trim_matches(['"', '\'']));
+            match fields.last_mut().map(|(_, value)| value) {
+                Some(Data::List(items)) => items.push(item),
+                Some(value) if value == &Data::str("") => *value = Data::List(vec![item]),
+                _ => unread.push(line.trim().to_owned()),
+            }
+        } else if !matches!(line.trim_start().chars().next(), None | Some('#')) {
+            unread.push(line.trim().to_owned());
+        }
+    }
+    Data::Map(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_never_holds_three_dashes() {
+        let metadata = Data::Map(vec![
+            ("name".to_owned(), Data::str("x")),
+            ("description".to_owned(), Data::str("a ---- b: \"c\"\n--- d")),
+            ("tools".to_owned(), Data::str("Read")),
+        ]);
+        let text = write("a---b/agent.toml", &metadata, "Body\n---\nmore\n").expect("a file");
+        let front = read(&text).expect("metadata");
+        assert_eq!(front.metadata, metadata, "{text}");
+        assert_eq!(front.body, "Body\n---\nmore");
+        assert!(!front.lenient);
+    }
+
+    #[test]
+    fn what_real_files_look_like() {
+        let cases: &[(&str, &str, &str)] = &[
+            (
+                "---\nname: x\ndescription: Use this: it: helps\ntools: Read\n---\nhi",
+                "description",
+                "Use this: it: helps",
+            ),
+            ("\u{feff}---\r\nname: x\r\ndescription: y\r\n---\r\nhi\r\n", "name", "x"),
+            ("---\nname: x\ndescription: a --- b\ntools: Read\n---\n", "description", "a"),
+        ];
+        for (text, key, expected) in cases {
+            let front = read(text).expect(text);
+            assert_eq!(front.metadata.get(key).and_then(Data::as_str), Some(*expected), "{text}");
+        }
+        assert_eq!(read("no metadata"), None);
+        assert_eq!(read("---\nname: x\n"), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! The rules of an agent in words, for places that only have text: a reader may keep to
+//! them, and nobody makes sure.
+
+use agentry_policy::{Action, SectionRules};
+
+use crate::render_result::{LossKind, RenderedAgent};
+use crate::subject::RenderSubject;
+
+/// The sections that the author wrote and that do not simply allow everything.
+pub fn written(subject: &RenderSubject) -> impl Iterator<Item = &SectionRules> {
+    let sections = subject.permissions.sections.iter();
+    sections.filter(|rules| rules.section.span.is_written() && rules.strictest() > Action::Allow)
+}
+
+/// What the agent is to keep to, as a list; nothing if the author set no limits.
+pub fn in_words(subject: &RenderSubject) -> Option<String> {
+    let lines: Vec<String> = written(subject).map(line).collect();
+    let head = "Keep to these limits. Of the rules of one line the first that fits counts.";
+    (!lines.is_empty()).then(|| format!("### Limits\n\n{head}\n\n{}", lines.concat()))
+}
+
+fn line(rules: &SectionRules) -> String {
+    let word = |action: Action| match action {
+        Action::Allow => "allowed",
+        Action::Ask => "ask first",
+        Action::Deny => "never",
+    };
+    let listed = rules
+        .rules
+        .iter()
+        .map(|rule| format!("`{}` {}; ", rule.pattern.replace('`', "'"), word(rule.action)));
+    let intent = word(rules.intent.map_or(Action::Ask, |intent| intent.value));
+    let otherwise = if rules.rules.is_empty() { "" } else { "otherwise " };
+    let listed: Vec<String> = listed.collect();
+    format!("- {}: {}{otherwise}{intent}\n", rules.section.value, listed.concat())
+}
+
+/// Notes that nothing holds the agent to its limits.
+pub fn unenforced(subject: &RenderSubject, whoever: &str, out: &mut RenderedAgent) {
+    let mut none = true;
+    for rules in written(subject) {
+        none = false;
+        let field = format!("permissions.{}", rules.section.value);
+        let detail = format!("written in words only: {whoever} goes by its own rules");
+        out.lose(field, LossKind::Gap, detail);
+    }
+    if none {
+        let detail =
+            format!("what the agent may do is not written: {whoever} goes by its own rules");
+        out.lose("permissions", LossKind::Gap, detail);
+    }
+}

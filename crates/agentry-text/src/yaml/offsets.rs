@@ -1,0 +1,191 @@
+//! Where things stand: turns the parser's character counts into bytes of the file, and finds in the
+//! text what the parser does not place (closing quotes, headers of block scalars, tags).
+
+use std::ops::Range;
+
+use saphyr_parser::Marker;
+
+use crate::hygiene::unusual;
+use crate::source::{FileId, Span};
+
+/// The text that is parsed, as a part of its file.
+pub(super) struct SpanMapper<'t> {
+    /// The part of the file that is YAML; all offsets below are into it.
+    pub(super) text: &'t str,
+    file: FileId,
+    /// Where the part starts in its file.
+    base: usize,
+    /// For each character of several bytes: the number of the character after it, and by how much
+    /// the byte there exceeds that number.
+    wide: Vec<(usize, usize)>,
+}
+
+impl<'t> SpanMapper<'t> {
+    pub(super) fn new(text: &'t str, file: FileId, base: usize) -> Self {
+        Self { text, file, base, wide: wide(text) }
+    }
+
+    /// The byte at which the parser's mark stands.
+    pub(super) fn byte(&self, mark: Marker) -> usize {
+        let before = self.wide.partition_point(|(next, _)| *next <= mark.index());
+        let extra = before.checked_sub(1).and_then(|at| self.wide.get(at)).map_or(0, |wide| wide.1);
+        mark.index().saturating_add(extra).min(self.text.len())
+    }
+
+    /// The bytes `range` of the text as a span of the file.
+    pub(super) fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.file, self.base + range.start, self.base + range.end)
+    }
+
+    /// The bytes of the text that a span of the file stands for.
+    pub(super) fn local(&self, span: Span) -> Range<usize> {
+        let range = span.range();
+        range.start.saturating_sub(self.base)..range.end.saturating_sub(self.base)
+    }
+
+    pub(super) fn slice(&self, range: Range<usize>) -> &'t str {
+        self.text.get(range).unwrap_or("")
+    }
+
+    pub(super) fn at(&self, offset: usize) -> Option<u8> {
+        self.text.as_bytes().get(offset).copied()
+    }
+
+    /// The end of the quoted scalar that starts at `start`, past its closing quote.
+    pub(super) fn closing_quote(&self, start: usize) -> usize {
+        let quote = self.at(start);
+        let mut at = start + 1;
+        while let Some(byte) = self.at(at) {
+            let escaped = quote == Some(b'"') && byte == b'\\'
+                || quote == Some(b'\'') && byte == b'\'' && self.at(at + 1) == Some(b'\'');
+            if escaped {
+                at += 2;
+            } else if Some(byte) == quote {
+                return at + 1;
+            } else {
+                at += 1;
+            }
+        }
+        self.text.len()
+    }
+
+    /// The first byte after `from` that is one of `wanted`, if only blanks, comments, tags, anchors
+    /// and the indicators `through` stand before it.
+    pub(super) fn seek(&self, from: usize, wanted: &[u8], through: &[u8]) -> Option<usize> {
+        let mut at = from;
+        loop {
+            let byte = self.at(at)?;
+            if wanted.contains(&byte) {
+                return Some(at);
+            }
+            at = match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => at + 1,
+                b'#' => self.line_end(at),
+                b'!' | b'&' => self.word_end(at),
+                _ if through.contains(&byte) => at + 1,
+                _ => return None,
+            };
+        }
+    }
+
+    /// The tags and anchors that start at `from`, up to the last of them.
+    pub(super) fn properties(&self, from: usize) -> Range<usize> {
+        let mut end = from;
+        let mut at = from;
+        while matches!(self.at(at), Some(b'!' | b'&')) {
+            end = self.word_end(at);
+            at = end;
+            while matches!(self.at(at), Some(b' ' | b'\t')) {
+                at += 1;
+            }
+        }
+        from..end
+    }
+
+    /// The end of the word at `from`: a blank, a break or a flow indicator.
+    pub(super) fn word_end(&self, from: usize) -> usize {
+        let ends = |byte: &u8| {
+            matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'[' | b']' | b'{' | b'}')
+        };
+        self.find(from, ends)
+    }
+
+    /// The end of the line at `from`, before its break.
+    pub(super) fn line_end(&self, from: usize) -> usize {
+        self.find(from, |byte| matches!(byte, b'\n' | b'\r'))
+    }
+
+    /// The start of the line that holds `at`.
+    pub(super) fn line_start(&self, at: usize) -> usize {
+        let before = self.text.as_bytes().get(..at).unwrap_or_default();
+        before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |found| found + 1)
+    }
+
+    fn find(&self, from: usize, wanted: impl Fn(&u8) -> bool) -> usize {
+        let rest = self.text.as_bytes().get(from..).unwrap_or_default();
+        rest.iter().position(wanted).map_or(self.text.len(), |found| from + found)
+    }
+
+    /// The end of what is written in `range`, without blank lines after it.
+    pub(super) fn without_blank_lines(&self, range: Range<usize>) -> usize {
+        let written = self.slice(range.clone()).as_bytes();
+        let last = written.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        let Some(last) = last else { return range.start };
+        self.line_end(range.start + last).min(range.end)
+    }
+
+    /// The first tab in `range` that is not part of a comment.
+    pub(super) fn tab(&self, range: Range<usize>) -> Option<usize> {
+        let mut at = range.start;
+        while at < range.end {
+            match self.at(at) {
+                Some(b'\t') => return Some(at),
+                Some(b'#') => at = self.line_end(at),
+                _ => at += 1,
+            }
+        }
+        None
+    }
+}
+
+/// The characters of several bytes, as [`SpanMapper`] keeps them.
+fn wide(text: &str) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut extra = 0;
+    for (at, found) in unusual(text).filter(|(_, found)| !found.is_ascii()) {
+        let next = at - extra + 1;
+        extra += found.len_utf8() - 1;
+        out.push((next, extra));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_become_bytes_of_the_file() {
+        for (text, index, byte) in [("abc", 1, 1), ("é\u{1F680}x", 2, 6), ("é", 9, 2), ("a", 9, 1)]
+        {
+            let places = SpanMapper::new(text, FileId(0), 10);
+            let found = places.byte(Marker::new(index, 1, 0));
+            assert_eq!(found, byte, "{text:?} {index}");
+            assert_eq!(places.span(found..found).range(), byte + 10..byte + 10);
+        }
+    }
+
+    #[test]
+    fn quotes_close_where_they_are_not_escaped() {
+        let cases = [
+            (r#""a" # "b""#, 3),
+            (r#""a\"b" c"#, 6),
+            (r"'it''s' 'x'", 7),
+            (r#""open"#, 5),
+            (r#""\"#, 2),
+        ];
+        for (text, end) in cases {
+            assert_eq!(SpanMapper::new(text, FileId(0), 0).closing_quote(0), end, "{text}");
+        }
+    }
+}

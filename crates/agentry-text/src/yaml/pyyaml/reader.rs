@@ -1,0 +1,118 @@
+//! Walks over a text and knows the line and the column. A mark at the very start has no column.
+
+use super::YamlRefusal;
+
+#[derive(Debug)]
+pub(super) struct YamlReader<'t> {
+    pub(super) text: &'t str,
+    /// The byte that comes next.
+    pub(super) at: usize,
+    pub(super) line: usize,
+    /// In characters, from 0.
+    pub(super) column: usize,
+}
+
+impl<'t> YamlReader<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 0, column: 0 }
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// The character after the next one.
+    pub(super) fn second(&self) -> Option<char> {
+        self.rest().chars().nth(1)
+    }
+
+    /// Whether the text ends here, or a blank or a break follows.
+    pub(super) fn is_gap(&self) -> bool {
+        is_gap(self.peek())
+    }
+
+    /// Moves on by one character.
+    pub(super) fn forward(&mut self) {
+        let Some(found) = self.peek() else { return };
+        self.at += found.len_utf8();
+        let first_of_two = found == '\r' && self.peek() == Some('\n');
+        if is_break(found) && !first_of_two {
+            self.line += 1;
+            self.column = 0;
+        } else if found != '\u{feff}' {
+            self.column += 1;
+        }
+    }
+
+    /// Takes so many bytes, which hold no break.
+    pub(super) fn take(&mut self, bytes: usize) -> &'t str {
+        let taken = self.rest().get(..bytes).unwrap_or("");
+        self.at += taken.len();
+        self.column += taken.chars().filter(|c| *c != '\u{feff}').count();
+        taken
+    }
+
+    /// Takes characters of a line as long as `wanted` says so.
+    pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        self.take(rest.find(|c| is_break(c) || !wanted(c)).unwrap_or(rest.len()))
+    }
+
+    pub(super) fn skip_spaces(&mut self) {
+        self.take_while(|c| c == ' ');
+    }
+
+    /// Takes a break, and gives the text that it stands for.
+    pub(super) fn line_break(&mut self) -> Option<&'static str> {
+        let (text, count) = match self.peek()? {
+            '\r' if self.second() == Some('\n') => ("\n", 2),
+            '\r' | '\n' | '\u{85}' => ("\n", 1),
+            '\u{2028}' => ("\u{2028}", 1),
+            '\u{2029}' => ("\u{2029}", 1),
+            _ => return None,
+        };
+        (0..count).for_each(|_| self.forward());
+        Some(text)
+    }
+
+    /// Takes blanks and a comment up to the end of the line, and its break.
+    pub(super) fn rest_of_line(&mut self, message: &'static str) -> Result<(), YamlRefusal> {
+        self.skip_spaces();
+        if self.peek() == Some('#') {
+            self.take_while(|_| true);
+        }
+        if self.peek().is_some_and(|c| !is_break(c)) {
+            return Err(self.refuse(message));
+        }
+        self.line_break();
+        Ok(())
+    }
+
+    /// Whether a line `---` or `...` starts here.
+    pub(super) fn at_document_mark(&self, marks: &[&str]) -> bool {
+        let rest = self.rest();
+        marks
+            .iter()
+            .any(|mark| rest.strip_prefix(mark).is_some_and(|after| is_gap(after.chars().next())))
+    }
+
+    pub(super) fn refuse(&self, message: &'static str) -> YamlRefusal {
+        YamlRefusal { at: self.at, message }
+    }
+}
+
+/// The two lines that no text goes on over.
+pub(super) const DOCUMENT_MARKS: &[&str] = &["---", "..."];
+
+pub(super) fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether `next` is a blank, a break or the end of the text.
+pub(super) fn is_gap(next: Option<char>) -> bool {
+    next.is_none_or(|c| matches!(c, ' ' | '\t') || is_break(c))
+}

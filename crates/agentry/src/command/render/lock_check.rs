@@ -1,0 +1,86 @@
+//! Whether the agents that are rendered or run are those that somebody looked at: what `agentry.lock` says.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agentry_compile::lock::{self, LockError, Lockfile};
+use agentry_compile::text::path::join;
+use agentry_compile::{CompiledAgent, World};
+
+use crate::output::{CliFailure, remark};
+
+/// A lock, if there is one.
+type ReadLock = Arc<Result<Option<Lockfile>, LockError>>;
+
+/// What becomes of an agent that a lock does not know.
+#[derive(Clone, Copy)]
+pub(crate) enum UnlockedAgent {
+    /// It is let through.
+    Passes,
+    /// It is let through, and the user is told.
+    IsNoted,
+    /// It is refused: nobody looked at it.
+    IsRefused,
+}
+
+/// The locks of the workspaces that were met, each read once.
+#[derive(Default)]
+pub(crate) struct RenderLocks {
+    known: RwLock<BTreeMap<String, ReadLock>>,
+}
+
+impl RenderLocks {
+    /// Refuses an agent that is not as it was locked.
+    pub(crate) fn admit(
+        &self,
+        disk: &dyn World,
+        compiled: &CompiledAgent,
+        unknown: UnlockedAgent,
+    ) -> Result<(), CliFailure> {
+        let lock = self.of(disk, &compiled.workspace);
+        let lock = match lock.as_ref() {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let failure = CliFailure::new(error.message.clone()).hint(error.hint.clone());
+                return Err(failure.refused());
+            }
+        };
+        let (path, file) = (&compiled.found.path, join(&compiled.workspace, lock::FILE));
+        if !lock.has(&lock::key(disk, compiled)) {
+            let (message, hint) = (
+                format!("`{path}` is not in `{file}`"),
+                format!("run `agentry lock {path}` after a look"),
+            );
+            match unknown {
+                UnlockedAgent::Passes => {}
+                UnlockedAgent::IsNoted => {
+                    remark(&format!("note: {message}"));
+                    remark(&format!("  = help: {hint}"));
+                }
+                UnlockedAgent::IsRefused => {
+                    return Err(CliFailure::new(message).hint(hint).refused());
+                }
+            }
+            return Ok(());
+        }
+        lock::verify(disk, compiled, lock).map_err(|changes| {
+            // What weighs most comes last.
+            let what = changes.last().map_or("", |change| change.message.as_str());
+            let message = format!("`{path}` is not as `{file}` says: {what}");
+            let hint = format!(
+                "run `agentry lock --update {path}` after a look, or `agentry lock --check`"
+            );
+            CliFailure::new(message).hint(hint).refused()
+        })
+    }
+
+    fn of(&self, disk: &dyn World, root: &str) -> ReadLock {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
+        known.unwrap_or_else(|| {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            let read = || Arc::new(lock::read(disk, root));
+            known.entry(root.to_owned()).or_insert_with(read).clone()
+        })
+    }
+}

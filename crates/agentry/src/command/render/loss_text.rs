@@ -1,0 +1,192 @@
+//! The words of losses: which part of one is an example, and lists that stay short.
+
+use std::cmp::Reverse;
+
+use agentry_compile::policy::Action;
+use agentry_compile::text::report::visible;
+
+/// How many names are listed before the others are counted.
+const NAMED: usize = 3;
+
+/// A loss without its example, and without the tools that are left out: what it has in common with
+/// others. `section` may stand before the example.
+pub(super) fn gist(detail: &str, section: &str) -> String {
+    let mut out = match shown(detail) {
+        Some((before, _, after)) => {
+            let before = before.strip_suffix(&format!("{section} ")).unwrap_or(before);
+            format!("{before}what {}", after.replacen("in the source and", "in the source is", 1))
+        }
+        None => detail.to_owned(),
+    };
+    if let Some((before, after)) = out.split_once(" left out")
+        && let Some((head, _)) = before.split_once(": `")
+    {
+        out = format!("{head}: its tools left out{after}");
+    }
+    out
+}
+
+/// A loss whose example is one of several.
+pub(super) fn example(detail: &str) -> String {
+    match shown(detail) {
+        Some((before, example, after)) => format!("{before}e.g. `{example}` {after}"),
+        None => detail.to_owned(),
+    }
+}
+
+/// What stands before the example of a loss, the example, and what is said of it.
+fn shown(detail: &str) -> Option<(&str, &str, &str)> {
+    let said = |tail: &str, action: &str| {
+        tail.strip_prefix(action).is_some_and(|tail| tail.starts_with(" in the source"))
+    };
+    let marks = detail.match_indices("` is ");
+    let mut ends = marks.filter(|(at, mark)| {
+        let tail = detail.get(at + mark.len()..).unwrap_or_default();
+        Action::WORDS.iter().any(|action| said(tail, action))
+    });
+    let (end, _) = ends.next()?;
+    let (head, tail) = (detail.get(..end)?, detail.get(end + 2..)?);
+    // An example may have backticks of its own: it starts the sentence, or the part after a `;`.
+    let start = match head.rfind("; `") {
+        Some(at) => at + 2,
+        None => head.find('`')?,
+    };
+    Some((head.get(..start)?, head.get(start + 1..)?, tail))
+}
+
+/// Something that a harness does not look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlindSpotText<'a> {
+    name: &'a str,
+    example: &'a str,
+    said: &'a str,
+}
+
+impl<'a> BlindSpotText<'a> {
+    /// Of a loss in the form `name: why; example`.
+    pub(super) fn of(detail: &'a str) -> Option<Self> {
+        let (name, _) = detail.split_once(": ").filter(|(name, _)| !name.contains('`'))?;
+        let (before, example, said) = shown(detail)?;
+        (before.ends_with("; ") && said.ends_with(" there")).then_some(Self { name, example, said })
+    }
+
+    /// All of these in one sentence, with the example that shows most.
+    pub(super) fn joined(all: &[Self], title: &str) -> String {
+        let names: Vec<&str> = all.iter().map(|spot| spot.name).collect();
+        let names = match names.split_last() {
+            Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+            _ => names.concat(),
+        };
+        // The mildest answer to what the source is strictest about.
+        let rank = |spot: &&Self| {
+            let place = |is: &dyn Fn(&str) -> bool| Action::WORDS.iter().position(|word| is(word));
+            let there = place(&|word| spot.said.ends_with(&format!("{word} there")));
+            let source = place(&|word| spot.said.starts_with(&format!("is {word} ")));
+            (there, Reverse(source))
+        };
+        let shown = all.iter().min_by_key(rank);
+        let shown =
+            shown.map_or(String::new(), |spot| format!("; `{}` {}", spot.example, spot.said));
+        format!("{title} does not look at {names}{shown}")
+    }
+}
+
+/// Fields of a model in few words: `permissions.{bash,edit}`.
+pub(super) fn fields(all: &[&str]) -> String {
+    let sections: Option<Vec<&str>> =
+        all.iter().map(|field| field.strip_prefix("permissions.")).collect();
+    match (all, sections) {
+        ([one], _) => (*one).to_owned(),
+        (_, Some(sections)) => format!("permissions.{{{}}}", sections.join(",")),
+        _ => all.join(", "),
+    }
+}
+
+/// Some of `total`, counted and named; nothing if there is only one.
+pub(super) fn listed(some: &[&str], total: usize, what: &str) -> Option<String> {
+    match (some.len(), total) {
+        (_, 0 | 1) => None,
+        (2, 2) => Some(format!("both {what}s")),
+        (count, total) if count == total => Some(format!("all {total} {what}s")),
+        (count, _) if count > NAMED => Some(format!("{count} {what}s: {}", names(some))),
+        _ => Some(names(some)),
+    }
+}
+
+/// Some names, and how many there are beyond them.
+pub(super) fn names(all: &[&str]) -> String {
+    let shown: Vec<_> = all.iter().take(NAMED).map(|name| visible(name).into_owned()).collect();
+    let more = all.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_losses_have_in_common() {
+        let cases = [
+            (
+                "`x` is ask in the source and deny here",
+                "",
+                "what is ask in the source is deny here",
+            ),
+            (
+                "`a`b` is ask in the source and deny here",
+                "",
+                "what is ask in the source is deny here",
+            ),
+            (
+                "secrets: Pi does not know them; `.env` is ask in the source and allow there",
+                "read",
+                "secrets: Pi does not know them; what is ask in the source is allow there",
+            ),
+            (
+                "Pi checks no call and edit `/` is ask in the source: `edit` and `write` left out; so",
+                "edit",
+                "Pi checks no call and what is ask in the source: its tools left out; so",
+            ),
+            ("the skill `a` was not found", "", "the skill `a` was not found"),
+        ];
+        for (detail, section, expected) in cases {
+            assert_eq!(gist(detail, section), expected, "{detail}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_looked_at() {
+        let details = [
+            "variables: it takes `X=1` for a name; `X=1 ls` is deny in the source and ask there",
+            "options: it has no table; `ls --output=x` is ask in the source and allow there",
+            "redirections: it checks only commands; `ls > x` is deny in the source and allow there",
+        ];
+        let spots: Vec<BlindSpotText<'_>> =
+            details.iter().filter_map(|detail| BlindSpotText::of(detail)).collect();
+        assert_eq!(
+            BlindSpotText::joined(&spots, "Pi"),
+            "Pi does not look at variables, options and redirections; `ls > x` is deny in the source and allow there"
+        );
+        for other in ["`x` is ask in the source and deny here", "session: Codex takes `-s`"] {
+            assert_eq!(BlindSpotText::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn lists_stay_short() {
+        let all = ["a", "b", "c", "d", "e"];
+        let cases: [(&[&str], usize, Option<&str>); 5] = [
+            (&all[..1], 1, None),
+            (&all, 5, Some("all 5 agents")),
+            (&all[..2], 2, Some("both agents")),
+            (&all[..2], 5, Some("a, b")),
+            (&all[..4], 5, Some("4 agents: a, b, c and 1 more")),
+        ];
+        for (some, total, expected) in cases {
+            assert_eq!(listed(some, total, "agent").as_deref(), expected, "{some:?} of {total}");
+        }
+        assert_eq!(fields(&["permissions.bash", "permissions.edit"]), "permissions.{bash,edit}");
+        assert_eq!(fields(&["mode", "tags"]), "mode, tags");
+    }
+}

@@ -1,0 +1,160 @@
+//! The last run that found everything as it should be: what it looked at, and what it said. Where all
+//! of that is still the same, so is the answer, and nothing is rendered again.
+//!
+//! This lies in the user's cache, never in a project. It is sealed with a key from Agentry's home:
+//! whoever brings a cache from elsewhere, or half of one, only makes us render.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use agentry_compile::render::sha256;
+use agentry_compile::{AnswerRecord, FileTree as _, is_unchanged};
+use serde_json::Value;
+
+use crate::args::RenderArguments;
+use crate::disk::DiskWorld;
+use crate::home::agentry_home;
+use crate::save;
+
+use super::disk_view;
+
+/// The file of the key, in Agentry's home.
+const KEY: &str = "render.key";
+/// The most runs that are remembered.
+const MOST: usize = 100;
+
+/// One command line in one directory.
+#[derive(Debug)]
+pub(super) struct RenderCache {
+    path: PathBuf,
+    /// Which program asked, and what for.
+    head: String,
+    key: String,
+}
+
+impl RenderCache {
+    /// The place of a run, if there is one.
+    pub(super) fn of(disk: &DiskWorld, args: &RenderArguments) -> Option<Self> {
+        let wish = format!("{} {}", disk.absolute(""), wish(args));
+        let program = std::env::current_exe().and_then(fs::metadata).ok()?;
+        let (version, size) = (env!("CARGO_PKG_VERSION"), program.len());
+        let head = format!("agentry {version} {size} {:?} {wish:?}", program.modified().ok()?);
+        let path = cache()?.join("render").join(sha256(wish.as_bytes()));
+        Some(Self { path, head, key: key()? })
+    }
+
+    /// What the last run said, if this one would say the same.
+    pub(super) fn unchanged(&self, disk: &DiskWorld) -> Option<String> {
+        let text = fs::read_to_string(&self.path).ok()?;
+        let (seal, rest) = text.split_once('\n')?;
+        if seal != self.seal(rest) {
+            return None;
+        }
+        let mut lines = rest.lines();
+        let head = lines.next()?;
+        let said = serde_json::from_str(lines.next()?).ok()?;
+        let asked = |line: &str| {
+            let (answer, question) = line.split_once(' ')?;
+            Some((question.to_owned(), answer.to_owned()))
+        };
+        let record: AnswerRecord = lines.map(asked).collect::<Option<_>>()?;
+        let same = head == self.head && is_unchanged(disk, &record, &disk_view::again);
+        same.then_some(said)
+    }
+
+    /// Remembers a run that found everything as it should be.
+    pub(super) fn store(&self, record: &AnswerRecord, said: &str) {
+        // A line is a question; what does not fit into one is asked anew.
+        if record.is_empty() || record.keys().any(|question| question.contains(['\n', '\r'])) {
+            return;
+        }
+        let Some(dir) = self.path.parent().filter(|dir| fs::create_dir_all(dir).is_ok()) else {
+            return;
+        };
+        let mut rest = format!("{}\n{}\n", self.head, Value::from(said));
+        for (question, answer) in record {
+            rest.extend([answer, " ", question, "\n"]);
+        }
+        let text = format!("{}\n{rest}", self.seal(&rest));
+        forget_old(dir);
+        // Whose home is a workspace must not find this when it looks for agents.
+        let ignore = dir.with_file_name(".gitignore");
+        let hidden = ignore.exists() || fs::write(ignore, "*\n").is_ok();
+        if let Some(path) = self.path.to_str().filter(|_| hidden) {
+            let _ = save::replace(path, text.as_bytes());
+        }
+    }
+
+    /// What nobody can write who does not have the key.
+    fn seal(&self, text: &str) -> String {
+        let inner = sha256(format!("{}\ninner\n{text}", self.key).as_bytes());
+        sha256(format!("{}\nouter\n{inner}", self.key).as_bytes())
+    }
+}
+
+/// All that is asked for, as text.
+fn wish(args: &RenderArguments) -> String {
+    // No `..`: what a new option changes must be part of this.
+    let RenderArguments {
+        agents,
+        targets,
+        output,
+        scope,
+        check,
+        dry_run,
+        watch,
+        strict,
+        explain,
+        guard,
+        no_guard,
+        close_gaps,
+        no_close_gaps,
+        force,
+        format_override,
+        format,
+    } = args;
+    let targets: Vec<&str> = targets.iter().map(|target| target.name).collect();
+    let flags = [check, dry_run, watch, strict, explain, force];
+    let wishes = [guard, no_guard, close_gaps, no_close_gaps];
+    format!(
+        "{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {wishes:?} {format_override:?} {format:?}"
+    )
+}
+
+/// The user's cache: `$XDG_CACHE_HOME`, else `~/.cache`.
+fn cache() -> Option<PathBuf> {
+    let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let base = given.filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(std::env::home_dir()?.join(".cache")))?;
+    base.is_absolute().then(|| base.join("agentry"))
+}
+
+/// The key of this user on this machine, made if there is none.
+fn key() -> Option<String> {
+    let path = agentry_home()?.join(KEY);
+    let is_key = |text: &String| text.len() == 64 && text.bytes().all(|c| c.is_ascii_hexdigit());
+    if let Ok(text) = fs::read_to_string(&path) {
+        return Some(text).filter(is_key);
+    }
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).ok()?;
+    let key = agentry_compile::model::digest::hex(&seed);
+    fs::create_dir_all(path.parent()?).ok()?;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&path).and_then(|mut file| file.write_all(key.as_bytes())).ok()?;
+    Some(key)
+}
+
+/// Makes room: what was not used for longest goes.
+fn forget_old(dir: &Path) {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let aged = entries.filter_map(|it| Some((it.metadata().ok()?.modified().ok()?, it.path())));
+    let mut all: Vec<_> = aged.collect();
+    all.sort();
+    let many = (all.len() + 1).saturating_sub(MOST);
+    all.into_iter().take(many).for_each(|(_, path)| drop(fs::remove_file(path)));
+}

@@ -1,0 +1,87 @@
+//! What is wished for a target, and kept until somebody takes it back: the guard, and rules that close
+//! gaps. A plain `agentry render` must not make an agent less confined than it was.
+
+use agentry_compile::render::RenderLedger;
+use agentry_compile::targets::Target;
+use agentry_compile::text::suggestion::did_you_mean;
+
+use crate::output::CliFailure;
+
+use super::project::{GatheredAgents, RenderProject};
+
+impl RenderProject<'_> {
+    /// Whether calls in a harness are put to the guard. One that has it keeps it: taking it away is
+    /// only done when that is asked for.
+    pub(super) fn guards(&self, target: &Target) -> bool {
+        let has = self.place.ledger.guarded().contains(target.name);
+        !self.args.no_guard && (self.asks_for_guard() || has)
+    }
+
+    /// Whether the gaps of a harness are closed. Those that are closed stay closed.
+    pub(super) fn closes_gaps(&self, target: &Target) -> bool {
+        let has = self.place.ledger.closed_gaps().contains(target.name);
+        !self.args.no_close_gaps && (self.asks_to_close_gaps() || has)
+    }
+
+    fn asks_for_guard(&self) -> bool {
+        self.args.guard || self.config.render.guard
+    }
+
+    fn asks_to_close_gaps(&self) -> bool {
+        self.args.close_gaps || self.config.render.close_gaps
+    }
+
+    /// The targets that only have the guard because they had it before.
+    pub(super) fn kept_guard(&self) -> Vec<&'static str> {
+        let kept = |target: &&&'static Target| !self.asks_for_guard() && self.guards(target);
+        self.targets.iter().filter(kept).map(|target| target.name).collect()
+    }
+
+    /// The targets whose gaps are only closed because they were before.
+    pub(super) fn kept_closed(&self) -> Vec<&'static str> {
+        let kept =
+            |target: &&&'static Target| !self.asks_to_close_gaps() && self.closes_gaps(target);
+        self.targets.iter().filter(kept).map(|target| target.name).collect()
+    }
+
+    /// Fails if an agent is to have the main session of a target and is not there. Whoever names some
+    /// agents only may leave it out, and one with errors has no name.
+    pub(super) fn has_primaries(&self, gathered: &GatheredAgents) -> Result<(), CliFailure> {
+        let GatheredAgents { subjects, broken, not_as_locked, .. } = gathered;
+        if !self.speaks_for_all() || !broken.is_empty() || !not_as_locked.is_empty() {
+            return Ok(());
+        }
+        let render = &self.config.render;
+        for target in &self.targets {
+            let Some(name) = render.primary(target) else { continue };
+            let has = |known: &str| known == name || render.name(target, known) == name;
+            if !subjects.iter().any(|subject| has(&subject.name)) {
+                let message = format!(
+                    "`[render.{}]` has `primary = \"{name}\"`, and no agent here has that name",
+                    target.name
+                );
+                let known = subjects.iter().map(|subject| subject.name.as_str());
+                let hint = did_you_mean(name, known);
+                let hint = hint.unwrap_or_else(|| "name one, or take the line out".to_owned());
+                return Err(CliFailure::new(message).hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// The list of rendered files, with what is kept for each target after this run.
+    pub(super) fn remembering(&self, ledger: RenderLedger) -> RenderLedger {
+        let is_ours = |name: &str| self.targets.iter().any(|target| target.name == name);
+        let others = |names: &std::collections::BTreeSet<String>| -> Vec<String> {
+            names.iter().filter(|name| !is_ours(name)).cloned().collect()
+        };
+        let name = |target: &&'static Target| target.name.to_owned();
+        let has_guard = |target: &&&'static Target| target.guard.is_some() && self.guards(target);
+        let guarded = self.targets.iter().filter(has_guard).map(name);
+        let closed = self.targets.iter().filter(|target| self.closes_gaps(target)).map(name);
+        let before = &self.place.ledger;
+        ledger
+            .with_guard(others(before.guarded()).into_iter().chain(guarded))
+            .with_closed_gaps(others(before.closed_gaps()).into_iter().chain(closed))
+    }
+}

@@ -1,0 +1,149 @@
+//! The person at the terminal: sees the exact call, the rule and what would change, and decides.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use agentry_runtime::ToolCall;
+use agentry_runtime::driver::interfaces::{ApprovalReply, ApprovalRequest, Approver, CallDecision};
+use agentry_runtime::tool::BoxedFuture;
+use rustyline::error::ReadlineError;
+
+use super::line_editor::{LineEditor, TypedInput};
+use super::stop::StopSwitch;
+use super::terminal::{TerminalView, clean};
+use crate::output::print;
+
+/// What a person can say to a call.
+const CHOICES: &str = "[y]es  [n]o  [a]lways for this run  always for this [e]xact call  [l]ater";
+
+/// The person at this terminal.
+pub(crate) struct TerminalApprover {
+    pub(super) lines: LineEditor,
+    terminal: Arc<Mutex<TerminalView>>,
+    stop: OnceLock<Arc<StopSwitch>>,
+}
+
+impl TerminalApprover {
+    pub(super) fn new(terminal: Arc<Mutex<TerminalView>>) -> Result<Self, ReadlineError> {
+        Ok(Self { lines: LineEditor::new()?, terminal, stop: OnceLock::new() })
+    }
+
+    /// By which Ctrl-C at a question stops the turn.
+    pub(super) fn stop_by(&self, stop: &Arc<StopSwitch>) {
+        let _ = self.stop.set(Arc::clone(stop));
+    }
+
+    /// Reads a line, on a line of its own.
+    pub(super) async fn line(&self, prompt: &str) -> TypedInput {
+        self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
+        self.lines.read(prompt).await
+    }
+
+    /// Ctrl-C at a question: the turn that it belongs to stops.
+    fn interrupt(&self) {
+        if let Some(stop) = self.stop.get() {
+            stop.interrupt();
+        }
+    }
+
+    async fn choose(&self, prompt: &str, has_always: bool) -> ApprovalReply {
+        loop {
+            let line = match self.line(prompt).await {
+                TypedInput::Line(line) => line,
+                TypedInput::Interrupt => {
+                    self.interrupt();
+                    return ApprovalReply::No(None);
+                }
+                TypedInput::End => return ApprovalReply::Park,
+            };
+            let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+            match word.to_lowercase().as_str() {
+                "y" | "yes" => return ApprovalReply::Yes,
+                "n" | "no" => {
+                    let why = rest.trim();
+                    return ApprovalReply::No((!why.is_empty()).then(|| why.to_owned()));
+                }
+                "a" | "always" if has_always => return ApprovalReply::AlwaysRules,
+                "e" | "exact" if has_always => return ApprovalReply::AlwaysExact,
+                "l" | "later" => return ApprovalReply::Park,
+                _ => print("please answer with one of the letters\n"),
+            }
+        }
+    }
+
+    fn show(&self, lines: &str) {
+        self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
+        print(lines);
+    }
+}
+
+/// A call as a person is asked about it.
+fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) -> String {
+    let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
+    let mut text = format!("\nmay `{}` run?\n{}\n", clean(&call.tool), clean(&arguments));
+    if let Some(preview) = preview {
+        let _ = writeln!(text, "\n{}", clean(preview));
+    }
+    let _ = writeln!(text, "\nwhy you are asked: {}", clean(&decision.reason));
+    if !decision.places.is_empty() {
+        let _ = writeln!(text, "written at: {}", clean(&decision.places.join(", ")));
+    }
+    if !decision.rules.is_empty() {
+        let _ = writeln!(text, "[a]lways covers: {}", clean(&decision.rules.join("; ")));
+    }
+    text
+}
+
+impl Approver for TerminalApprover {
+    fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
+        Box::pin(async move {
+            let question = match asked {
+                ApprovalRequest::Call { call, decision, preview } => {
+                    self.show(&call_text(call, decision, preview));
+                    return self.choose(&format!("{CHOICES} › "), true).await;
+                }
+                ApprovalRequest::Unfinished(call) => format!(
+                    "\n`{}` was under way when the run was killed: nobody knows what it has done\n{}\nrun it again?",
+                    clean(&call.tool),
+                    clean(&call.arguments.to_string())
+                ),
+                ApprovalRequest::Failed(call, why) => {
+                    format!("\n`{}` failed: {}\nrun it again?", clean(&call.tool), clean(why))
+                }
+                ApprovalRequest::Limit(limit) => {
+                    format!("\nthe limit of {limit} is reached; go on?")
+                }
+                ApprovalRequest::Models(why) => {
+                    format!("\nno model answers: {}\ntry again?", clean(why))
+                }
+            };
+            self.show(&format!("{question}\n"));
+            self.choose("[y]es  [n]o  [l]ater › ", false).await
+        })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        question: &'a str,
+        choices: &'a [String],
+    ) -> BoxedFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let listed: Vec<String> = (1..)
+                .zip(choices)
+                .map(|(number, choice)| format!("  {number}. {}\n", clean(choice)))
+                .collect();
+            self.show(&format!("\n{}\n{}", clean(question), listed.concat()));
+            let line = match self.line("answer › ").await {
+                TypedInput::Line(line) => line,
+                TypedInput::Interrupt => {
+                    self.interrupt();
+                    return None;
+                }
+                TypedInput::End => return None,
+            };
+            let chosen = line.trim().parse::<usize>().ok().and_then(|it| it.checked_sub(1));
+            let chosen = chosen.and_then(|at| choices.get(at)).cloned();
+            Some(chosen.unwrap_or(line)).filter(|answer| !answer.trim().is_empty())
+        })
+    }
+}

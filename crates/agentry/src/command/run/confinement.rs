@@ -1,0 +1,99 @@
+//! How the commands of a run are started, and what confines them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use agentry_runtime::commands::{
+    CommandStarter, RefusedCommands, SandboxState, SandboxedCommands, UnconfinedCommands,
+};
+use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
+
+use super::prepared_agent::PreparedAgent;
+use crate::home::leavings;
+
+/// The commands of an agent.
+pub(crate) struct ConfinedCommands {
+    commands: Arc<dyn CommandStarter>,
+    unconfined: bool,
+    /// Whether the agent can run any.
+    has_any: bool,
+    /// Finds out what confines them.
+    looking: Option<JoinHandle<()>>,
+}
+
+impl ConfinedCommands {
+    /// Finding out what confines them takes a moment, in which the caller can do something else.
+    pub(crate) fn new(ground: &PreparedAgent, unconfined: bool) -> Self {
+        let commands = if unconfined { without_sandbox(ground) } else { sandboxed(ground) };
+        let has_any = ground.tool_names(None).iter().any(|name| name == "bash");
+        let looking = (has_any && !unconfined).then(|| {
+            let commands = Arc::clone(&commands);
+            std::thread::spawn(move || drop(commands.confined_by()))
+        });
+        Self { commands, unconfined, has_any, looking }
+    }
+
+    /// What confines them, for programs.
+    pub(super) fn name(&self) -> &'static str {
+        if self.has_any { self.commands.confined_by().as_str() } else { "no commands" }
+    }
+
+    /// What confines them, for people.
+    pub(super) fn words(&self) -> String {
+        if self.has_any {
+            self.commands.confined_by().to_string()
+        } else {
+            "it runs no commands".to_owned()
+        }
+    }
+
+    /// As a run starts them: what confined ones made under protected names is taken back.
+    pub(super) fn of_run(
+        &self,
+        ground: &PreparedAgent,
+        run: &Path,
+        tell: ReportListener,
+    ) -> Arc<dyn CommandStarter> {
+        let commands = Arc::clone(&self.commands);
+        if self.unconfined {
+            return commands;
+        }
+        let to = run.join(quarantine::DIRECTORY);
+        Arc::new(QuarantinedCommands::new(commands, ground.workspace.clone(), to, tell))
+    }
+}
+
+impl Drop for ConfinedCommands {
+    /// What was tried leaves nothing behind.
+    fn drop(&mut self) {
+        let _ = self.looking.take().map(JoinHandle::join);
+    }
+}
+
+fn without_sandbox(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
+    let usual = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"].map(str::to_owned);
+    let names = usual.into_iter().chain(granted(ground));
+    let env = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
+    Arc::new(UnconfinedCommands { env })
+}
+
+fn sandboxed(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
+    let Ok(program) = std::env::current_exe() else {
+        return Arc::new(RefusedCommands("the program cannot find itself".to_owned()));
+    };
+    Arc::new(SandboxedCommands {
+        judge: ground.judge.clone(),
+        surroundings: ground.surroundings(),
+        granted: granted(ground),
+        lookup: |name| std::env::var(name).ok(),
+        program,
+        leavings: leavings(&ground.home),
+        state: SandboxState::default(),
+    })
+}
+
+/// The names of the variables that commands get.
+fn granted(ground: &PreparedAgent) -> Vec<String> {
+    ground.agent.requirements.env.iter().flatten().map(|name| name.value.clone()).collect()
+}

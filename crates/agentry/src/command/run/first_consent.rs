@@ -1,0 +1,67 @@
+//! Consent before the first run: all that may happen, and a person who agrees.
+
+use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
+
+use super::line_editor::{LineEditor, TypedInput};
+use super::prepared_agent::PreparedAgent;
+use super::stop;
+use super::terminal::{TerminalView, clean};
+use crate::args::{RunArguments, RunFormat};
+use crate::output::{CliFailure, columns, remark, said};
+
+/// All that an agent may do, as it would run now.
+pub(crate) fn listing(
+    ground: &PreparedAgent,
+    sandbox: String,
+    models: Vec<String>,
+) -> ConsentListing {
+    let names = ground.agent.requirements.env.iter().flatten();
+    ConsentListing {
+        may: ConsentListing::of(&ground.judge),
+        variables: names.map(|name| name.value.clone()).collect(),
+        sandbox: vec![sandbox],
+        models,
+    }
+}
+
+/// Lists all that may happen and waits for consent, unless it was given to this very agent before.
+pub(crate) fn consent(
+    ground: &PreparedAgent,
+    args: &RunArguments,
+    now: u64,
+    listing: impl FnOnce() -> ConsentListing,
+) -> Result<(), CliFailure> {
+    let consents = ConsentStore::of(&ground.home);
+    if consents.has(&ground.digest, args.unconfined) {
+        return Ok(());
+    }
+    let name = ground.agent.name();
+    remark(&format!("`{name}` ({}) runs only if you agree. It may:", ground.digest));
+    let rows = listing().rows();
+    let rows: Vec<_> =
+        rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
+    columns(&rows).lines().for_each(remark);
+    let attended = TerminalView::is_attended() && args.format == RunFormat::Human;
+    let agreed = args.yes || (attended && agrees());
+    if !agreed {
+        return Err(CliFailure::new(format!("`{}` was not run: nobody consented", ground.path()))
+            .hint("`--yes` consents to what is listed above")
+            .refused());
+    }
+    let consent = UserConsent {
+        digest: ground.digest.clone(),
+        name: name.to_owned(),
+        agent: ground.path().to_owned(),
+        unconfined: args.unconfined,
+        at: now,
+    };
+    let kept = consents.give(&consent);
+    kept.map_err(|error| CliFailure::new(format!("consent cannot be kept: {}", said(&error))))
+}
+
+fn agrees() -> bool {
+    let Ok(lines) = LineEditor::new() else { return false };
+    stop::end_at(&lines);
+    let TypedInput::Line(line) = lines.wait("run it? [y]es  [n]o › ") else { return false };
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+}

@@ -1,0 +1,84 @@
+//! Lines that a person types. The terminal is left as it was found, whoever ends the program.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustyline::error::ReadlineError;
+use rustyline::{DefaultEditor, ExternalPrinter};
+
+use crate::output::print;
+
+/// What was typed.
+pub(super) enum TypedInput {
+    /// A line.
+    Line(String),
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-D.
+    End,
+}
+
+/// A terminal at which lines are typed.
+#[derive(Clone)]
+pub(super) struct LineEditor {
+    editor: Arc<Mutex<DefaultEditor>>,
+    /// How the terminal was found.
+    found: Option<Termios>,
+    /// As long as it is there, a signal wakes whoever waits for a key. None where lines are not edited.
+    waker: Option<Arc<dyn ExternalPrinter + Send + Sync>>,
+}
+
+impl LineEditor {
+    pub(super) fn new() -> Result<Self, ReadlineError> {
+        let found = tcgetattr(io::stdin()).ok();
+        let mut editor = DefaultEditor::new()?;
+        let waker = editor.create_external_printer().ok();
+        let waker = waker.map(|it| Arc::new(it) as Arc<dyn ExternalPrinter + Send + Sync>);
+        Ok(Self { editor: Arc::new(Mutex::new(editor)), found, waker })
+    }
+
+    /// The next line.
+    pub(super) async fn read(&self, prompt: &str) -> TypedInput {
+        let (lines, prompt) = (self.clone(), prompt.to_owned());
+        tokio::task::spawn_blocking(move || lines.wait(&prompt)).await.unwrap_or(TypedInput::End)
+    }
+
+    /// The next line; nothing else is done meanwhile.
+    pub(super) fn wait(&self, prompt: &str) -> TypedInput {
+        match self.editor().readline(prompt) {
+            Ok(line) => TypedInput::Line(line),
+            Err(ReadlineError::Interrupted) => TypedInput::Interrupt,
+            Err(_) => TypedInput::End,
+        }
+    }
+
+    /// Brings the terminal back to how it was found if a line is still waited for, and says whether it
+    /// did. That line is nobody's any more.
+    pub(super) fn restore(&self) -> bool {
+        const NO_BRACKETED_PASTE: &str = "\x1b[?2004l";
+        let Some(found) = self.found.as_ref().filter(|_| self.editor.try_lock().is_err()) else {
+            return false;
+        };
+        if self.waker.is_some() {
+            print(NO_BRACKETED_PASTE);
+        }
+        tcsetattr(io::stdin(), OptionalActions::Now, found).is_ok()
+    }
+
+    /// The lines of former conversations.
+    pub(super) fn history(&self, path: &std::path::Path) {
+        let _ = self.editor().load_history(path);
+    }
+
+    /// Keeps a line for later conversations.
+    pub(super) fn remember(&self, line: &str, path: &std::path::Path) {
+        let mut editor = self.editor();
+        let _ = editor.add_history_entry(line);
+        let _ = editor.save_history(path);
+    }
+
+    fn editor(&self) -> std::sync::MutexGuard<'_, DefaultEditor> {
+        self.editor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
