@@ -25,7 +25,12 @@ pub struct UserSettings {
 impl UserSettings {
     /// Whether the user has such files.
     pub(crate) fn is_there(&self, settings: &RenderSettings<'_>) -> bool {
-        self.places.iter().any(|place| settings.existing.text(place).is_some())
+        let files = settings.existing;
+        let is_there = |place: &&str| {
+            let is_directory = place.ends_with('/');
+            if is_directory { files.names(place).is_some() } else { files.text(place).is_some() }
+        };
+        self.places.iter().any(is_there)
     }
 
     /// Reports what a way permits beyond its bounds.
