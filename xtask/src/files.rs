@@ -31,7 +31,10 @@ impl File {
 
     /// The lines of Rust with their numbers, up to the tests at the foot.
     pub(crate) fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let foot = self.text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(self.text.len());
+        const FEET: [&str; 2] =
+            ["\n#[cfg(test)]\nmod tests {", "\n#[cfg(test)]\npub(crate) mod tests {"];
+        let foot = FEET.iter().filter_map(|foot| self.text.find(foot)).min();
+        let foot = foot.unwrap_or(self.text.len());
         let code = if self.is_test() { "" } else { self.text.get(..foot).unwrap_or_default() };
         code.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
