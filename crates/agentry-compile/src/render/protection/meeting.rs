@@ -145,9 +145,9 @@ impl ProtectedPaths<'_> {
         if rest.iter().any(|it| it.text() == "..") {
             return Some(PathMeeting::Unknown);
         }
-        let named = names().iter().filter(|name| name.counts_for(by));
-        let named = named.filter(|name| may_name(directory, rest, name.path));
-        let by_name = named.map(|name| PathMeeting::Within(name.path.to_owned()));
+        let listed = names().iter().filter(|name| name.counts_for(by));
+        let listed = listed.filter(|name| may_name(directory, rest, name.path));
+        let by_name = listed.map(|name| PathMeeting::Within(name.path.to_owned()));
         let inside = self.paths.iter().filter_map(|path| {
             let below = path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/')?;
             let names: Vec<&str> = below.split('/').collect();
