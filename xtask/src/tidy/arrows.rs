@@ -107,8 +107,8 @@ mod tests {
             ),
             (
                 "agentry-check",
-                &["agentry-formats"],
-                &["agentry-check: must not use `agentry-formats`; see `ROOMS`"],
+                &["agentry-targets"],
+                &["agentry-check: must not use `agentry-targets`; see `ROOMS`"],
             ),
             ("xtask", &["agentry-text"], &["xtask: must not use `agentry-text`; see `ROOMS`"]),
             (
