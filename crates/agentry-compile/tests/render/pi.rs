@@ -247,7 +247,7 @@ fn t47_skills_need_the_tool_that_loads_them() {
 fn t47_pi_gives_read_to_an_agent_with_skills() {
     let model = target("pi").expect("a target").model;
     let text = "---\nname: x\ndescription: y\ntools: edit, write\nskills: one\n---\n";
-    let files = [(".pi/agents/x.md", &*text)];
+    let files = [(".pi/agents/x.md", text)];
     let model = model(&ListedFiles(&files), "x").expect("an agent");
     assert!(model.ways.iter().any(|way| way.tool == "read"));
 }
@@ -413,7 +413,7 @@ fn what_pi_understands_comes_back() {
     for lines in ["", ALL, "max_turns = 7\n[permissions.edit]\nintent = \"deny\"\n"] {
         let first = one("pi", lines, Wish::default());
         let text = file(&first, ".pi/agents/helper.md");
-        let files = [(".pi/agents/helper.md", &*text)];
+        let files = [(".pi/agents/helper.md", text)];
         let imported =
             import(target, &ListedFiles(&files), ".pi/agents/helper.md").expect("an agent");
         let mut subject = subjects(&agent("helper", lines)).remove(0);

@@ -118,8 +118,9 @@ pub const ANYTHING: &str = "(?s:.)*";
 
 /// Patterns of other rule languages, with the places of their machines. This is an interner rather than
 /// a cache: the numbers in it tell patterns apart, so they must be unique in the whole process.
-static FOREIGN: LazyLock<MemoTable<(PatternKind, Action, String), (PatternShape, PatternMachine)>> =
-    LazyLock::new(MemoTable::default);
+static FOREIGN: LazyLock<ForeignPatterns> = LazyLock::new(MemoTable::default);
+
+type ForeignPatterns = MemoTable<(PatternKind, Action, String), (PatternShape, PatternMachine)>;
 
 impl PartialEq for PatternMachine {
     fn eq(&self, _: &Self) -> bool {
