@@ -295,7 +295,7 @@ fn judged(
     match verdict {
         CallJudgement::Allow => call.progress = CallProgress::Ready,
         CallJudgement::Deny => {
-            call.progress = CallProgress::Over(format!("refused: {reason}"), true)
+            call.progress = CallProgress::Over(format!("refused: {reason}"), true);
         }
         CallJudgement::Ask => {
             call.progress = CallProgress::Asked;

@@ -258,7 +258,7 @@ impl Pattern {
     pub fn identify(&self, out: &mut String) {
         match (&self.shape, self.machine.number) {
             (PatternShape::Foreign(_), Some(number)) => {
-                out.extend(["foreign ", &number.to_string()])
+                out.extend(["foreign ", &number.to_string()]);
             }
             (PatternShape::Foreign(regex), None) => out.extend(["foreign ", regex]),
             (PatternShape::Command(shape), _) if shape.as_written => {

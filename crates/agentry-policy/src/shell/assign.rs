@@ -68,7 +68,7 @@ impl ShellAnalyser<'_> {
             // The shell's own commands see it too, and some shells keep it.
             VariableScope::Command => state.set(name, VariableValue::Unknown),
             VariableScope::Shell | VariableScope::Exported => {
-                self.keep(text, name, known(&value), state)
+                self.keep(text, name, known(&value), state);
             }
         }
         let name = name.to_owned();

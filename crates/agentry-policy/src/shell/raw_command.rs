@@ -95,12 +95,12 @@ impl RawCommand {
             }
             match item {
                 ShellItem::Name(word) | ShellItem::Word(word) => {
-                    current.words.push(Some(word.clone()))
+                    current.words.push(Some(word.clone()));
                 }
                 ShellItem::Assign(word) => current.assignments.push(word.clone()),
                 ShellItem::Redirect(text) => operator.clone_from(text),
                 ShellItem::Target(word) => {
-                    current.redirects.push(ShellRedirect::parse(&operator, word))
+                    current.redirects.push(ShellRedirect::parse(&operator, word));
                 }
                 ShellItem::Here(delimiter, body) => {
                     let expands = !delimiter.contains(['\'', '"', '\\']);

@@ -72,7 +72,7 @@ fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
                 call.progress = CallProgress::Ready;
             }
             CallProgress::Running if call.class == CallClass::Read => {
-                call.progress = CallProgress::Ready
+                call.progress = CallProgress::Ready;
             }
             CallProgress::Running => match on_error {
                 // Once more could be twice, so that is for the person to say.

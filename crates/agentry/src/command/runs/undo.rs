@@ -41,7 +41,7 @@ pub(super) fn run(args: &RunsUndoArguments) -> CliOutcome {
                     )),
                     UndoOutcome::Kept(why) => remark(&format!("kept: {path}: {why}")),
                     UndoOutcome::Refused(why) => {
-                        remark(&format!("refused: {path}: {}", visible(why)))
+                        remark(&format!("refused: {path}: {}", visible(why)));
                     }
                 }
             }
