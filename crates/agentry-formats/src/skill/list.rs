@@ -36,7 +36,7 @@ pub fn list(
                 misplaced(files, &join(dir, &path), name, findings);
             }
         }
-        // A limit of this kind keeps a huge directory from being listed without end.
+        // The rest of a huge directory is ignored.
         if found.len() >= limits::FILES {
             break;
         }

@@ -1,11 +1,11 @@
-//! What the agent may do, as abilities: the same when it was written so, else never more.
+//! The policy of an agent as abilities: unchanged if it was declared so, else never wider.
 
 use agentry_model::{ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Abilities, Ability, Policy, PolicyContext, to_abilities, to_permissions};
 use agentry_text::Spanned;
 
-/// The abilities of a policy; `None` when it says nothing.
+/// Returns the abilities of a policy; `None` when it is empty.
 pub(super) fn abilities(
     policy: &Policy,
     place: &PolicyContext,
@@ -40,7 +40,7 @@ pub(super) fn abilities(
     to_permissions(&PolicyMemo::default(), policy, place).map(|rules| sound(&to_abilities(&rules)))
 }
 
-/// The same abilities without those that are denied anyway, each once.
+/// Returns the abilities without duplicates and without those that are denied anyway.
 fn sound(Abilities { allow, deny }: &Abilities) -> Abilities {
     let denied = deny.as_deref().unwrap_or_default();
     let allow = allow.as_deref().map(|list| {
