@@ -57,7 +57,7 @@ impl ToolsSection {
             js::read(source, fence.code, findings)
         } else {
             unclosed(source, fence, findings);
-            // An unclosed fence also contains the text after the code, so the syntax errors are not the author's.
+            // The unclosed fence also contains the text after the code, which causes most errors.
             let block = js::read(source, fence.code, &mut Findings::default());
             ToolBlock { complete: false, ..block }
         };
@@ -166,7 +166,7 @@ fn bare_code(source: &SourceFile, stretch: Span) -> Vec<Span> {
     for line in text.split_inclusive('\n') {
         let place = Span::new(source.id, at, at + line.trim_end().len());
         at += line.len();
-        // A heading ends the code; a comment of JavaScript never starts with `#`.
+        // A heading ends the code.
         if line.starts_with('#') {
             open = false;
         } else if open || is_code(line) {

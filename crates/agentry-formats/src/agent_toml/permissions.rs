@@ -104,7 +104,7 @@ impl PermissionsReader<'_> {
 
     /// Reports rules that never decide, each once.
     fn compare(&mut self, section: &SectionRules) {
-        // Comparing rules takes quadratic time, hence the limit.
+        // Rules beyond the limit are not reported, neither here nor as shadowed.
         let rules = section.rules.get(..MOST_COMPARED).unwrap_or(&section.rules);
         let mut first = HashMap::new();
         for (at, late) in rules.iter().enumerate() {

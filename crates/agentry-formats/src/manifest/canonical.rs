@@ -1,11 +1,11 @@
-//! The text that a manifest's `ag1:` hash is taken of: JSON exactly as the reference prints it, with
-//! sorted keys, a space after each comma and colon, ASCII only, and floats in their shortest form.
+//! The text from which the `ag1:` hash of a manifest is computed: JSON exactly as the reference prints it,
+//! with sorted keys, a space after each comma and colon, ASCII only, and floats in their shortest form.
 
 use std::fmt::Write as _;
 
 use agentry_text::Data;
 
-/// Prints `data`. Keys are sorted by their characters; those of one map differ.
+/// Prints `data`. Keys are sorted by code point; the keys of one map are distinct.
 pub(super) fn print(data: &Data) -> String {
     let mut out = String::new();
     value(data, &mut out);
@@ -66,6 +66,7 @@ fn string(text: &str, out: &mut String) {
             '\u{c}' => out.push_str("\\f"),
             ' '..='~' => out.push(c),
             other => {
+                // Characters beyond U+FFFF become two escapes, a surrogate pair.
                 for unit in other.encode_utf16(&mut [0; 2]) {
                     let _ = write!(out, "\\u{unit:04x}");
                 }
@@ -75,7 +76,7 @@ fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The shortest decimal that reads back as `value`: with an exponent from 10¹⁶ on and below 10⁻⁴.
+/// Returns the shortest decimal that reads back as `value`, with an exponent from 10¹⁶ on and below 10⁻⁴.
 pub(super) fn float(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
