@@ -328,6 +328,7 @@ pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
     let Some(at) = agent.extensions.iter().position(named) else { return };
     let (key, block) = agent.extensions.remove(at);
     let own = read(&TreeNode::from_data(&block.value, block.span), findings);
+    // `adopt` ignores rules beside those of the format, so they are kept as an extension.
     if let (Some(_), Some(rules)) = (&agent.policy.permissions, &own.permissions) {
         let rest = AgentryBlock { permissions: Some(rules.clone()), ..AgentryBlock::default() };
         agent.extensions.insert(at, (key, Spanned::new(rest.to_data(), block.span)));

@@ -67,6 +67,7 @@ pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> Converted
 fn gates(agent: &Agent, format: Format) -> AgentryBlock {
     let carries = |field: &str| info(format).carries.contains(&field);
     let in_use = |status: &Spanned<AgentStatus>| status.value == AgentStatus::Active;
+    // A missing status means active, so `active` needs no copy.
     let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
     let requirements =
         if carries("required") { AgentRequirements::default() } else { agent.requirements.clone() };
@@ -143,6 +144,7 @@ fn has_rules_of_its_own(format: Format) -> bool {
 }
 
 fn carry(agent: &mut Agent, block: &AgentryBlock) {
+    // An existing block of the source stays as it is.
     if *block == AgentryBlock::default() {
         return;
     }
@@ -159,6 +161,7 @@ fn permissions(agent: &Agent, target: &WriteTarget) -> Permissions {
 /// Writes `source`, reads the result, and compares that with `agent`.
 fn attempt(agent: &Agent, source: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
     let WrittenFiles { files, notes } = (info(format).write)(source, target);
+    // Partial: files that the agent refers to are not part of the result.
     let mut memory = MemoryFiles::new(files.clone()).partial();
     let mut findings = Findings::default();
     let mut package = AgentPackage {

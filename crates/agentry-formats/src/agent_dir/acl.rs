@@ -27,6 +27,7 @@ pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
     match reader.package.files.probe(PathBase::Agent, FILE) {
         PathPresence::Missing => return,
         PathPresence::Directory => return reader.directory_for_file(FILE),
+        // `read` reports a link that leaves the workspace.
         PathPresence::File | PathPresence::Outside => {}
     }
     let Some(source) = reader.package.read(FILE, reader.findings) else { return };
@@ -37,6 +38,7 @@ pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
         labels(map, reader.findings);
         providers(map, reader.findings);
     }
+    // Validation sees strings in place of calls; the settings keep the calls.
     let plain = without_calls(&node);
     validate(&ACL, &plain, Coercion::Strict, reader.findings);
     document(TableRecord::new(&ACL, &plain, Coercion::Strict), agent, reader.findings);

@@ -79,6 +79,7 @@ fn is_entry(statement: &Statement<'_>) -> bool {
             Declaration::FunctionDeclaration(function) => is_run(function),
             _ => false,
         },
+        // A default export is the entry under any name.
         Statement::ExportDefaultDeclaration(export) => matches!(
             export.declaration,
             ExportDefaultDeclarationKind::FunctionDeclaration(_)

@@ -131,6 +131,7 @@ fn script_tool(
     check_name(&name, reader.findings);
     let described = record.str("description").filter(|text| !text.trim().is_empty());
     let described = described.map(|text| text.map(|text| text.trim().to_owned()));
+    // Windows separators are accepted.
     let path = record.str("path").map(|path| path.map(|path| path.replace('\\', "/")));
     let source = path.as_ref().and_then(|path| source(path, reader));
     let inputs = record.data("inputs");
@@ -219,6 +220,7 @@ fn source(path: &Spanned<String>, reader: &mut AgentDirReader<'_, '_>) -> Option
         return None;
     }
     let plain = path::shortest(path);
+    // The agent's directory wins over the workspace.
     match reader.package.files.probe(PathBase::Agent, &plain) {
         PathPresence::File => {
             let source = reader.package.read(&plain, reader.findings)?;

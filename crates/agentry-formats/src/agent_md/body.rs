@@ -78,6 +78,7 @@ impl<'r> BodyReader<'r> {
         let (at, first) = found.next()?;
         self.take(at, first);
         for (at, again) in found {
+            // It is reported here, so it must not appear again as a note.
             self.take(at, again);
             let message = format!("`{}` occurs twice", heading(first));
             self.findings

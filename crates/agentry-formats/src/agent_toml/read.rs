@@ -22,6 +22,7 @@ use crate::{AgentPackage, PathBase, PathPresence, policy_tests};
 pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let Some(source) = package.read_main(findings) else { return agent };
+    // Before validation, so that a date is not also reported as a wrong type.
     let root = without_dates(toml::parse(&source, findings), findings);
     validate(&AGENT, &root, Coercion::Strict, findings);
     let record = TableRecord::new(&AGENT, &root, Coercion::Strict);

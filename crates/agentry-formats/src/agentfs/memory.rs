@@ -96,6 +96,7 @@ fn list(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<String> 
         walk.enter(&folder);
         let memories = folder.files().filter(|name| is_memory(name));
         found.extend(memories.map(|name| folder.path_of(name)));
+        // The rest of a huge directory is ignored.
         if found.len() >= limits::FILES {
             break;
         }

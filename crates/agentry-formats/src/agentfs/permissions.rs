@@ -28,6 +28,7 @@ pub(super) fn lists(
     notes: &mut Vec<ConversionLoss>,
 ) -> ToolLists {
     let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
+    // Tool lists alone are written unchanged.
     if permissions.is_none() && trust.is_none() && abilities.is_none() {
         return ToolLists { tools: tool_permissions.clone(), ..ToolLists::default() };
     }

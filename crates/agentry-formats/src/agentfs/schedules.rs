@@ -41,6 +41,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: 
     for ListedName { name, is_dir } in package.files.list("schedules", findings) {
         let Some(stem) = name.strip_suffix(".json").filter(|_| !is_dir) else { continue };
         let Some(source) = package.read(&format!("schedules/{name}"), findings) else { continue };
+        // The settings below combine several files; the first one gives their span.
         place = place.or(Some(Span::start_of(source.id)));
         match read_file(&source, stem, findings) {
             ScheduleFile::Schedule(schedule, rest) => {
@@ -212,6 +213,7 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
         if let Some(rest) = agent.setting(OPTIONS).and_then(|options| options.get(name)) {
             plus(&mut data, rest);
         }
+        // `plus` appends fields, so the documented order is restored.
         if let Data::Map(entries) = &mut data {
             let place = |key: &str| SCHEDULE.fields.iter().position(|field| field.name == key);
             entries.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));

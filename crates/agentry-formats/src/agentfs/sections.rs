@@ -66,6 +66,7 @@ pub fn principles(source: &SourceFile) -> Vec<(PrinciplesPart, MarkdownSection)>
 pub fn tier(title: &str) -> Option<u8> {
     let rest = bare(title).strip_prefix(['L', 'l'])?;
     let mut after = rest.chars();
+    // Base 3, because only L0, L1 and L2 exist.
     let tier = after.next()?.to_digit(3)?;
     let ends = after.next().is_none_or(|c| !c.is_alphanumeric());
     ends.then(|| u8::try_from(tier).ok()).flatten()
@@ -88,6 +89,7 @@ fn bare(title: &str) -> &str {
     let title = title.trim_matches(marks);
     let rest = title.trim_start_matches(|c: char| c.is_ascii_digit());
     match rest.strip_prefix(['.', ')']) {
+        // Without a digit in front, the dot belongs to the title.
         Some(after) if rest.len() < title.len() => after.trim_matches(marks),
         _ => title,
     }
@@ -113,6 +115,7 @@ fn access_control(source: &SourceFile) -> Vec<ProtectedSection> {
     let protected = entry.map(|entry| ProtectedSection {
         name: "access_control",
         span: entry.key.span.to(entry.value.span),
+        // As JSON again, so that white space in the file does not count as a change.
         text: entry.value.to_data().to_json().to_string(),
     });
     protected.into_iter().collect()

@@ -14,6 +14,7 @@ pub(super) fn print(data: &Data) -> String {
 
 fn value(data: &Data, out: &mut String) {
     match data {
+        // A call never gets here, because `schema` rejects it.
         Data::Null | Data::Call(..) => out.push_str("null"),
         Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Data::Int(value) => drop(write!(out, "{value}")),
@@ -87,6 +88,7 @@ pub(super) fn float(value: f64) -> String {
     let shortest = format!("{value:e}");
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
+    // In this range `{:?}` prints a decimal point and no exponent.
     if (-4..16).contains(&exponent) {
         return format!("{value:?}");
     }

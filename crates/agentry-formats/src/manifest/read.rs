@@ -54,6 +54,7 @@ fn agent(loaded: &LoadedManifest, findings: &mut Findings) -> Agent {
     };
     agent.policy.trust = block(&root, "trust", &fields::TRUST).map(|trust| self::trust(&trust));
     agent.policy.tests = policy_tests::read(&root, policy_tests::KEY);
+    // Only an unusual version is kept; the writer adds the default one.
     if let Some(version) = root.str("apiVersion").filter(|version| **version != super::API_VERSION)
     {
         let version = version.map(agentry_text::Data::Str);
@@ -120,8 +121,10 @@ fn inheritance(root: &TableRecord<'_>) -> Inheritance {
         skills: word(&merge, "skills"),
         tools: word(&merge, "tools"),
         behavior: word(&merge, "behavior"),
+        // The only mode that the format has for trust.
         trust: merge.str("trust").filter(|word| **word == "restrict"),
     });
+    // The reference treats an empty `base` as absent; `check::empty_base` reports it.
     let base = root.str("base").filter(|base| !base.is_empty());
     Inheritance { base, merge: merge.unwrap_or_default() }
 }

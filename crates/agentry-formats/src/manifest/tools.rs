@@ -32,6 +32,7 @@ fn plain_skill(name: &str) -> SkillRef {
 }
 
 fn map_skill(map: &TreeMap, span: Span, findings: &mut Findings) -> Option<SkillRef> {
+    // With a `name`, no key of the map is taken as the name.
     let named = map.get("name").is_some();
     let name =
         if named { map.get("name")?.as_str() } else { first_name(map, fields::SKILL.fields) };
@@ -62,6 +63,7 @@ fn settings(value: &TreeNode, skill: &mut SkillRef) {
                 }
             }
         }
+        // `{web-search: }` has no settings.
         Data::Null => {}
         other => put(&mut skill.options, "value", other),
     }
@@ -147,6 +149,7 @@ fn settings_of_server(name: &str, node: &TreeNode) -> McpServer {
     for TreeEntry { key, value } in
         node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
     {
+        // `requires` is a field of the format but not of the model.
         if key.text == "requires" || fields::MCP_SERVER.field(&key.text).is_none() {
             put(&mut options, &key.text, variables::read_data(value.to_data()));
         }

@@ -148,6 +148,7 @@ pub fn read(record: TableRecord<'_>, name: &Spanned<String>, findings: &mut Find
         headers: reader.pick("headers").map(pairs).unwrap_or_default(),
         env: record.map("env").map(strings).unwrap_or_default(),
         enabled: record.bool("enabled"),
+        // The field table already reported a value out of range.
         timeout: record.int("tool_timeout_secs").filter(|secs| (1..=86_400).contains(&secs.value)),
         options: reader.options(),
     };
@@ -229,6 +230,7 @@ impl<'t> McpReader<'t> {
         };
         let transport = match word.value.as_str() {
             "stdio" => McpTransport::Stdio,
+            // The older transport: HTTP with server-sent events.
             "http" | "sse" => McpTransport::Http,
             "streamable-http" | "streamable_http" | "streamableHttp" => {
                 McpTransport::StreamableHttp

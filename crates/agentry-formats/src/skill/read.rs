@@ -70,6 +70,7 @@ fn without_metadata(document: &FrontMatterFile, dialect: SkillDialect, findings:
     let found = findings.add(&SKILL_WITHOUT_METADATA, place, "the skill has no metadata");
     found.hint("start the file with `---`, `name: …`, `description: …`, `---`");
     if dialect == SkillDialect::AgentDir {
+        // The file name serves as the name, so the skill can still be used.
         found.severity = Severity::Warning;
     }
 }
@@ -100,6 +101,7 @@ fn fields(
         pack.description = record.str("description");
         common(document, &[record], pack);
         filled("name", &pack.name, findings);
+        // Only here: the `id` of a wrapped skill need not follow the standard.
         named(pack, findings);
         if dialect == SkillDialect::AgentDir && !record.has("description") {
             findings

@@ -99,6 +99,7 @@ impl<'a> BlockScope<'a> {
     }
 
     fn property(&self, property: &'a ObjectProperty<'a>) -> Option<LiteralProperty<'a>> {
+        // Getters, setters and computed keys are known only by running the code.
         let key = (!property.computed && property.kind == PropertyKind::Init)
             .then(|| property.key.static_name())
             .flatten()?;
@@ -121,6 +122,7 @@ impl<'a> BlockScope<'a> {
             Expression::BooleanLiteral(literal) => TreeValue::Bool(literal.value),
             Expression::NullLiteral(_) => TreeValue::Null,
             Expression::NumericLiteral(literal) => number(literal.value),
+            // A lone surrogate has no form in UTF-8.
             Expression::StringLiteral(literal) if !literal.lone_surrogates => {
                 TreeValue::Str(literal.value.to_string())
             }

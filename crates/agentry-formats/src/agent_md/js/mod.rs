@@ -107,6 +107,7 @@ fn syntax_errors(
     findings: &mut Findings,
 ) -> bool {
     let place = |start: usize, end: usize| {
+        // A label of the parser may point past the end of the code.
         let (start, end) = (start.min(text.len()), end.min(text.len()));
         Span::new(code.file, start, end).shifted(code.range().start)
     };

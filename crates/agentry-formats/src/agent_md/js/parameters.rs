@@ -70,6 +70,7 @@ pub(super) fn check(tool: &str, node: &TreeNode, findings: &mut Findings) {
     let Some(map) = node.as_map() else {
         return walk.wrong(node, &format!("is {}, not a JSON Schema", node.value.describe()));
     };
+    // A missing `type` is accepted; an unknown one is reported by `types`.
     match map.get("type") {
         Some(kind)
             if kind.as_str().is_some_and(|word| word != "object" && TYPES.contains(&word)) =>
@@ -145,6 +146,7 @@ impl ParameterWalk<'_> {
     fn keyword(&mut self, keyword: &str, shape: KeywordShape, node: &TreeNode) {
         let list = node.as_list();
         let fits = match shape {
+            // The arms that return leave it to the nested schemas to report problems.
             KeywordShape::Schema => return self.schema(node),
             KeywordShape::SchemaOrSchemas if list.is_none() => return self.schema(node),
             KeywordShape::NamedSchemas => match node.as_map() {

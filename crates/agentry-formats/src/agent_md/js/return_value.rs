@@ -17,6 +17,7 @@ const DEEPEST_RETURN: usize = 32;
 pub(super) fn read(scope: &BlockScope<'_>, findings: &mut Findings) -> ToolBlock {
     let body = &scope.program.body;
     let top = body.iter().position(|statement| matches!(statement, Statement::ReturnStatement(_)));
+    // Statements after the top-level `return` never run.
     let before = body.iter().take(top.unwrap_or(body.len()));
     if let Some(inner) = before.into_iter().find(|statement| may_return(statement, 0)) {
         not_static(
@@ -139,6 +140,7 @@ fn tool<'a>(
         _ => {
             let message = format!("`{}` can only be known by running the code", key.value);
             not_static(property.span, &message, findings);
+            // The tool exists, so its name counts for duplicates and for `required.startup`.
             return Some(unread);
         }
     };
@@ -204,6 +206,7 @@ fn function<'a>(
                 .add(&TOOL_FUNCTION, span, format!("`fn` of tool `{tool}` is not a function"))
                 .hint("give it a function: `fn: async (args, { env, fetch }) => …`");
         }
+        // A call or a member may well give a function.
         _ => {}
     }
 }

@@ -114,6 +114,7 @@ impl SchemeReader<'_, '_> {
 
     fn name(&mut self) {
         let Some(name) = self.text("name") else { return };
+        // Providers accept only these characters, at most 64 of them.
         let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.value.to_lowercase() != self.key.value.to_lowercase() {
             let message = format!("the scheme of `{}` is named `{}`", self.key.value, name.value);

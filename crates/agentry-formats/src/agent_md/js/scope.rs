@@ -74,6 +74,7 @@ impl<'a> BlockScope<'a> {
         match statement.as_declaration() {
             Some(Declaration::VariableDeclaration(declaration)) => {
                 for declarator in &declaration.declarations {
+                    // The values inside a pattern such as `{ a, b }` are not traced.
                     let whole = declarator.id.get_binding_identifier();
                     let bound = match (whole, &declarator.init) {
                         (Some(_), Some(value)) => NameBinding::Value(value),
@@ -112,6 +113,7 @@ impl<'a> BlockScope<'a> {
                 continue;
             }
             let name = self.token(token);
+            // Operators and brackets are tokens as well.
             if name.starts_with(|c: char| c.is_ascii_punctuation() && !matches!(c, '_' | '$')) {
                 continue;
             }
@@ -129,9 +131,11 @@ impl<'a> BlockScope<'a> {
     fn changes(&self, at: usize) -> bool {
         let kind = |at: usize| self.tokens.get(at).map_or(Kind::Eof, Token::kind);
         let mut next = at + 1;
+        // Skips members such as `.a.b`: two tokens each.
         while matches!(kind(next), Kind::Dot | Kind::QuestionDot) {
             next += 2;
         }
+        // `x[` may assign to a computed member, so it counts as a change.
         let is_assigned = kind(next).is_assignment_operator()
             || matches!(kind(next), Kind::LBrack | Kind::Plus2 | Kind::Minus2);
         let counted = |at: usize| matches!(kind(at), Kind::Plus2 | Kind::Minus2 | Kind::Delete);
@@ -181,6 +185,7 @@ impl<'a> BlockScope<'a> {
     /// Returns the expression behind parentheses, `Object.freeze` and names.
     pub(super) fn resolve(&self, expression: &'a Expression<'a>) -> &'a Expression<'a> {
         let mut found = expression;
+        // Bounded, because names can form a cycle: `const a = b, b = a`.
         for _ in 0..LONGEST_CHAIN {
             found = match found {
                 Expression::ParenthesizedExpression(inner) => &inner.expression,

@@ -79,6 +79,7 @@ fn identity(out: &mut MapBuilder, identity: &AgentIdentity, texts: &HeadingTexts
         risk_level: _,
     } = identity;
     out.str_opt("version", version.as_ref().and_then(|version| full_version(&version.value)));
+    // Any other icon would be an error in this format.
     out.str_opt("icon", value(icon).filter(|icon| is_one_emoji(icon)));
     out.str_opt("title", texts.title.as_ref());
     out.str_opt("description", texts.description.as_ref());
@@ -100,6 +101,7 @@ fn recommended(model: &ModelChoice) -> Data {
 fn required(requirements: &AgentRequirements) -> Data {
     let AgentRequirements { env, startup } = requirements;
     let mut out = MapBuilder::new();
+    // An invalid name would be an error in this format.
     out.set_opt("env", list(env, is_variable));
     out.str_opt("startup", value(startup));
     out.build()
