@@ -368,7 +368,7 @@ fn day_names(values: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Whatever is let through can be run: ranges with steps, in every field.
+    /// Every accepted form can be run by `croner`: ranges with steps, in every field.
     #[test]
     fn croner_reads_every_normal_form() {
         use croner::parser::{CronParser, Seconds, Year};

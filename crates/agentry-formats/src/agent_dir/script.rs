@@ -198,7 +198,7 @@ mod tests {
         check(&SourceFile::new(FileId(0), "run.js", text), &mut findings);
     }
 
-    /// What the guard lets through must not exhaust the stack of a thread.
+    /// Code within the nesting limit must not overflow the stack of a thread.
     #[test]
     fn repeated_pieces_are_survived() {
         for piece in PIECES {

@@ -120,7 +120,7 @@ mod tests {
                 vec![],
                 ConversionLossKind::Changed,
             ),
-            // A tool that is not listed is asked about, but reading is free.
+            // A tool that no list names asks, except reading, which is allowed.
             (vec![(Section::Read, Ask)], vec![], vec!["Read"], ConversionLossKind::Narrowed),
             (vec![(Section::Tool, Deny)], vec![], vec![], ConversionLossKind::Narrowed),
         ];

@@ -299,7 +299,7 @@ mod tests {
     fn ordinary_code_is_shallow() {
         let line = "const a = f({ b: [1, 2], c: `x${y}` }, \"((\");\nif (a) { g(a / 2) }\n";
         let code = line.repeat(1_000);
-        // `if` is counted once a statement, everything else closes again.
+        // Only `if` adds up, once for each statement; everything else is closed again.
         assert!(bound(&code) < 1_100, "{}", bound(&code));
         assert!(bound(&line.repeat(10)) < 40);
     }

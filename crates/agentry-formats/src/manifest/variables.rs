@@ -71,7 +71,7 @@ mod tests {
             assert_eq!(read(manifest), model, "{manifest}");
             assert_eq!(write(model).as_deref(), again, "{model}");
         }
-        // Another format's plain text must not become a look into the environment.
+        // Plain text of another format must not become a reference to a variable.
         assert_eq!(write("env.production"), None);
     }
 }
