@@ -325,6 +325,7 @@ fn sections(permissions: &Permissions) -> Data {
 /// format has rules itself, the rules of the block stay an extension.
 pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
     let named = |(key, _): &(String, Spanned<Data>)| key.eq_ignore_ascii_case(KEY);
+    // `agent.acl` has its own block, which its reader adopts itself.
     let Some(at) = agent.extensions.iter().position(named) else { return };
     let (key, block) = agent.extensions.remove(at);
     let own = read(&TreeNode::from_data(&block.value, block.span), findings);

@@ -53,6 +53,7 @@ impl FrontMatterFile {
         let has_metadata = metadata.is_some();
         let node = match metadata {
             Some(range) => yaml::parse(&source, range, YamlVersion::V1_2, findings),
+            // A missing field is then reported at the start of the file.
             None => TreeNode::empty_map(Span::start_of(source.id)),
         };
         let body = Span::new(source.id, body.start, body.end);

@@ -75,6 +75,7 @@ fn carry(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
         match ACL.field(&key.text) {
             Some(field) if MAPPED.contains(&field.name) => {}
             Some(field) => set(&mut agent.settings, field.name, data),
+            // Before extensions, because `x_agentry` looks like one.
             None if is_own(&key.text) => own_block(value, agent, findings),
             None if is_extension(&key.text) => set(&mut agent.extensions, &key.text, data),
             None => set(&mut agent.unknown, &key.text, data),
@@ -242,6 +243,7 @@ fn default_model(model: &Spanned<String>, record: TableRecord<'_>, findings: &mu
         }
         Some(block) => {
             let record = TableRecord::new(&PROVIDER, block, Coercion::Strict);
+            // A provider without listed models may have any.
             let Some(models) = record.map("models").filter(|map| !map.is_empty()) else { return };
             if models.get(id).is_some() {
                 return;

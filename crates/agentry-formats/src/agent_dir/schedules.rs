@@ -219,6 +219,7 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
 
 /// Reports names that two enabled schedules share.
 fn duplicates(schedules: &[Schedule], findings: &mut Findings) {
+    // A disabled schedule never runs, so it cannot share a session.
     let enabled = |schedule: &&Schedule| schedule.enabled.is_none_or(|enabled| enabled.value);
     let named = schedules.iter().filter(enabled).filter_map(|schedule| schedule.name.as_ref());
     let mut seen: Vec<&Spanned<String>> = Vec::new();

@@ -59,6 +59,7 @@ impl ConflictResolver<'_> {
         let ended = last > 0 && text.as_bytes().get(last - 1) == Some(&b'\n');
         let after = text.get(last..)?.find('\n').map_or(text.len(), |at| last + at + 1);
         let end = if ended { last } else { after };
+        // In a flow map (`{title: x, icon: y}`) other keys precede on the line.
         let alone = text.get(start..entry.key.span.range().start)?.trim().is_empty();
         let inside = start >= self.metadata.start && end <= self.metadata.end;
         (alone && inside).then(|| Span::new(self.source.id, start, end))

@@ -19,6 +19,7 @@ pub(super) fn stem(path: &str) -> &str {
 /// Returns category and name, if the file name has the right form.
 pub(super) fn parts(path: &str) -> Option<(&str, &str)> {
     let (category, name) = stem(path).split_once('_')?;
+    // `stem` also removes a plain `.md`, which is not a valid ending.
     let suffixed = path.to_lowercase().ends_with(".agent.md");
     (suffixed && is_word(category) && is_word(name)).then_some((category, name))
 }
@@ -33,6 +34,7 @@ fn is_letter(c: char) -> bool {
     let punctuation = matches!(c, '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{2bff}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}');
     match c {
         'a'..='z' | '0'..='9' => true,
+        // `std` has no test for Unicode punctuation, so the main blocks are listed above.
         _ if c.is_ascii() || punctuation => false,
         _ => !c.is_uppercase() && !c.is_whitespace() && !c.is_control(),
     }

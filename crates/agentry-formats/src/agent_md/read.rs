@@ -72,6 +72,7 @@ fn check_variables(agent: &Agent, section: &ToolsSection, findings: &mut Finding
     let whole = Ability { base: AbilityBase::Env, command: None };
     let abilities =
         agent.policy.abilities.iter().flat_map(|abilities| abilities.allow.iter().flatten());
+    // The ability `env` grants every variable.
     if abilities.into_iter().any(|ability| ability.value == whole) {
         return;
     }

@@ -61,6 +61,7 @@ fn probe_rule(entry: &str, files: &mut dyn PackageFiles) -> PathPresence {
 }
 
 fn missing_rule(entry: &Spanned<String>, files: &mut dyn PackageFiles, findings: &mut Findings) {
+    // An author often writes the whole path instead of the entry.
     let plain = entry.trim_start_matches("./").trim_start_matches("rules/");
     let plain = plain.trim_end_matches(".md");
     let meant = plain != entry.value && probe_rule(plain, files) == PathPresence::File;

@@ -161,6 +161,7 @@ pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> S
     fields.str_opt("source", source.as_ref().map(|source| &source.value));
     for (name, data) in unknown {
         if let Some(key) = name.strip_prefix(&unknown_name(path, "")) {
+            // The names of unknown fields start with the path of their file.
             fields.set(key, data.value.clone());
         }
     }

@@ -151,6 +151,7 @@ fn of_records(
         };
         Some(Spanned::new(misfire, policy.span))
     });
+    // Only `true` is a policy of the model; `false` stays among the options of the schedule.
     let skips = times.bool("no_overlap").filter(|no_overlap| no_overlap.value);
     let over = |status: &Spanned<String>| {
         matches!(status.value.as_str(), "paused" | "completed" | "cancelled")

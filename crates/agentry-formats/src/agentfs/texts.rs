@@ -83,6 +83,7 @@ fn never_do(source: &SourceFile, findings: &mut Findings) {
 fn nothing_protected(source: &SourceFile, known: &[Span], findings: &mut Findings) {
     let sections = markdown::sections(source, 0..source.text.len());
     let names = ["never do", "must not", "never"];
+    // A defined heading, such as `Must Do`, is not a misspelt `Never Do`.
     let mut others = sections.iter().filter(|section| !known.contains(&section.heading));
     let near = others.find(|section| nearest(&section.title, names).is_some());
     let message = "`principles.md` has no section `Never Do`, so nothing in it is protected";

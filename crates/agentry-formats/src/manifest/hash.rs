@@ -45,6 +45,7 @@ pub(super) fn of(loaded: &LoadedManifest) -> Result<ManifestHash, HashRefusal> {
     }
     let canonical = canonical::print(&schema::apply(&with_texts(loaded))?);
     let digest = hex(&Sha256::digest(canonical.as_bytes()));
+    // 12 hexadecimal digits are the 48 bits of the hash.
     let hash = format!("ag1:{}", digest.get(..12).unwrap_or_default());
     Ok(ManifestHash { hash, canonical })
 }

@@ -23,6 +23,7 @@ pub fn problem(text: &str) -> Option<ReferenceProblem> {
     if text.starts_with("sha256:") {
         return (!is_sha256(text)).then_some(("is not `sha256:` and 64 digits", FORMS));
     }
+    // A pin is the digest of the content that is expected behind a reference.
     let (place, pin) = match text.rsplit_once('#') {
         Some((place, pin)) => (place, Some(pin)),
         None => (text, None),
@@ -50,6 +51,7 @@ fn place_problem(place: &str) -> Option<ReferenceProblem> {
         Some((_, digest)) if digest.starts_with("sha256:") => {
             (!is_sha256(digest)).then_some(("is pinned by something that is no digest", PIN))
         }
+        // With a `/` it is an OCI reference, which is not checked further.
         Some((name, version)) if !name.contains('/') => Version::parse(version)
             .is_err()
             .then_some(("does not end in a semantic version", "write `name@1.2.3`")),

@@ -34,6 +34,7 @@ fn text(
     findings: &mut Findings,
 ) -> Declared<String> {
     let inline = root.str(field);
+    // The inline text counts only without a file.
     let Some(source) = source else { return inline.and_then(trimmed) };
     if let Some(inline) = inline {
         findings
@@ -47,6 +48,7 @@ fn text(
             .add(&EMPTY_TEXT, Span::start_of(source.id), format!("`{file}` is empty"))
             .hint("write something, or remove the file");
     }
+    // YAML normalises line breaks of inline texts; a file must give the same text.
     text.map(|text| text.map(|text| text.replace("\r\n", "\n")))
 }
 

@@ -26,6 +26,7 @@ fn skill(SkillRef { name, optional, options }: &SkillRef) -> Data {
     let mut out = MapBuilder::new();
     out.set("name", Data::str(name));
     out.set_opt("optional", optional.then_some(Data::Bool(true)));
+    // Options of another format must not override these two fields.
     for (key, value) in options.iter().filter(|(key, _)| key != "name" && key != "optional") {
         out.set(key, value.clone());
     }
@@ -147,6 +148,7 @@ pub(super) fn directory(
     };
     add("SOUL.md".to_owned(), instructions.system.as_ref());
     add("RULES.md".to_owned(), instructions.rules.as_ref());
+    // A path from another format must not leave the directory.
     for memory in memories.iter().filter(|memory| path::is_plain(&memory.path)) {
         add(format!("memory/{}", memory.path), memory.text.as_ref());
     }

@@ -34,6 +34,7 @@ pub fn is_reference(text: &str) -> bool {
 /// Whether the value of `key` looks like a literal secret.
 pub fn looks_secret(key: &str, value: &str) -> bool {
     let value = value.trim();
+    // A reference to a variable is not a secret, in whatever syntax.
     if value.is_empty() || value.contains("${") || value.starts_with('$') {
         return false;
     }
@@ -84,6 +85,7 @@ fn words(key: &str) -> Vec<String> {
     let mut out: Vec<String> = vec![String::new()];
     let mut last_lower = false;
     for c in key.chars() {
+        // `apiKey` splits before `K`, but `API_KEY` does not split between capitals.
         let starts = c.is_ascii_uppercase() && last_lower;
         if (starts || !c.is_alphanumeric()) && out.last().is_some_and(|word| !word.is_empty()) {
             out.push(String::new());

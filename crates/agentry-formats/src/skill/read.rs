@@ -39,6 +39,7 @@ pub fn read(
     }
     if pack.name.is_none() && dialect == SkillDialect::AgentDir {
         let name = name::of_path(path).to_owned();
+        // The name comes from the path, so its span is the start of the file.
         pack.name = Some(Spanned::new(name, Span::start_of(source.id)));
     }
     pack.steps = steps::read(source, document.body, findings);

@@ -162,6 +162,7 @@ impl ParameterWalk<'_> {
             KeywordShape::Texts => {
                 list.is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
             }
+            // An empty `enum` would allow no value at all.
             KeywordShape::Values => list.is_some_and(|items| !items.is_empty()),
             KeywordShape::Text => node.as_str().is_some(),
             KeywordShape::Number => matches!(node.value, TreeValue::Int(_) | TreeValue::Float(_)),

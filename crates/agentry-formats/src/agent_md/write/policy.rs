@@ -18,6 +18,7 @@ pub(super) fn abilities(
         ("tool_permissions", tool_permissions.is_some()),
     ];
     let others: Vec<_> = others.into_iter().filter(|(_, given)| *given).collect();
+    // A policy that is only abilities is written unchanged.
     if others.is_empty() {
         return abilities.as_ref().map(sound);
     }
@@ -44,6 +45,7 @@ pub(super) fn abilities(
 fn sound(Abilities { allow, deny }: &Abilities) -> Abilities {
     let denied = deny.as_deref().unwrap_or_default();
     let allow = allow.as_deref().map(|list| {
+        // Allowed and denied at once would be an error in this format.
         let is_open = |ability: &&Spanned<Ability>| !denied.iter().any(|deny| deny.covers(ability));
         once(list.iter().filter(is_open))
     });
