@@ -1,5 +1,5 @@
-//! The block `x-agentry`, which only Agentry reads: rules, and conditions for starting, that a format
-//! has no words for, so that a conversion never widens what an agent may do.
+//! The block `x-agentry`, which only Agentry reads. It holds rules and start conditions that a format
+//! cannot express, so that a conversion never widens what an agent may do.
 
 use agentry_model::{
     Agent, AgentRequirements, AgentStatus, Declared, ListMerge, MergeModes, TextMerge,
@@ -17,10 +17,10 @@ use crate::policy_tests;
 /// The key of the block, as the formats with extensions write it.
 pub const KEY: &str = "x-agentry";
 
-/// What can be wrong with the block.
+/// The lint rules of the block.
 pub const RULES: &[&LintRule] = &[&BROKEN_PERMISSION];
 
-/// A rule that cannot be understood.
+/// A rule that cannot be parsed.
 pub static BROKEN_PERMISSION: LintRule = LintRule {
     code: "AG0171",
     name: "broken-permission",
@@ -37,7 +37,7 @@ pub static BROKEN_PERMISSION: LintRule = LintRule {
     ),
 };
 
-/// A rule: what it is about, and what happens then.
+/// The form of a rule: a pattern and a verdict.
 pub static PERMISSION_RULE: TextForm = TextForm {
     title: "`pattern:action` rule",
     many: "`pattern:action` rules",
@@ -55,7 +55,7 @@ pub static PERMISSION_RULE: TextForm = TextForm {
     ],
 };
 
-/// `x_agentry`: what Agentry itself adds.
+/// `x_agentry`: the fields that Agentry itself adds.
 pub static X_AGENTRY: FieldTable = FieldTable::new(
     "`x_agentry`",
     &[
@@ -172,30 +172,31 @@ pub static SECTION: FieldTable = FieldTable::new(
 )
 .unknown(UnknownKeys::Error);
 
-/// What the block holds.
+/// The content of the block.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentryBlock {
-    /// What the agent may do.
+    /// The rules of the agent's policy.
     pub permissions: Option<Permissions>,
-    /// What it is built on.
+    /// The base of the agent.
     pub base: Declared<String>,
-    /// How it is combined with that.
+    /// How the agent is merged with its base.
     pub merge: MergeModes,
-    /// Whether it is in use.
+    /// Whether the agent is in use.
     pub status: Declared<AgentStatus>,
-    /// What must hold before it starts.
+    /// The conditions that must hold before the agent starts.
     pub requirements: AgentRequirements,
     /// The examples beside the permissions.
     pub tests: Vec<Spanned<PolicyTest>>,
 }
 
 impl AgentryBlock {
-    /// Gives `agent` what its format has no words for; what the format says itself stays.
+    /// Copies each value into `agent` that its format did not declare.
     pub(crate) fn adopt(self, agent: &mut Agent) {
         let Self { permissions, base, merge, status, requirements, tests } = self;
         let AgentRequirements { env, startup } = requirements;
         let inheritance = &mut agent.inheritance;
         inheritance.base = inheritance.base.take().or(base);
+        // All or nothing: merge modes of the format and of the block are never mixed.
         if inheritance.merge == MergeModes::default() {
             inheritance.merge = merge;
         }
@@ -209,7 +210,7 @@ impl AgentryBlock {
         requirements.startup = requirements.startup.take().or(startup);
     }
 
-    /// The block as it is written; examples have a block of their own.
+    /// Returns the block as data. The policy tests are left out: they are written in another block.
     pub fn to_data(&self) -> Data {
         let Self { permissions, base, merge, status, requirements, tests: _ } = self;
         let AgentRequirements { env, startup } = requirements;
@@ -227,7 +228,7 @@ impl AgentryBlock {
     }
 }
 
-/// The block `kept` with what `block` says beside it; where both say something, `block` counts.
+/// Returns `kept` with the fields of `block` added; where both have a field, that of `block` wins.
 pub(crate) fn merged(kept: &Data, block: &AgentryBlock) -> Data {
     let (Data::Map(mut kept), Data::Map(new)) = (kept.clone(), block.to_data()) else {
         return block.to_data();
@@ -236,7 +237,7 @@ pub(crate) fn merged(kept: &Data, block: &AgentryBlock) -> Data {
     Data::Map(kept.into_iter().chain(new).collect())
 }
 
-/// What the block `node` holds, and every problem in it.
+/// Reads the block at `node` and reports every problem in it.
 pub fn read(node: &TreeNode, findings: &mut Findings) -> AgentryBlock {
     validate(&X_AGENTRY, node, Coercion::Strict, findings);
     let record = TableRecord::new(&X_AGENTRY, node, Coercion::Strict);
@@ -256,7 +257,7 @@ pub fn read(node: &TreeNode, findings: &mut Findings) -> AgentryBlock {
     }
 }
 
-/// How a child is combined with its base, as [`MERGE`] says it.
+/// Reads how a child is merged with its base, from a record of [`MERGE`].
 pub fn read_merge(record: TableRecord<'_>) -> MergeModes {
     MergeModes {
         skills: record.word("skills"),
@@ -274,7 +275,7 @@ fn merge_data(MergeModes { skills, tools, behavior, trust: _ }: &MergeModes) -> 
     out.build()
 }
 
-/// The rules of a block with one field a section.
+/// Reads the rules of a block with one field for each section.
 pub fn read_sections(permissions: TableRecord<'_>, findings: &mut Findings) -> Permissions {
     let mut sections: Vec<SectionRules> = Vec::new();
     for section in Section::ALL {
@@ -282,6 +283,7 @@ pub fn read_sections(permissions: TableRecord<'_>, findings: &mut Findings) -> P
         let Some(rules) = permissions.record(section.as_str(), &SECTION) else { continue };
         sections.push(read_section(Spanned::new(*section, entry.key.span), rules, findings));
     }
+    // The order of the file, not of `Section::ALL`.
     sections.sort_by_key(|rules| rules.section.span);
     Permissions { sections }
 }
@@ -310,7 +312,7 @@ fn sections(permissions: &Permissions) -> Data {
     for SectionRules { section, intent, rules } in &permissions.sections {
         let mut out = MapBuilder::new();
         out.str_opt("intent", intent.map(|intent| intent.value.as_str()));
-        // A pattern without any sign matches nothing and has no spelling.
+        // A blank pattern matches nothing, and `:deny` without a pattern would not parse again.
         let rules = rules.iter().filter(|rule| !rule.pattern.trim().is_empty());
         let rules = rules.map(|rule| rule.value.to_string());
         out.set_full("rules", Data::strings(rules));
@@ -319,13 +321,15 @@ fn sections(permissions: &Permissions) -> Data {
     sections.build()
 }
 
-/// Takes the block of a format with extensions for what it is: a further layer of the policy, and
-/// conditions for starting. Beside rules of the format itself, the block's rules stay an extension.
+/// Adopts the `x-agentry` extension of an agent as a layer of its policy and as start conditions. If the
+/// format has rules itself, the rules of the block stay an extension.
 pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
     let named = |(key, _): &(String, Spanned<Data>)| key.eq_ignore_ascii_case(KEY);
+    // `agent.acl` has its own block, which its reader adopts itself.
     let Some(at) = agent.extensions.iter().position(named) else { return };
     let (key, block) = agent.extensions.remove(at);
     let own = read(&TreeNode::from_data(&block.value, block.span), findings);
+    // `adopt` ignores rules beside those of the format, so they are kept as an extension.
     if let (Some(_), Some(rules)) = (&agent.policy.permissions, &own.permissions) {
         let rest = AgentryBlock { permissions: Some(rules.clone()), ..AgentryBlock::default() };
         agent.extensions.insert(at, (key, Spanned::new(rest.to_data(), block.span)));

@@ -1,4 +1,4 @@
-//! From one format to another: write, read the result again, and name the difference.
+//! Conversion from one format to another: write, read the result again, and list the differences.
 
 use agentry_model::{
     Agent, AgentRequirements, AgentStatus, ConversionLoss, ConversionLossKind, Format, additions,
@@ -18,29 +18,30 @@ use crate::{
 pub struct ConvertedAgent {
     /// Paths with their texts, as in [`WrittenFiles`].
     pub files: Vec<(String, String)>,
-    /// What the result does not say, and what it adds, sorted by field.
+    /// The fields that the result lacks, changes or adds, sorted by field.
     pub losses: Vec<ConversionLoss>,
     /// The agent that the result declares.
     pub agent: Agent,
-    /// Where the result would allow more than the source ever does, in words. Such a result must
-    /// not be used.
+    /// Where the result would allow more than the source, as a sentence. Such a result must not be used.
     pub widened: Option<String>,
-    /// What is wrong with the result; a writer that causes an error here is a defect.
+    /// Problems of the result. An error here is a defect of the writer.
     pub findings: Findings,
 }
 
-/// Writes `agent` in `format` and finds out, by reading the result, what was lost. Rules and
-/// conditions that the format has no words for go into the block that only Agentry reads, so that
-/// nothing is widened.
+/// Writes `agent` in `format`, and reads the result to find what was lost. Rules and start conditions
+/// that the format cannot express go into the `x-agentry` block, which only Agentry reads. So nothing
+/// is widened.
 pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
     let mut source = agent.clone();
     let mut kept = gates(agent, format);
     let mut carried = carried_fields(&kept);
+    // The format writes its own kind of policy; the rules go into the block as a second layer.
     if says_more_than_its_own(&agent.policy, format) {
         kept.permissions = source.policy.permissions.take();
     }
     carry(&mut source, &kept);
     let mut result = attempt(agent, &source, format, target);
+    // The first attempt shows which rules the format failed to express; the second one adds them.
     if let Some(before) = to_permissions(&PolicyMemo::default(), &agent.policy, &target.place) {
         let missing = widened(&before, &permissions(&result.agent, target));
         if !missing.sections.is_empty() && !has_rules_of_its_own(format) {
@@ -62,17 +63,18 @@ pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> Converted
     result
 }
 
-/// What keeps `agent` from starting, as far as `format` has no words for it.
+/// Returns the start conditions of `agent` that `format` cannot express.
 fn gates(agent: &Agent, format: Format) -> AgentryBlock {
     let carries = |field: &str| info(format).carries.contains(&field);
     let in_use = |status: &Spanned<AgentStatus>| status.value == AgentStatus::Active;
+    // A missing status means active, so `active` needs no copy.
     let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
     let requirements =
         if carries("required") { AgentRequirements::default() } else { agent.requirements.clone() };
     AgentryBlock { status, requirements, ..AgentryBlock::default() }
 }
 
-/// The fields of the model that a block holds, but for the rules.
+/// The fields of the model that a block carries, except the rules.
 fn carried_fields(block: &AgentryBlock) -> Vec<String> {
     let AgentryBlock { permissions: _, base: _, merge: _, status, requirements, tests: _ } = block;
     let AgentRequirements { env, startup } = requirements;
@@ -84,7 +86,7 @@ fn carried_fields(block: &AgentryBlock) -> Vec<String> {
     fields.into_iter().filter(|(_, is)| *is).map(|(field, _)| field.to_owned()).collect()
 }
 
-/// Why the result could start where the source does not, in words.
+/// Returns why the result could start where the source does not, as a sentence.
 fn ungated(before: &Agent, after: &Agent) -> Option<String> {
     let disabled = |agent: &Agent| {
         agent.identity.status.is_some_and(|status| status.value == AgentStatus::Disabled)
@@ -105,14 +107,14 @@ fn ungated(before: &Agent, after: &Agent) -> Option<String> {
     (!kept).then(|| format!("`{tool}` must succeed first in the source"))
 }
 
-/// Where `after` allows more than `before`, in words.
+/// Returns where `after` allows more than `before`, as a sentence.
 fn wider(before: &Permissions, after: &Permissions) -> Option<String> {
     let left = widened(before, after);
     let rules = left.sections.first()?;
     Some(format!("`{}` is {} in the source", rules.section.value, rules.mildest()))
 }
 
-/// Rules that were kept already, and those that turned out to be missing.
+/// Adds the missing rules to those already kept; a missing section replaces the kept one.
 fn together(kept: Option<Permissions>, missing: Permissions) -> Permissions {
     let mut sections = kept.unwrap_or_default().sections;
     let is_missing = |section| missing.sections.iter().any(|rules| rules.section.value == section);
@@ -122,7 +124,7 @@ fn together(kept: Option<Permissions>, missing: Permissions) -> Permissions {
     Permissions { sections }
 }
 
-/// Whether an agent has rules beside the policy that `format` itself has words for.
+/// Whether an agent has rules besides the kind of policy that `format` writes.
 fn says_more_than_its_own(policy: &Policy, format: Format) -> bool {
     policy.permissions.is_some()
         && match format {
@@ -133,7 +135,7 @@ fn says_more_than_its_own(policy: &Policy, format: Format) -> bool {
         }
 }
 
-/// Whether `format` writes rules itself, so that a second copy of them would count for nothing.
+/// Whether `format` writes rules itself. A second copy in `x-agentry` would have no effect there.
 fn has_rules_of_its_own(format: Format) -> bool {
     match format {
         Format::AgentToml | Format::AgentDir => true,
@@ -142,6 +144,7 @@ fn has_rules_of_its_own(format: Format) -> bool {
 }
 
 fn carry(agent: &mut Agent, block: &AgentryBlock) {
+    // An existing block of the source stays as it is.
     if *block == AgentryBlock::default() {
         return;
     }
@@ -155,9 +158,10 @@ fn permissions(agent: &Agent, target: &WriteTarget) -> Permissions {
     to_permissions(&PolicyMemo::default(), &agent.policy, &target.place).unwrap_or_default()
 }
 
-/// Writes `source`, reads the result, and compares it with `agent`.
+/// Writes `source`, reads the result, and compares that with `agent`.
 fn attempt(agent: &Agent, source: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
     let WrittenFiles { files, notes } = (info(format).write)(source, target);
+    // Partial: files that the agent refers to are not part of the result.
     let mut memory = MemoryFiles::new(files.clone()).partial();
     let mut findings = Findings::default();
     let mut package = AgentPackage {
@@ -175,10 +179,10 @@ fn attempt(agent: &Agent, source: &Agent, format: Format, target: &WriteTarget) 
     ConvertedAgent { files, losses, agent: result, widened: None, findings }
 }
 
-/// The notations of what an agent may do: one that is new says what the others said.
+/// The notations for a policy. A new one in the result is a translation, not an addition.
 const POLICIES: &[&str] = &["permissions", "trust", "abilities", "tool_permissions"];
 
-/// What was lost and what was added, where the writer has no better words for it.
+/// Lists losses and additions, except those that the writer describes better in a note.
 fn differences(agent: &Agent, result: &Agent, notes: Vec<ConversionLoss>) -> Vec<ConversionLoss> {
     let (before, after) = (tree::tree(agent).to_data(), tree::tree(result).to_data());
     let mut out = losses(&before, &after);

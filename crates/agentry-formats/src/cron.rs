@@ -1,38 +1,38 @@
-//! Cron expressions, read by the rules of Unix and with exact places. No library does that: their
-//! errors have neither a place nor a hint, and `croner` takes more than we let through. A test asks it
-//! about every form that is let through, so that it can run what passes here.
+//! Cron expressions by the rules of Unix, with exact spans. No library fits: their errors have neither a
+//! span nor a hint, and `croner` accepts more than this parser. A test passes every accepted form to
+//! `croner`, so that it can run all of them.
 
 use std::ops::Range;
 
 use chrono::NaiveDate;
 
-/// A cron expression that can be run.
+/// A valid cron expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CronExpression {
-    /// The same expression with numbers for names, as `croner` reads it.
+    /// The expression with numbers instead of names, as `croner` reads it.
     pub normal: String,
-    /// The day-of-week field, if it has numbers: where, which days, and the same with names.
+    /// The day-of-week field, if it uses numbers.
     pub numeric_days: Option<NumericDays>,
-    /// Whether both day fields are restricted, so that either one is enough.
+    /// Whether both day fields are restricted. Then a date that fits one of them is enough.
     pub either_day: bool,
-    /// Whether no date ever fits.
+    /// Whether no date ever matches.
     pub never: bool,
 }
 
-/// A day-of-week field that is written with numbers.
+/// A day-of-week field that uses numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumericDays {
     /// The bytes of the field.
     pub range: Range<usize>,
     /// The field as written.
     pub written: String,
-    /// The days it means, in words.
+    /// The days as a phrase: `Monday to Friday`.
     pub days: String,
-    /// The same days by their names.
+    /// The same days as cron names: `mon-fri`.
     pub names: String,
 }
 
-/// What is wrong with an expression, and where.
+/// A problem of an expression, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CronProblem {
     /// The bytes to underline.
@@ -43,13 +43,13 @@ pub struct CronProblem {
     pub hint: String,
 }
 
-/// One field of an expression.
+/// One field of an expression: its limits and names.
 struct CronUnit {
     title: &'static str,
     least: u8,
     most: u8,
     names: &'static [&'static str],
-    /// The number of the first name.
+    /// The number that the first name stands for.
     first: u8,
 }
 
@@ -89,16 +89,16 @@ const NICKNAMES: &[(&str, &str)] = &[
     ("@hourly", "0 * * * *"),
 ];
 
-/// What one field says.
+/// One parsed field.
 struct CronField {
     normal: String,
-    /// One bit a value; Sunday is 0.
+    /// One bit for each value; Sunday is 0.
     values: u64,
     any: bool,
     numeric: bool,
 }
 
-/// Reads an expression: five fields, six with seconds, or a nickname.
+/// Parses an expression: five fields, six with seconds, or a nickname.
 pub fn read(text: &str) -> Result<CronExpression, CronProblem> {
     if text.trim_start().starts_with('@') {
         return nickname(text);
@@ -117,6 +117,7 @@ pub fn read(text: &str) -> Result<CronExpression, CronProblem> {
 }
 
 fn whole(text: &str, fields: &[Range<usize>], parsed: &[CronField]) -> CronExpression {
+    // Counted from the end, because the field of seconds may be missing in front.
     let from_end = |unit: usize| parsed.len().checked_sub(6 - unit).and_then(|at| parsed.get(at));
     let day = from_end(DAY_OF_MONTH);
     let month = from_end(MONTH);
@@ -132,13 +133,14 @@ fn whole(text: &str, fields: &[Range<usize>], parsed: &[CronField]) -> CronExpre
         }),
         _ => None,
     };
+    // With a restricted day of week either day field is enough, so some date always matches.
     let never = !restricted(week)
         && day.zip(month).is_some_and(|(day, month)| !some_date(day.values, month.values));
     let either_day = restricted(day) && restricted(week);
     CronExpression { normal: normal.join(" "), numeric_days, either_day, never }
 }
 
-/// Whether a month of `months` has a day of `days`, in a leap year.
+/// Whether one of `months` has one of `days`. Asked for a leap year, so that 29 February counts.
 fn some_date(days: u64, months: u64) -> bool {
     let exists = |month: u32, day: u32| NaiveDate::from_ymd_opt(2024, month, day).is_some();
     let mut months = (1..=12).filter(|month| months & (1 << month) != 0);
@@ -168,7 +170,7 @@ fn nickname(text: &str) -> Result<CronExpression, CronProblem> {
     }
 }
 
-/// The bytes of the words of `text`.
+/// Returns the byte range of each field of `text`.
 fn fields(text: &str) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut inside = false;
@@ -199,12 +201,13 @@ fn wrong_count(text: &str, count: usize) -> CronProblem {
     }
 }
 
-/// Reads one field, which starts at byte `start` of the expression.
+/// Parses one field, which starts at byte `start` of the expression.
 fn field(unit: &CronUnit, text: &str, start: usize) -> Result<CronField, CronProblem> {
     let mut out = CronField { normal: String::new(), values: 0, any: false, numeric: false };
     let mut at = start;
     for item in text.split(',') {
         let (normal, values, numeric) = item_of(unit, item).map_err(|(message, hint)| {
+            // An empty item (`1,,2`) still gets one byte to underline, as long as the field has one.
             let end = (at + item.len()).max(at + 1).min(start + text.len());
             CronProblem { range: at.min(end)..end, message, hint }
         })?;
@@ -224,7 +227,7 @@ fn field(unit: &CronUnit, text: &str, start: usize) -> Result<CronField, CronPro
     Ok(out)
 }
 
-/// One item of a field: its normal form, its values, and whether it names them by number.
+/// Parses one item of a field: its normal form, its values, and whether it uses numbers.
 fn item_of(unit: &CronUnit, item: &str) -> Result<(String, u64, bool), (String, String)> {
     let days = unit.title.starts_with("day");
     if days && (item.contains('#') || is_last_or_nearest(item)) {
@@ -236,10 +239,12 @@ fn item_of(unit: &CronUnit, item: &str) -> Result<(String, u64, bool), (String, 
         None => (item, None),
     };
     let (first, last, numeric) = match span {
+        // `*` of the day of week stops at 6, because 7 is Sunday again.
         "*" => (unit.least, unit.most.min(if unit.most == 7 { 6 } else { 59 }), false),
         "?" if days => (unit.least, unit.most, false),
         _ => span_of(unit, span)?,
     };
+    // Cron programs disagree about `5/15`: only minute 5, or every 15 minutes from 5 on.
     if step.is_some() && span != "*" && !span.contains('-') {
         let message = format!("`{item}` has a step but no range");
         return Err((message, format!("write `{first}-{}/{}`", unit.most, step.unwrap_or(1))));
@@ -255,7 +260,7 @@ fn item_of(unit: &CronUnit, item: &str) -> Result<(String, u64, bool), (String, 
     Ok((normal, values, numeric))
 }
 
-/// `L`, `5L`, `15W`, `LW`.
+/// Whether an item uses `L` (last) or `W` (nearest weekday): `L`, `5L`, `15W`, `LW`.
 fn is_last_or_nearest(item: &str) -> bool {
     let rest = item.trim_start_matches(|c: char| c.is_ascii_digit());
     matches!(rest.to_ascii_uppercase().as_str(), "L" | "W" | "LW") || rest.starts_with("L-")
@@ -271,7 +276,7 @@ fn step_of(unit: &CronUnit, text: &str) -> Result<u8, (String, String)> {
     }
 }
 
-/// A value, or a range of values.
+/// Parses a value or a range of values.
 fn span_of(unit: &CronUnit, text: &str) -> Result<(u8, u8, bool), (String, String)> {
     let Some((first, last)) = text.split_once('-') else {
         let (value, numeric) = value_of(unit, text)?;
@@ -279,7 +284,7 @@ fn span_of(unit: &CronUnit, text: &str) -> Result<(u8, u8, bool), (String, Strin
     };
     let (first, a) = value_of(unit, first)?;
     let (mut last, b) = value_of(unit, last)?;
-    // `fri-sun` ends with the Sunday after.
+    // `fri-sun` ends with the following Sunday.
     if unit.most == 7 && last == 0 && first > 0 {
         last = 7;
     }
@@ -290,14 +295,16 @@ fn span_of(unit: &CronUnit, text: &str) -> Result<(u8, u8, bool), (String, Strin
     Ok((first, last, a || b))
 }
 
-/// A number or a name.
+/// Parses a number or a name.
 fn value_of(unit: &CronUnit, text: &str) -> Result<(u8, bool), (String, String)> {
     let lower = text.to_lowercase();
+    // From three letters on, any beginning of a name counts: `mon`, `mond`, `monday`.
     if lower.len() >= 3
         && let Some(at) = unit.names.iter().position(|name| name.starts_with(&lower))
     {
         return Ok((unit.first + u8::try_from(at).unwrap_or(0), false));
     }
+    // `parse` alone would accept `+5`.
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse::<u8>() {
         Ok(value) if digits && (unit.least..=unit.most).contains(&value) => Ok((value, true)),
@@ -319,7 +326,7 @@ fn short(name: &str) -> &str {
     name.get(..3).unwrap_or(name)
 }
 
-/// The runs of days in a set: `(1, 5)` is Monday to Friday.
+/// Groups a set of days into ranges: `(1, 5)` is Monday to Friday.
 fn runs(values: u64) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
     for day in (0..DAYS.len()).filter(|day| values & (1 << day) != 0) {
@@ -361,7 +368,7 @@ fn day_names(values: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Whatever is let through can be run: ranges with steps, in every field.
+    /// Every accepted form can be run by `croner`: ranges with steps, in every field.
     #[test]
     fn croner_reads_every_normal_form() {
         use croner::parser::{CronParser, Seconds, Year};

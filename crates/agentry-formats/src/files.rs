@@ -1,34 +1,34 @@
-//! The files of one agent, as a reader sees them. A reader asks for what its format names; who
-//! answers (a disk, an editor, a test) also guards limits, links and encodings.
+//! The files of one agent, as a reader sees them. A reader asks for the files that its format names.
+//! The implementation (a disk, an editor, a test) enforces limits, links and encodings.
 
 use agentry_text::{Findings, SourceFile, SourceFiles};
 
-/// An agent to be read: where its main file is, and a way to its other files.
+/// An agent to be read: its main file, and access to its other files.
 pub struct AgentPackage<'w> {
     /// The main file, relative to the agent's directory: `agent.toml`, `researcher.agent`.
     pub main: String,
-    /// The name of the agent's directory; empty when it is not known.
+    /// The name of the agent's directory; empty when it is unknown.
     pub dir_name: String,
     /// The agent's directory, relative to the workspace; empty for the workspace itself.
     pub dir: String,
-    /// The files.
+    /// Access to the files.
     pub files: &'w mut dyn PackageFiles,
 }
 
 impl AgentPackage<'_> {
-    /// The text of `path`, relative to the agent's directory.
+    /// Reads the text of `path`, relative to the agent's directory.
     pub fn read(&mut self, path: &str, findings: &mut Findings) -> Option<SourceFile> {
         self.files.read(path, findings)
     }
 
-    /// The text of the main file.
+    /// Reads the text of the main file.
     pub fn read_main(&mut self, findings: &mut Findings) -> Option<SourceFile> {
         let main = self.main.clone();
         self.files.read(&main, findings)
     }
 }
 
-/// What a relative path starts from.
+/// The directory that a relative path starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathBase {
     /// The agent's directory.
@@ -37,7 +37,7 @@ pub enum PathBase {
     Workspace,
 }
 
-/// What is found at a path.
+/// The kind of entry at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathPresence {
     /// A file.
@@ -46,7 +46,7 @@ pub enum PathPresence {
     Directory,
     /// Nothing.
     Missing,
-    /// The path leaves the workspace; nobody looked.
+    /// The path leaves the workspace, so the file system was not asked.
     Outside,
 }
 
@@ -59,43 +59,43 @@ pub struct ListedName {
     pub is_dir: bool,
 }
 
-/// A way to the files of one agent.
+/// Access to the files of one agent.
 pub trait PackageFiles {
-    /// The text of `path` (relative to the agent's directory), or `None` if there is none. What is
-    /// wrong with the file itself (too large, not UTF-8, a link that leaves) is reported here.
+    /// Reads the text of `path` (relative to the agent's directory); `None` if there is no file. Problems of
+    /// the file itself (too large, not UTF-8, a link that leaves the workspace) are reported here.
     fn read(&mut self, path: &str, findings: &mut Findings) -> Option<SourceFile>;
 
-    /// What the directory `path` holds, sorted by name; nothing if there is none.
+    /// Lists the directory `path`, sorted by name; empty if there is none.
     fn list(&mut self, path: &str, findings: &mut Findings) -> Vec<ListedName>;
 
-    /// What is found at `path`.
+    /// Returns the kind of entry at `path`.
     fn probe(&mut self, base: PathBase, path: &str) -> PathPresence;
 
-    /// Whether a file that is missing here is missing at all. It may not be when only the result of
-    /// a writer is at hand: what the agent refers to stays where it is.
+    /// Whether a file that is missing here does not exist at all. `false` for the result of a writer: other
+    /// files of the agent stay where they were.
     fn is_complete(&self) -> bool {
         true
     }
 }
 
-/// Files held in memory: the result of a writer, read again.
+/// Files held in memory, to read the result of a writer again.
 #[derive(Debug, Default)]
 pub struct MemoryFiles {
     files: Vec<(String, String)>,
-    /// Whether other files that the agent names may lie elsewhere.
+    /// Whether the agent may have files that are not in this list.
     partial: bool,
-    /// What was read so far, for showing findings.
+    /// The files read so far, for showing findings.
     pub sources: SourceFiles,
 }
 
 impl MemoryFiles {
-    /// Files by their paths relative to the agent's directory.
+    /// Makes a set of files from paths relative to the agent's directory, with their texts.
     pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let files = files.into_iter().collect();
         Self { files, partial: false, sources: SourceFiles::default() }
     }
 
-    /// The same files, of an agent that may have others.
+    /// Marks the set as incomplete: the agent may have other files.
     #[must_use]
     pub fn partial(self) -> Self {
         Self { partial: true, ..self }
@@ -122,6 +122,7 @@ impl PackageFiles for MemoryFiles {
             })
         };
         let mut out: Vec<_> = self.files.iter().filter_map(listed).collect();
+        // Two files of one subdirectory give that directory twice; after sorting, the copies are neighbours.
         out.sort();
         out.dedup();
         out

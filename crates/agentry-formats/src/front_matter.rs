@@ -1,4 +1,4 @@
-//! Markdown files with YAML metadata: agents, skills, schedules, tools and memories all start so.
+//! Markdown files with YAML front matter: agents, skills, schedules, tools and memories all use it.
 
 use agentry_text::markdown::{self, MarkdownParts};
 use agentry_text::table::{Coercion, validate};
@@ -8,10 +8,10 @@ use agentry_text::{
     TableRecord, TreeNode,
 };
 
-/// Every rule about metadata blocks, in code order.
+/// Every rule about front matter, in code order.
 pub const RULES: &[&LintRule] = &[&UNCLOSED_METADATA];
 
-/// An opening `---` that no closing one follows.
+/// An opening `---` without a closing one.
 pub static UNCLOSED_METADATA: LintRule = LintRule {
     code: "AG0081",
     name: "unclosed-metadata",
@@ -28,12 +28,12 @@ pub static UNCLOSED_METADATA: LintRule = LintRule {
     ),
 };
 
-/// A Markdown file, taken apart.
+/// A Markdown file, split into front matter and body.
 #[derive(Debug)]
 pub struct FrontMatterFile {
     /// The file.
     pub source: SourceFile,
-    /// The metadata; an empty map without any.
+    /// The metadata, or an empty map.
     pub metadata: TreeNode,
     /// Whether the file has a metadata block.
     pub has_metadata: bool,
@@ -42,7 +42,7 @@ pub struct FrontMatterFile {
 }
 
 impl FrontMatterFile {
-    /// Takes `source` apart and reads its metadata.
+    /// Splits `source` and parses its front matter.
     pub fn read(source: SourceFile, findings: &mut Findings) -> Self {
         let MarkdownParts { metadata, body, unclosed } = markdown::parts(&source);
         if let Some(span) = unclosed {
@@ -53,37 +53,38 @@ impl FrontMatterFile {
         let has_metadata = metadata.is_some();
         let node = match metadata {
             Some(range) => yaml::parse(&source, range, YamlVersion::V1_2, findings),
+            // A missing field is then reported at the start of the file.
             None => TreeNode::empty_map(Span::start_of(source.id)),
         };
         let body = Span::new(source.id, body.start, body.end);
         Self { source, metadata: node, has_metadata, body }
     }
 
-    /// Checks the metadata against `table` and gives it as a record.
+    /// Validates the metadata against `table` and returns it as a record.
     pub fn record(&self, table: &'static FieldTable, findings: &mut Findings) -> TableRecord<'_> {
         validate(table, &self.metadata, Coercion::Strict, findings);
         TableRecord::new(table, &self.metadata, Coercion::Strict)
     }
 
-    /// The body without surrounding white space, unless there is none.
+    /// Returns the body without surrounding white space; `None` if nothing is left.
     pub fn text(&self) -> Option<Spanned<String>> {
         trimmed(&self.source, self.body)
     }
 }
 
-/// A metadata block with its fences.
+/// Writes a metadata block with its `---` lines.
 pub fn block(metadata: &Data) -> String {
     let fields = if metadata.is_empty() { String::new() } else { yaml::emit(metadata) };
     format!("---\n{fields}---\n")
 }
 
-/// A Markdown file: a metadata block, and `body` after an empty line if there is any.
+/// Writes a Markdown file: a metadata block, an empty line and `body`, if there is one.
 pub fn write(metadata: &Data, body: &str) -> String {
     let block = block(metadata);
     if body.is_empty() { block } else { format!("{block}\n{body}\n") }
 }
 
-/// The text at `span` without surrounding white space, in its exact place, unless it is empty.
+/// Returns the text at `span` without surrounding white space, with its exact span; `None` if it is empty.
 pub fn trimmed(source: &SourceFile, span: Span) -> Option<Spanned<String>> {
     let text = source.slice(span);
     let start = span.range().start + (text.len() - text.trim_start().len());

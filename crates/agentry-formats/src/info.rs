@@ -1,73 +1,73 @@
-//! What a format says about itself. Other crates ask these facts and never compare formats, so a new
-//! format needs its folder, its variant of [`Format`] and its row in [`FORMATS`](crate::FORMATS).
+//! The facts about a format. Other crates read these facts and never compare formats, so a new format
+//! needs only its folder, its variant of [`Format`] and its row in [`FORMATS`](crate::FORMATS).
 
 use agentry_model::{Agent, Format, TextMerge};
 use agentry_text::{FieldTable, Findings, LintRule, SourceFile};
 
 use crate::{AgentPackage, DetectedFile, OutputShape, WriteTarget, WrittenFiles};
 
-/// Everything that other crates know about a format.
+/// The facts about one format that other crates use.
 #[derive(Debug)]
 pub struct FormatInfo {
     /// Which format this is.
     pub format: Format,
-    /// Its name in a sentence.
+    /// Its name within a sentence.
     pub title: &'static str,
-    /// Its documents: the name of the file, and the table of its fields.
+    /// Its documents: a file name, and the table of the fields in that file.
     pub documents: &'static [(&'static str, &'static FieldTable)],
-    /// The table of the fields that the model carries whole, as settings.
+    /// The table of the fields that the model keeps together, as settings.
     pub settings: Option<&'static FieldTable>,
-    /// What can be wrong with it, in code order.
+    /// Its lint rules, in code order.
     pub rules: &'static [&'static LintRule],
     /// The fields of the model (paths of [`agentry_model::tree`]) that it can express.
     pub carries: &'static [&'static str],
-    /// Reads an agent. Never fails: what cannot be read is reported and left out.
+    /// Reads an agent. Never fails: a part that cannot be read is reported and left out.
     pub read: fn(&mut AgentPackage<'_>, &mut Findings) -> Agent,
     /// Writes an agent, as far as the format can express it.
     pub write: fn(&Agent, &WriteTarget) -> WrittenFiles,
-    /// Fills in the defaults of fields that were not written.
+    /// Fills in the defaults of fields that the definition leaves out.
     pub defaults: fn(&mut Agent),
     /// Its files.
     pub files: FormatFiles,
-    /// What its reader reports, so that the general checks leave it out.
+    /// Problems that its reader reports itself, so that the general checks skip them.
     pub reports: &'static [ReaderReport],
     /// How its texts become a system prompt.
     pub prompt: FormatPrompt,
-    /// How the behaviour block of an agent is merged with that of its base, unless the agent says it.
+    /// How the behaviour of an agent is merged with that of its base, unless the agent declares it.
     pub behaviour_merge: TextMerge,
-    /// Whether it has a limit of steps beside `max_turns`, so that a child may raise `max_turns`.
+    /// Whether it has a step limit besides `max_turns`, so that a child may raise `max_turns`.
     pub has_step_limit: bool,
-    /// Why an agent without a policy may do nothing, if that is so. In other formats a person is asked.
+    /// Why an agent without a policy is denied everything; `None` where the user is asked instead.
     pub denies_without_policy: Option<&'static str>,
-    /// Whether two agents with one name in a workspace are an error, and not only a warning.
+    /// Whether two agents with the same name in a workspace are an error instead of a warning.
     pub needs_unique_names: bool,
-    /// Whether a skill without a file may come from the harness that the agent is rendered for.
+    /// Whether a skill without a file may be provided by the harness.
     pub takes_harness_skills: bool,
-    /// The models that its settings list, if they do.
+    /// Returns the language models that its settings list, for a format with such a list.
     pub models: Option<fn(&Agent) -> Vec<String>>,
     /// The short digest `ag1:…`, if the format defines one and accepts the agent.
     pub short_digest: Option<fn(&mut AgentPackage<'_>) -> Option<String>>,
-    /// Reports what is wrong with the receipt of a run, if homes of its agents keep receipts.
+    /// Checks the receipt of a run, for a format whose agents keep receipts.
     pub check_receipt: Option<fn(&SourceFile, &mut Findings)>,
 }
 
 /// The files of an agent: how they are recognised, which belong to it, and what a new agent has.
 #[derive(Debug)]
 pub struct FormatFiles {
-    /// The main files that make a directory an agent. None for a format of single files.
+    /// The main files that make a directory an agent. Empty for a format of single files.
     pub mains: &'static [&'static str],
-    /// How the name of a file ends that is an agent by itself.
+    /// The ending of a file name that is an agent by itself.
     pub ending: Option<&'static str>,
-    /// Whether other programs use the same ending, so that a file is looked into even if it is named.
+    /// Whether other programs use the same ending. Then the content decides, even if the user names the file.
     pub shares_ending: bool,
-    /// What else its reader reads in the directory of an agent. A directory ends with `/`.
+    /// Other files that its reader reads in the directory of an agent. A directory ends with `/`.
     pub parts: &'static [&'static str],
-    /// What lies beside the main file of an agent, and seldom beside another file of that name. A
-    /// directory ends with `/`.
+    /// Files that are usually beside the main file of an agent, and rarely beside another file of that
+    /// name. A directory ends with `/`.
     pub signs: &'static [&'static str],
     /// Whether a main file counts only with a sign beside it, unless the user names its directory.
     pub needs_sign: bool,
-    /// Whether an agent is called like its directory.
+    /// Whether an agent takes its name from its directory.
     pub names_agent: bool,
     /// Whether a file with a fitting name is an agent.
     pub is_agent: fn(&DetectedFile<'_>) -> bool,
@@ -80,25 +80,25 @@ pub struct FormatFiles {
 /// How the texts of an agent become its system prompt.
 #[derive(Debug)]
 pub struct FormatPrompt {
-    /// The heading over rules, if there is one.
+    /// The heading above the rules, if there is one.
     pub rules_heading: Option<&'static str>,
-    /// Whether the description, else the title, stands in for a missing system text.
+    /// Whether the description, else the title, replaces a missing system text.
     pub uses_description: bool,
-    /// Parts that Agentry adds after the instructions, and that no file of the agent replaces: their names
-    /// and texts.
+    /// Parts that Agentry adds after the instructions and that no file of the agent replaces: names and
+    /// texts.
     pub fixed_parts: &'static [(&'static str, &'static str)],
 }
 
-/// Something that a general check looks for, too.
+/// A problem that a general check looks for as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderReport {
     /// There is no description.
     NoDescription,
-    /// There are no instructions. The description is their first line.
+    /// There are no instructions. Their first line serves as the description.
     NoInstructions,
     /// The description is too long.
     LongDescription,
-    /// The name has characters that harnesses do not take, or is that of a file or directory.
+    /// The name has characters that harnesses reject, or is that of a file or directory.
     NameCharacters,
     /// The name is too long.
     LongName,
@@ -111,12 +111,12 @@ pub enum ReaderReport {
 }
 
 impl FormatInfo {
-    /// Whether it can express a field of the model.
+    /// Whether the format can express a field of the model.
     pub fn can_express(&self, field: &str) -> bool {
         self.carries.contains(&field)
     }
 
-    /// Whether its reader reports this.
+    /// Whether its reader reports this problem.
     pub fn reports(&self, what: ReaderReport) -> bool {
         self.reports.contains(&what)
     }
@@ -128,7 +128,7 @@ impl FormatFiles {
         self.ending.is_some_and(|ending| name.len() > ending.len() && name.ends_with(ending))
     }
 
-    /// Whether an agent of this name is written as a file or as a directory.
+    /// Returns whether an agent of this name is written as a file or as a directory.
     pub fn shape(&self, name: &str) -> OutputShape {
         if self.mains.is_empty() || self.has_ending(name) {
             OutputShape::File

@@ -1,5 +1,5 @@
-//! The five definition formats: each a folder that reads its files into the model and writes them
-//! from it. Folders never import each other; what two of them need stands beside them.
+//! The five definition formats. Each has a folder that reads its files into the model and writes them
+//! from it. Folders never import each other; code that two of them share is in a module beside them.
 //!
 //! | module | the format |
 //! | --- | --- |
@@ -42,18 +42,19 @@ pub use writer_output::{OutputShape, WriteTarget, WrittenFiles};
 use agentry_model::{Agent, Format};
 use agentry_text::Findings;
 
-/// Every format, in the order of [`Format`].
+/// Every format, in the order of the variants of [`Format`].
 pub const FORMATS: &[FormatInfo] =
     &[agent_md::INFO, agent_toml::INFO, manifest::INFO, agentfs::INFO, agent_dir::INFO];
 
-/// Reads an agent of `format`. Never fails: what cannot be read is reported and left out.
+/// Reads an agent of `format`. Never fails: a part that cannot be read is reported and left out.
 pub fn read(format: Format, package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = (info(format).read)(package, findings);
+    // Only now: the block must not override a value that the format itself declares.
     agentry_block::adopt(&mut agent, findings);
     agent
 }
 
-/// The row of `format`.
+/// Returns the row of `format` in [`FORMATS`].
 #[expect(clippy::indexing_slicing, reason = "a test compares the table with the variants")]
 pub fn info(format: Format) -> &'static FormatInfo {
     &FORMATS[format as usize]

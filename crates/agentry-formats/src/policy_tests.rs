@@ -1,5 +1,5 @@
-//! `policy-tests`: examples that an author writes beside the rules. All formats have the block; in
-//! `agent.acl` it is called `policy_tests`.
+//! `policy-tests`: example calls with expected verdicts, written beside the rules. All formats have the
+//! block; in `agent.acl` it is called `policy_tests`.
 
 use agentry_policy::{ExpectedVerdict, PolicyTest, Section};
 use agentry_text::data::MapBuilder;
@@ -9,7 +9,7 @@ use agentry_text::{Data, Field, FieldKind, FieldTable, Spanned, TableRecord};
 /// The name of the block.
 pub const KEY: &str = "policy-tests";
 
-/// The field of a format's table.
+/// Makes the field for the table of a format.
 pub const fn field(name: &'static str) -> Field {
     Field::optional(
         name,
@@ -27,7 +27,7 @@ pub const NOT_MATCH: Field =
 const EXAMPLES: FieldKind = FieldKind::Block(&SECTION);
 const CALLS: FieldKind = FieldKind::List(&FieldKind::Str);
 
-/// The block: one field a section.
+/// The table of the block, with one field for each section.
 pub static TESTS: FieldTable = FieldTable::new(
     "`policy-tests`",
     &[
@@ -51,7 +51,7 @@ pub static TESTS: FieldTable = FieldTable::new(
 )
 .unknown(UnknownKeys::Error);
 
-/// The examples of one section.
+/// The table of one section.
 static SECTION: FieldTable = FieldTable::new(
     "the section",
     &[
@@ -67,7 +67,7 @@ static SECTION: FieldTable = FieldTable::new(
 )
 .unknown(UnknownKeys::Error);
 
-/// The examples of the block that `record` calls `name`, in source order.
+/// Reads the tests of the block `name` of `record`, in source order.
 pub fn read(record: &TableRecord<'_>, name: &str) -> Vec<Spanned<PolicyTest>> {
     let Some(block) = record.record(name, &TESTS) else { return Vec::new() };
     let mut tests = Vec::new();
@@ -82,7 +82,7 @@ pub fn read(record: &TableRecord<'_>, name: &str) -> Vec<Spanned<PolicyTest>> {
     tests
 }
 
-/// The examples `match` and `not_match` beside the rules of a block with one field a section.
+/// Reads the tests `match` and `not_match` beside the rules of a block with one field for each section.
 pub fn beside_rules(
     permissions: &TableRecord<'_>,
     table: &'static FieldTable,
@@ -99,12 +99,12 @@ pub fn beside_rules(
     tests
 }
 
-/// One example.
+/// Makes one test.
 fn of(section: Section, expected: ExpectedVerdict, call: Spanned<String>) -> Spanned<PolicyTest> {
     call.map(|subject| PolicyTest { section, subject, expected })
 }
 
-/// The block, unless there is no example.
+/// Returns the block; `None` if there are no tests.
 pub fn to_data(tests: &[Spanned<PolicyTest>]) -> Option<Data> {
     let mut block = MapBuilder::new();
     for section in Section::ALL {

@@ -1,12 +1,12 @@
-//! References inside a JSON Schema: `$ref` must lead to a part of the same schema, because nothing
-//! is fetched.
+//! References inside a JSON Schema: a `$ref` must lead to a part of the same schema, because nothing
+//! is ever fetched.
 
 use agentry_text::{TreeMap, TreeNode, TreeValue};
 
-/// The schemas that every validator knows.
+/// Addresses of the schemas that every validator has built in.
 const WELL_KNOWN: &[&str] = &["https://json-schema.org/", "http://json-schema.org/"];
 
-/// The values of every `$ref` in `schema` that lead nowhere.
+/// Returns the value of every `$ref` in `schema` that leads nowhere.
 pub(crate) fn unresolved(schema: &TreeNode) -> Vec<&TreeNode> {
     let mut found = SchemaReferences::default();
     found.collect(schema);
@@ -17,6 +17,7 @@ pub(crate) fn unresolved(schema: &TreeNode) -> Vec<&TreeNode> {
         Some(anchor) => anchors.contains(&anchor),
         None => {
             let base = reference.split('#').next().unwrap_or(reference);
+            // A reference is relative to the `$id`, so the end of the id is enough.
             ids.iter().any(|id| id.ends_with(base))
                 || WELL_KNOWN.iter().any(|known| reference.starts_with(known))
         }
@@ -35,7 +36,7 @@ struct SchemaReferences<'n> {
 }
 
 impl<'n> SchemaReferences<'n> {
-    /// Looks through a tree, which is never deeper than its reader allows.
+    /// Collects from a tree; the recursion is bounded because the reader limits the depth of a tree.
     fn collect(&mut self, node: &'n TreeNode) {
         match &node.value {
             TreeValue::List(items) => items.iter().for_each(|item| self.collect(item)),
@@ -50,7 +51,7 @@ impl<'n> SchemaReferences<'n> {
         self.anchors.extend(text("$anchor").into_iter().chain(text("$dynamicAnchor")));
         self.ids.extend(text("$id"));
         for entry in &map.entries {
-            // What stands here is data, not a schema.
+            // These keys hold data, not schemas: a `$ref` inside is plain text.
             if !matches!(entry.key.text.as_str(), "enum" | "const" | "default" | "examples") {
                 self.collect(&entry.value);
             }
@@ -58,10 +59,11 @@ impl<'n> SchemaReferences<'n> {
     }
 }
 
-/// What the JSON pointer leads to.
+/// Returns the node that a JSON pointer leads to.
 fn at<'n>(root: &'n TreeNode, pointer: &str) -> Option<&'n TreeNode> {
     let mut node = root;
     for part in pointer.split('/').skip(1) {
+        // In this order: `~01` stands for `~1`, not for `/`.
         let part = part.replace("~1", "/").replace("~0", "~");
         node = match &node.value {
             TreeValue::Map(map) => map.get(&part)?,

@@ -1,7 +1,7 @@
-//! What the tests of the formats share, files that hold their input, and a test of the table of formats.
+//! Helpers for tests with fixture files, and a test of the table of formats.
 //!
-//! `insta::glob!` does the same, but its feature would make the tests compile other libraries than the
-//! program, and every crate of the workspace a second time.
+//! `insta::glob!` does the same, but its feature changes the dependencies of the tests, so that every
+//! crate of the workspace would be compiled a second time.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use agentry_model::Format;
 
 use crate::FORMATS;
 
-/// Runs `work` with each file of `folder` (below `src`) that has this ending, in the order of their
-/// names. Snapshots in it are named after the file.
+/// Runs `work` with each file of `folder` (below `src`) that has this ending, sorted by name.
+/// Snapshots in `work` are named after the file.
 #[expect(clippy::disallowed_methods, reason = "tests read their fixtures")]
 pub(crate) fn each_fixture(folder: &str, ending: &str, mut work: impl FnMut(&Path)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);

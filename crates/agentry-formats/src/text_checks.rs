@@ -1,4 +1,4 @@
-//! Small questions about one text that several formats ask.
+//! Small checks and conversions of one text that several formats need.
 
 /// Whether `name` can be the name of an environment variable.
 pub(crate) fn is_variable(name: &str) -> bool {
@@ -6,7 +6,7 @@ pub(crate) fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.chars().all(sign) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// `text`, if it has a line break with every run of white space as one space.
+/// Joins the lines of `text` with single spaces; text without a line break stays as it is.
 pub(crate) fn one_line(text: &str) -> String {
     if text.contains(['\n', '\r']) {
         text.split_whitespace().collect::<Vec<_>>().join(" ")

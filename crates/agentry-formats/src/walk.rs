@@ -1,32 +1,32 @@
-//! A walk through the directories of an agent, with an end whatever the disk holds.
+//! A walk through the directories of an agent, limited in depth so that it always ends.
 
 use agentry_text::path::join;
 use agentry_text::{Findings, limits};
 
 use crate::{ListedName, PackageFiles};
 
-/// The directories below one of the agent's that are still to be looked at.
+/// The directories below a start directory that are still to be listed.
 pub(crate) struct DirectoryWalk {
     start: String,
     open: Vec<(String, usize)>,
 }
 
-/// One directory on the way.
+/// One directory of the walk.
 pub(crate) struct WalkedFolder {
-    /// Its path from where the walk starts; empty for the start itself.
+    /// The path from the start of the walk; empty for the start itself.
     path: String,
-    /// How many directories lie above it, up to the start.
+    /// The number of directories between it and the start.
     pub(crate) depth: usize,
     listed: Vec<ListedName>,
 }
 
 impl DirectoryWalk {
-    /// A walk that starts at `start`, relative to the agent's directory.
+    /// Starts a walk at `start`, relative to the agent's directory.
     pub(crate) fn new(start: &str) -> Self {
         Self { start: start.to_owned(), open: vec![(String::new(), 0)] }
     }
 
-    /// The next directory.
+    /// Lists the next directory; `None` at the end of the walk.
     pub(crate) fn next(
         &mut self,
         files: &mut dyn PackageFiles,
@@ -37,7 +37,7 @@ impl DirectoryWalk {
         Some(WalkedFolder { path, depth, listed })
     }
 
-    /// Goes on below `folder`, unless that is too deep.
+    /// Adds the subdirectories of `folder` to the walk, up to [`limits::DEPTH`].
     pub(crate) fn enter(&mut self, folder: &WalkedFolder) {
         if folder.depth < limits::DEPTH {
             let below = folder.listed.iter().filter(|item| item.is_dir);
@@ -52,7 +52,7 @@ impl WalkedFolder {
         self.listed.iter().filter(|item| !item.is_dir).map(|item| item.name.as_str())
     }
 
-    /// The path of something in it, from where the walk starts.
+    /// Returns the path of `name` in this folder, from the start of the walk.
     pub(crate) fn path_of(&self, name: &str) -> String {
         join(&self.path, name)
     }

@@ -1,16 +1,16 @@
-//! What a writer makes of an agent.
+//! The result of a writer, and its destination.
 
 use agentry_model::ConversionLoss;
 use agentry_policy::PolicyContext;
 
-/// Where the result will lie.
+/// The destination of a writer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteTarget {
     /// The name of the file, or of the directory, that the user asked for.
     pub name: String,
-    /// Whether that is a file or a directory, for formats that can be both.
+    /// Whether that is a file or a directory, for formats that can be either.
     pub shape: OutputShape,
-    /// Where the source lies, to turn its relative paths into patterns.
+    /// The directories of the source, to turn its relative paths into patterns.
     pub place: PolicyContext,
 }
 
@@ -24,13 +24,13 @@ pub enum OutputShape {
     Directory,
 }
 
-/// The files that say what an agent is.
+/// The files of a written agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WrittenFiles {
     /// Paths with their texts; the main file first. For a single-file format the path is the file's
     /// name, for the others it is relative to the agent's directory.
     pub files: Vec<(String, String)>,
-    /// What the writer itself had to say of a field: a policy that was narrowed, a value that had to
-    /// be made up. Everything else that is lost is found by reading the result again.
+    /// Changes that the writer reports itself: a policy that was narrowed, a value that had to be
+    /// invented. All other losses are found by reading the result again.
     pub notes: Vec<ConversionLoss>,
 }

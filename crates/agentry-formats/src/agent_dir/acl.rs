@@ -1,4 +1,4 @@
-//! Reads `agent.acl`: the model, the loop, MCP servers, and blocks that are carried whole.
+//! Reads `agent.acl`: the model, the turn limit, MCP servers, and other blocks as settings.
 
 use agentry_model::Agent;
 use agentry_text::suggestion::did_you_mean;
@@ -13,13 +13,13 @@ use super::rules::{
 use crate::policy_tests;
 use crate::{PathBase, PathPresence, agentry_block, mcp};
 
-/// The file.
+/// The name of the file.
 pub(super) const FILE: &str = "agent.acl";
 /// The block that only Agentry reads.
 pub(super) const OWN_BLOCK: &str = "x_agentry";
-/// The fields that the model has fields of its own for.
+/// The fields that the model has as well.
 const MAPPED: &[&str] = &["default_model", "max_tool_rounds", "mcp_servers", "policy_tests"];
-/// How a provider is reached; ignored when run.
+/// The connection of a provider, which a run ignores.
 const CONNECTION: &[&str] = &["api_key", "base_url", "headers", "session_id_header"];
 
 /// Reads `agent.acl`, if there is one.
@@ -27,22 +27,25 @@ pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
     match reader.package.files.probe(PathBase::Agent, FILE) {
         PathPresence::Missing => return,
         PathPresence::Directory => return reader.directory_for_file(FILE),
+        // `read` reports a link that leaves the workspace.
         PathPresence::File | PathPresence::Outside => {}
     }
     let Some(source) = reader.package.read(FILE, reader.findings) else { return };
     let mut node = acl::parse(&source, reader.findings);
+    // Calls are checked first, because `without_calls` below replaces them by text.
     calls(&node, reader.findings);
     if let TreeValue::Map(map) = &mut node.value {
         labels(map, reader.findings);
         providers(map, reader.findings);
     }
+    // Validation sees strings in place of calls; the settings keep the calls.
     let plain = without_calls(&node);
     validate(&ACL, &plain, Coercion::Strict, reader.findings);
     document(TableRecord::new(&ACL, &plain, Coercion::Strict), agent, reader.findings);
     carry(&node, agent, reader.findings);
 }
 
-/// The fields that the model has.
+/// Reads the fields that the model has.
 fn document(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings) {
     let model = record.str("default_model");
     if let Some(model) = &model {
@@ -63,7 +66,7 @@ fn document(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings)
     }
 }
 
-/// Everything else is carried whole, by name.
+/// Keeps every other field as a setting, an extension or an unknown field.
 fn carry(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
     for TreeEntry { key, value } in
         node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
@@ -72,6 +75,7 @@ fn carry(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
         match ACL.field(&key.text) {
             Some(field) if MAPPED.contains(&field.name) => {}
             Some(field) => set(&mut agent.settings, field.name, data),
+            // Before extensions, because `x_agentry` looks like one.
             None if is_own(&key.text) => own_block(value, agent, findings),
             None if is_extension(&key.text) => set(&mut agent.extensions, &key.text, data),
             None => set(&mut agent.unknown, &key.text, data),
@@ -79,7 +83,7 @@ fn carry(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
     }
 }
 
-/// Sets a name; of one that was written twice, the last counts.
+/// Sets a name; for a repeated name, the last value wins.
 fn set<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
     list.retain(|(other, _)| other != name);
     list.push((name.to_owned(), value));
@@ -113,7 +117,7 @@ fn calls(node: &TreeNode, findings: &mut Findings) {
     }
 }
 
-/// The same tree with texts for calls: `${env:NAME}`, as MCP servers write it.
+/// Returns the tree with strings instead of calls: `${env:NAME}`, as MCP servers write it.
 pub(super) fn without_calls(node: &TreeNode) -> TreeNode {
     let value = match &node.value {
         TreeValue::Call(_, arguments) => {
@@ -134,7 +138,7 @@ pub(super) fn without_calls(node: &TreeNode) -> TreeNode {
     TreeNode { value, ..node.clone() }
 }
 
-/// Reports blocks without the label that tells them apart, and leaves out what cannot be read so.
+/// Reports blocks without their label, and removes those that cannot be read without it.
 fn labels(map: &mut TreeMap, findings: &mut Findings) {
     for name in ["providers", "mcp_servers"] {
         labelled(map, name, findings);
@@ -167,12 +171,13 @@ fn labelled(map: &mut TreeMap, name: &str, findings: &mut Findings) {
                 format!("the block `{}` has no label", entry.key.text),
             )
             .hint(format!("write `{} \"name\" {{ … }}`", entry.key.text));
+        // A block that contains only blocks is kept: their names serve as labels.
         blocks.entries.iter().all(|entry| entry.value.as_map().is_some())
     });
 }
 
-/// Looks at how providers are reached. A key that is written out is reported, and taken out so that
-/// nothing else can show it.
+/// Checks the connections of providers. A literal key is reported, and removed from the tree so that no
+/// later message or output can show it.
 fn providers(map: &mut TreeMap, findings: &mut Findings) {
     let providers = map
         .entries
@@ -191,7 +196,7 @@ fn providers(map: &mut TreeMap, findings: &mut Findings) {
     }
 }
 
-/// A provider, or a model that says how it is reached.
+/// Checks the connection of a provider, or of a model that has its own.
 fn connection(block: &mut TreeEntry, findings: &mut Findings) {
     let TreeValue::Map(fields) = &mut block.value.value else { return };
     let name = |entry: &TreeEntry| PROVIDER.field(&entry.key.text).map_or("", |field| field.name);
@@ -223,7 +228,7 @@ fn connection(block: &mut TreeEntry, findings: &mut Findings) {
     }
 }
 
-/// Whether the default model is one that the file declares, where it declares any.
+/// Reports a default model that the file does not declare, if it declares any.
 fn default_model(model: &Spanned<String>, record: TableRecord<'_>, findings: &mut Findings) {
     let Some(providers) = record.map("providers").filter(|map| !map.is_empty()) else { return };
     let (provider, id) = model.split_once('/').unwrap_or((model.value.as_str(), ""));
@@ -238,6 +243,7 @@ fn default_model(model: &Spanned<String>, record: TableRecord<'_>, findings: &mu
         }
         Some(block) => {
             let record = TableRecord::new(&PROVIDER, block, Coercion::Strict);
+            // A provider without listed models may have any.
             let Some(models) = record.map("models").filter(|map| !map.is_empty()) else { return };
             if models.get(id).is_some() {
                 return;
@@ -252,7 +258,7 @@ fn default_model(model: &Spanned<String>, record: TableRecord<'_>, findings: &mu
         .hint(near.unwrap_or_else(|| "declare it, or name one that is declared".to_owned()));
 }
 
-/// The block that only Agentry reads: what the format has no words for.
+/// Reads the block that only Agentry reads: settings that the format cannot express.
 fn own_block(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
     let plain = without_calls(node);
     agentry_block::read(&plain, findings).adopt(agent);

@@ -1,4 +1,4 @@
-//! What `agent.acl` may hold.
+//! The fields of `agent.acl`.
 
 use agentry_text::table::{ANY_FLOAT, KeyMatching};
 use agentry_text::{Field, FieldKind, FieldTable};
@@ -6,13 +6,13 @@ use agentry_text::{Field, FieldKind, FieldTable};
 use crate::mcp;
 use crate::policy_tests;
 
-/// A count that may be nothing.
+/// A count from 0.
 const COUNT: FieldKind = FieldKind::Int(0, i64::MAX);
-/// A count that must be something.
+/// A count from 1.
 const SOME: FieldKind = FieldKind::Int(1, i64::MAX);
 /// An amount of money or a weight.
 const AMOUNT: FieldKind = FieldKind::Float(0.0, f64::INFINITY);
-/// A share of the whole.
+/// A fraction from 0 to 1.
 const SHARE: FieldKind = FieldKind::Float(0.0, 1.0);
 const TEXTS: FieldKind = FieldKind::List(&FieldKind::Str);
 const HEADERS: FieldKind = FieldKind::Map(&FieldKind::Line);
@@ -20,7 +20,7 @@ const HEADERS: FieldKind = FieldKind::Map(&FieldKind::Line);
 /// The fields whose maps are written as labelled blocks.
 pub const LABELLED: &[&str] = &["providers", "providers.*.models", "mcp_servers"];
 
-/// `agent.acl`.
+/// The table of `agent.acl`.
 pub static ACL: FieldTable = FieldTable::new(
     "`agent.acl`",
     &[

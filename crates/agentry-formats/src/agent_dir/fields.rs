@@ -1,4 +1,4 @@
-//! What the Markdown files of an agent directory may hold.
+//! The fields of the Markdown files of an agent directory.
 
 use agentry_model::{MisfirePolicy, OverlapPolicy};
 use agentry_text::table::{KeyMatching, UnknownKeys};
@@ -103,11 +103,11 @@ pub static SCRIPT_TOOL: FieldTable = FieldTable::new(
 )
 .keys(KeyMatching::SnakeOrCamel);
 
-/// The bounds and the default of a limit.
+/// The least, most and default time limit of a script, in milliseconds.
 pub const TIMEOUT_MS: (i64, i64, i64) = (1, 600_000, 30_000);
-/// The bounds and the default of a limit.
+/// The least, most and default number of tool calls of a script.
 pub const MAX_TOOL_CALLS: (i64, i64, i64) = (1, 1_000, 20);
-/// The bounds and the default of a limit.
+/// The least, most and default size of a script's output, in bytes.
 pub const MAX_OUTPUT_BYTES: (i64, i64, i64) = (1, 16_777_216, 65_536);
 
 /// `limits` of a script.

@@ -1,4 +1,4 @@
-//! An agent directory: `instructions.md`, and what may stand beside it.
+//! An agent directory: `instructions.md`, and optional files beside it.
 //!
 //! | file | field of it | field of the model |
 //! | --- | --- | --- |
@@ -16,7 +16,7 @@
 //! | `tools/x.md` | `kind: mcp` | `tools.mcp` |
 //! | | `kind: script`, with the script it names | `tools.scripts` |
 //!
-//! The document has no permissions: without `x_agentry` the user's default policy alone decides.
+//! The specification has no permissions: without `x_agentry` the user's default policy alone decides.
 
 mod acl;
 pub mod acl_fields;
@@ -38,11 +38,11 @@ use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
 
-/// The heading under which a conversion puts hard rules, so that every reader sees them and this one
-/// can tell them from the role.
+/// The heading under which a conversion writes hard rules. Every reader sees them, and this reader can tell
+/// them from the role.
 const RULES_MARK: &str = "## Rules <!-- agentry:rules -->";
 
-/// The format.
+/// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentDir,
     title: "agent directory",
@@ -104,8 +104,8 @@ pub const INFO: FormatInfo = FormatInfo {
     check_receipt: None,
 };
 
-/// The models that `agent.acl` lists under `providers`. Addresses, keys and prices there are ignored: no
-/// file of a workspace sets them.
+/// Returns the models that `agent.acl` lists under `providers`. Addresses, keys and prices there are ignored,
+/// because no file of a workspace may set them.
 fn models(agent: &Agent) -> Vec<String> {
     let providers = agent.settings.iter().find(|(name, _)| name == "providers");
     let Some((_, Spanned { value: Data::Map(providers), .. })) = providers else {
@@ -120,7 +120,7 @@ fn models(agent: &Agent) -> Vec<String> {
     providers.iter().flat_map(models).collect()
 }
 
-/// Fills in what the format says of fields that were not written.
+/// Fills in the defaults of the format.
 fn defaults(agent: &mut Agent) {
     for schedule in &mut agent.schedules {
         fill(&mut schedule.enabled, true);

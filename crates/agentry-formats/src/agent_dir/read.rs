@@ -1,4 +1,4 @@
-//! Reads an agent directory: the role first, then each optional part.
+//! Reads an agent directory: `instructions.md` first, then each optional part.
 
 use agentry_model::Agent;
 use agentry_model::slug;
@@ -13,10 +13,10 @@ use crate::front_matter::trimmed;
 use crate::skill::{self, SkillDialect};
 use crate::{AgentPackage, PathBase, PathPresence};
 
-/// The required file.
+/// The name of the required file.
 pub(super) const INSTRUCTIONS: &str = "instructions.md";
 
-/// Reads an agent directory. Never fails: what cannot be read is reported and left out.
+/// Reads an agent directory. Never fails: a part that cannot be read is reported and left out.
 pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let home = instructions(package, &mut agent, findings);
@@ -28,16 +28,16 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     agent
 }
 
-/// What every part of the reader needs.
+/// The state that every part of the reader needs.
 pub(super) struct AgentDirReader<'r, 'w> {
     pub(super) package: &'r mut AgentPackage<'w>,
     pub(super) findings: &'r mut Findings,
-    /// Where to report what no file holds: the start of `instructions.md`.
+    /// The span for findings about the directory as a whole: the start of `instructions.md`.
     pub(super) home: Span,
 }
 
 impl AgentDirReader<'_, '_> {
-    /// The Markdown files of a folder by their stems, sorted; `README.md` is not one of them.
+    /// Returns the Markdown files of a folder with their stems, sorted, except `README.md`.
     pub(super) fn markdown_files(&mut self, folder: &str) -> Vec<(String, SourceFile)> {
         let mut out = Vec::new();
         for listed in self.package.files.list(folder, self.findings) {
@@ -71,7 +71,7 @@ fn skills(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
     skill::check_names(&agent.skill_packs, findings);
 }
 
-/// Reads the role, and gives the place of findings about the whole directory.
+/// Reads the role; returns the span for findings about the whole directory.
 fn instructions(
     package: &mut AgentPackage<'_>,
     agent: &mut Agent,
@@ -102,7 +102,7 @@ fn instructions(
     home
 }
 
-/// The whole text is the role; rules that were added by a conversion stand after their mark.
+/// Reads the role, which is the whole text. Rules that a conversion added follow their mark.
 fn role(source: &SourceFile, agent: &mut Agent) {
     let (system, rules) = match source.text.find(RULES_MARK) {
         Some(at) => {
@@ -120,7 +120,7 @@ fn no_instructions(package: &mut AgentPackage<'_>, findings: &mut Findings) -> S
     let message = match package.files.probe(PathBase::Agent, INSTRUCTIONS) {
         PathPresence::Directory => "`instructions.md` is a directory, not a file",
         PathPresence::Missing | PathPresence::Outside => "there is no `instructions.md`",
-        // The file is there, and what is wrong with it was reported by whoever read it.
+        // The file exists, and `read` already reported its problem.
         PathPresence::File => return home,
     };
     findings.add(&NO_INSTRUCTIONS, home, message).hint("write one that says who the agent is");
@@ -143,8 +143,9 @@ fn name(dir_name: &str, home: Span, agent: &mut Agent, findings: &mut Findings) 
     agent.identity.name = Some(Spanned::new(dir_name.to_owned(), home));
 }
 
-/// The first paragraph, wherever it stands, on one line.
+/// Returns the first paragraph of the body, on one line.
 fn description(source: &SourceFile, parts: &MarkdownParts) -> Option<Spanned<String>> {
+    // A body that starts with a heading has its first paragraph below it.
     let under_a_heading = || {
         let sections = markdown::sections(source, parts.body.clone());
         let mut own = sections.iter().map(|section| section.own.range());

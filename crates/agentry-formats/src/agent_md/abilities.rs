@@ -1,4 +1,4 @@
-//! Abilities: what the agent may do, as lists that must not contradict each other.
+//! Abilities: the permissions of an agent, as allow and deny lists that must not contradict each other.
 
 use agentry_policy::{Abilities, Ability, AbilityBase, InvalidAbility};
 use agentry_text::suggestion::did_you_mean;
@@ -19,11 +19,13 @@ pub(super) fn read(
 ) -> Option<Abilities> {
     let mut reader = AbilityReader { source, findings };
     let block = record.record("abilities", &ABILITIES);
+    // `abilities: [fs]` is short for `abilities: {allow: [fs]}`.
     let listed = record.node("abilities").filter(|node| node.as_map().is_none());
     let in_block = |name| block.as_ref().and_then(|block| block.node(name));
     let allow = [listed.or_else(|| in_block("allow")), record.node("allow")];
     let deny = [in_block("deny"), record.node("deny")];
     let allow = reader.list("allow", allow);
+    // Needs both lists, so it comes after them.
     let deny = reader.list("deny", deny);
     reader.overlap(allow.as_deref(), deny.as_deref());
     let written = block.is_some() || allow.is_some() || deny.is_some();
@@ -36,7 +38,7 @@ struct AbilityReader<'r> {
 }
 
 impl AbilityReader<'_> {
-    /// The list from `abilities` and the top-level one, which must say the same when both are there.
+    /// Reads one list, which may be in `abilities` and at the top level; both must be equal.
     fn list(&mut self, name: &str, nodes: [Option<&TreeNode>; 2]) -> Option<Vec<Spanned<Ability>>> {
         let [block, top] = nodes;
         let first = block.and_then(|node| self.parse(node));
@@ -109,7 +111,7 @@ impl AbilityReader<'_> {
         None
     }
 
-    /// Reports what is allowed and wholly denied.
+    /// Reports abilities that are allowed and also denied as a whole.
     fn overlap(&mut self, allow: Option<&[Spanned<Ability>]>, deny: Option<&[Spanned<Ability>]>) {
         for allowed in allow.unwrap_or_default() {
             let covering = deny.unwrap_or_default().iter().find(|deny| deny.covers(allowed));

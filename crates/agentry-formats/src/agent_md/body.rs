@@ -1,4 +1,4 @@
-//! The Markdown body: which headings mean something, and what is left over.
+//! The Markdown body: the sections that the format defines, and the remaining text as notes.
 
 use agentry_model::Declared;
 use agentry_text::markdown::{self, MarkdownSection};
@@ -7,10 +7,10 @@ use agentry_text::{Findings, Fix, SourceFile, Span, Spanned};
 use super::rules::{EMPTY_SECTION, MISPLACED_SECTION, SECTION_TWICE};
 use crate::front_matter::trimmed;
 
-/// What the body says.
+/// The parts of the body.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownBody {
-    /// The first `# Heading` that is not the avatar's.
+    /// The first `# Heading`, except `# Avatar`.
     pub(super) title: Declared<String>,
     /// The first paragraph after it.
     pub(super) description: Declared<String>,
@@ -20,17 +20,17 @@ pub(super) struct MarkdownBody {
     pub(super) system: Declared<String>,
     /// The text under `## Rules`.
     pub(super) rules: Declared<String>,
-    /// What stands under `## Tools`.
+    /// The content under `## Tools`.
     pub(super) tools: Option<Span>,
-    /// All text that nobody acts upon.
+    /// The remaining text, which has no defined meaning.
     pub(super) notes: Declared<String>,
 }
 
-/// The headings that mean something, with their levels.
+/// The headings that the format defines, with their levels.
 const MEANINGS: &[(&str, u8)] = &[("system", 2), ("rules", 2), ("tools", 2), ("avatar", 1)];
 
 impl MarkdownBody {
-    /// Reads the bytes `place` of `source`.
+    /// Reads the text of `source` at `place`.
     pub(super) fn read(source: &SourceFile, place: Span, findings: &mut Findings) -> Self {
         let sections = markdown::sections(source, place.range());
         let mut reader = BodyReader { source, sections: &sections, taken: Vec::new(), findings };
@@ -49,7 +49,7 @@ impl MarkdownBody {
 struct BodyReader<'r> {
     source: &'r SourceFile,
     sections: &'r [MarkdownSection],
-    /// What has a meaning, and so is no note.
+    /// The spans that have a meaning and so are not notes.
     taken: Vec<Span>,
     findings: &'r mut Findings,
 }
@@ -66,7 +66,7 @@ impl<'r> BodyReader<'r> {
         self.taken.extend(body.description.iter().map(|paragraph| paragraph.span));
     }
 
-    /// The one section of that name; a further one is reported.
+    /// Returns the first section of that name; reports any further one.
     fn section(&mut self, name: &str) -> Option<&'r MarkdownSection> {
         let level =
             MEANINGS.iter().find(|(other, _)| *other == name).map_or(2, |(_, level)| *level);
@@ -78,6 +78,7 @@ impl<'r> BodyReader<'r> {
         let (at, first) = found.next()?;
         self.take(at, first);
         for (at, again) in found {
+            // It is reported here, so it must not appear again as a note.
             self.take(at, again);
             let message = format!("`{}` occurs twice", heading(first));
             self.findings
@@ -88,9 +89,10 @@ impl<'r> BodyReader<'r> {
         Some(first)
     }
 
-    /// The section number `at` is no note, up to the next heading that could start another one.
+    /// Excludes a section from the notes, up to the next heading that could start another section.
     fn take(&mut self, at: usize, section: &MarkdownSection) {
         let mut below = self.sections.iter().skip(at + 1);
+        // Also for a level-1 section (`# Avatar`): a `## System` below it is a section itself.
         let next = below.find(|other| other.level <= section.level.max(2));
         let end = next.map_or(section.content.end, |next| next.heading.start);
         self.taken.push(Span { end, ..section.heading });
@@ -119,7 +121,7 @@ impl<'r> BodyReader<'r> {
         self.findings.add(&EMPTY_SECTION, section.heading, message).hint(hint);
     }
 
-    /// Reports headings that would mean something at another level.
+    /// Reports headings that would have a meaning at another level.
     fn misplaced(&mut self) {
         for section in self.sections.iter().filter(|section| section.level <= 2) {
             let meant = MEANINGS.iter().find(|(name, _)| is_named(section, name));
@@ -130,6 +132,7 @@ impl<'r> BodyReader<'r> {
             let message = format!("`{}` has no meaning at this level", heading(section));
             let found = self.findings.add(&MISPLACED_SECTION, section.heading, message);
             found.hint(format!("write `{right}`"));
+            // A heading underlined with `===` has no hashes to replace.
             if self.source.slice(section.heading).trim_start().starts_with('#') {
                 found.fix(Fix::unsafe_(format!("make it `{right}`"), section.heading, right));
             }
@@ -149,7 +152,7 @@ fn hashes(level: u8) -> String {
     "#".repeat(usize::from(level))
 }
 
-/// The text of `place` that is not in `taken`.
+/// Returns the text of `place` that is not in `taken`.
 fn rest(source: &SourceFile, place: Span, taken: &[Span]) -> Declared<String> {
     let stretches = markdown::outside(source, place.range(), taken);
     let (first, last) = (stretches.first()?, stretches.last()?);

@@ -1,4 +1,4 @@
-//! Values that may stand in the metadata or under a heading: one of them, or both alike.
+//! Values that may be in the metadata, under a heading, or in both if they are equal.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use agentry_text::{Findings, Fix, SourceFile, Span, TableRecord, TreeEntry};
 
 use super::rules::CONFLICT;
 
-/// Which of two equal values is kept.
+/// The copy to keep when both are present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConflictPreference {
-    /// The one in the metadata: the heading is only its default.
+    /// The copy in the metadata; the heading is only a default.
     Metadata,
-    /// The one under the heading.
+    /// The copy under the heading.
     Heading,
 }
 
-/// The metadata, and where the finding goes.
+/// The metadata, and where to report a conflict.
 pub(super) struct ConflictResolver<'r> {
     pub(super) source: &'r SourceFile,
     pub(super) record: TableRecord<'r>,
@@ -25,7 +25,7 @@ pub(super) struct ConflictResolver<'r> {
 }
 
 impl ConflictResolver<'_> {
-    /// The value of `name`; `place` says what the heading's copy is called.
+    /// Returns the value of `name`, and reports a conflict. `place` describes the heading in messages.
     pub(super) fn resolve(
         &mut self,
         name: &str,
@@ -50,21 +50,23 @@ impl ConflictResolver<'_> {
         if prefer == ConflictPreference::Metadata { metadata } else { heading.clone() }
     }
 
-    /// The whole lines of an entry, if no other entry shares them.
+    /// Returns the whole lines of an entry, if it shares them with no other entry.
     fn removal(&self, entry: &TreeEntry) -> Option<Span> {
         let text = &*self.source.text;
         let start = text.get(..entry.key.span.range().start)?.rfind('\n').map_or(0, |at| at + 1);
         let last = entry.value.span.range().end.max(entry.key.span.range().end);
+        // The span of a block scalar already includes its last line break.
         let ended = last > 0 && text.as_bytes().get(last - 1) == Some(&b'\n');
         let after = text.get(last..)?.find('\n').map_or(text.len(), |at| last + at + 1);
         let end = if ended { last } else { after };
+        // In a flow map (`{title: x, icon: y}`) other keys precede on the line.
         let alone = text.get(start..entry.key.span.range().start)?.trim().is_empty();
         let inside = start >= self.metadata.start && end <= self.metadata.end;
         (alone && inside).then(|| Span::new(self.source.id, start, end))
     }
 }
 
-/// A text for comparing: no case, runs of white space as one space.
+/// Normalises a text for comparison: lower case, and single spaces.
 fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! Tells an agent from one of GitHub Copilot, which has the same ending.
+//! Distinguishes an agent file from an agent of GitHub Copilot, which has the same ending.
 
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Findings, SourceFile, markdown};
@@ -20,7 +20,7 @@ const COPILOT_KEYS: &[&str] = &[
     "infer",
 ];
 
-/// Keys that only this format has.
+/// Keys that only this format defines.
 const OWN_KEYS: &[&str] = &["title", "icon", "status", "required", "recommended", "abilities"];
 
 pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
@@ -38,14 +38,16 @@ fn is_copilot(source: &SourceFile) -> bool {
     has_any_key(map, COPILOT_KEYS) && !has_any_key(map, OWN_KEYS)
 }
 
-/// Whether metadata may have one of `keys`, by how its lines start. This spares most files a second
-/// parsing of their YAML.
+/// Whether the metadata may have one of `keys`, judged by the starts of its lines. For most files this
+/// saves parsing the YAML a second time.
 fn may_have_key(metadata: &str, keys: &[&str]) -> bool {
     let starts = |line: &str| {
         let line = line.trim_start_matches([' ', '\t', '-', '"', '\'']);
         let begins =
             |key: &&str| line.get(..key.len()).is_some_and(|start| start.eq_ignore_ascii_case(key));
+        // These signs start YAML in which a key need not be first on its line.
         line.starts_with(['{', '?', '&', '!', '<', '*', '[']) || keys.iter().any(begins)
     };
+    // An escape could spell a key differently.
     metadata.contains('\\') || metadata.split(['\n', '\r']).any(starts)
 }

@@ -1,4 +1,4 @@
-//! What the metadata may hold.
+//! The fields of the metadata.
 
 use agentry_model::AgentStatus;
 use agentry_policy::Ability;
@@ -8,7 +8,7 @@ use agentry_text::{Field, FieldKind, FieldTable};
 use super::metadata::is_one_emoji;
 use crate::policy_tests;
 use crate::text_checks::is_variable;
-/// What an agent may do.
+/// The form of an ability.
 pub(super) static ABILITY: TextForm = TextForm {
     title: "ability",
     many: "abilities",
@@ -19,12 +19,12 @@ pub(super) static ABILITY: TextForm = TextForm {
     examples: &["fs", "network", "sh", "sh:git", "tool", "mcp", "browser", "env"],
     others: &["", "disk", "*", "fs:src", "sh:", "sh:git push", "sh:git:push"],
 };
-/// What stands for the agent where there is little room.
+/// The form of an icon: one emoji.
 pub(super) static ICON: TextForm = TextForm {
     title: "emoji",
     many: "emojis",
     fits: is_one_emoji,
-    // One cluster: pictures joined by U+200D, a flag of two letters, or a key.
+    // One grapheme cluster: emoji joined by U+200D, a flag of two letters, or a keycap.
     pattern: concat!(
         "(?:\\p{Regional_Indicator}{2}|[0-9#*]\\uFE0F?\\u20E3|",
         "\\p{Extended_Pictographic}[\\uFE0E\\uFE0F]?\\p{Emoji_Modifier}?[\u{E0020}-\u{E007F}]*",

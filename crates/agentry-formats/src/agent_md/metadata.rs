@@ -1,4 +1,4 @@
-//! The fields of the metadata that are read as they stand.
+//! The fields of the metadata that need no comparison with the body.
 
 use agentry_model::{Agent, DeclaredList};
 use agentry_text::table::is_extension;
@@ -11,7 +11,7 @@ use super::fields::{ABILITIES, ICON, RECOMMENDED, REQUIRED, VARIABLE};
 use super::rules::{ENV_NAME, NOT_ONE_EMOJI};
 use crate::text_checks::is_variable;
 
-/// Fills in version, icon, status, recommendations, requirements and whatever the format does not know.
+/// Fills in version, icon, status, recommendations, requirements, extensions and unknown fields.
 pub(super) fn fill(
     agent: &mut Agent,
     record: &TableRecord<'_>,
@@ -38,7 +38,7 @@ pub(super) fn fill(
     extensions(agent, record);
 }
 
-/// A list, which may also be written as one text with commas or line breaks.
+/// Reads a list, which may also be one string with commas or line breaks.
 pub(super) fn list(
     record: &TableRecord<'_>,
     name: &str,
@@ -47,13 +47,14 @@ pub(super) fn list(
     texts(record.node(name)?, source)
 }
 
-/// The texts of a list, or of one text with commas or line breaks between them.
+/// Returns the items of a list, or of one string with commas or line breaks between them.
 pub(super) fn texts(node: &TreeNode, source: &SourceFile) -> DeclaredList<String> {
     match &node.value {
         TreeValue::List(items) => Some(items.iter().filter_map(TreeNode::to_spanned).collect()),
         TreeValue::Str(text) => {
             let mut at = node.span.range().start;
             let parts = text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
+            // A quoted or folded string may differ from its source; then the whole node is the span.
             let place = |part: &str| {
                 let rest = source.text.get(at..node.span.range().end)?;
                 let start = at + rest.find(part)?;
@@ -79,10 +80,11 @@ fn check_icon(icon: &Spanned<String>, findings: &mut Findings) {
     }
 }
 
-/// Whether `text` is one extended grapheme cluster that is an emoji, in whatever variation.
+/// Whether `text` is one extended grapheme cluster that is an emoji, in any variation.
 pub(super) fn is_one_emoji(text: &str) -> bool {
     let styled = |text: &str| format!("{text}\u{fe0f}");
     let known = |text: &str| emojis::get(text).is_some() || emojis::get(&styled(text)).is_some();
+    // ASCII is excluded: digits and `#` are bases of keycap emoji.
     let first = text.chars().next().filter(|c| !c.is_ascii());
     let varied = first.is_some_and(|first| known(&first.to_string()));
     text.graphemes(true).count() == 1 && (emojis::get(text).is_some() || varied)
@@ -101,7 +103,7 @@ fn check_variable(name: &Spanned<String>, findings: &mut Findings) {
     }
 }
 
-/// Keeps what the format does not know, and what belongs to other programs.
+/// Keeps unknown fields, and extensions of other programs.
 fn extensions(agent: &mut Agent, record: &TableRecord<'_>) {
     for entry in record.unknown() {
         let kept =
@@ -120,7 +122,7 @@ fn extensions(agent: &mut Agent, record: &TableRecord<'_>) {
     }
 }
 
-/// Of a name that was written twice, the last value.
+/// Keeps a value; the last one wins for a repeated name.
 fn keep(kept: &mut Vec<(String, Spanned<Data>)>, name: String, entry: &TreeEntry) {
     let data = Spanned::new(entry.value.to_data(), entry.value.span);
     match kept.iter_mut().find(|(other, _)| *other == name) {

@@ -16,8 +16,7 @@
 //! | the `js` blocks under `## Tools` | `tools.source`, and what they return: `tools.functions` |
 //! | `x-…`, `extensions` | `extensions` |
 //!
-//! The tools are read without being run: `js` parses each block and looks at the object that its
-//! top-level `return` gives back.
+//! The tools are never run: `js` parses each block and reads the object of its top-level `return`.
 
 mod abilities;
 mod body;
@@ -39,7 +38,7 @@ use agentry_text::{FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
-/// The format.
+/// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentMd,
     title: "Agent File Format (`.agent.md`)",
@@ -95,9 +94,9 @@ pub const INFO: FormatInfo = FormatInfo {
     check_receipt: None,
 };
 
-/// The version of a definition that does not say one.
+/// The default version.
 const VERSION: &str = "0.1.0";
-/// The icon of a definition that has none.
+/// The default icon.
 const ICON: &str = "🤖";
 
 fn defaults(agent: &mut Agent) {

@@ -1,11 +1,11 @@
-//! What the file's name says: `<category>_<agent-name>.agent.md`.
+//! The file name, which gives category and name: `<category>_<agent-name>.agent.md`.
 
 use agentry_model::{AgentIdentity, slug};
 use agentry_text::{Findings, SourceFile, Span, Spanned, path};
 
 use super::rules::{FILE_NAME, NO_TITLE};
 
-/// The file's name without its directory and its suffix.
+/// Returns the file name without directory and suffix.
 pub(super) fn stem(path: &str) -> &str {
     let name = path::name(path);
     let cut = |suffix: &str| {
@@ -16,29 +16,31 @@ pub(super) fn stem(path: &str) -> &str {
     cut(".agent.md").or_else(|| cut(".md")).unwrap_or(name)
 }
 
-/// Category and name, when the file is named as it should be.
+/// Returns category and name, if the file name has the right form.
 pub(super) fn parts(path: &str) -> Option<(&str, &str)> {
     let (category, name) = stem(path).split_once('_')?;
+    // `stem` also removes a plain `.md`, which is not a valid ending.
     let suffixed = path.to_lowercase().ends_with(".agent.md");
     (suffixed && is_word(category) && is_word(name)).then_some((category, name))
 }
 
-/// Lower-case words of any script, joined by single hyphens.
+/// Whether a text is lower-case words of any script, joined by single hyphens.
 fn is_word(text: &str) -> bool {
     text.split('-').all(|word| !word.is_empty() && word.chars().all(is_letter))
 }
 
-/// A letter that has no upper case, or is not in it; a digit; a mark that belongs to a letter.
+/// Whether a character may be in a word: a letter that is not upper case, a digit, or a combining mark.
 fn is_letter(c: char) -> bool {
     let punctuation = matches!(c, '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{2bff}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}');
     match c {
         'a'..='z' | '0'..='9' => true,
+        // `std` has no test for Unicode punctuation, so the main blocks are listed above.
         _ if c.is_ascii() || punctuation => false,
         _ => !c.is_uppercase() && !c.is_whitespace() && !c.is_control(),
     }
 }
 
-/// Fills in name, category and, when there is none, the title.
+/// Fills in name and category, and the title if there is none.
 pub(super) fn fill(
     identity: &mut AgentIdentity,
     path: &str,

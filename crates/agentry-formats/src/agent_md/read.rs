@@ -1,4 +1,4 @@
-//! From the file to the model.
+//! Reads an agent file into the model.
 
 use agentry_model::{Agent, AgentIdentity, AgentInstructions};
 use agentry_policy::{Ability, AbilityBase};
@@ -15,7 +15,7 @@ use crate::AgentPackage;
 use crate::front_matter::FrontMatterFile;
 use crate::policy_tests;
 
-/// Reads an agent file. Never fails: what cannot be read is reported and left out.
+/// Reads an agent file. Never fails: a part that cannot be read is reported and left out.
 pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let Some(source) = package.read_main(findings) else { return agent };
@@ -34,11 +34,12 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     if let Some(startup) = &agent.requirements.startup {
         tools::check_startup(startup, section.as_ref(), findings);
     }
+    // Last: without a valid file name, the agent is named after the title read above.
     name::fill(&mut agent.identity, &package.main, &document.source, findings);
     agent
 }
 
-/// Fills in what may stand in the metadata or under a heading.
+/// Fills in the values that may be in the metadata or under a heading.
 fn texts(
     agent: &mut Agent,
     document: &FrontMatterFile,
@@ -66,11 +67,12 @@ fn texts(
     notes.clone_from(&body.notes);
 }
 
-/// Notes variables that a tool reads and that it will not be given.
+/// Reports environment variables that a tool reads but will not receive.
 fn check_variables(agent: &Agent, section: &ToolsSection, findings: &mut Findings) {
     let whole = Ability { base: AbilityBase::Env, command: None };
     let abilities =
         agent.policy.abilities.iter().flat_map(|abilities| abilities.allow.iter().flatten());
+    // The ability `env` grants every variable.
     if abilities.into_iter().any(|ability| ability.value == whole) {
         return;
     }

@@ -1,4 +1,4 @@
-//! The format as a whole: fixtures read and written, one case a rule, and what holds for any text.
+//! Tests of the whole format: fixtures, one case for each rule, and properties of any text.
 
 mod properties;
 
@@ -9,7 +9,7 @@ use agentry_text::{Applicability, Data, Findings, Fix};
 use super::INFO;
 use crate::{AgentPackage, MemoryFiles, WriteTarget};
 
-/// Reads one file; gives the agent and its findings as `line:column code message`.
+/// Reads one file; returns the agent, and its findings as `line:column code message`.
 fn read(path: &str, text: &str) -> (Agent, Findings, MemoryFiles) {
     let mut files = MemoryFiles::new([(path.to_owned(), text.to_owned())]);
     let mut findings = Findings::default();
@@ -101,7 +101,7 @@ fn codes_are_in_order_and_in_range() {
     assert!(codes.iter().all(|code| ("AG1001"..="AG1099").contains(code)));
 }
 
-/// Rules of the document, each with a small file and what is found in it.
+/// Tests the rules of the specification, each with a small file and its findings.
 #[test]
 fn what_the_document_says() {
     let file = |metadata: &str, body: &str| format!("---\n{metadata}\n---\n{body}");
@@ -190,7 +190,7 @@ fn what_the_document_says() {
     }
 }
 
-/// What is found in a tools block; lines count from the first line of the code.
+/// Tests the findings of tools blocks; lines count from the first line of the code.
 #[test]
 fn what_tools_must_be() {
     let scheme = "{name:'a',description:'b',parameters:{type:'object',properties:{}}}";
@@ -304,7 +304,7 @@ fn deep_code_is_refused_or_read() {
     }
 }
 
-/// Fixes by applicability, applied once.
+/// Tests the result of applying the fixes of one applicability once.
 #[test]
 fn fixes() {
     let cases = [

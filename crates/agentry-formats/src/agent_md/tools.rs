@@ -1,4 +1,4 @@
-//! `## AgentTools`: the fenced JavaScript, and code that should have been fenced.
+//! `## Tools`: the fenced JavaScript, and code that lacks a fence.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,23 +13,23 @@ use super::rules::{
     CODE_OUTSIDE_FENCE, OTHER_LANGUAGE, STARTUP_MISSING, TOOL_TWICE, UNCLOSED_FENCE,
 };
 
-/// What stands under `## AgentTools`.
+/// The content under `## Tools`.
 #[derive(Debug, Default)]
 pub(super) struct ToolsSection {
     /// The code, block by block.
     pub(super) source: Vec<Spanned<String>>,
-    /// The tools that it gives back, as far as they can be read.
+    /// The tools that the code returns, as far as they can be read.
     pub(super) tools: Vec<ScriptedTool>,
-    /// Where each name was first used, in lower case.
+    /// The span of the first use of each name, in lower case.
     names: HashMap<String, Span>,
-    /// Whether these are all that there are.
+    /// Whether the list of tools is complete.
     pub(super) complete: bool,
     /// The environment variables that the code reads.
     pub(super) variables: Vec<Spanned<String>>,
 }
 
 impl ToolsSection {
-    /// Reads the bytes `place` of `source`.
+    /// Reads the text of `source` at `place`.
     pub(super) fn read(source: &SourceFile, place: Span, findings: &mut Findings) -> Self {
         let mut section = Self { complete: true, ..Self::default() };
         let fences = markdown::fences(source, place.range());
@@ -57,7 +57,7 @@ impl ToolsSection {
             js::read(source, fence.code, findings)
         } else {
             unclosed(source, fence, findings);
-            // Whatever is wrong with the code comes of the text that the fence has swallowed.
+            // The unclosed fence also contains the text after the code, which causes most errors.
             let block = js::read(source, fence.code, &mut Findings::default());
             ToolBlock { complete: false, ..block }
         };
@@ -84,7 +84,7 @@ impl ToolsSection {
         }
     }
 
-    /// The tools of the model.
+    /// Returns the tools for the model.
     pub(super) fn to_tools(&self) -> AgentTools {
         let function = |tool: &ScriptedTool| {
             let ScriptedTool { name, description, parameters } = tool.clone();
@@ -101,7 +101,7 @@ impl ToolsSection {
     }
 }
 
-/// Reports a start-up tool that does not exist. What could not be read was reported already.
+/// Reports a start-up tool that does not exist. Unreadable blocks were already reported.
 pub(super) fn check_startup(
     startup: &Spanned<String>,
     section: Option<&ToolsSection>,
@@ -109,6 +109,7 @@ pub(super) fn check_startup(
 ) {
     let tools = section.map_or(&[][..], |section| &section.tools);
     let is_known = section.is_some_and(|section| section.names.contains_key(&folded(startup)));
+    // An incomplete list may lack the tool only because a block is not static.
     if is_known || section.is_some_and(|section| !section.complete) {
         return;
     }
@@ -121,7 +122,7 @@ pub(super) fn check_startup(
     findings.add(&STARTUP_MISSING, startup.span, message).hint(hint);
 }
 
-/// Tool names are compared without regard to case.
+/// Normalises a tool name for comparison, which ignores case.
 fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
@@ -154,7 +155,7 @@ fn other_language(source: &SourceFile, fence: &CodeFence, findings: &mut Finding
     }
 }
 
-/// The stretches of a text that are plainly code, whole lines each.
+/// Returns the parts of a text that are clearly code, each as whole lines.
 fn bare_code(source: &SourceFile, stretch: Span) -> Vec<Span> {
     let line_start = source.text.get(..stretch.range().start).and_then(|text| text.rfind('\n'));
     let start = line_start.map_or(0, |at| at + 1);
@@ -165,6 +166,7 @@ fn bare_code(source: &SourceFile, stretch: Span) -> Vec<Span> {
     for line in text.split_inclusive('\n') {
         let place = Span::new(source.id, at, at + line.trim_end().len());
         at += line.len();
+        // A heading ends the code.
         if line.starts_with('#') {
             open = false;
         } else if open || is_code(line) {
@@ -179,7 +181,7 @@ fn bare_code(source: &SourceFile, stretch: Span) -> Vec<Span> {
     found
 }
 
-/// Whether a line can hardly be prose.
+/// Whether a line is very unlikely to be prose.
 fn is_code(line: &str) -> bool {
     let line = line.trim();
     let starts = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
@@ -193,7 +195,7 @@ fn is_code(line: &str) -> bool {
         || ends(&["=> {", "});", "};"])
 }
 
-/// Reports code without a fence; fences it when what stands there parses.
+/// Reports code without a fence. The fix adds one if the code parses.
 fn report_bare(source: &SourceFile, code: Span, findings: &mut Findings) {
     let found = findings.add(&CODE_OUTSIDE_FENCE, code, "code stands outside a fence");
     found.hint("put it between ```` ```js ```` and ```` ``` ````");
@@ -208,7 +210,7 @@ fn report_bare(source: &SourceFile, code: Span, findings: &mut Findings) {
     }
 }
 
-/// The code, as far as it parses: all of it, or up to its last line that is plainly code.
+/// Returns the code that parses: all of it, or up to its last line that is clearly code.
 fn parsing(source: &SourceFile, code: Span) -> Option<Span> {
     let text = source.slice(code);
     let lines = text.split_inclusive('\n');
@@ -222,8 +224,9 @@ fn parsing(source: &SourceFile, code: Span) -> Option<Span> {
     [text.len(), shorter].map(of).into_iter().find(|span| js::parses(source.slice(*span)))
 }
 
-/// A fence longer than any run of its sign in `code`.
+/// Returns a fence longer than any run of backticks in `code`.
 pub(super) fn fence_for(code: &str) -> String {
     let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    // At least three backticks: Markdown has no shorter fence.
     "`".repeat(longest.max(2) + 1)
 }

@@ -1,4 +1,4 @@
-//! Tells an agent from other things that are called `agent.toml`.
+//! Distinguishes an agent from other files called `agent.toml`.
 
 use agentry_text::{Findings, SourceFile, toml};
 
@@ -10,6 +10,7 @@ pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
 
 fn is_agent_toml(source: &SourceFile) -> bool {
     let node = toml::parse(source, &mut Findings::default());
+    // A broken or empty file counts as an agent, so that the reader reports what is wrong.
     let Some(map) = node.as_map() else { return true };
     map.is_empty()
         || has_any_key(map, &["permissions"])

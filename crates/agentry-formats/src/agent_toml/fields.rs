@@ -1,4 +1,4 @@
-//! The fields of `agent.toml`: one table that feeds the reader, the schema and the reference page.
+//! The fields of `agent.toml`: one table for the reader, the schema and the reference page.
 
 use agentry_model::AgentMode;
 use agentry_policy::Action;
@@ -10,7 +10,7 @@ use crate::policy_tests;
 
 const NAMES: FieldKind = FieldKind::List(&FieldKind::Str);
 
-/// What programs call an agent.
+/// The form of an agent's name.
 pub(super) static NAME: TextForm = TextForm {
     title: "kebab-case name",
     many: "kebab-case names",
@@ -21,13 +21,13 @@ pub(super) static NAME: TextForm = TextForm {
     others: &["", "Reviewer", "code_reviewer", "-reviewer", "reviewer-", " reviewer", "prüfer"],
 };
 
-/// Whether `name` is a slug that starts and ends with a letter or a digit.
+/// Whether `name` is a slug that starts and ends with a letter or digit.
 pub(super) fn is_kebab_case(name: &str) -> bool {
     let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
     !name.is_empty() && name.chars().all(sign) && !name.starts_with('-') && !name.ends_with('-')
 }
 
-/// `agent.toml`.
+/// The table of `agent.toml`.
 pub(super) static AGENT: FieldTable = FieldTable::new(
     "`agent.toml`",
     &[
@@ -95,7 +95,7 @@ pub(super) static AGENT: FieldTable = FieldTable::new(
     ],
 );
 
-/// `[permissions]`: the document's six tools, and those that newer harnesses have.
+/// `[permissions]`: the six tools of the specification, and those of newer harnesses.
 pub(super) static PERMISSIONS: FieldTable = FieldTable::new(
     "`[permissions]`",
     &[

@@ -33,22 +33,22 @@ use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
 pub use rules::RULES;
 
-/// The main file.
+/// The name of the main file.
 const MAIN: &str = "agent.toml";
-/// The system prompt, beside it.
+/// The name of the system prompt beside it.
 const PROMPT: &str = "system-prompt.md";
-/// The agent's own skills, beside it.
+/// The directory of the agent's own skills beside it.
 const SKILLS: &str = "skills";
 
-/// The format.
+/// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentToml,
     title: "`agent.toml` with `system-prompt.md`",
     documents: &[(MAIN, &fields::AGENT)],
     settings: None,
     rules: RULES,
-    // Neither the description, which must be one line without a full stop, nor the system prompt,
-    // which takes in hard rules and traits.
+    // Not the description, which must be one line without a full stop, and not the system prompt, to which
+    // the writer adds hard rules and traits.
     carries: &[
         "name",
         "display_name",
@@ -98,7 +98,7 @@ pub const INFO: FormatInfo = FormatInfo {
     check_receipt: None,
 };
 
-/// Without a word about it, people and agents alike start the agent, and its lists are empty.
+/// Fills in the defaults: users and agents may start the agent, and its lists are empty.
 fn defaults(agent: &mut Agent) {
     let mode = Spanned::new(AgentMode::All, Span::start_of(FileId::BUILT_IN));
     agent.identity.mode.get_or_insert(mode);

@@ -1,4 +1,4 @@
-//! `[permissions.TOOL]`: the answer of each tool and its exceptions, in order.
+//! `[permissions.TOOL]`: the intent of each section and its rules, in order.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use super::rules::{
 /// The most rules of a section that are compared with each other.
 const MOST_COMPARED: usize = 500;
 
-/// Reads the sections of `map`, in source order. Those that have no name of a tool were reported.
+/// Reads the sections of `map`, in source order. Unknown sections were reported by the field table.
 pub(super) fn read(map: &TreeMap, source: &SourceFile, findings: &mut Findings) -> Permissions {
     let mut reader = PermissionsReader { source, findings, memo: PolicyMemo::default() };
     Permissions { sections: map.entries.iter().filter_map(|entry| reader.section(entry)).collect() }
@@ -33,7 +33,7 @@ pub(super) fn read(map: &TreeMap, source: &SourceFile, findings: &mut Findings) 
 struct PermissionsReader<'r> {
     source: &'r SourceFile,
     findings: &'r mut Findings,
-    /// Sections of one file mostly share their patterns.
+    /// Shared, because the sections of one file often repeat patterns.
     memo: PolicyMemo,
 }
 
@@ -77,6 +77,7 @@ impl PermissionsReader<'_> {
 
     fn action(&mut self, word: &str, rule: &str, span: Span) {
         let part = rule.len() - word.len()..rule.len();
+        // With escapes in the string the part cannot be located; then the whole rule is underlined.
         let place = self.inside(span, rule, part.clone()).unwrap_or(span);
         let found = self.findings.add(&UNKNOWN_ACTION, place, format!("`{word}` is no action"));
         let plain = word.trim().to_lowercase();
@@ -93,7 +94,7 @@ impl PermissionsReader<'_> {
         }
     }
 
-    /// The part `range` of `text` in the file, if the text stands there as it is.
+    /// Returns the span of the part `range` of `text`, if the file has the text unescaped.
     fn inside(&self, span: Span, text: &str, range: Range<usize>) -> Option<Span> {
         let raw = self.source.slice(span);
         let quoted = raw.get(1..raw.len().checked_sub(1)?)?;
@@ -101,8 +102,9 @@ impl PermissionsReader<'_> {
         (quoted == text).then(|| Span::new(span.file, start + range.start, start + range.end))
     }
 
-    /// Reports rules that never decide anything, each once.
+    /// Reports rules that never decide, each once.
     fn compare(&mut self, section: &SectionRules) {
+        // Rules beyond the limit are not reported, neither here nor as shadowed.
         let rules = section.rules.get(..MOST_COMPARED).unwrap_or(&section.rules);
         let mut first = HashMap::new();
         for (at, late) in rules.iter().enumerate() {
@@ -116,6 +118,7 @@ impl PermissionsReader<'_> {
         }
         let compiled = RuleList::new(section, &PathAnchors::default());
         for dead in compare::dead(&self.memo, &compiled, HazardProtection::On).unwrap_or_default() {
+            // A repeated pattern was already reported above.
             let repeated = rules
                 .get(dead.rule)
                 .is_none_or(|late| first.get(late.pattern.as_str()) != Some(&dead.rule));
@@ -141,7 +144,7 @@ impl PermissionsReader<'_> {
         before: &Spanned<PatternRule>,
         late: &Spanned<PatternRule>,
     ) {
-        // From the end of the rule before: that takes the comma with it.
+        // The gap starts after the previous rule, so that the fix also removes the comma.
         let gap = Span { start: before.span.end, end: late.span.start, ..late.span };
         let only_comma = self.source.slice(gap).trim() == ",";
         let found = self
@@ -149,6 +152,7 @@ impl PermissionsReader<'_> {
             .add(&DUPLICATE_RULE, late.span, format!("rule `{}` is there twice", late.value))
             .related(first.span, "first written here")
             .hint("remove one of them");
+        // A comment in the gap would be removed as well, so there is no fix then.
         if only_comma {
             found.fix(Fix::safe("remove the second one", gap.to(late.span), ""));
         }
@@ -165,10 +169,11 @@ impl PermissionsReader<'_> {
             .hint("keep one of them");
     }
 
-    /// A rule is covered by earlier ones, or matches nothing at all.
+    /// Reports a rule that earlier rules cover.
     fn shadowed(&mut self, dead: &DeadRule, rules: &[Spanned<PatternRule>], compiled: &RuleList) {
         let Some(late) = rules.get(dead.rule) else { return };
         let earlier: Vec<_> = dead.covered_by.iter().filter_map(|at| rules.get(*at)).collect();
+        // A rule without earlier ones matches nothing at all; it is not reported here.
         let Some((early, others)) = earlier.split_first() else { return };
         let from = dead.covered_by.first().copied().unwrap_or_default();
         let fix = rules
@@ -193,6 +198,7 @@ impl PermissionsReader<'_> {
             (example.to_string(), decides)
         };
         match dead.example.as_ref().map(answer) {
+            // Only a rule whose verdict differs is worth moving; any other is redundant.
             Some((subject, action)) if action != late.action => {
                 let becomes = match action {
                     Action::Allow => "allowed",
@@ -208,7 +214,7 @@ impl PermissionsReader<'_> {
         }
     }
 
-    /// Puts the last of `rules` before the others, each in the place of another.
+    /// Makes a fix that moves the last of `rules` to the front. The spans stay and the texts rotate.
     fn moved_to_front(&self, rules: &[Spanned<PatternRule>], title: &str) -> Fix {
         let texts = rules.iter().map(|rule| self.source.slice(rule.span).to_owned());
         let mut texts: Vec<_> = texts.collect();

@@ -1,4 +1,4 @@
-//! Reads `agent.toml` and the prompt beside it.
+//! Reads `agent.toml` and the files beside it.
 
 use agentry_model::{Agent, AgentIdentity, Declared, SkillPack, SkillRef, slug};
 use agentry_policy::PolicyTest;
@@ -18,10 +18,11 @@ use crate::front_matter::trimmed;
 use crate::skill::{self, SkillDialect};
 use crate::{AgentPackage, PathBase, PathPresence, policy_tests};
 
-/// Reads an agent. What cannot be read is reported and left out.
+/// Reads an agent. Never fails: a part that cannot be read is reported and left out.
 pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
     let mut agent = Agent::default();
     let Some(source) = package.read_main(findings) else { return agent };
+    // Before validation, so that a date is not also reported as a wrong type.
     let root = without_dates(toml::parse(&source, findings), findings);
     validate(&AGENT, &root, Coercion::Strict, findings);
     let record = TableRecord::new(&AGENT, &root, Coercion::Strict);
@@ -37,7 +38,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     agent
 }
 
-/// The examples beside the rules, and those in a block of their own.
+/// Returns the policy tests beside the rules and those in their own block.
 fn tests(record: &TableRecord<'_>) -> Vec<Spanned<PolicyTest>> {
     let permissions = record.record("permissions", &PERMISSIONS);
     let beside = permissions.map(|all| policy_tests::beside_rules(&all, &SECTION));
@@ -107,7 +108,7 @@ fn check_description(text: &Spanned<String>, source: &SourceFile, findings: &mut
     }
     let found = findings.add(&TRAILING_PERIOD, text.span, "the description ends with a full stop");
     found.hint("remove the full stop");
-    // The stop as the file has it: before the closing quotes.
+    // The fix edits the source text, where closing quotes follow the full stop.
     let raw = source.slice(text.span);
     let end = raw.trim_end_matches(['"', '\'']).len();
     let body = raw.get(..end).unwrap_or("");
@@ -128,6 +129,7 @@ fn references(
     let skills = record.strings("skills");
     let context = record.strings("context");
     let rules = record.strings("rules");
+    // The result of a writer is incomplete: references point to files that stay where they are.
     if package.files.is_complete() {
         references::skills(skills.as_deref().unwrap_or_default(), package.files, findings);
         references::context(context.as_deref().unwrap_or_default(), package.files, findings);
@@ -139,7 +141,7 @@ fn references(
     agent.instructions.rule_files = rules;
 }
 
-/// The skills in the agent's own directory, whether it asks for them or not.
+/// Reads the skills in the agent's directory, whether the agent lists them or not.
 fn skill_packs(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<SkillPack> {
     let mut packs = Vec::new();
     for path in skill::list(package.files, SKILLS, SkillDialect::Standard, findings) {
@@ -151,10 +153,10 @@ fn skill_packs(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<S
     packs
 }
 
-/// The text of `system-prompt.md`. Its absence is reported at the start of `agent.toml`.
+/// Reads `system-prompt.md`. If it is missing, the finding is at the start of `agent.toml`.
 fn prompt(main: Span, package: &mut AgentPackage<'_>, findings: &mut Findings) -> Declared<String> {
     let Some(source) = package.read(PROMPT, findings) else {
-        // A file that is there and cannot be read was reported by who tried.
+        // A file that exists but cannot be read was already reported by `read`.
         if package.files.probe(PathBase::Agent, PROMPT) == PathPresence::Missing {
             let other = other_prompt(package, findings);
             findings
@@ -175,7 +177,7 @@ fn prompt(main: Span, package: &mut AgentPackage<'_>, findings: &mut Findings) -
     text
 }
 
-/// A file that was probably meant to be the prompt.
+/// Returns a file that was probably meant as the prompt.
 fn other_prompt(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Option<String> {
     let likely = |name: &str| {
         let name = name.to_lowercase();
@@ -186,7 +188,7 @@ fn other_prompt(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Opti
     listed.into_iter().find(|file| !file.is_dir && likely(&file.name)).map(|file| file.name)
 }
 
-/// Keeps what no field has: extensions, and fields that were reported as unknown.
+/// Keeps extensions, and fields that were reported as unknown.
 fn leftovers(record: &TableRecord<'_>, agent: &mut Agent) {
     let mut keep = |prefix: &str, entry: &TreeEntry| {
         let path = format!("{prefix}{}", entry.key.text);
@@ -212,7 +214,7 @@ fn leftovers(record: &TableRecord<'_>, agent: &mut Agent) {
     }
 }
 
-/// Reports dates and times, and goes on with their texts.
+/// Reports dates and times, and replaces them with strings.
 fn without_dates(node: TreeNode, findings: &mut Findings) -> TreeNode {
     let value = match node.value {
         TreeValue::Date(text) => {

@@ -1,4 +1,4 @@
-//! Files that an agent names: context, rule files and skills. A reader only asks whether they exist.
+//! References to files: context, rule files and skills. The reader only checks that they exist.
 
 use agentry_text::{Findings, Fix, Span, Spanned, path};
 
@@ -6,7 +6,7 @@ use super::SKILLS;
 use super::rules::{MISSING_CONTEXT, MISSING_RULE_FILE, MISSING_SKILL, OUTSIDE_WORKSPACE};
 use crate::{PackageFiles, PathBase, PathPresence};
 
-/// Where the skills of a workspace are looked for.
+/// The directories of a workspace that are searched for skills.
 const SKILL_PLACES: &[&str] = &["skills", ".agents/skills", ".claude/skills"];
 
 /// Reports files of `context` that are missing or outside the workspace.
@@ -19,6 +19,7 @@ pub(super) fn context(
         match files.probe(PathBase::Agent, path) {
             PathPresence::File => {}
             PathPresence::Outside => outside(path, findings),
+            // An empty path names the agent's directory; it is reported as missing below.
             PathPresence::Directory if !path.trim().is_empty() => {
                 findings
                     .add(&MISSING_CONTEXT, path.span, format!("`{}` is a directory", path.value))
@@ -60,6 +61,7 @@ fn probe_rule(entry: &str, files: &mut dyn PackageFiles) -> PathPresence {
 }
 
 fn missing_rule(entry: &Spanned<String>, files: &mut dyn PackageFiles, findings: &mut Findings) {
+    // An author often writes the whole path instead of the entry.
     let plain = entry.trim_start_matches("./").trim_start_matches("rules/");
     let plain = plain.trim_end_matches(".md");
     let meant = plain != entry.value && probe_rule(plain, files) == PathPresence::File;
@@ -76,7 +78,7 @@ fn missing_rule(entry: &Spanned<String>, files: &mut dyn PackageFiles, findings:
     }
 }
 
-/// Reports skills that are neither with the agent nor in the workspace.
+/// Reports skills that are neither in the agent's directory nor in the workspace.
 pub(super) fn skills(
     names: &[Spanned<String>],
     files: &mut dyn PackageFiles,
@@ -113,7 +115,7 @@ fn outside(path: &Spanned<String>, findings: &mut Findings) {
         .hint("copy the file into the workspace and name the copy");
 }
 
-/// Whether a name climbs out of the directory it is looked up in.
+/// Whether a name leaves the directory in which it is looked up.
 fn leaves(name: &str) -> bool {
     path::is_rooted(name) || path::climbs(name)
 }

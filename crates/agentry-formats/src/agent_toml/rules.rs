@@ -1,4 +1,4 @@
-//! What can be wrong with an `agent.toml` beyond what its field table says.
+//! The lint rules of `agent.toml`, beyond those of its field table.
 
 use agentry_text::Severity::{Error, Warning};
 use agentry_text::{LintRule, RuleExample};
@@ -23,7 +23,7 @@ pub const RULES: &[&LintRule] = &[
     &CONTRADICTING_RULES,
 ];
 
-/// An agent `helper` with these lines after its name and description.
+/// Makes an agent `helper` with these lines after its name and description.
 macro_rules! helper {
     ($text:literal) => {
         helper!($text,)
@@ -40,7 +40,7 @@ macro_rules! helper {
     };
 }
 
-/// An agent in `helper/` with this `agent.toml`.
+/// Makes an agent in `helper/` with this `agent.toml`.
 macro_rules! whole {
     ($text:literal) => {
         RuleExample::Files(&[
@@ -50,7 +50,7 @@ macro_rules! whole {
     };
 }
 
-/// A name that is no kebab-case slug.
+/// A name that is not in kebab case.
 pub(super) static NOT_KEBAB_CASE: LintRule = LintRule {
     code: "AG2001",
     name: "not-kebab-case",
@@ -64,7 +64,7 @@ pub(super) static NOT_KEBAB_CASE: LintRule = LintRule {
     good: helper!(""),
 };
 
-/// A name that is not the name of the agent's directory.
+/// A name that differs from that of the agent's directory.
 pub(super) static NAME_IS_NOT_DIRECTORY: LintRule = LintRule {
     code: "AG2002",
     name: "name-is-not-directory",
@@ -75,7 +75,7 @@ pub(super) static NAME_IS_NOT_DIRECTORY: LintRule = LintRule {
     good: helper!(""),
 };
 
-/// A description with a full stop at its end.
+/// A description that ends with a full stop.
 pub(super) static TRAILING_PERIOD: LintRule = LintRule {
     code: "AG2003",
     name: "trailing-period",
@@ -86,7 +86,7 @@ pub(super) static TRAILING_PERIOD: LintRule = LintRule {
     good: helper!(""),
 };
 
-/// A description without text.
+/// An empty description.
 pub(super) static EMPTY_DESCRIPTION: LintRule = LintRule {
     code: "AG2004",
     name: "empty-description",
@@ -110,7 +110,7 @@ pub(super) static MISSING_PROMPT: LintRule = LintRule {
     good: helper!(""),
 };
 
-/// A `system-prompt.md` without text.
+/// An empty `system-prompt.md`.
 pub(super) static EMPTY_PROMPT: LintRule = LintRule {
     code: "AG2006",
     name: "empty-system-prompt",
@@ -173,7 +173,7 @@ pub(super) static OUTSIDE_WORKSPACE: LintRule = LintRule {
     ),
 };
 
-/// A skill that is nowhere to be found.
+/// A skill that does not exist.
 pub(super) static MISSING_SKILL: LintRule = LintRule {
     code: "AG2011",
     name: "missing-skill",
@@ -201,7 +201,7 @@ pub(super) static MALFORMED_RULE: LintRule = LintRule {
     good: helper!("\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push*:deny\"]\n"),
 };
 
-/// A rule whose action is none.
+/// A rule whose action is unknown.
 pub(super) static UNKNOWN_ACTION: LintRule = LintRule {
     code: "AG2013",
     name: "unknown-action",
@@ -212,7 +212,7 @@ pub(super) static UNKNOWN_ACTION: LintRule = LintRule {
     good: helper!("\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push*:deny\"]\n"),
 };
 
-/// A rule that an earlier one covers.
+/// A rule that earlier ones cover.
 pub(super) static SHADOWED_RULE: LintRule = LintRule {
     code: "AG2014",
     name: "shadowed-rule",
@@ -228,7 +228,7 @@ pub(super) static SHADOWED_RULE: LintRule = LintRule {
     ),
 };
 
-/// The same rule twice.
+/// A rule that is written twice.
 pub(super) static DUPLICATE_RULE: LintRule = LintRule {
     code: "AG2015",
     name: "duplicate-rule",
@@ -240,7 +240,7 @@ pub(super) static DUPLICATE_RULE: LintRule = LintRule {
     good: helper!("\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git log *:allow\"]\n"),
 };
 
-/// One pattern with two answers.
+/// One pattern with two actions.
 pub(super) static CONTRADICTING_RULES: LintRule = LintRule {
     code: "AG2016",
     name: "contradicting-rules",

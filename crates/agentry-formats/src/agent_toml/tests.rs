@@ -1,4 +1,4 @@
-//! The format as a whole: every rule of its document by name, fixtures, fixes and conversions.
+//! Tests of the whole format: every rule by name, fixtures, fixes and conversions.
 
 use agentry_model::{Agent, ConversionLoss, Format, tree};
 use agentry_text::edit::apply;
@@ -10,7 +10,7 @@ use crate::{
     convert,
 };
 
-/// A workspace in memory, seen from the directory of its one agent.
+/// A workspace in memory, seen from the directory of its only agent.
 struct Workspace {
     files: Vec<(String, String)>,
     dir: String,
@@ -34,7 +34,7 @@ impl Workspace {
         Outcome { agent, found: findings.into_sorted(), sources: self.sources }
     }
 
-    /// The path from the root; `None` when it leaves it.
+    /// Returns the path from the root of the workspace; `None` if it leaves the workspace.
     fn full(&self, base: PathBase, path: &str) -> Option<String> {
         let start = if base == PathBase::Agent { self.dir.as_str() } else { "" };
         if path.starts_with('/') { None } else { path::normal(&path::join(start, path)) }
@@ -74,7 +74,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// One line a finding: place, code, message.
+    /// Returns one line for each finding: position, code and message.
     fn lines(&self) -> Vec<String> {
         let line = |found: &Diagnostic| {
             let at = self.sources.start(found.span);
@@ -356,7 +356,7 @@ fn permission_rules() {
             &["ls *:allow", "ls *:deny"],
             &["7:3 warning AG2016: `ls *` is both `allow` and `deny`; the first one holds"],
         ),
-        // As the files of a harness in which the last match wins have it.
+        // The order of a harness in which the last match wins.
         (
             &[
                 "rm -rf *:ask",
@@ -459,7 +459,7 @@ fn defaults_fill_only_what_was_not_written() {
     assert_eq!(plain.skills.map(|skills| skills.len()), Some(0));
 }
 
-/// Every fixture: its findings, its model, and what it is written as, without any loss.
+/// Tests every fixture: its findings, its model, and the lossless result of writing it.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test reads its fixtures")]
 fn fixtures() {
@@ -490,7 +490,7 @@ fn fixtures() {
     });
 }
 
-/// The files of a fixture: each starts with a line `=== path`.
+/// Splits a fixture into files; each starts with a line `=== path`.
 fn split(text: &str) -> Vec<(String, String)> {
     let files = text.split("=== ").skip(1).filter_map(|part| part.split_once('\n'));
     files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect()

@@ -1,5 +1,5 @@
-//! Writes `agent.toml` in the order of its document, and beside it the prompt, which takes in the
-//! texts that have no file of their own.
+//! Writes `agent.toml` in the order of its specification, and the prompt beside it. Texts that have no file
+//! in this format are added to the prompt.
 
 use agentry_model::{
     Agent, AgentBehaviour, AgentIdentity, AgentInstructions, ConversionLoss, ConversionLossKind,
@@ -14,12 +14,12 @@ use super::{MAIN, PROMPT, SKILLS, write_policy};
 use crate::skill::{self, SkillDialect};
 use crate::{WriteTarget, WrittenFiles, policy_tests, text_checks};
 
-/// The longest description that is made up.
+/// The longest derived description.
 const MADE_UP_CHARS: usize = 160;
 
-/// Writes an agent, as far as the format has words for it.
+/// Writes an agent, as far as the format can express it.
 pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
-    // No `..`: a new field of the model is placed here or left to the losses on purpose.
+    // No `..`: a new field of the model must be written here or left out deliberately.
     let Agent {
         identity,
         inheritance: _,
@@ -61,6 +61,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
         toml::emit(&references.build()),
         toml::emit(&simple),
         permissions,
+        // TOML needs plain values before tables, so extensions are split into `simple` and `tables`.
         toml::emit(&tests.build()),
         toml::emit(&tables),
     ];
@@ -70,7 +71,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     WrittenFiles { files, notes: out.notes }
 }
 
-/// Who the agent is, as far as the format asks.
+/// The identity of the agent, as far as the format has fields for it.
 struct WrittenIdentity {
     name: String,
     display_name: Option<String>,
@@ -79,7 +80,7 @@ struct WrittenIdentity {
     tags: Option<Data>,
 }
 
-/// The fields before all others.
+/// Returns the fields at the top of the file.
 fn head(named: WrittenIdentity, behaviour: &AgentBehaviour) -> Data {
     let WrittenIdentity { name, display_name, description, mode, tags } = named;
     let AgentBehaviour { max_turns, temperature: _, on_error: _ } = behaviour;
@@ -117,10 +118,10 @@ impl AgentTomlWriter {
             display_name,
             mode,
             tags,
-            // Placed by `description`.
+            // `description` writes these.
             description: _,
             role: _,
-            // No words for these.
+            // The format has no fields for these.
             version: _,
             category: _,
             author: _,
@@ -137,7 +138,7 @@ impl AgentTomlWriter {
             Some(name) => name.to_owned(),
             None => Self::slug([written, people.as_deref(), Some(&target.name)]),
         };
-        // A name that programs cannot use is still one that people can.
+        // A name that is not a slug is still readable, so it becomes the display name.
         let display_name =
             people.or_else(|| written.filter(|written| **written != name).and_then(one_line));
         let shown = display_name.as_deref().unwrap_or(&name);
@@ -151,7 +152,7 @@ impl AgentTomlWriter {
         }
     }
 
-    /// The first of `texts` that makes a slug.
+    /// Returns the slug of the first of `texts` that has one.
     fn slug(texts: [Option<&str>; 3]) -> String {
         let name = texts.into_iter().flatten().map(slug).find(|slug| !slug.is_empty());
         name.unwrap_or_else(|| "agent".to_owned())
@@ -171,18 +172,18 @@ impl AgentTomlWriter {
         without_stop(&made_up).to_owned()
     }
 
-    /// The system prompt, then habits, then hard rules, which are last wherever they are.
+    /// Returns the system prompt, then traits, then hard rules, which are always last.
     fn prompt(&mut self, said: &AgentInstructions, named: &WrittenIdentity) -> String {
         let AgentInstructions {
             system,
             rules,
             traits,
-            // Placed by `first_words` and `write`.
+            // `first_words` and `write` write these.
             system_override: _,
             context: _,
             rule_files: _,
             base_rules: _,
-            // No words for these.
+            // The format has no field for these.
             notes: _,
         } = said;
         let full = |text: &Option<Spanned<String>>| {
@@ -206,7 +207,7 @@ impl AgentTomlWriter {
         format!("{}\n", parts.join("\n\n"))
     }
 
-    /// What the prompt starts with when there is none.
+    /// Returns the start of the prompt when there is no system prompt.
     fn first_words(&mut self, said: &AgentInstructions, named: &WrittenIdentity) -> String {
         let raw = said.system_override.as_ref().map(|text| text.trim());
         if let Some(raw) = raw.filter(|text| !text.is_empty()) {
@@ -217,7 +218,7 @@ impl AgentTomlWriter {
         format!("You are {}: {}.", without_stop(shown), without_stop(&named.description))
     }
 
-    /// The skills by name, with those that come as files.
+    /// Returns the names of all skills, including those that come as files, and adds these files.
     fn skills(&mut self, asked: Option<&[Spanned<SkillRef>]>, packs: &[SkillPack]) -> Option<Data> {
         let names = asked.unwrap_or_default().iter().map(|skill| skill.name.clone());
         let mut names: Vec<String> = names.collect();
@@ -234,8 +235,8 @@ impl AgentTomlWriter {
     }
 }
 
-/// Extensions whose values stand before the tables, and those that are tables. Those that are not
-/// `x-…` go into `[extensions]`.
+/// Splits extensions into plain values, which come before the tables, and tables. Those without `x-` go
+/// into `[extensions]`.
 fn out_extensions(extensions: &[(String, Spanned<Data>)]) -> (Data, Data) {
     let is_table = |data: &Data| match data {
         Data::Map(_) => true,
@@ -260,18 +261,18 @@ fn texts(list: Option<&[Spanned<String>]>) -> Option<Data> {
     list.map(|list| Data::strings(list.iter().map(|text| &text.value)))
 }
 
-/// `text` on one line; `None` for one without words.
+/// Returns `text` on one line; `None` if it is blank.
 fn one_line(text: &str) -> Option<String> {
     Some(text_checks::one_line(text.trim())).filter(|text| !text.is_empty())
 }
 
-/// `text` without the full stop at its end, unless it is nothing else.
+/// Returns `text` without the full stop at its end, unless nothing would be left.
 fn without_stop(text: &str) -> &str {
     let bare = text.trim_end_matches(|c: char| c == '.' || c.is_whitespace());
     if bare.is_empty() { text } else { bare }
 }
 
-/// The first sentence of a Markdown text, without its full stop.
+/// Returns the first sentence of a Markdown text, without its full stop.
 fn first_sentence(text: &str) -> Option<String> {
     let is_prose =
         |line: &&str| !line.is_empty() && !line.starts_with(['#', '`', '<', '-', '|', '>']);
@@ -282,6 +283,7 @@ fn first_sentence(text: &str) -> Option<String> {
         None => sentence,
         Some((at, _)) => {
             let cut = sentence.get(..at).unwrap_or("");
+            // Cuts at a word boundary.
             cut.rsplit_once(' ').map_or(cut, |(before, _)| before)
         }
     };

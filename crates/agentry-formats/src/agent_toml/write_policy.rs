@@ -1,4 +1,4 @@
-//! Writes what an agent may do as `[permissions.TOOL]` sections, never wider than its source.
+//! Writes the policy of an agent as `[permissions.TOOL]` sections, never wider than its source.
 
 use agentry_model::{ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
@@ -8,10 +8,10 @@ use agentry_policy::{
 };
 use agentry_text::{Data, Spanned, toml};
 
-/// The trait that turns writing into asking; its text is not a rule, so its meaning becomes one.
+/// The trait that makes every edit ask. It is only text in the prompt, so it is also written as rules.
 const ASK_BEFORE_WRITING: &str = "ask-before-writing";
 
-/// The sections of `policy`, and what had to change for them.
+/// Returns the sections of `policy`, and notes every change.
 pub(super) fn sections(
     policy: &Policy,
     traits: &[Spanned<String>],
@@ -38,7 +38,7 @@ pub(super) fn sections(
 
 fn block(SectionRules { section, intent, rules }: &SectionRules) -> String {
     let intent = intent.map_or(Action::Ask, |intent| intent.value);
-    // A pattern without any sign matches nothing and has no spelling here.
+    // A blank pattern matches nothing, and `:deny` without a pattern would not parse again.
     let rules = rules.iter().filter(|rule| !rule.pattern.trim().is_empty());
     let lines: Vec<_> = rules.map(|rule| format!("  {},\n", quoted(&rule.value))).collect();
     let head = format!("[permissions.{}]\nintent = \"{intent}\"\n", section.value);
@@ -50,7 +50,7 @@ fn quoted(rule: &PatternRule) -> String {
     line.trim_start_matches("rule = ").trim_end_matches('\n').to_owned()
 }
 
-/// Says how each other notation was turned into rules.
+/// Notes how each other kind of policy became rules.
 fn note_layers(policy: &Policy, result: &Permissions, notes: &mut Vec<ConversionLoss>) {
     let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let layers = [
@@ -59,6 +59,7 @@ fn note_layers(policy: &Policy, result: &Permissions, notes: &mut Vec<Conversion
         tool_permissions.as_ref().map(|tools| ("tool_permissions", exact_tools(tools, result))),
     ];
     let layers: Vec<_> = layers.into_iter().flatten().collect();
+    // Several layers are combined into one, so none of them is carried over exactly.
     let alone = layers.len() + usize::from(permissions.is_some()) == 1;
     for (field, exact) in layers {
         let (kind, detail) = if exact && alone {
@@ -83,13 +84,13 @@ fn exact_trust(trust: &Trust, result: &Permissions) -> bool {
     result.get(Section::Edit).is_some_and(|edit| edit.rules.is_empty() || edit.rules.len() == paths)
 }
 
-/// No section is about a browser alone, so that ability is granted nowhere.
+/// Whether the abilities are exact: no section is about a browser alone, so `browser` is never granted.
 fn exact_abilities(abilities: &Abilities) -> bool {
     let allowed = abilities.allow.as_deref().unwrap_or_default();
     !allowed.iter().any(|ability| ability.base == AbilityBase::Browser)
 }
 
-/// Whether every tool has the answer that it had.
+/// Whether every tool keeps its verdict, found by converting the result back.
 fn exact_tools(tools: &ToolPermissions, result: &Permissions) -> bool {
     let holds = |before: &Option<Vec<Spanned<String>>>, after: &Option<Vec<Spanned<String>>>| {
         let after: Vec<_> = after.iter().flatten().map(|name| name.to_lowercase()).collect();

@@ -1,4 +1,4 @@
-//! Agents of other formats, written as this one: never wider, without errors, every change named.
+//! Tests of conversions to this format: never wider, without errors, and with every change listed.
 
 use agentry_model::{Agent, ConversionLoss, Format, SkillPack, SkillRef};
 use agentry_policy::{
@@ -143,7 +143,7 @@ fn what_is_required_is_made_up() {
     }
 }
 
-/// Texts with and without signs that TOML, Markdown or rules treat specially.
+/// Texts with and without characters that are special in TOML, Markdown or rules.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z][a-z0-9-]{0,8}", "[ -~é\n\t]{0,24}", "\\PC{0,12}"]
 }

@@ -1,10 +1,10 @@
-//! Tells an agent from other things that are called `agent.json`, such as a listing of a marketplace.
+//! Distinguishes an agent from other files called `agent.json`, such as an entry of a marketplace.
 
 use agentry_text::{Findings, SourceFile, json};
 
 use crate::detect::{DetectedFile, has_any_key};
 
-/// Keys of an agent that a listing lacks.
+/// Keys of an agent that a marketplace entry lacks.
 const OWN_KEYS: &[&str] = &[
     "role",
     "risk_level",
@@ -24,7 +24,7 @@ const OWN_KEYS: &[&str] = &[
 ];
 /// Keys of agents of other frameworks.
 const OTHER_KEYS: &[&str] = &["model", "instructions", "instruction", "prompt", "system_prompt"];
-/// Keys that no other framework has.
+/// Keys that no other framework uses.
 const SURE_KEYS: &[&str] =
     &["risk_level", "access_control", "llm", "tool_permissions", "heartbeat"];
 
@@ -33,7 +33,8 @@ pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
 }
 
 fn is_agentfs(source: &SourceFile, has_persona: bool) -> bool {
-    // With a persona beside it, only a listing (`i18n`, in any case) is something else.
+    // Beside a persona, only a marketplace entry (`i18n`, in any case) is not an agent. Without `18` and
+    // escapes in the text there is no such key, and parsing is saved.
     if has_persona && !source.text.contains('\\') && !source.text.contains("18") {
         return true;
     }

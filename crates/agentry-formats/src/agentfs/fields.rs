@@ -1,4 +1,4 @@
-//! The fields of `agent.json`, in both of its generations, and of the schedules beside it.
+//! The fields of `agent.json`, in both generations, and of the schedules beside it.
 
 use agentry_text::{Field, FieldKind, FieldTable};
 
@@ -9,7 +9,7 @@ const RISK: &[&str] = &["low", "medium", "high", "critical"];
 const ANY_COUNT: FieldKind = FieldKind::Int(0, i64::MAX);
 const TEXTS: FieldKind = FieldKind::List(&FieldKind::Str);
 
-/// The fields that both generations have, `version` and `role` being what the caller makes of them.
+/// The fields that both generations have; the caller decides whether `version` and `role` are required.
 macro_rules! fields {
     ($version:expr, $role:expr, $($more:expr),* $(,)?) => {
         &[
@@ -33,7 +33,7 @@ macro_rules! fields {
 const VERSION: &str = "The version of the definition: major.minor.patch.";
 const ROLE: &str = "What it is, in a few words: `Legal Advisor`.";
 
-/// `agent.json` as the document describes it.
+/// `agent.json` as the specification describes it.
 pub static DOCUMENT: FieldTable = FieldTable::new(
     "`agent.json`",
     fields![
@@ -42,7 +42,7 @@ pub static DOCUMENT: FieldTable = FieldTable::new(
     ],
 );
 
-/// `agent.json` as newer agents have it.
+/// `agent.json` as newer agents write it.
 pub static NEWER: FieldTable = FieldTable::new(
     "`agent.json`",
     fields![
@@ -122,7 +122,7 @@ pub static NEWER: FieldTable = FieldTable::new(
     ],
 );
 
-/// The fields of the newer generation that the model has no field of its own for: carried whole.
+/// The fields of the newer generation without a field in the model; they are kept as settings.
 pub(super) const SETTINGS: &[&str] = &[
     "$schema",
     "requiredClientVersion",
@@ -291,7 +291,7 @@ static COMPUTE_CREDENTIALS: FieldTable = FieldTable::new(
     &[Field::optional("allowed_providers", TEXTS, "The providers whose keys it may use.")],
 );
 
-/// `schedules/*.json`.
+/// The table of `schedules/*.json`.
 pub static SCHEDULE: FieldTable = FieldTable::new(
     "the schedule",
     &[

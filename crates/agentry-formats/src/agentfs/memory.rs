@@ -1,4 +1,4 @@
-//! Memory files: Markdown with optional metadata, anywhere below `memory/`.
+//! Memory files: Markdown with optional front matter, anywhere below `memory/`.
 //!
 //! | field of the file | field of [`MemoryFile`] |
 //! | --- | --- |
@@ -20,7 +20,7 @@ use crate::front_matter::{self, FrontMatterFile};
 use crate::skill::is_readme;
 use crate::walk::DirectoryWalk;
 
-/// An agent with one memory.
+/// Makes an agent with one memory.
 macro_rules! memory {
     ($text:literal) => {
         RuleExample::Files(&[
@@ -32,7 +32,7 @@ macro_rules! memory {
     };
 }
 
-/// A `created` that is no time.
+/// A `created` that is not a valid time.
 pub(super) static NOT_A_TIME: LintRule = LintRule {
     code: "AG6051",
     name: "memory-without-time",
@@ -45,7 +45,7 @@ pub(super) static NOT_A_TIME: LintRule = LintRule {
     ),
 };
 
-/// A memory of nothing.
+/// A memory without text.
 pub(super) static EMPTY_MEMORY: LintRule = LintRule {
     code: "AG6052",
     name: "empty-memory",
@@ -88,7 +88,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: 
     }
 }
 
-/// The memory files, as paths relative to `memory/`, sorted.
+/// Returns the memory files, as sorted paths relative to `memory/`.
 fn list(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<String> {
     let mut found = Vec::new();
     let mut walk = DirectoryWalk::new("memory");
@@ -96,6 +96,7 @@ fn list(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<String> 
         walk.enter(&folder);
         let memories = folder.files().filter(|name| is_memory(name));
         found.extend(memories.map(|name| folder.path_of(name)));
+        // The rest of a huge directory is ignored.
         if found.len() >= limits::FILES {
             break;
         }
@@ -104,7 +105,7 @@ fn list(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<String> 
     found
 }
 
-/// Whether a file is a memory: not an index, a policy or something for people.
+/// Whether a file is a memory, not an index or a README.
 fn is_memory(name: &str) -> bool {
     let is_text = name.strip_suffix(".md").is_some_and(|stem| !stem.is_empty());
     is_text && name != "_index.md" && !is_readme(name)
@@ -145,12 +146,12 @@ fn read_file(
     file
 }
 
-/// What a field of a memory file that nobody knows is called among the agent's unknown fields.
+/// Returns the name of an unknown field of a memory file among the agent's unknown fields.
 fn unknown_name(path: &str, key: &str) -> String {
     format!("memory/{path}.{key}")
 }
 
-/// The text of a memory file, with the unknown fields that it came with.
+/// Writes a memory file, with its original unknown fields.
 pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> String {
     let MemoryFile { path, kind, importance, created, source, text } = file;
     let mut fields = MapBuilder::new();
@@ -160,17 +161,19 @@ pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> S
     fields.str_opt("source", source.as_ref().map(|source| &source.value));
     for (name, data) in unknown {
         if let Some(key) = name.strip_prefix(&unknown_name(path, "")) {
+            // The names of unknown fields start with the path of their file.
             fields.set(key, data.value.clone());
         }
     }
     let text = text.as_ref().map_or("", |text| text.value.trim());
+    // A text that starts with `---` needs an empty block, or it would be read as front matter.
     if fields.is_empty() && !text.starts_with("---") {
         return format!("{text}\n");
     }
     front_matter::write(&fields.build(), text)
 }
 
-/// Where a memory is written: its own path, or another if that could not be read again.
+/// Returns the path of a written memory: the original one, or another if that could not be read again.
 pub(super) fn safe_path(path: &str, at: usize) -> String {
     if path::is_portable(path) && is_memory(path::name(path)) {
         path.to_owned()

@@ -19,8 +19,8 @@
 //! | `skills/**/SKILL.md` | `skill_packs` |
 //! | `schedules/*.json` | `schedules`; what is no cron expression: `settings` |
 //!
-//! `agent.json` has two generations: the document's, which requires `name`, `version` and `role`, and
-//! a newer one, which requires only `name`. `heartbeat/`, `workflows/` and `tools/` are left alone.
+//! `agent.json` has two generations: that of the specification, which requires `name`, `version` and
+//! `role`, and a newer one, which requires only `name`. `heartbeat/`, `workflows/` and `tools/` are ignored.
 
 mod detect;
 mod fields;
@@ -48,7 +48,7 @@ pub use memory::MEMORY;
 pub use receipt::RECEIPT;
 pub use sections::{PrinciplesPart, ProtectedSection, principles, protected_sections, tier};
 
-/// The format.
+/// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentFs,
     title: "AgentFS",
@@ -118,7 +118,7 @@ pub const INFO: FormatInfo = FormatInfo {
     check_receipt: Some(receipt::check),
 };
 
-/// Names that belong to the home itself.
+/// Names that are reserved for directories of the home itself.
 const RESERVED: &[&str] = &["core", "desirecore"];
 
 /// Every rule about the files of AgentFS, in code order.
@@ -145,7 +145,7 @@ const RULES: &[&LintRule] = &[
     &receipt::COUNTS_DIFFER,
 ];
 
-/// An agent that does not say so does not wake up by itself.
+/// Fills in the defaults: an agent without `heartbeat` does not start by itself.
 fn defaults(agent: &mut Agent) {
     mcp::defaults(agent);
     if !agent.settings.iter().any(|(name, _)| name == "heartbeat") {

@@ -1,4 +1,4 @@
-//! What the policy of any format comes to in `agent.json`: lists of tools, never wider.
+//! Converts the policy of any format to the tool lists of `agent.json`, never wider.
 
 use agentry_model::{ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
@@ -8,26 +8,27 @@ use agentry_policy::{
 };
 use agentry_text::{FileId, Span, Spanned};
 
-/// The lists, and what else has to be closed because no list can say it.
+/// The tool lists, and the restrictions that no list can express.
 #[derive(Debug, Default)]
 pub(super) struct ToolLists {
-    /// The lists of tools; `None` when the definition says nothing.
+    /// The lists of tools; `None` when the agent has no policy.
     pub(super) tools: Option<ToolPermissions>,
-    /// Whether folders outside the workspace are closed.
+    /// Whether directories outside the workspace are denied.
     pub(super) inside_only: bool,
-    /// Whether other agents may not be called.
+    /// Whether calls of other agents are denied.
     pub(super) no_delegates: bool,
-    /// Whether MCP servers have to be left out.
+    /// Whether the MCP servers must be left out.
     pub(super) no_mcp: bool,
 }
 
-/// Turns `policy` into lists and says where they are narrower.
+/// Converts `policy` to lists, and notes where they are narrower.
 pub(super) fn lists(
     policy: &Policy,
     place: &PolicyContext,
     notes: &mut Vec<ConversionLoss>,
 ) -> ToolLists {
     let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
+    // Tool lists alone are written unchanged.
     if permissions.is_none() && trust.is_none() && abilities.is_none() {
         return ToolLists { tools: tool_permissions.clone(), ..ToolLists::default() };
     }
@@ -63,7 +64,7 @@ pub(super) fn lists(
     }
 }
 
-/// Denies what being in no list would open: reading is free unless it is listed.
+/// Denies tools that would be allowed if no list named them: only reading is, by default.
 fn close(rules: &Permissions, tools: &mut ToolPermissions) {
     let mut deny = |tool: &str| {
         let tool = Spanned::new(tool.to_owned(), Span::start_of(FileId::BUILT_IN));
@@ -74,11 +75,12 @@ fn close(rules: &Permissions, tools: &mut ToolPermissions) {
     }
 }
 
-/// Whether the lists say neither more nor less than the rules.
+/// Whether the lists grant exactly what the rules do.
 fn is_exact(rules: &Permissions, tools: &ToolPermissions) -> bool {
     let policy = Policy { tool_permissions: Some(tools.clone()), ..Policy::default() };
     let again = to_permissions(&PolicyMemo::default(), &policy, &PolicyContext::default())
         .unwrap_or_default();
+    // A list names whole tools, so rules with patterns are never exact.
     let plain = rules.sections.iter().all(|section| section.rules.is_empty());
     plain && Section::ALL.iter().all(|of| rules.strictest(*of) == again.strictest(*of))
 }
@@ -118,7 +120,7 @@ mod tests {
                 vec![],
                 ConversionLossKind::Changed,
             ),
-            // A tool that is not listed is asked about, but reading is free.
+            // A tool that no list names asks, except reading, which is allowed.
             (vec![(Section::Read, Ask)], vec![], vec!["Read"], ConversionLossKind::Narrowed),
             (vec![(Section::Tool, Deny)], vec![], vec![], ConversionLossKind::Narrowed),
         ];

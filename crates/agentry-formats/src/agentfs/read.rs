@@ -1,4 +1,4 @@
-//! Reads an agent: `agent.json` into the model, then the files beside it.
+//! Reads an agent: `agent.json` first, then the files beside it.
 
 use agentry_model::{Agent, slug};
 use agentry_policy::ToolPermissions;
@@ -44,6 +44,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     if let Some(source) = main {
         definition(&source, &mut agent, findings);
     }
+    // An agent without a usable name is named after its directory.
     if agent.identity.name.is_none() && !package.dir_name.is_empty() {
         agent.identity.name = Some(Spanned::new(package.dir_name.clone(), place));
     }
@@ -69,7 +70,7 @@ fn skills(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: &mut Find
 fn definition(source: &SourceFile, agent: &mut Agent, findings: &mut Findings) {
     let node = json::parse(source, findings);
     validate(generation(&node), &node, Coercion::Strict, findings);
-    // The newer table has every field of the older one, so one reader serves both.
+    // The newer table contains every field of the older one, so one reader serves both.
     let record = TableRecord::new(&NEWER, &node, Coercion::Strict);
     identity(record, agent, findings);
     agent.instructions.traits = record.list("traits").and_then(|_| record.strings("traits"));
@@ -85,8 +86,8 @@ fn definition(source: &SourceFile, agent: &mut Agent, findings: &mut Findings) {
     extensions(record, agent);
 }
 
-/// Which table a definition is held against: `role` or `risk_level` without any newer field is the
-/// document's, everything else the newer one.
+/// Returns the table that a definition is validated against: that of the specification if it has `role` or
+/// `risk_level` and no newer field, else the newer one.
 fn generation(node: &TreeNode) -> &'static FieldTable {
     let Some(map) = node.as_map() else { return &NEWER };
     let has = |key: &str| map.get(key).is_some();
@@ -109,6 +110,7 @@ fn identity(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings)
     identity.greeting = record.str("greeting");
     let id = record.str("id");
     let slugged = identity.display_name.clone().map(|name| name.map(|text| slug(&text)));
+    // A UUID is an id but not a name; it is kept as a setting.
     identity.name = id
         .clone()
         .filter(|id| is_slug(id) && !is_uuid(id))
@@ -163,7 +165,7 @@ fn reserved(agent: &Agent, findings: &mut Findings) {
     }
 }
 
-/// `llm`: provider and model become one preferred model, the rest is carried.
+/// Reads `llm`: provider and model become one preferred model, the rest is kept as a setting.
 fn model(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings) {
     let Some(entry) = record.entry("llm") else { return };
     if entry.key.text == "runtime" {
@@ -187,7 +189,7 @@ fn model(record: TableRecord<'_>, agent: &mut Agent, findings: &mut Findings) {
     carry("llm", &entry.value, taken, agent);
 }
 
-/// `avatar`: an emoji is the icon, a picture the avatar, the rest is carried.
+/// Reads `avatar`: an emoji is the icon, an image the avatar, the rest is kept as a setting.
 fn avatar(record: TableRecord<'_>, agent: &mut Agent) {
     let (Some(node), Some(avatar)) = (record.node("avatar"), record.record("avatar", &AVATAR))
     else {
@@ -199,6 +201,7 @@ fn avatar(record: TableRecord<'_>, agent: &mut Agent) {
         taken.push("char");
     }
     let image = avatar.record("image", &IMAGE);
+    // An image with unknown fields is kept as a whole, so that they are not lost.
     let whole = image.is_some_and(|image| image.unknown().next().is_none());
     if let Some(path) = image.and_then(|image| image.str("path")).filter(|_| whole) {
         agent.identity.avatar = Some(path);
@@ -207,10 +210,11 @@ fn avatar(record: TableRecord<'_>, agent: &mut Agent) {
     carry("avatar", node, &taken, agent);
 }
 
-/// Keeps the entries of a block that were not taken; a block that was taken whole leaves nothing.
+/// Keeps the entries of a block that were not mapped to the model.
 fn carry(name: &str, node: &TreeNode, taken: &[&str], agent: &mut Agent) {
     let Data::Map(mut entries) = node.to_data() else { return };
     entries.retain(|(key, _)| !taken.contains(&key.as_str()));
+    // A block without mapped entries is kept even if it is empty.
     if !entries.is_empty() || taken.is_empty() {
         agent.settings.push((name.to_owned(), Spanned::new(Data::Map(entries), node.span)));
     }

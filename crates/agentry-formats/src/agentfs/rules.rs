@@ -1,4 +1,4 @@
-//! What can be wrong with an agent of AgentFS.
+//! The lint rules of an agent of AgentFS.
 
 use agentry_text::Severity::{Error, Note, Warning};
 use agentry_text::{LintRule, RuleExample};
@@ -8,7 +8,7 @@ pub(super) const AGENT: &str =
 pub(super) const PERSONA: &str = "Give the answer first, then the reasons.\n";
 pub(super) const PRINCIPLES: &str = "## Never Do\n- Never send a message without being asked to\n";
 
-/// An agent with a definition of its own and the usual texts.
+/// Makes an agent with these fields in `agent.json` and the usual texts.
 macro_rules! definition {
     ($($field:literal),+ $(,)?) => {
         RuleExample::Files(&[
@@ -22,14 +22,14 @@ macro_rules! definition {
     };
 }
 
-/// The usual agent with texts of its own.
+/// Makes the usual agent with these texts.
 macro_rules! texts {
     ($(($path:literal, $text:expr)),* $(,)?) => {
         RuleExample::Files(&[("helper/agent.json", AGENT), $((concat!("helper/", $path), $text),)*])
     };
 }
 
-/// The usual agent with a schedule.
+/// Makes the usual agent with one schedule.
 macro_rules! schedule {
     ($times:literal) => {
         RuleExample::Files(&[
@@ -50,7 +50,7 @@ macro_rules! schedule {
 
 const USUAL: RuleExample = texts![("persona.md", PERSONA), ("principles.md", PRINCIPLES)];
 
-/// No `persona.md`, or nothing in it.
+/// A missing or empty `persona.md`.
 pub(super) static NO_PERSONA: LintRule = LintRule {
     code: "AG4001",
     name: "no-persona",
@@ -61,7 +61,7 @@ pub(super) static NO_PERSONA: LintRule = LintRule {
     good: USUAL,
 };
 
-/// No `principles.md`, or nothing in it.
+/// A missing or empty `principles.md`.
 pub(super) static NO_PRINCIPLES: LintRule = LintRule {
     code: "AG4002",
     name: "no-principles",
@@ -72,7 +72,7 @@ pub(super) static NO_PRINCIPLES: LintRule = LintRule {
     good: USUAL,
 };
 
-/// Principles without anything forbidden.
+/// Principles without a protected section.
 pub(super) static NOTHING_PROTECTED: LintRule = LintRule {
     code: "AG4003",
     name: "nothing-protected",
@@ -138,7 +138,7 @@ pub(super) static DESCRIPTION_TOO_LONG: LintRule = LintRule {
     good: USUAL,
 };
 
-/// A name that belongs to the home.
+/// A name that is reserved for the home.
 pub(super) static RESERVED_ID: LintRule = LintRule {
     code: "AG4007",
     name: "reserved-id",
@@ -160,7 +160,7 @@ pub(super) static ODD_ID: LintRule = LintRule {
     good: definition!("\"id\": \"the-helper\"", "\"name\": \"Helper\""),
 };
 
-/// The model under its older name.
+/// The block `llm` under its older name.
 pub(super) static LEGACY_RUNTIME: LintRule = LintRule {
     code: "AG4009",
     name: "legacy-runtime",
@@ -171,7 +171,7 @@ pub(super) static LEGACY_RUNTIME: LintRule = LintRule {
     good: definition!("\"name\": \"Helper\"", "\"llm\": {\"model\": \"small\"}"),
 };
 
-/// A tool in both lists.
+/// A tool that is in both lists.
 pub(super) static TOOL_ALLOWED_AND_DENIED: LintRule = LintRule {
     code: "AG4010",
     name: "tool-allowed-and-denied",
@@ -188,7 +188,7 @@ pub(super) static TOOL_ALLOWED_AND_DENIED: LintRule = LintRule {
     ),
 };
 
-/// A schedule that Agentry carries but does not run.
+/// A schedule that Agentry keeps but does not run.
 pub(super) static SCHEDULE_NOT_RUN: LintRule = LintRule {
     code: "AG4011",
     name: "schedule-not-run",
@@ -199,7 +199,7 @@ pub(super) static SCHEDULE_NOT_RUN: LintRule = LintRule {
     good: schedule!("\"kind\": \"cron\", \"cron\": \"*/30 * * * *\""),
 };
 
-/// A schedule of kind `cron` without its expression.
+/// A schedule of kind `cron` without an expression.
 pub(super) static NO_CRON: LintRule = LintRule {
     code: "AG4012",
     name: "schedule-without-cron",
@@ -210,7 +210,7 @@ pub(super) static NO_CRON: LintRule = LintRule {
     good: schedule!("\"kind\": \"cron\", \"cron\": \"0 9 * * *\""),
 };
 
-/// A cron expression that cannot be read.
+/// A cron expression that cannot be parsed.
 pub(super) static NOT_A_CRON: LintRule = LintRule {
     code: "AG4013",
     name: "schedule-with-bad-cron",
@@ -220,7 +220,7 @@ pub(super) static NOT_A_CRON: LintRule = LintRule {
     good: schedule!("\"kind\": \"cron\", \"cron\": \"0 9 * * *\""),
 };
 
-/// «Never Do» without anything under it.
+/// An empty section «Never Do».
 pub(super) static EMPTY_NEVER_DO: LintRule = LintRule {
     code: "AG4014",
     name: "empty-never-do",
@@ -233,7 +233,7 @@ pub(super) static EMPTY_NEVER_DO: LintRule = LintRule {
     good: USUAL,
 };
 
-/// A name without any text.
+/// An empty name.
 pub(super) static EMPTY_NAME: LintRule = LintRule {
     code: "AG4015",
     name: "empty-agent-name",

@@ -1,5 +1,5 @@
-//! Schedules: `schedules/*.json`. Those with a cron expression and a prompt are the model's own;
-//! the others are carried as settings, so that nothing is lost.
+//! Schedules: `schedules/*.json`. One with a cron expression and a prompt becomes a [`Schedule`]. Any other
+//! is kept as a setting, so that nothing is lost.
 //!
 //! | field of the file | field of [`Schedule`] |
 //! | --- | --- |
@@ -21,16 +21,16 @@ use super::fields::{ACTION, SCHEDULE, TIMES};
 use super::rules::{NO_CRON, NOT_A_CRON, SCHEDULE_NOT_RUN};
 use crate::{AgentPackage, ListedName, cron};
 
-/// The setting under which whole schedules are carried that the model has no words for, by file.
+/// The setting for whole schedules that the model cannot express, by file name.
 const CARRIED: &str = "schedules";
-/// The setting for what the others say beyond the model's fields, by the name of the schedule.
+/// The setting for fields of the other schedules that the model lacks, by the name of the schedule.
 const OPTIONS: &str = "schedule_options";
 
-/// What a file comes to.
+/// The result of reading one file.
 enum ScheduleFile {
-    /// A schedule, and what the file says beyond it.
+    /// A schedule, and the fields that the model lacks.
     Schedule(Box<Schedule>, Option<Data>),
-    /// Something that the model has no words for.
+    /// A schedule that the model cannot express.
     Other(Data),
 }
 
@@ -41,6 +41,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: 
     for ListedName { name, is_dir } in package.files.list("schedules", findings) {
         let Some(stem) = name.strip_suffix(".json").filter(|_| !is_dir) else { continue };
         let Some(source) = package.read(&format!("schedules/{name}"), findings) else { continue };
+        // The settings below combine several files; the first one gives their span.
         place = place.or(Some(Span::start_of(source.id)));
         match read_file(&source, stem, findings) {
             ScheduleFile::Schedule(schedule, rest) => {
@@ -84,11 +85,12 @@ fn read_file(source: &SourceFile, stem: &str, findings: &mut Findings) -> Schedu
         }
     }
     let schedule = of_records(record, times, action, (stem, cron));
+    // Written again and subtracted: the difference is what the model lacks.
     let rest = minus(&spelt(&node), &to_data(&schedule));
     ScheduleFile::Schedule(Box::new(schedule), rest)
 }
 
-/// The data of a file with the documented spelling of `cron`.
+/// Returns the data of a file with the documented spelling of `cron`.
 fn spelt(node: &TreeNode) -> Data {
     let mut data = node.to_data();
     let Data::Map(entries) = &mut data else { return data };
@@ -103,7 +105,7 @@ fn spelt(node: &TreeNode) -> Data {
     data
 }
 
-/// What `whole` says that `part` does not.
+/// Returns the parts of `whole` that `part` lacks or has differently.
 fn minus(whole: &Data, part: &Data) -> Option<Data> {
     match (whole, part) {
         (Data::Map(entries), Data::Map(_)) => {
@@ -118,7 +120,7 @@ fn minus(whole: &Data, part: &Data) -> Option<Data> {
     }
 }
 
-/// `part` with all that `rest` says.
+/// Adds everything in `rest` to `part`.
 fn plus(part: &mut Data, rest: &Data) {
     match (part, rest) {
         (Data::Map(entries), Data::Map(more)) => {
@@ -149,6 +151,7 @@ fn of_records(
         };
         Some(Spanned::new(misfire, policy.span))
     });
+    // Only `true` is a policy of the model; `false` stays among the options of the schedule.
     let skips = times.bool("no_overlap").filter(|no_overlap| no_overlap.value);
     let over = |status: &Spanned<String>| {
         matches!(status.value.as_str(), "paused" | "completed" | "cancelled")
@@ -157,6 +160,7 @@ fn of_records(
     Schedule {
         name: record.str("id").or_else(|| Some(Spanned::new(stem.to_owned(), start))),
         cron,
+        // A paused or finished schedule is disabled, even if `enabled` is true.
         enabled: over.or_else(|| record.bool("enabled")),
         timezone: times.str("timezone"),
         overlap: skips.map(|skips| skips.map(|_| OverlapPolicy::Skip)),
@@ -193,8 +197,8 @@ fn check_cron(text: &Spanned<String>, findings: &mut Findings) {
     }
 }
 
-/// The files of the schedules: those of the model, then those that were carried. One that could not
-/// be read again without an error is left out.
+/// Returns the files of the schedules: those of the model, then those kept as settings. A schedule that
+/// could not be read again without an error is left out.
 pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     let mut add = |stem: &str, data: &Data| {
@@ -210,6 +214,7 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
         if let Some(rest) = agent.setting(OPTIONS).and_then(|options| options.get(name)) {
             plus(&mut data, rest);
         }
+        // `plus` appends fields, so the documented order is restored.
         if let Data::Map(entries) = &mut data {
             let place = |key: &str| SCHEDULE.fields.iter().position(|field| field.name == key);
             entries.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
@@ -226,7 +231,7 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
     files
 }
 
-/// Whether `data` is a schedule: another format may have a setting of that name.
+/// Whether `data` is a schedule; another format may have a setting of that name.
 fn fits(data: &Data) -> bool {
     let mut findings = Findings::default();
     let node = TreeNode::from_data(data, Span::start_of(FileId::BUILT_IN));
@@ -234,13 +239,13 @@ fn fits(data: &Data) -> bool {
     !findings.has_errors()
 }
 
-/// Whether a name is safe to be that of a file.
+/// Whether a name is safe as a file name.
 fn is_file_name(name: &str) -> bool {
     let sign = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty() && name.len() <= 128 && !name.starts_with('.') && name.chars().all(sign)
 }
 
-/// The file of a schedule.
+/// Returns the data of a schedule file.
 fn to_data(schedule: &Schedule) -> Data {
     let Schedule { name, cron, enabled, timezone, overlap, misfire, jitter: _, prompt } = schedule;
     let mut times = MapBuilder::new();

@@ -1,5 +1,5 @@
-//! The sections of `persona.md` and `principles.md` that mean something: what must never be done,
-//! the innermost layer of the persona, and with it what no automatic write may change.
+//! The sections of `persona.md` and `principles.md` that the format defines: rules, the innermost layer of
+//! the persona, and the parts that no automatic write may change.
 
 use agentry_text::markdown::{self, MarkdownSection};
 use agentry_text::{Findings, SourceFile, Span, json, path};
@@ -7,11 +7,11 @@ use agentry_text::{Findings, SourceFile, Span, json, path};
 /// A section of `principles.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrinciplesPart {
-    /// What is always done.
+    /// Things that the agent always does.
     MustDo,
-    /// What is never done.
+    /// Things that the agent never does.
     NeverDo,
-    /// When and to whom a question goes.
+    /// When the agent asks, and whom.
     Escalation,
 }
 
@@ -27,20 +27,20 @@ const HEADINGS: &[(&str, PrinciplesPart)] = &[
     ("priority", PrinciplesPart::Escalation),
 ];
 
-/// A part of a file that is for people to change, and for nobody else.
+/// A part of a file that only a person may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtectedSection {
-    /// What it is: `Never Do`, `L0`, `access_control`.
+    /// Its name: `Never Do`, `L0`, `access_control`.
     pub name: &'static str,
-    /// Where it is, its heading included.
+    /// Its span, including the heading.
     pub span: Span,
-    /// What it says, without surrounding white space.
+    /// Its text, without surrounding white space.
     pub text: String,
 }
 
-/// The protected parts of a file of an agent, by the name of the file: «Never Do» of
-/// `principles.md`, `L0` of `persona.md`, `access_control` of `agent.json`; none of any other.
-/// Two versions of a file agree if the names and texts do.
+/// Returns the protected parts of a file, chosen by its name: «Never Do» of `principles.md`, `L0` of
+/// `persona.md`, `access_control` of `agent.json`, and none of any other file. Two versions of a file agree
+/// if the names and texts of these parts are equal.
 pub fn protected_sections(source: &SourceFile) -> Vec<ProtectedSection> {
     let file = path::name(&source.path);
     match file {
@@ -55,24 +55,25 @@ pub fn protected_sections(source: &SourceFile) -> Vec<ProtectedSection> {
     }
 }
 
-/// Every section of the file that has a meaning, in source order.
+/// Returns every section of `principles.md` that the format defines, in source order.
 pub fn principles(source: &SourceFile) -> Vec<(PrinciplesPart, MarkdownSection)> {
     let sections = markdown::sections(source, 0..source.text.len());
     let known = |section: MarkdownSection| Some((part(&section.title)?, section));
     sections.into_iter().filter_map(known).collect()
 }
 
-/// The layer that a heading of `persona.md` opens: `## L0`, `# L1 — Style`.
+/// Returns the layer (0 to 2) of a heading of `persona.md`: `## L0`, `# L1 — Style`.
 pub fn tier(title: &str) -> Option<u8> {
     let rest = bare(title).strip_prefix(['L', 'l'])?;
     let mut after = rest.chars();
+    // Base 3, because only L0, L1 and L2 exist.
     let tier = after.next()?.to_digit(3)?;
     let ends = after.next().is_none_or(|c| !c.is_alphanumeric());
     ends.then(|| u8::try_from(tier).ok()).flatten()
 }
 
-/// What a heading of `principles.md` is about. A translation or remark beside the words of the
-/// document does not hide them: `绝不做 (Never Do)`, `Never Do — red lines`.
+/// Returns the meaning of a heading of `principles.md`. A translation or remark beside the defined words is
+/// allowed: `绝不做 (Never Do)`, `Never Do — red lines`.
 fn part(title: &str) -> Option<PrinciplesPart> {
     let separators = ['(', ')', '（', '）', '/', '—', '–', '|', ':', '：'];
     let named = |text: &str| {
@@ -82,12 +83,13 @@ fn part(title: &str) -> Option<PrinciplesPart> {
     std::iter::once(title).chain(title.split(separators)).find_map(named)
 }
 
-/// A title without its number and its marks.
+/// Returns a title without its number and its markup.
 fn bare(title: &str) -> &str {
     let marks = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | ':' | '：');
     let title = title.trim_matches(marks);
     let rest = title.trim_start_matches(|c: char| c.is_ascii_digit());
     match rest.strip_prefix(['.', ')']) {
+        // Without a digit in front, the dot belongs to the title.
         Some(after) if rest.len() < title.len() => after.trim_matches(marks),
         _ => title,
     }
@@ -113,6 +115,7 @@ fn access_control(source: &SourceFile) -> Vec<ProtectedSection> {
     let protected = entry.map(|entry| ProtectedSection {
         name: "access_control",
         span: entry.key.span.to(entry.value.span),
+        // As JSON again, so that white space in the file does not count as a change.
         text: entry.value.to_data().to_json().to_string(),
     });
     protected.into_iter().collect()

@@ -1,4 +1,4 @@
-//! AgentFS by example: fixtures as snapshots, every rule by its own examples, the way back.
+//! Tests of AgentFS: fixtures as snapshots, the examples of every rule, and round trips.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::{AgentPackage, MemoryFiles, OutputShape, WriteTarget, convert};
 
 type Texts = Vec<(String, String)>;
 
-/// The agent of `files`, what is wrong with it, and what was read.
+/// Reads the agent of `files`; returns it with its findings and the files read.
 fn read(files: &Texts) -> (Agent, Findings, SourceFiles) {
     let mut memory = MemoryFiles::new(files.clone());
     let mut findings = Findings::default();
@@ -26,7 +26,7 @@ fn read(files: &Texts) -> (Agent, Findings, SourceFiles) {
     (agent, findings, memory.sources)
 }
 
-/// The findings as `path:line:column CODE message`, in source order.
+/// Returns the findings as `path:line:column CODE message`, in source order.
 fn shown(findings: Findings, sources: &SourceFiles) -> Vec<String> {
     let line = |found: &agentry_text::Diagnostic| {
         let place = sources.start(found.span);
@@ -37,7 +37,7 @@ fn shown(findings: Findings, sources: &SourceFiles) -> Vec<String> {
     findings.into_sorted().iter().map(line).collect()
 }
 
-/// The messages of the errors.
+/// Returns the messages of the errors.
 fn errors(findings: &Findings) -> Vec<&str> {
     let error = |found: &&agentry_text::Diagnostic| found.severity == Severity::Error;
     findings.iter().filter(error).map(|found| found.message.as_str()).collect()
@@ -48,7 +48,7 @@ fn problems(files: &Texts) -> Vec<String> {
     shown(findings, &sources)
 }
 
-/// A whole agent around one `agent.json`.
+/// Makes a complete agent with this `agent.json`.
 fn around(definition: &str) -> Texts {
     let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
     vec![
@@ -58,7 +58,7 @@ fn around(definition: &str) -> Texts {
     ]
 }
 
-/// A fixture is one file that holds several, each after a line `==> path`.
+/// Splits a fixture into files; each starts with a line `==> path`.
 #[expect(clippy::disallowed_methods, reason = "a test reads its fixtures")]
 fn fixture(path: &Path) -> Texts {
     let text = std::fs::read_to_string(path).expect("a fixture");
@@ -108,7 +108,7 @@ fn fixtures() {
     });
 }
 
-/// The same data without regard to the order of keys.
+/// Returns the data with sorted keys, for comparison.
 fn sorted(data: &Data) -> serde_json::Value {
     let text = data.to_json().to_string();
     let map: std::collections::BTreeMap<String, serde_json::Value> =
@@ -146,7 +146,7 @@ fn two_generations() {
         // A bare name is the newer generation.
         (r#"{"name": "X"}"#, vec![]),
         (r#"{"name": "X", "llm": {}}"#, vec![]),
-        // The document's requires name, version and role.
+        // The generation of the specification requires name, version and role.
         (r#"{"name": "X", "version": "1.0.0", "role": "Y"}"#, vec![]),
         (
             r#"{"name": "X", "role": "Y"}"#,
@@ -163,7 +163,7 @@ fn two_generations() {
                 "agent.json:1:2 AG0102 `agent.json` has no `version`",
             ],
         ),
-        // One newer field is enough.
+        // One newer field makes it the newer generation.
         (r#"{"name": "X", "role": "Y", "llm": {}}"#, vec![]),
         (r#"{"name": "X", "role": "Y", "heartbeat": {"enabled": false}}"#, vec![]),
         (r#"{"llm": {}}"#, vec!["agent.json:1:2 AG0102 `agent.json` has no `name`"]),
@@ -318,7 +318,7 @@ fn at<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::start_of(FileId(0)))
 }
 
-/// An agent whose every text is `text`.
+/// Makes an agent in which every text is `text`.
 fn agent_of(text: &str) -> Agent {
     let field = || Some(at(text.to_owned()));
     let mut agent = Agent::default();

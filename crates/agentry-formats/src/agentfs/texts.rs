@@ -1,4 +1,4 @@
-//! Reads `persona.md` and `principles.md`: what the agent is told, and what it must never do.
+//! Reads `persona.md` and `principles.md`: the instructions of the agent, and what it must never do.
 
 use agentry_model::Agent;
 use agentry_text::suggestion::nearest;
@@ -9,10 +9,10 @@ use super::sections::{PrinciplesPart, principles};
 use crate::AgentPackage;
 use crate::front_matter::trimmed;
 
-/// From here on a persona is no short one any more, in characters.
+/// The length from which a persona counts as long, in characters.
 const LONG: usize = 10_000;
 
-/// Reads both texts; `place` is where a missing one is reported.
+/// Reads both texts; a missing file is reported at `place`.
 pub(super) fn read(
     package: &mut AgentPackage<'_>,
     place: Span,
@@ -63,7 +63,7 @@ fn absent(source: Option<&SourceFile>, place: Span) -> (Span, &'static str) {
     }
 }
 
-/// Whether something is forbidden, and so protected.
+/// Reports principles that forbid nothing, so that nothing is protected.
 fn never_do(source: &SourceFile, findings: &mut Findings) {
     let found = principles(source);
     let mut never = found.iter().filter(|(part, _)| *part == PrinciplesPart::NeverDo).peekable();
@@ -83,6 +83,7 @@ fn never_do(source: &SourceFile, findings: &mut Findings) {
 fn nothing_protected(source: &SourceFile, known: &[Span], findings: &mut Findings) {
     let sections = markdown::sections(source, 0..source.text.len());
     let names = ["never do", "must not", "never"];
+    // A defined heading, such as `Must Do`, is not a misspelt `Never Do`.
     let mut others = sections.iter().filter(|section| !known.contains(&section.heading));
     let near = others.find(|section| nearest(&section.title, names).is_some());
     let message = "`principles.md` has no section `Never Do`, so nothing in it is protected";

@@ -1,10 +1,10 @@
-//! Times as RFC 3339 writes them.
+//! Times in the form of RFC 3339.
 
 use chrono::DateTime;
 
 /// Whether `text` is a date and time of RFC 3339: `2026-01-15T10:30:00Z`.
 pub(super) fn is_rfc3339(text: &str) -> bool {
-    // The library also takes the minus sign of typography.
+    // `chrono` also accepts the typographic minus sign U+2212.
     text.is_ascii() && DateTime::parse_from_rfc3339(text).is_ok()
 }
 

@@ -18,16 +18,16 @@ use crate::skill::{self, SkillDialect};
 use crate::text_checks::one_line;
 use crate::{WriteTarget, WrittenFiles, mcp};
 
-/// Writes `agent`.
+/// Writes `agent` as a folder.
 pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
-    // No `..`: a new field of the model is placed here, or named as one without a place.
+    // No `..`: a new field of the model must be written here or left out deliberately.
     let Agent {
         identity: _,
         instructions,
         skill_packs,
         memories,
         unknown,
-        // Placed by `Definition` or by `schedules::write`.
+        // `definition` and `schedules::write` write these.
         model: _,
         policy: _,
         access_control: _,
@@ -35,7 +35,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
         schedules: _,
         settings: _,
         extensions: _,
-        // No words for these.
+        // The format has no fields for these.
         inheritance: _,
         auth: _,
         behaviour: _,
@@ -64,7 +64,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     WrittenFiles { files, notes }
 }
 
-/// The path, with a number before `suffix` if another file has it already.
+/// Returns the path, with a number before `suffix` if another file has the path already.
 fn free(files: &[(String, String)], dir: &str, path: &str, suffix: &str) -> String {
     let stem = path.strip_suffix(suffix).unwrap_or(path);
     let numbered = (2_usize..).map(|number| format!("{dir}{stem}-{number}{suffix}"));
@@ -73,7 +73,7 @@ fn free(files: &[(String, String)], dir: &str, path: &str, suffix: &str) -> Stri
     names.find(is_free).unwrap_or_default()
 }
 
-/// Whether nothing in `agent.json` is only of this format: a search then asks for a persona.
+/// Whether `agent.json` has no field that only this format has. Then detection needs a persona beside it.
 fn could_be_anything(definition: &Data) -> bool {
     const COMMON: &[&str] =
         &["id", "name", "version", "description", "author", "avatar", "extensions"];
@@ -81,7 +81,7 @@ fn could_be_anything(definition: &Data) -> bool {
     entries.iter().all(|(key, _)| COMMON.contains(&key.as_str()) || is_extension(key))
 }
 
-/// A persona for an agent that has none.
+/// Returns a persona for an agent that has none.
 fn made_up(identity: &AgentIdentity, target: &WriteTarget) -> String {
     let described = text(&identity.description).filter(|text| !text.trim().is_empty());
     described.cloned().unwrap_or_else(|| format!("You are {}.", shown_name(identity, target)))
@@ -97,9 +97,9 @@ fn texts(
         system,
         rules,
         system_override,
-        // Placed by `definition`.
+        // `definition` writes these.
         traits: _,
-        // No words for these.
+        // The format has no fields for these.
         base_rules: _,
         notes: _,
         context: _,
@@ -113,6 +113,7 @@ fn texts(
         });
     }
     let system = system.as_ref().or(system_override.as_ref()).map(|text| text.value.clone());
+    // Principles beside `agent.json` are enough for detection.
     let role = role.filter(|_| rules.is_none());
     let rules = rules.as_ref().map(|text| text.value.clone());
     for (path, text) in [("persona.md", system.or(role)), ("principles.md", rules)] {
@@ -122,7 +123,7 @@ fn texts(
     }
 }
 
-/// What `agent.json` says.
+/// Returns the content of `agent.json`.
 fn definition(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLoss>) -> Data {
     let lists = permissions::lists(&agent.policy, &target.place, notes);
     let mut out = MapBuilder::new();
@@ -142,7 +143,7 @@ fn definition(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLos
     Data::Map(entries)
 }
 
-/// Where a field stands: first which agent it is, then as the table has it, then the unknown ones.
+/// Returns the position of a field: the id first, then the order of the table, then unknown fields.
 fn place(key: &str) -> usize {
     let first = ["$schema", "id"];
     let documented = || NEWER.fields.iter().position(|field| field.name == key);
@@ -166,10 +167,10 @@ fn identity(
         role,
         greeting,
         risk_level,
-        // Placed by `avatar`.
+        // `avatar` writes these.
         icon: _,
         avatar: _,
-        // No words for these.
+        // The format has no fields for these.
         category: _,
         license: _,
         tags: _,
@@ -193,7 +194,7 @@ fn text(field: &Declared<String>) -> Option<&String> {
     field.as_ref().map(|text| &text.value)
 }
 
-/// What people call the agent: on one line, and never nothing.
+/// Returns the display name: on one line, and never empty.
 fn shown_name(identity: &AgentIdentity, target: &WriteTarget) -> String {
     let names = [text(&identity.display_name), text(&identity.name), Some(&target.name)];
     let names = names.into_iter().flatten().map(|name| one_line(name));
@@ -201,7 +202,7 @@ fn shown_name(identity: &AgentIdentity, target: &WriteTarget) -> String {
     names.next().unwrap_or_else(|| "Agent".to_owned())
 }
 
-/// The id: the one it came with, or its name where that does not follow from what it is shown as.
+/// Returns the id: the original one, or the name if it is not the slug of the display name.
 fn id(agent: &Agent, shown: &str) -> Option<String> {
     if let Some(id) = agent.setting("id").and_then(Data::as_str) {
         return Some(id.to_owned());
@@ -211,7 +212,7 @@ fn id(agent: &Agent, shown: &str) -> Option<String> {
     (!id.is_empty() && id != slug(shown)).then_some(id)
 }
 
-/// A version that can be compared: `1.0` becomes `1.0.0`, and what is no version is left out.
+/// Returns a semantic version: `1.0` becomes `1.0.0`, and any other text is left out.
 fn comparable(version: &Spanned<String>, notes: &mut Vec<ConversionLoss>) -> Option<String> {
     let found = full_version(version);
     let detail = match &found {
@@ -225,7 +226,7 @@ fn comparable(version: &Spanned<String>, notes: &mut Vec<ConversionLoss>) -> Opt
     found
 }
 
-/// The entries of the setting `name`, if the format would read them without an error.
+/// Returns the entries of the setting `name`, if they are valid in this format.
 fn block<'a>(agent: &'a Agent, name: &str) -> &'a [(String, Data)] {
     match agent.setting(name) {
         Some(data @ Data::Map(entries)) if fits(name, data) => entries,
@@ -233,7 +234,7 @@ fn block<'a>(agent: &'a Agent, name: &str) -> &'a [(String, Data)] {
     }
 }
 
-/// Whether `data` is what the field `name` takes: another format may have a setting of that name.
+/// Whether `data` is valid for the field `name`; another format may have a setting of that name.
 fn fits(name: &str, data: &Data) -> bool {
     let mut document = MapBuilder::new();
     document.set("name", Data::str("x")).set(name, data.clone());
@@ -302,7 +303,7 @@ fn servers(tools: &AgentTools, lists: &ToolLists, notes: &mut Vec<ConversionLoss
         return None;
     }
     let mut out: Vec<(String, Data)> = Vec::new();
-    // A server is either a program or an address; another one would be an error here.
+    // A server has either a command or a URL; any other one would be an error in this format.
     let whole = |server: &&Spanned<McpServer>| server.command.is_some() != server.url.is_some();
     for server in servers.iter().filter(whole) {
         if !out.iter().any(|(name, _)| *name == server.name) {
@@ -345,8 +346,8 @@ fn extensions(agent: &Agent, out: &mut MapBuilder) {
     }
 }
 
-/// A definition with a role or a risk level but without all that the document's generation wants is
-/// one of the newer generation; its id says so.
+/// Adds an id if the definition would be taken for the older generation but lacks its required fields. Only
+/// the newer generation has ids.
 fn older_or_newer(agent: &Agent, entries: &mut Vec<(String, Data)>) {
     let has = |key: &str| entries.iter().any(|(name, _)| name == key);
     let looks_older = has("role") || has("risk_level");

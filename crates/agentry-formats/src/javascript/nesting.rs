@@ -1,14 +1,14 @@
-//! How deeply a parser may have to recurse into some JavaScript, before it is parsed.
+//! An upper bound on the recursion of a parser for some JavaScript, found before parsing.
 //!
-//! The parser recurses without a limit of its own, so code that is nested deeply enough would end
-//! the whole process. The bound found here is never too small. Strings, comments, templates and
-//! regular expressions are skipped as long as it is certain where they start; from the first place
-//! where a `/` could be either a division or a regular expression, nothing closes any more.
+//! The parser has no recursion limit, so deeply nested code would overflow the stack and end the process.
+//! The bound is never too small. Strings, comments, templates and regular expressions are skipped while
+//! it is certain where they start. At the first `/` that could be a division or a regular expression, the
+//! scan gives up and counts every later bracket as one that is never closed.
 
-/// The most levels that are read; beyond, the code is refused.
+/// The most levels that are parsed; deeper code is rejected.
 pub(crate) const MOST: usize = 10_000;
 
-/// Levels that the parser may have to go down, at most.
+/// Returns the most levels that the parser may have to recurse.
 pub(super) fn bound(code: &str) -> usize {
     let mut scan = NestingScan {
         rest: code,
@@ -20,27 +20,27 @@ pub(super) fn bound(code: &str) -> usize {
     scan.most
 }
 
-/// What stood before, which decides what a `/` is.
+/// The kind of the previous token, which decides the meaning of a `/`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PreviousToken {
-    /// A sign after which a value starts: `/` opens a regular expression.
+    /// An operator: a value follows, so `/` opens a regular expression.
     Operator,
-    /// A name, a number, a string or `]`: `/` divides.
+    /// A name, a number, a string or `]`: `/` is a division.
     Operand,
     /// A keyword, `)`, `}`, `+` or `-`: `/` may be either.
     Either,
 }
 
-/// One open bracket, with what nests inside it without one.
+/// One open bracket, with the levels inside it that have no bracket.
 #[derive(Clone, Copy, Default)]
 struct NestingLevel {
-    /// Levels outside of it.
+    /// The levels outside the bracket.
     outside: usize,
-    /// Operators since the last `,` or `;`.
+    /// The operators since the last `,` or `;`.
     operators: usize,
-    /// Statements that hold a statement.
+    /// The statements that contain a statement, such as `if`.
     statements: usize,
-    /// Whether it is `${`, whose end goes back into a template.
+    /// Whether the bracket is `${`, whose end continues a template.
     in_template: bool,
 }
 
@@ -58,7 +58,7 @@ struct NestingScan<'c> {
 }
 
 impl NestingScan<'_> {
-    /// Takes the next sign or word; `false` at the end, or when it is deep enough to stop.
+    /// Consumes the next token; `false` at the end, or when the limit is exceeded.
     fn step(&mut self) -> bool {
         let Some(next) = self.rest.chars().next() else { return false };
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#');
@@ -69,7 +69,7 @@ impl NestingScan<'_> {
                 self.skip(self.rest.find("*/").map_or(self.rest.len(), |at| at + 2));
             }
             '/' => return self.slash(),
-            // What an escape outside of strings takes with it is up to the parser.
+            // The parser decides how far an escape outside of strings reaches, so the scan stops here.
             '\\' => return self.give_up(),
             '"' | '\'' => self.string(next),
             '`' => self.template(1),
@@ -86,7 +86,7 @@ impl NestingScan<'_> {
         self.rest = self.rest.get(bytes..).unwrap_or("");
     }
 
-    /// Counts something that may hold what follows.
+    /// Counts a level that may contain the code that follows.
     fn count(&mut self, add: impl FnOnce(&mut NestingLevel)) {
         if let Some(level) = self.levels.last_mut() {
             add(level);
@@ -117,6 +117,7 @@ impl NestingScan<'_> {
                 if sign == ']' {
                     self.previous = PreviousToken::Operand;
                 }
+                // The outermost level is never closed, even by a stray bracket.
                 let closed = (self.levels.len() > 1).then(|| self.levels.pop()).flatten();
                 if sign == '}' && closed.is_some_and(|level| level.in_template) {
                     return self.template(1);
@@ -134,6 +135,7 @@ impl NestingScan<'_> {
     fn open(&mut self, in_template: bool) {
         let outside = self.levels.last().map_or(0, NestingLevel::depth);
         self.levels.push(NestingLevel { outside, in_template, ..NestingLevel::default() });
+        // Adds nothing; updates the maximum for the new level.
         self.count(|_| {});
     }
 
@@ -141,6 +143,7 @@ impl NestingScan<'_> {
         let (mut escaped, mut after_cr) = (false, false);
         let body = self.rest.get(1..).unwrap_or("");
         let end = body.find(|c| {
+            // A line break ends an unclosed string; after a backslash, `\r\n` continues it as one break.
             let continued = escaped || (after_cr && c == '\n');
             let ends = !continued && (c == quote || c == '\n' || c == '\r');
             after_cr = escaped && c == '\r';
@@ -151,7 +154,7 @@ impl NestingScan<'_> {
         self.previous = PreviousToken::Operand;
     }
 
-    /// Goes on in a template after `skipped` bytes, up to its end or to the next `${`.
+    /// Skips `skipped` bytes, then the template up to its end or to the next `${`.
     fn template(&mut self, skipped: usize) {
         self.skip(skipped);
         self.previous = PreviousToken::Operand;
@@ -179,6 +182,7 @@ impl NestingScan<'_> {
         let line = || rest.get(..line_end(rest)).unwrap_or("");
         match self.previous {
             PreviousToken::Operand => self.sign('/'),
+            // No second `/` on the line: it cannot be a regular expression, which never spans lines.
             PreviousToken::Either if !line().contains('/') => self.sign('/'),
             PreviousToken::Either => return self.give_up(),
             PreviousToken::Operator => match regular_expression(rest) {
@@ -192,7 +196,7 @@ impl NestingScan<'_> {
         self.most <= MOST
     }
 
-    /// Takes every further opening sign for one that is never closed.
+    /// Counts every remaining opening token as one that is never closed, and ends the scan.
     fn give_up(&mut self) -> bool {
         let counts = |c: &char| "([{`!~?:=*+-@<".contains(*c);
         let signs = self.rest.chars().filter(counts).count();
@@ -204,7 +208,7 @@ impl NestingScan<'_> {
     }
 }
 
-/// Words that may stand before a value, or that nest without a bracket.
+/// Words that may come before a value, or that nest without a bracket.
 const KEYWORDS: &[&str] = &[
     "async",
     "await",
@@ -241,7 +245,7 @@ fn line_end(text: &str) -> usize {
     text.find(['\n', '\r', '\u{2028}', '\u{2029}']).unwrap_or(text.len())
 }
 
-/// The length of a regular expression after its opening `/`, with its closing one.
+/// Returns the length of a regular expression after its opening `/`, including the closing one.
 fn regular_expression(text: &str) -> Option<usize> {
     let (mut escaped, mut in_class) = (false, false);
     for (at, c) in text.char_indices() {
@@ -295,7 +299,7 @@ mod tests {
     fn ordinary_code_is_shallow() {
         let line = "const a = f({ b: [1, 2], c: `x${y}` }, \"((\");\nif (a) { g(a / 2) }\n";
         let code = line.repeat(1_000);
-        // `if` is counted once a statement, everything else closes again.
+        // Only `if` adds up, once for each statement; everything else is closed again.
         assert!(bound(&code) < 1_100, "{}", bound(&code));
         assert!(bound(&line.repeat(10)) < 40);
     }

@@ -1,5 +1,5 @@
-//! Plain scalars that YAML 1.1 and 1.2 read differently. A manifest is read as 1.1, as its reference
-//! does; whoever reads it as 1.2 sees another agent.
+//! Plain scalars that YAML 1.1 and 1.2 read differently. A manifest is read as 1.1, like the reference;
+//! a tool that reads it as 1.2 gets other values.
 
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Data, Findings, Fix, Span, TreeNode, TreeValue};
@@ -7,7 +7,7 @@ use agentry_text::{Data, Findings, Fix, Span, TreeNode, TreeValue};
 use super::load::LoadedManifest;
 use super::rules::YAML_VERSIONS;
 
-/// Reports every scalar whose meaning depends on the version, unless it was refused already.
+/// Reports every scalar whose value depends on the version, unless an error was reported there.
 pub(super) fn check(loaded: &LoadedManifest, findings: &mut Findings) {
     let refused: Vec<Span> = findings
         .iter()
@@ -16,6 +16,7 @@ pub(super) fn check(loaded: &LoadedManifest, findings: &mut Findings) {
         .collect();
     let mut places = Vec::new();
     collect(&loaded.node, &mut places);
+    // An alias repeats the nodes of its anchor, with their spans.
     places.sort_unstable();
     places.dedup();
     for span in places.into_iter().filter(|span| !refused.contains(span)) {
@@ -26,13 +27,13 @@ pub(super) fn check(loaded: &LoadedManifest, findings: &mut Findings) {
     }
 }
 
-/// The places of all plain scalars, keys included. The tree is at most as deep as the limit.
+/// Collects the spans of all plain scalars and keys. The reader limits the depth of the tree.
 fn collect(node: &TreeNode, places: &mut Vec<Span>) {
     match &node.value {
         TreeValue::List(items) => items.iter().for_each(|item| collect(item, places)),
         TreeValue::Map(map) => {
             for entry in &map.entries {
-                // A key that is a string may be plain or quoted; the raw text tells.
+                // The key does not record whether it was quoted; the source text shows it.
                 places.push(entry.key.span);
                 collect(&entry.value, places);
             }
@@ -45,7 +46,7 @@ fn collect(node: &TreeNode, places: &mut Vec<Span>) {
 fn report(text: &str, span: Span, findings: &mut Findings) {
     let old = yaml::resolve(text, YamlVersion::V1_1);
     let new = yaml::resolve(text, YamlVersion::V1_2);
-    // A date that prints as it was written, and `=` as a key, are the same text to both.
+    // A date that prints as written, and `=` as a key, give the same text in both versions.
     if old == new || matches!(&old, TreeValue::Date(date) if date == text) {
         return;
     }
@@ -58,7 +59,7 @@ fn report(text: &str, span: Span, findings: &mut Findings) {
     ));
 }
 
-/// The value as every reader reads it.
+/// Writes the value in a form that every reader understands the same way.
 fn written(value: &TreeValue) -> String {
     let span = Span::start_of(agentry_text::FileId::BUILT_IN);
     let data = TreeNode::new(value.clone(), span).to_data();

@@ -1,11 +1,11 @@
-//! The text that a manifest's `ag1:` hash is taken of: JSON exactly as the reference prints it, with
-//! sorted keys, a space after each comma and colon, ASCII only, and floats in their shortest form.
+//! The text from which the `ag1:` hash of a manifest is computed: JSON exactly as the reference prints it,
+//! with sorted keys, a space after each comma and colon, ASCII only, and floats in their shortest form.
 
 use std::fmt::Write as _;
 
 use agentry_text::Data;
 
-/// Prints `data`. Keys are sorted by their characters; those of one map differ.
+/// Prints `data`. Keys are sorted by code point; the keys of one map are distinct.
 pub(super) fn print(data: &Data) -> String {
     let mut out = String::new();
     value(data, &mut out);
@@ -14,6 +14,7 @@ pub(super) fn print(data: &Data) -> String {
 
 fn value(data: &Data, out: &mut String) {
     match data {
+        // A call never gets here, because `schema` rejects it.
         Data::Null | Data::Call(..) => out.push_str("null"),
         Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Data::Int(value) => drop(write!(out, "{value}")),
@@ -66,6 +67,7 @@ fn string(text: &str, out: &mut String) {
             '\u{c}' => out.push_str("\\f"),
             ' '..='~' => out.push(c),
             other => {
+                // Characters beyond U+FFFF become two escapes, a surrogate pair.
                 for unit in other.encode_utf16(&mut [0; 2]) {
                     let _ = write!(out, "\\u{unit:04x}");
                 }
@@ -75,7 +77,7 @@ fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The shortest decimal that reads back as `value`: with an exponent from 10¹⁶ on and below 10⁻⁴.
+/// Returns the shortest decimal that reads back as `value`, with an exponent from 10¹⁶ on and below 10⁻⁴.
 pub(super) fn float(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -86,6 +88,7 @@ pub(super) fn float(value: f64) -> String {
     let shortest = format!("{value:e}");
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
+    // In this range `{:?}` prints a decimal point and no exponent.
     if (-4..16).contains(&exponent) {
         return format!("{value:?}");
     }

@@ -1,4 +1,4 @@
-//! Whether the fields of a manifest make sense, alone and together.
+//! Checks the fields of a manifest, alone and together.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -19,7 +19,7 @@ use super::rules::{
 use crate::mcp;
 use crate::text_checks::is_variable;
 
-/// Reports a `base` that is there but empty, which the reference takes for none.
+/// Reports a `base` that is empty, which the reference treats as absent.
 pub(super) fn empty_base(root: &TreeNode, findings: &mut Findings) {
     let base = root.as_map().and_then(|map| map.get("base"));
     if let Some(base) = base.filter(|base| base.as_str() == Some("")) {
@@ -30,7 +30,7 @@ pub(super) fn empty_base(root: &TreeNode, findings: &mut Findings) {
     }
 }
 
-/// Reports what does not make sense in `agent`.
+/// Reports problems of `agent`.
 pub(super) fn run(agent: &Agent, findings: &mut Findings) {
     metadata(agent, findings);
     references(agent, findings);
@@ -42,6 +42,7 @@ pub(super) fn run(agent: &Agent, findings: &mut Findings) {
         filesystem(trust, agent, findings);
         network(trust, agent, findings);
     }
+    // The range of the field table includes infinity, which is not a limit.
     let unlimited =
         agent.budget.cost_limit.filter(|limit| limit.is_infinite() && limit.value > 0.0);
     if let Some(limit) = unlimited {
@@ -84,7 +85,7 @@ fn metadata(agent: &Agent, findings: &mut Findings) {
     }
 }
 
-/// What makes a name unusable: completes «the name …».
+/// Returns what makes a name unusable, as the end of a sentence that starts with «the name».
 fn unusable(name: &str) -> Option<&'static str> {
     if name.trim().is_empty() {
         Some("is empty")
@@ -99,7 +100,7 @@ fn unusable(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Reports every name that came before.
+/// Reports every repeated name.
 fn twice<K: Hash + Eq + std::fmt::Display>(
     names: impl Iterator<Item = (K, Span)>,
     rule: &'static LintRule,
@@ -147,6 +148,7 @@ fn auth(agent: &Agent, findings: &mut Findings) {
     let explicit = strategy.filter(|strategy| strategy.value == AuthStrategy::Explicit);
     if let Some(strategy) = explicit
         && providers.is_empty()
+        // The base may list the providers.
         && agent.inheritance.base.is_none()
     {
         findings
@@ -172,7 +174,7 @@ fn auth(agent: &Agent, findings: &mut Findings) {
     }
 }
 
-/// Reports a source that is no `env.NAME`, without showing it: it may be the key itself.
+/// Reports a source that is not `env.NAME`, without showing it: it may be the key itself.
 fn key_source(provider: &str, source: &Spanned<String>, findings: &mut Findings) {
     let message = format!("the source of `{provider}` is not an environment variable");
     let found = findings.add(&KEY_IN_MANIFEST, source.span, message).secret();
@@ -209,8 +211,8 @@ fn tools(agent: &Agent, findings: &mut Findings) {
     }
 }
 
-/// What keeps a server from being spoken to. One that says neither `command` nor `url` is known by
-/// its name.
+/// Returns what keeps a server from being contacted. A server without `command` and `url` is one that the
+/// harness knows by its name.
 fn transport(server: &McpServer) -> Option<(Span, String, &'static str)> {
     let McpServer { name, transport, command, url, .. } = server;
     let is =
@@ -260,6 +262,7 @@ fn interface(agent: &Agent, findings: &mut Findings) {
     let functions = agent.expose.iter().flatten().filter_map(|exposed| exposed.name.as_ref());
     let named = functions.clone().map(|name| (name.as_str(), name.span));
     twice(named, &FUNCTION_TWICE, "the function", findings);
+    // The base may define the agents.
     if agent.agents.is_none() && agent.inheritance.base.is_some() {
         return;
     }
@@ -283,6 +286,7 @@ fn filesystem(trust: &Trust, agent: &Agent, findings: &mut Findings) {
     let scoped = axis.is_some_and(|axis| axis.value == FilesystemTrust::Scoped);
     if let Some(first) = first
         && !scoped
+        // The base may set `filesystem: scoped`.
         && !(axis.is_none() && has_base)
     {
         findings
@@ -317,6 +321,7 @@ fn network(trust: &Trust, agent: &Agent, findings: &mut Findings) {
             )
             .hint("set `network: scoped`, or remove `hosts`");
     }
+    // Without `hosts`, `scoped` opens the hosts of servers and providers.
     let others = agent.tools.mcp.iter().flatten().any(|server| server.url.is_some())
         || agent.auth.providers.as_ref().is_some_and(|list| !list.is_empty())
         || agent.model.preferred.as_ref().is_some_and(|list| !list.is_empty());

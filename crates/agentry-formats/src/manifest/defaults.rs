@@ -1,4 +1,4 @@
-//! What a manifest means where it says nothing.
+//! The default values of a manifest.
 
 use agentry_model::{
     Agent, AgentBehaviour, AgentMemory, AuthStrategy, Declared, ErrorReaction, LimitReaction,
@@ -7,8 +7,8 @@ use agentry_model::{
 use agentry_policy::{ExecTrust, FilesystemTrust, NetworkTrust};
 use agentry_text::{FileId, Span, Spanned};
 
-/// Fills in the format's own values. A manifest with a base says nothing about trust: what it leaves
-/// out it inherits.
+/// Fills in the defaults of the format. Trust is skipped if the manifest has a base, because it inherits
+/// the values that it leaves out.
 pub(super) fn defaults(agent: &mut Agent) {
     let Agent { identity, model, auth, behaviour, budget, memory, policy, inheritance, .. } = agent;
     fill_with(&mut identity.version, || "0.1.0".to_owned());

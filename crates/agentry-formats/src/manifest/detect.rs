@@ -1,4 +1,4 @@
-//! Tells a manifest from other things that are called `agent.yaml`.
+//! Distinguishes a manifest from other files called `agent.yaml`.
 
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Findings, SourceFile};
@@ -6,7 +6,7 @@ use agentry_text::{Findings, SourceFile};
 use super::ENDING;
 use crate::detect::{DetectedFile, has_any_key};
 
-/// Keys of other things that are called `agent.yaml`: cluster objects, agents of other frameworks.
+/// Keys of other files called `agent.yaml`: Kubernetes objects, agents of other frameworks.
 const OTHER_KEYS: &[&str] = &[
     "kind",
     "metadata",
@@ -28,10 +28,11 @@ pub(super) fn is_agent(file: &DetectedFile<'_>) -> bool {
     file.path.ends_with(ENDING) || file.fits(is_manifest)
 }
 
-/// A manifest has a name, and no key that only others have.
+/// Whether a file has a key of a manifest, and no key of another format.
 fn is_manifest(source: &SourceFile) -> bool {
     let node =
         yaml::parse(source, 0..source.text.len(), YamlVersion::V1_1, &mut Findings::default());
+    // A broken manifest counts, so that its reader reports it; a template with `{{` does not parse by design.
     let Some(map) = node.as_map() else { return !source.text.contains("{{") };
     let is_template = source.text.trim_start().starts_with("{{");
     !is_template

@@ -1,4 +1,4 @@
-//! What a manifest may hold, block by block, in the order in which it is documented and written.
+//! The fields of a manifest, block by block, in the order of the documentation and of the writer.
 
 use agentry_model::{
     AgentRole, AuthStrategy, ErrorReaction, LimitReaction, ListMerge, LongTermMemory, ModelTier,
@@ -209,7 +209,7 @@ pub static PROVIDER: FieldTable = FieldTable::new(
     .or(&["from_"])],
 );
 
-/// An entry of `skills` that is more than a name.
+/// An entry of `skills` with more than a name.
 pub static SKILL: FieldTable = FieldTable::new(
     "the skill",
     &[
@@ -256,7 +256,7 @@ pub static TOOLS: FieldTable = FieldTable::new(
     ],
 );
 
-/// An entry of `tools.mcp` that is more than a name. Another key names a server, its value being
+/// An entry of `tools.mcp` with more than a name. An unknown key is the name of a server, and its value
 /// the settings.
 pub static MCP_SERVER: FieldTable = FieldTable::new(
     "the MCP server",
@@ -297,7 +297,7 @@ pub static MCP_SERVER: FieldTable = FieldTable::new(
 )
 .unknown(UnknownKeys::Silent);
 
-/// The words for ways to speak to an MCP server, in the order of [`agentry_model::McpTransport`].
+/// The names of the transports, in the order of [`agentry_model::McpTransport`].
 pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse"];
 
 /// `memory`.

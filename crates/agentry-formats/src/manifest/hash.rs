@@ -1,5 +1,5 @@
-//! `ag1:`, the hash by which the reference names a manifest: 48 bits of the SHA-256 of its fields.
-//! Good for finding a manifest, too short to prove that it is the same one.
+//! `ag1:`, the hash by which the reference implementation identifies a manifest: 48 bits of the SHA-256 of
+//! its fields. It helps to find a manifest, but is too short to prove that it is unchanged.
 
 use agentry_model::digest::hex;
 use agentry_text::{Findings, SourceFile, Span, TreeEntry, TreeKey, TreeNode, TreeValue, path};
@@ -10,21 +10,21 @@ use super::load::{LoadedManifest, MAIN_FILES, load};
 use super::schema::{self, HashRefusal};
 use crate::AgentPackage;
 
-/// The hash of a manifest, with the text that it is the hash of.
+/// The hash of a manifest, with the text it was computed from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestHash {
     /// `ag1:` and twelve hexadecimal digits.
     pub hash: String,
-    /// The text.
+    /// The canonical text.
     pub canonical: String,
 }
 
-/// The `ag1:` hash of the manifest, unless the reference refuses it.
+/// Returns the `ag1:` hash of the manifest, unless the reference rejects it.
 pub fn ag1(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Option<ManifestHash> {
     try_ag1(package, findings).ok()
 }
 
-/// The `ag1:` hash of the manifest, or why it has none.
+/// Returns the `ag1:` hash of the manifest, or why it has none.
 pub fn try_ag1(
     package: &mut AgentPackage<'_>,
     findings: &mut Findings,
@@ -37,7 +37,7 @@ pub fn try_ag1(
     }
 }
 
-/// The hash of a manifest that was read.
+/// Returns the hash of a loaded manifest.
 pub(super) fn of(loaded: &LoadedManifest) -> Result<ManifestHash, HashRefusal> {
     if let Some((span, message)) = &loaded.broken {
         let reason = format!("readable: {message}");
@@ -45,11 +45,12 @@ pub(super) fn of(loaded: &LoadedManifest) -> Result<ManifestHash, HashRefusal> {
     }
     let canonical = canonical::print(&schema::apply(&with_texts(loaded))?);
     let digest = hex(&Sha256::digest(canonical.as_bytes()));
+    // 12 hexadecimal digits are the 48 bits of the hash.
     let hash = format!("ag1:{}", digest.get(..12).unwrap_or_default());
     Ok(ManifestHash { hash, canonical })
 }
 
-/// Whether a file of that name is a manifest to the reference.
+/// Whether the reference treats a file of that name as a manifest.
 pub(super) fn is_manifest_name(path: &str) -> bool {
     let name = path::name(path);
     let stem = name.strip_suffix(".agent").unwrap_or_default();
@@ -61,7 +62,7 @@ fn whole(reason: &str) -> HashRefusal {
     HashRefusal { span, field: String::new(), reason: reason.to_owned() }
 }
 
-/// The manifest with the texts of its directory in place of its own.
+/// Returns the manifest with the texts of its directory instead of the inline ones.
 fn with_texts(loaded: &LoadedManifest) -> TreeNode {
     let mut node = loaded.node.clone();
     if let TreeValue::Map(map) = &mut node.value {
@@ -69,13 +70,14 @@ fn with_texts(loaded: &LoadedManifest) -> TreeNode {
             let Some(source) = source else { continue };
             let span = source.whole();
             let value = TreeNode::new(TreeValue::Str(lines(source)), span);
+            // Pushed last, because the last value of a repeated key wins.
             map.entries.push(TreeEntry { key: TreeKey::string(key, span), value });
         }
     }
     node
 }
 
-/// The text of a file as the reference reads it: with one kind of line break, and with its mark.
+/// Returns the text of a file as the reference reads it: `\n` line breaks, and its byte order mark.
 fn lines(source: &SourceFile) -> String {
     let mark = if source.had_mark { "\u{feff}" } else { "" };
     format!("{mark}{}", source.text.replace("\r\n", "\n").replace('\r', "\n"))

@@ -1,11 +1,12 @@
-//! Keys that must be texts: YAML reads `1:`, `on:` and `null:` as something else, and the reference
-//! refuses a manifest that names a field, a provider or a server so.
+//! Keys that must be strings. YAML reads `1:`, `on:` and `null:` as other types, and the reference rejects
+//! a manifest with such a key for a field, a provider or a server.
 
 use agentry_text::{Findings, Fix, TreeMap, TreeNode};
 
 use super::rules::KEY_NOT_TEXT;
 
-/// Reports keys that are no texts where a name is expected. Deep inside of `extensions` any key goes.
+/// Reports keys that are not strings where a name is expected. Inside a value of `extensions` any key is
+/// allowed.
 pub(super) fn check(root: &TreeNode, findings: &mut Findings) {
     let Some(map) = root.as_map() else { return };
     names(map, findings);

@@ -1,4 +1,4 @@
-//! The files of a manifest: the YAML itself, and in a directory the Markdown beside it.
+//! Loads the files of a manifest: the YAML, and in a directory the Markdown beside it.
 
 use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::yaml::{self, YAML_RARE_TAG, YamlVersion};
@@ -6,24 +6,24 @@ use agentry_text::{Diagnostic, Findings, Severity, SourceFile, Span, TreeNode, h
 
 use crate::AgentPackage;
 
-/// A manifest that was read but not understood yet.
+/// A manifest that is parsed but not yet read into the model.
 #[derive(Debug)]
 pub(super) struct LoadedManifest {
     /// The YAML.
     pub(super) source: SourceFile,
-    /// What it says.
+    /// The parsed tree.
     pub(super) node: TreeNode,
-    /// Whether it is a directory's.
+    /// Whether the manifest is a directory.
     pub(super) is_directory: bool,
     /// `SOUL.md`.
     pub(super) soul: Option<SourceFile>,
     /// `RULES.md`.
     pub(super) rules: Option<SourceFile>,
-    /// Why the tree is not what was written, if it is not.
+    /// The first problem because of which the tree differs from the file, if there is one.
     pub(super) broken: Option<(Span, String)>,
 }
 
-/// The main files of a directory, the one that counts first.
+/// The main files of a directory; the first one wins.
 pub(super) const MAIN_FILES: &[&str] = &["agent.yaml", "agent.yml"];
 
 /// Reads the files of `package`.
@@ -48,9 +48,9 @@ pub(super) fn load(
     loaded
 }
 
-/// Whether a finding means that the tree lacks something of the file. Of a key that is there twice
-/// the last one counts, to the reference as to us; hidden characters are part of the text; and what
-/// a rare tag makes of a value is read in spite of being refused.
+/// Whether a finding means that the tree lacks a part of the file. Repeated keys are harmless: the last one
+/// wins, as in the reference. Hidden characters are part of the text. A value with a rare tag is rejected
+/// but still read.
 fn breaks(found: &Diagnostic) -> bool {
     let harmless = [&DUPLICATE_KEY, &YAML_RARE_TAG].contains(&found.rule)
         || hygiene::RULES.contains(&found.rule);

@@ -1,6 +1,6 @@
 //! Manifests: one YAML file `NAME.agent`, or a directory with `agent.yaml`, `SOUL.md` and `RULES.md`.
-//! Read as YAML 1.1 and with lax scalars, because that is what the format's reference does and what
-//! the `ag1:` hash is taken of ([`ag1`]).
+//! They are read as YAML 1.1 with lax scalars, like the reference implementation, on whose reading the
+//! `ag1:` hash depends ([`ag1`]).
 //!
 //! ```text
 //! apiVersion                        settings.apiVersion, unless agent/v1
@@ -61,13 +61,13 @@ use agentry_text::Findings;
 
 use crate::{AgentPackage, FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
-/// The only version of the format so far; written first, and understood where nothing is written.
+/// The only version of the format so far; a manifest without a version has it.
 const API_VERSION: &str = "agent/v1";
 
-/// How the name of a manifest in one file ends.
+/// The ending of a manifest in one file.
 const ENDING: &str = ".agent";
 
-/// The format.
+/// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::Manifest,
     title: "agent manifest",
@@ -139,7 +139,7 @@ pub const INFO: FormatInfo = FormatInfo {
     check_receipt: None,
 };
 
-/// The `ag1:` hash, unless the reference refuses the manifest.
+/// Returns the `ag1:` hash, unless the reference implementation rejects the manifest.
 fn short_digest(package: &mut AgentPackage<'_>) -> Option<String> {
     ag1(package, &mut Findings::default()).map(|hash| hash.hash)
 }

@@ -1,4 +1,4 @@
-//! The files that may lie beside a manifest: skills and memories.
+//! The skills and memories beside a manifest.
 
 use agentry_model::{MemoryFile, SkillPack};
 use agentry_text::Findings;
@@ -6,11 +6,11 @@ use agentry_text::Findings;
 use crate::skill::{self, SkillDialect};
 use crate::{AgentPackage, front_matter};
 
-/// How the skills of a manifest are read and written.
+/// The dialect of the skills of a manifest.
 pub(super) const DIALECT: SkillDialect = SkillDialect::AgentDir;
 
-/// The skills of `skills/`: `NAME/SKILL.md`, or a Markdown file of its own. The format says nothing
-/// of what is in them, so they are read as leniently as those of an agent directory.
+/// Reads the skills of `skills/`: `NAME/SKILL.md` or a single Markdown file. The format does not define
+/// their content, so they are read as leniently as those of an agent directory.
 pub(super) fn skill_packs(
     package: &mut AgentPackage<'_>,
     findings: &mut Findings,
@@ -25,7 +25,7 @@ pub(super) fn skill_packs(
     packs
 }
 
-/// The memories of `memory/`, each a Markdown file.
+/// Reads the memories of `memory/`, each a Markdown file.
 pub(super) fn memories(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<MemoryFile> {
     let mut memories = Vec::new();
     for listed in package.files.list("memory", findings) {

@@ -1,5 +1,5 @@
-//! Reads a manifest: its files, then the shape of its fields, then what they mean, then whether
-//! they make sense together.
+//! Reads a manifest in four steps: load the files, validate the fields, fill the model, and check the fields
+//! together.
 
 use std::str::FromStr;
 
@@ -29,6 +29,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
         agent.memories = packs::memories(package, findings);
     }
     check::run(&agent, findings);
+    // Last, because it skips scalars for which an error was reported above.
     ambiguity::check(&loaded, findings);
     agent
 }
@@ -53,6 +54,7 @@ fn agent(loaded: &LoadedManifest, findings: &mut Findings) -> Agent {
     };
     agent.policy.trust = block(&root, "trust", &fields::TRUST).map(|trust| self::trust(&trust));
     agent.policy.tests = policy_tests::read(&root, policy_tests::KEY);
+    // Only an unusual version is kept; the writer adds the default one.
     if let Some(version) = root.str("apiVersion").filter(|version| **version != super::API_VERSION)
     {
         let version = version.map(agentry_text::Data::Str);
@@ -62,7 +64,7 @@ fn agent(loaded: &LoadedManifest, findings: &mut Findings) -> Agent {
     agent
 }
 
-/// The fields of a block, if it was written.
+/// Returns the fields of a block, if it is present.
 pub(super) fn block<'t>(
     root: &TableRecord<'t>,
     name: &str,
@@ -71,18 +73,18 @@ pub(super) fn block<'t>(
     root.record(name, table)
 }
 
-/// A word of a field, exactly as the format spells it.
+/// Reads a field with a fixed set of values, spelt exactly as in the format.
 pub(super) fn word<T: FromStr>(record: &TableRecord<'_>, name: &str) -> Declared<T> {
     let text = record.str(name)?;
     Some(Spanned::new(text.value.parse().ok()?, text.span))
 }
 
-/// The texts of a list that was written as one.
+/// Returns the strings of a field that must be a list.
 pub(super) fn texts(record: &TableRecord<'_>, name: &str) -> DeclaredList<String> {
     record.list(name).and_then(|_| record.strings(name))
 }
 
-/// The texts of a map, by key.
+/// Returns the strings of a map, by key.
 pub(super) fn pairs(map: Option<&TreeMap>) -> Vec<(String, Spanned<String>)> {
     let mut out: Vec<(String, Spanned<String>)> = Vec::new();
     for entry in map.map(|map| map.entries.as_slice()).unwrap_or_default() {
@@ -92,7 +94,7 @@ pub(super) fn pairs(map: Option<&TreeMap>) -> Vec<(String, Spanned<String>)> {
     out
 }
 
-/// Sets a key; one that is there already gets the new value, as the last one counts.
+/// Sets a key; a repeated key gets the new value, because the last one wins.
 pub(super) fn put<T>(list: &mut Vec<(String, T)>, key: &str, value: T) {
     match list.iter_mut().find(|(name, _)| name == key) {
         Some((_, slot)) => *slot = value,
@@ -119,8 +121,10 @@ fn inheritance(root: &TableRecord<'_>) -> Inheritance {
         skills: word(&merge, "skills"),
         tools: word(&merge, "tools"),
         behavior: word(&merge, "behavior"),
+        // The only mode that the format has for trust.
         trust: merge.str("trust").filter(|word| **word == "restrict"),
     });
+    // The reference treats an empty `base` as absent; `check::empty_base` reports it.
     let base = root.str("base").filter(|base| !base.is_empty());
     Inheritance { base, merge: merge.unwrap_or_default() }
 }
@@ -143,7 +147,7 @@ fn auth(root: &TableRecord<'_>) -> ProviderAuth {
         for entry in map.entries.iter().filter(|entry| entry.value.as_map().is_some()) {
             let provider = TableRecord::new(&fields::PROVIDER, &entry.value, Coercion::Lax);
             let source = provider.str("from");
-            // A provider without a source stays, so that its absence is seen.
+            // A provider without a source is kept, so that the check reports it.
             let source = source.unwrap_or_else(|| Spanned::new(String::new(), entry.key.span));
             put(&mut out, &entry.key.text, source);
         }

@@ -1,15 +1,15 @@
-//! How a manifest names another definition: in `base`, and under `agents`.
+//! References to another definition, in `base` and under `agents`.
 
 use semver::Version;
 
-/// Why a reference cannot be used: what is wrong, and what to do.
+/// Why a reference cannot be used: the problem, and a hint.
 pub type ReferenceProblem = (&'static str, &'static str);
 
 const PIN: &str = "add the digest of what is expected there: `…#sha256:` and 64 digits";
 const FORMS: &str =
     "use a path, `ag1:…`, `sha256:…`, `name@version`, an OCI reference, or a URL with a digest";
 
-/// What is wrong with a reference, if something is.
+/// Returns the problem of a reference, if there is one.
 pub fn problem(text: &str) -> Option<ReferenceProblem> {
     if text.trim().is_empty() {
         return Some(("is empty", "remove it, or say where the definition is"));
@@ -23,6 +23,7 @@ pub fn problem(text: &str) -> Option<ReferenceProblem> {
     if text.starts_with("sha256:") {
         return (!is_sha256(text)).then_some(("is not `sha256:` and 64 digits", FORMS));
     }
+    // A pin is the digest of the content that is expected behind a reference.
     let (place, pin) = match text.rsplit_once('#') {
         Some((place, pin)) => (place, Some(pin)),
         None => (text, None),
@@ -41,14 +42,16 @@ pub fn problem(text: &str) -> Option<ReferenceProblem> {
     }
 }
 
-/// What is wrong with a reference that is no URL: a path, `name@version`, or an OCI reference.
+/// Returns the problem of a reference that is not a URL: a path, `name@version`, or an OCI reference.
 fn place_problem(place: &str) -> Option<ReferenceProblem> {
     let path = place.starts_with(['.', '/']) || is_file(place);
     match place.rsplit_once('@') {
+        // A path may contain `@`, so it is not split.
         _ if path => None,
         Some((_, digest)) if digest.starts_with("sha256:") => {
             (!is_sha256(digest)).then_some(("is pinned by something that is no digest", PIN))
         }
+        // With a `/` it is an OCI reference, which is not checked further.
         Some((name, version)) if !name.contains('/') => Version::parse(version)
             .is_err()
             .then_some(("does not end in a semantic version", "write `name@1.2.3`")),
@@ -56,7 +59,7 @@ fn place_problem(place: &str) -> Option<ReferenceProblem> {
     }
 }
 
-/// Whether a reference that has no sign of a path still ends like one.
+/// Whether a reference without `./` or `/` still ends like a file.
 fn is_file(place: &str) -> bool {
     [".agent", ".yaml", ".yml", ".md", ".toml", ".json"].iter().any(|end| place.ends_with(end))
 }

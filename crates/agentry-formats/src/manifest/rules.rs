@@ -1,4 +1,4 @@
-//! What can be wrong with a manifest beyond the shape of its fields.
+//! The lint rules of a manifest, beyond the shape of its fields.
 
 use agentry_text::Severity::{Error, Note, Warning};
 use agentry_text::{LintRule, RuleExample};
@@ -51,7 +51,7 @@ pub static VERSION_NOT_SEMVER: LintRule = LintRule {
     ),
 };
 
-/// A name that cannot name a file.
+/// A name that cannot be used as a file name.
 pub static UNUSABLE_NAME: LintRule = LintRule {
     code: "AG3002",
     name: "unusable-name",
@@ -63,7 +63,7 @@ pub static UNUSABLE_NAME: LintRule = LintRule {
     good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
-/// A name that YAML does not read as text.
+/// A key that YAML does not read as a string.
 pub static KEY_NOT_TEXT: LintRule = LintRule {
     code: "AG3005",
     name: "key-not-text",
@@ -80,7 +80,7 @@ pub static KEY_NOT_TEXT: LintRule = LintRule {
     ),
 };
 
-/// A scalar that depends on the version of YAML.
+/// A scalar whose value depends on the version of YAML.
 pub static YAML_VERSIONS: LintRule = LintRule {
     code: "AG3006",
     name: "yaml-versions-differ",
@@ -98,7 +98,7 @@ pub static YAML_VERSIONS: LintRule = LintRule {
     ),
 };
 
-/// A text both in the manifest and in a file.
+/// A text that is both in the manifest and in a file.
 pub static TEXT_TWICE: LintRule = LintRule {
     code: "AG3007",
     name: "text-twice",
@@ -115,7 +115,7 @@ pub static TEXT_TWICE: LintRule = LintRule {
     ]),
 };
 
-/// A text file that holds nothing.
+/// An empty text file.
 pub static EMPTY_TEXT: LintRule = LintRule {
     code: "AG3008",
     name: "empty-text",
@@ -132,7 +132,7 @@ pub static EMPTY_TEXT: LintRule = LintRule {
     ]),
 };
 
-/// A file that is not read for its name.
+/// A file that is not read because of its name.
 pub static MISNAMED_FILE: LintRule = LintRule {
     code: "AG3009",
     name: "misnamed-file",
@@ -149,7 +149,7 @@ pub static MISNAMED_FILE: LintRule = LintRule {
     ]),
 };
 
-/// A scope that nothing uses.
+/// A scope without any effect.
 pub static SCOPE_WITHOUT_EFFECT: LintRule = LintRule {
     code: "AG3010",
     name: "scope-without-effect",
@@ -183,7 +183,7 @@ pub static SCOPED_WITHOUT_SCOPE: LintRule = LintRule {
     ),
 };
 
-/// Hosts that nothing uses.
+/// Hosts without any effect.
 pub static HOSTS_WITHOUT_EFFECT: LintRule = LintRule {
     code: "AG3012",
     name: "hosts-without-effect",
@@ -234,7 +234,7 @@ pub static EXPLICIT_WITHOUT_PROVIDERS: LintRule = LintRule {
     ),
 };
 
-/// The source of a key that is no environment variable.
+/// A key source that is not an environment variable.
 pub static KEY_IN_MANIFEST: LintRule = LintRule {
     code: "AG3015",
     name: "key-in-manifest",
@@ -252,7 +252,7 @@ pub static KEY_IN_MANIFEST: LintRule = LintRule {
     ),
 };
 
-/// A provider that says nothing.
+/// A provider without a source for its key.
 pub static PROVIDER_WITHOUT_SOURCE: LintRule = LintRule {
     code: "AG3016",
     name: "provider-without-source",
@@ -269,7 +269,7 @@ pub static PROVIDER_WITHOUT_SOURCE: LintRule = LintRule {
     ),
 };
 
-/// A tag that is there twice.
+/// A tag that is listed twice.
 pub static TAG_TWICE: LintRule = LintRule {
     code: "AG3017",
     name: "tag-twice",
@@ -285,7 +285,7 @@ pub static TAG_TWICE: LintRule = LintRule {
     ),
 };
 
-/// A preferred model without its provider.
+/// A preferred model without a provider.
 pub static MODEL_WITHOUT_PROVIDER: LintRule = LintRule {
     code: "AG3018",
     name: "model-without-provider",
@@ -302,7 +302,7 @@ pub static MODEL_WITHOUT_PROVIDER: LintRule = LintRule {
     ),
 };
 
-/// Two functions of one name.
+/// Two functions with the same name.
 pub static FUNCTION_TWICE: LintRule = LintRule {
     code: "AG3019",
     name: "function-twice",
@@ -335,7 +335,7 @@ pub static UNKNOWN_CALLEE: LintRule = LintRule {
     ),
 };
 
-/// A reference that leads nowhere for sure.
+/// A reference that cannot be resolved.
 pub static UNUSABLE_REFERENCE: LintRule = LintRule {
     code: "AG3021",
     name: "unusable-reference",
@@ -353,7 +353,7 @@ pub static UNUSABLE_REFERENCE: LintRule = LintRule {
     ),
 };
 
-/// A way to merge with nothing to merge.
+/// A merge mode without a base.
 pub static MERGE_WITHOUT_BASE: LintRule = LintRule {
     code: "AG3022",
     name: "merge-without-base",
@@ -373,7 +373,7 @@ pub static MERGE_WITHOUT_BASE: LintRule = LintRule {
     ]),
 };
 
-/// A skill that has no name.
+/// A skill without a name.
 pub static SKILL_WITHOUT_NAME: LintRule = LintRule {
     code: "AG3023",
     name: "skill-without-name",
@@ -389,7 +389,7 @@ pub static SKILL_WITHOUT_NAME: LintRule = LintRule {
     ),
 };
 
-/// A skill that is there twice.
+/// A skill that is listed twice.
 pub static SKILL_TWICE: LintRule = LintRule {
     code: "AG3024",
     name: "skill-twice",
@@ -405,7 +405,7 @@ pub static SKILL_TWICE: LintRule = LintRule {
     ),
 };
 
-/// An MCP server that has no name.
+/// An MCP server without a name.
 pub static SERVER_WITHOUT_NAME: LintRule = LintRule {
     code: "AG3025",
     name: "server-without-name",
@@ -438,7 +438,7 @@ pub static SEVERAL_SERVERS: LintRule = LintRule {
     ),
 };
 
-/// Two MCP servers of one name.
+/// Two MCP servers with the same name.
 pub static SERVER_TWICE: LintRule = LintRule {
     code: "AG3027",
     name: "server-twice",
@@ -455,7 +455,7 @@ pub static SERVER_TWICE: LintRule = LintRule {
     ),
 };
 
-/// An MCP server that cannot be spoken to as it says.
+/// An MCP server whose transport does not fit its address.
 pub static SERVER_TRANSPORT: LintRule = LintRule {
     code: "AG3028",
     name: "server-transport",

@@ -1,8 +1,8 @@
-//! What the reference makes of a manifest before it takes the hash: every field that it knows, with
-//! its default where it was not written, and scalars turned into the type of their field.
+//! A manifest as the reference implementation sees it before hashing: every field that it knows, defaults
+//! for missing fields, and scalars converted to the type of their field.
 //!
-//! This is a description of somebody else's program. It never grows with our own field tables: one
-//! field more would change the hash of every manifest.
+//! This describes another program. It must not grow with our field tables: one more field would change
+//! the hash of every manifest.
 
 use std::collections::HashMap;
 
@@ -10,44 +10,44 @@ use agentry_text::{Data, Span, TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue,
 
 use super::canonical;
 
-/// Why a manifest has no hash: the reference refuses it.
+/// Why a manifest has no hash: the reference rejects it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashRefusal {
-    /// Where.
+    /// The value that is rejected.
     pub span: Span,
     /// The field, with its parents: `behavior.max_steps`; empty for the whole file.
     pub field: String,
-    /// What is wrong, to complete «`field` is not …».
+    /// What the field should be, as the end of the sentence «`field` is not …».
     pub reason: String,
 }
 
-/// What a field is to the reference.
+/// The shape of a field in the reference.
 enum SchemaShape {
-    /// Text that must be there.
+    /// A required string.
     Text,
-    /// Text, with its default.
+    /// A string, with its default.
     TextOr(&'static str),
-    /// Text or nothing.
+    /// A string or null.
     MaybeText,
-    /// One of these words, the default first.
+    /// One of these values; the first is the default.
     Word(&'static [&'static str]),
-    /// A whole number, with its default.
+    /// An integer, with its default.
     Int(i64),
     /// A number, with its default.
     Float(f64),
-    /// A number or nothing.
+    /// A number or null.
     MaybeFloat,
     /// A boolean; false by default.
     Bool,
-    /// Values of one shape.
+    /// A list of values of one shape.
     List(&'static SchemaShape),
-    /// Values of one shape by name.
+    /// A map of values of one shape.
     Named(&'static SchemaShape),
-    /// Fields.
+    /// A map with these fields.
     Block(&'static [(&'static str, SchemaShape)]),
-    /// Text, or a map of anything.
+    /// A string, or a map of any values.
     TextOrMap,
-    /// Anything.
+    /// Any value.
     Any,
 }
 
@@ -152,9 +152,10 @@ static MANIFEST: SchemaShape = Block(&[
     ("rules", MaybeText),
 ]);
 
-/// The manifest as the reference sees it, or the first thing that it refuses.
+/// Returns the manifest as the reference sees it, or the first value that it rejects.
 pub(super) fn apply(node: &TreeNode) -> Result<Data, HashRefusal> {
     let empty = TreeNode::empty_map(node.span);
+    // An empty file parses as null, which the reference reads as no fields.
     let node = if node.value == TreeValue::Null { &empty } else { node };
     let Some(map) = node.as_map() else {
         return refuse(node, "", "a set of fields");
@@ -214,7 +215,7 @@ fn refuse(node: &TreeNode, path: &str, expected: &str) -> Result<Data, HashRefus
     Err(HashRefusal { span: node.span, field: path.to_owned(), reason: expected.to_owned() })
 }
 
-/// The value of a field that was not written.
+/// Returns the value of a missing field.
 fn default(shape: &'static SchemaShape, node: &TreeNode, path: &str) -> Result<Data, HashRefusal> {
     Ok(match shape {
         TextOr(text) => Data::str(*text),
@@ -247,7 +248,7 @@ fn block(
     fields.iter().map(field).collect::<Result<_, _>>().map(Data::Map)
 }
 
-/// What was written for a field; `from_` has a spelling that comes first.
+/// Returns the value of a field; of `from_`, the spelling `from` comes first.
 fn written<'n>(map: &'n TreeMap, name: &str) -> Option<&'n TreeNode> {
     let last = |name: &str| {
         let named = |entry: &&TreeEntry| entry.key.other.is_none() && entry.key.text == name;
@@ -261,7 +262,7 @@ fn list(item: &'static SchemaShape, items: &[TreeNode], path: &str) -> Result<Da
     items.iter().enumerate().map(each).collect::<Result<_, _>>().map(Data::List)
 }
 
-/// A map whose keys must be texts. Of a key that is there twice the reference never sees the first.
+/// Reads a map whose keys must be strings. Of a repeated key, only the last value is validated.
 fn named(value: &'static SchemaShape, map: &TreeMap, path: &str) -> Result<Data, HashRefusal> {
     let mut last: HashMap<&str, usize> = HashMap::with_capacity(map.entries.len());
     for (at, TreeEntry { key, .. }) in map.entries.iter().enumerate() {
@@ -284,7 +285,7 @@ fn key_refusal(key: &TreeKey, path: &str) -> HashRefusal {
     HashRefusal { span: key.span, field: join(path, &key.text), reason }
 }
 
-/// Any value as JSON has it: no infinities, dates as text, keys as text.
+/// Converts any value to JSON: infinities become null, dates and keys become strings.
 fn any(node: &TreeNode, path: &str) -> Result<Data, HashRefusal> {
     Ok(match &node.value {
         TreeValue::Bool(value) => Data::Bool(*value),
@@ -299,8 +300,8 @@ fn any(node: &TreeNode, path: &str) -> Result<Data, HashRefusal> {
     })
 }
 
-/// A map with keys of any kind. Keys that are equal to the reference are one: the first stays, with
-/// the last value. Then keys become texts, and of equal texts the last value counts.
+/// Reads a map with keys of any type. Keys that are equal in the reference become one entry: the
+/// first key stays, with the last value. Then keys become strings, and of equal strings the last value wins.
 fn any_map(map: &TreeMap, path: &str) -> Result<Data, HashRefusal> {
     let mut equal = KeyedEntries::default();
     let mut texts: Vec<String> = Vec::with_capacity(map.entries.len());
@@ -318,7 +319,7 @@ fn any_map(map: &TreeMap, path: &str) -> Result<Data, HashRefusal> {
     Ok(Data::Map(out.entries))
 }
 
-/// A key as JSON spells it.
+/// Returns a key as JSON spells it.
 fn key_text(key: &TreeKey) -> String {
     match key.other.as_deref() {
         None | Some(TreeValue::Call(..) | TreeValue::List(_) | TreeValue::Map(_)) => {
@@ -328,27 +329,29 @@ fn key_text(key: &TreeKey) -> String {
         Some(TreeValue::Int(value)) => value.to_string(),
         Some(TreeValue::Big(value)) => value.to_string(),
         Some(TreeValue::Float(value)) if value.is_finite() => canonical::float(*value),
+        // Not `null`: this is how the reference spells such a key.
         Some(TreeValue::Null | TreeValue::Float(_)) => "None".to_owned(),
         Some(TreeValue::Date(text) | TreeValue::Str(text)) => text.clone(),
     }
 }
 
-/// What makes two keys one: `1`, `1.0` and `true` are equal, `1` and `"1"` are not.
+/// Returns a text that is equal for equal keys: `1`, `1.0` and `true` are equal, `1` and `"1"` are not.
 fn identity(key: &TreeKey) -> String {
     let number = match key.other.as_deref() {
         None => return format!("text {}", key.text),
         Some(TreeValue::Bool(value)) => u8::from(*value).to_string(),
         Some(TreeValue::Int(value)) => value.to_string(),
         Some(TreeValue::Big(value)) => value.to_string(),
-        // Not a number is not even equal to itself.
+        // NaN is not even equal to itself.
         Some(TreeValue::Float(value)) if value.is_nan() => format!("nan at {}", key.span.start),
+        // Adding zero turns -0.0 into 0.0, which is equal to it.
         Some(TreeValue::Float(value)) => format!("{}", value + 0.0),
         Some(other) => return format!("{} {}", other.describe(), key_text(key)),
     };
     format!("number {number}")
 }
 
-/// Entries in order, in which a key that comes again replaces the value of the first.
+/// Entries in order, where a repeated key replaces the value of the first.
 #[derive(Default)]
 struct KeyedEntries {
     entries: Vec<(String, Data)>,
@@ -356,7 +359,7 @@ struct KeyedEntries {
 }
 
 impl KeyedEntries {
-    /// Sets a key, and says whether it is new.
+    /// Sets a key; returns whether it is new.
     fn set(&mut self, key: String, value: Data) -> bool {
         match self.places.get(&key).and_then(|at| self.entries.get_mut(*at)) {
             Some(slot) => {

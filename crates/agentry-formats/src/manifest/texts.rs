@@ -1,4 +1,4 @@
-//! What a manifest tells its agent: inline, or in the Markdown files of a directory, which win.
+//! The instructions of a manifest: inline, or in the Markdown files of a directory, which win.
 
 use agentry_model::{AgentInstructions, Declared};
 use agentry_text::{Findings, SourceFile, Span, Spanned, TableRecord};
@@ -8,7 +8,7 @@ use super::rules::{EMPTY_TEXT, MISNAMED_FILE, TEXT_TWICE};
 use super::{fields, read};
 use crate::{AgentPackage, front_matter};
 
-/// The texts of a manifest.
+/// Reads the texts of a manifest.
 pub(super) fn instructions(
     loaded: &LoadedManifest,
     root: &TableRecord<'_>,
@@ -34,6 +34,7 @@ fn text(
     findings: &mut Findings,
 ) -> Declared<String> {
     let inline = root.str(field);
+    // The inline text counts only without a file.
     let Some(source) = source else { return inline.and_then(trimmed) };
     if let Some(inline) = inline {
         findings
@@ -47,16 +48,17 @@ fn text(
             .add(&EMPTY_TEXT, Span::start_of(source.id), format!("`{file}` is empty"))
             .hint("write something, or remove the file");
     }
+    // YAML normalises line breaks of inline texts; a file must give the same text.
     text.map(|text| text.map(|text| text.replace("\r\n", "\n")))
 }
 
-/// The text without white space around it, unless nothing is left.
+/// Returns the text without surrounding white space; `None` if nothing is left.
 fn trimmed(text: Spanned<String>) -> Declared<String> {
     let kept = text.map(|text| text.trim().to_owned());
     (!kept.is_empty()).then_some(kept)
 }
 
-/// Reports files of the directory that are meant for the manifest but not read, for their names.
+/// Reports files in the directory that are meant for the manifest but have a name that is not read.
 pub(super) fn check_names(
     package: &mut AgentPackage<'_>,
     loaded: &LoadedManifest,

@@ -1,4 +1,4 @@
-//! Skills and tools: each entry is a name, a map with a `name`, or a map whose key is the name.
+//! Skills and tools. Each entry is a name, a map with a `name`, or a map whose key is the name.
 
 use agentry_model::{AgentTools, DeclaredList, McpServer, McpTransport, SkillRef};
 use agentry_text::record::as_bool;
@@ -13,7 +13,7 @@ use super::rules::{SERVER_WITHOUT_NAME, SEVERAL_SERVERS, SKILL_WITHOUT_NAME};
 use super::{fields, read, variables};
 use crate::mcp;
 
-/// The skills that the manifest asks for.
+/// Reads the skills that the manifest lists.
 pub(super) fn skills(root: &TableRecord<'_>, findings: &mut Findings) -> DeclaredList<SkillRef> {
     let mut out = Vec::new();
     for node in root.list("skills")? {
@@ -32,6 +32,7 @@ fn plain_skill(name: &str) -> SkillRef {
 }
 
 fn map_skill(map: &TreeMap, span: Span, findings: &mut Findings) -> Option<SkillRef> {
+    // With a `name`, no key of the map is taken as the name.
     let named = map.get("name").is_some();
     let name =
         if named { map.get("name")?.as_str() } else { first_name(map, fields::SKILL.fields) };
@@ -51,7 +52,7 @@ fn map_skill(map: &TreeMap, span: Span, findings: &mut Findings) -> Option<Skill
     Some(skill)
 }
 
-/// What `{web-search: {…}}` says of the skill.
+/// Reads the settings of a skill from `{web-search: {…}}`.
 fn settings(value: &TreeNode, skill: &mut SkillRef) {
     match value.to_data() {
         Data::Map(entries) => {
@@ -62,18 +63,19 @@ fn settings(value: &TreeNode, skill: &mut SkillRef) {
                 }
             }
         }
+        // `{web-search: }` has no settings.
         Data::Null => {}
         other => put(&mut skill.options, "value", other),
     }
 }
 
-/// The first key that is no field of its own: the name of what the map is about.
+/// Returns the first key that is not a field, which is the name of the entry.
 fn first_name<'m>(map: &'m TreeMap, known: &[Field]) -> Option<&'m str> {
     let free = |entry: &&TreeEntry| known.iter().all(|field| field.name != entry.key.text);
     map.entries.iter().find(free).map(|entry| entry.key.text.as_str())
 }
 
-/// The tools of the manifest.
+/// Reads the tools of the manifest.
 pub(super) fn tools(root: &TableRecord<'_>, findings: &mut Findings) -> AgentTools {
     let Some(tools) = block(root, "tools", &fields::TOOLS) else { return AgentTools::default() };
     let mcp = tools.list("mcp").map(|items| {
@@ -104,6 +106,7 @@ fn server(node: &TreeNode, findings: &mut Findings) -> Option<McpServer> {
             None
         }
         [first, others @ ..] => {
+            // The same key twice is a repeated key, which the YAML parser reports.
             if let Some(second) = others.iter().find(|other| other.key.text != first.key.text) {
                 let message =
                     format!("one entry names `{}` and `{}`", first.key.text, second.key.text);
@@ -139,13 +142,14 @@ fn unknown_keys(map: &TreeMap, findings: &mut Findings) {
     }
 }
 
-/// The server that the map of `node` describes; what the model has no field for becomes an option.
+/// Reads the server from the map of `node`. Keys without a field in the model become options.
 fn settings_of_server(name: &str, node: &TreeNode) -> McpServer {
     let record = TableRecord::new(&fields::MCP_SERVER, node, Coercion::Lax);
     let mut options = Vec::new();
     for TreeEntry { key, value } in
         node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
     {
+        // `requires` is a field of the format but not of the model.
         if key.text == "requires" || fields::MCP_SERVER.field(&key.text).is_none() {
             put(&mut options, &key.text, variables::read_data(value.to_data()));
         }
@@ -165,7 +169,7 @@ fn settings_of_server(name: &str, node: &TreeNode) -> McpServer {
     }
 }
 
-/// A way to speak to a server, as manifests spell it: their `http` is the streamable one.
+/// The name of a transport in manifests, where `http` means streamable HTTP.
 pub(super) struct TransportSpelling(pub(super) McpTransport);
 
 impl TransportSpelling {
@@ -175,7 +179,7 @@ impl TransportSpelling {
         ("sse", McpTransport::Http),
     ];
 
-    /// The word.
+    /// Returns the name.
     pub(super) fn word(&self) -> &'static str {
         let same = |(_, transport): &&(&str, McpTransport)| *transport == self.0;
         Self::WORDS.iter().find(same).map_or("stdio", |(word, _)| word)

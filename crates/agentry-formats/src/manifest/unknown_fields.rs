@@ -1,4 +1,4 @@
-//! Fields that the format does not know: kept with their paths, never acted upon.
+//! Fields that the format does not define: kept with their paths and otherwise ignored.
 
 use agentry_model::Agent;
 use agentry_text::table::{UnknownKeys, is_extension};
@@ -7,7 +7,7 @@ use agentry_text::{FieldKind, FieldTable, Spanned, TreeEntry, TreeNode};
 use super::fields::MANIFEST;
 use super::read::put;
 
-/// Takes the extensions and the unknown fields of the manifest `root` into `agent`.
+/// Copies the extensions and the unknown fields of the manifest `root` into `agent`.
 pub(super) fn collect(root: &TreeNode, agent: &mut Agent) {
     let extensions = root.as_map().and_then(|map| map.get("extensions")).and_then(TreeNode::as_map);
     for TreeEntry { key, value } in extensions.map(|map| map.entries.as_slice()).unwrap_or_default()
@@ -30,6 +30,7 @@ fn table(table: &'static FieldTable, node: &TreeNode, path: &str, agent: &mut Ag
             None => {
                 let path = join(path, &key.text);
                 let data = Spanned::new(value.to_data(), value.span);
+                // A key of `extensions` wins over the same key at the top level.
                 let known = agent.extensions.iter().any(|(name, _)| *name == path);
                 let extension = is_extension(&key.text) && !known;
                 let list = if extension { &mut agent.extensions } else { &mut agent.unknown };
@@ -39,7 +40,7 @@ fn table(table: &'static FieldTable, node: &TreeNode, path: &str, agent: &mut Ag
     }
 }
 
-/// Whether there are fields somewhere inside; the depth is that of the field tables.
+/// Whether a field has nested fields. The field tables bound the recursion.
 fn has_fields(kind: &FieldKind) -> bool {
     match kind {
         FieldKind::Block(_) => true,
@@ -48,7 +49,7 @@ fn has_fields(kind: &FieldKind) -> bool {
     }
 }
 
-/// Looks into the blocks of a field; the depth is that of the field tables.
+/// Collects from the blocks of a field. The field tables bound the recursion.
 fn kind(kind: &'static FieldKind, node: &TreeNode, path: &str, agent: &mut Agent) {
     match kind {
         FieldKind::Block(block) => table(block, node, path, agent),

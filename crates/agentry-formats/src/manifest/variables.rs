@@ -1,11 +1,11 @@
-//! References to environment variables in the settings of an MCP server. A manifest writes `env.NAME`
-//! where the model, like every other format, has `${env:NAME}`.
+//! References to environment variables in the settings of an MCP server. A manifest writes `env.NAME`; the
+//! model and all other formats write `${env:NAME}`.
 
 use agentry_text::{Data, Spanned};
 
 use crate::mcp;
 
-/// A value as the model has it.
+/// Converts a value of a manifest to the form of the model.
 pub(super) fn read(text: &str) -> String {
     match text.strip_prefix("env.") {
         Some(name) if mcp::is_reference(&format!("${{env:{name}}}")) => format!("${{env:{name}}}"),
@@ -13,7 +13,7 @@ pub(super) fn read(text: &str) -> String {
     }
 }
 
-/// A value as a manifest has it; `None` for a text that a manifest would take for a reference.
+/// Converts a value to the form of a manifest; `None` for a text that would be read as a reference.
 pub(super) fn write(text: &str) -> Option<String> {
     if mcp::is_reference(text) {
         let name = text.trim_start_matches("${env:").trim_end_matches('}');
@@ -22,12 +22,12 @@ pub(super) fn write(text: &str) -> Option<String> {
     (read(text) == text).then(|| text.to_owned())
 }
 
-/// The values of a map as the model has them.
+/// Converts the values of a map to the form of the model.
 pub(super) fn read_pairs(pairs: Vec<(String, Spanned<String>)>) -> Vec<(String, Spanned<String>)> {
     pairs.into_iter().map(|(key, text)| (key, text.map(|text| read(&text)))).collect()
 }
 
-/// Settings of a server's own as the model has them.
+/// Converts additional settings of a server to the form of the model.
 pub(super) fn read_data(data: Data) -> Data {
     match data {
         Data::Str(text) => Data::Str(read(&text)),
@@ -39,7 +39,7 @@ pub(super) fn read_data(data: Data) -> Data {
     }
 }
 
-/// Settings of a server's own as a manifest has them; `None` where one cannot be spelt.
+/// Converts additional settings to the form of a manifest; `None` if one of them cannot be written.
 pub(super) fn write_data(data: &Data) -> Option<Data> {
     Some(match data {
         Data::Str(text) => Data::Str(write(text)?),
@@ -71,7 +71,7 @@ mod tests {
             assert_eq!(read(manifest), model, "{manifest}");
             assert_eq!(write(model).as_deref(), again, "{model}");
         }
-        // Another format's plain text must not become a look into the environment.
+        // Plain text of another format must not become a reference to a variable.
         assert_eq!(write("env.production"), None);
     }
 }

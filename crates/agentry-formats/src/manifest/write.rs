@@ -1,4 +1,4 @@
-//! Writes an agent as a manifest: one file, or a directory in which soul and rules are Markdown.
+//! Writes an agent as a manifest: one file, or a directory with soul and rules as Markdown.
 
 use agentry_model::{
     Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, ConversionLoss,
@@ -15,9 +15,9 @@ use super::{API_VERSION, write_parts as parts};
 use crate::policy_tests;
 use crate::{OutputShape, WriteTarget, WrittenFiles};
 
-/// Writes `agent`.
+/// Writes `agent` as a manifest.
 pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
-    // No `..`: a new field of the model must be placed here or it does not compile.
+    // No `..`: a new field of the model must be handled here, or this does not compile.
     let Agent {
         identity,
         inheritance,
@@ -38,7 +38,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
         agents,
         pipeline,
         schedules: _,
-        // Of these, only the version of the format.
+        // Only `apiVersion` is written, by `metadata`.
         settings: _,
         extensions,
         unknown: _,
@@ -73,14 +73,14 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     WrittenFiles { files, notes }
 }
 
-/// The groups that hold something, with a blank line between them.
+/// Writes the groups that are not empty, with a blank line between them.
 fn yaml_of(groups: impl IntoIterator<Item = MapBuilder>) -> String {
     let full = groups.into_iter().filter(|group| !group.is_empty());
     let texts: Vec<_> = full.map(|mut group| yaml::emit(&group.build())).collect();
     texts.join("\n")
 }
 
-/// A block under its key, unless it holds nothing.
+/// Puts a block under its key, unless it is empty.
 fn block(key: &str, mut fields: MapBuilder) -> MapBuilder {
     let mut group = MapBuilder::new();
     if !fields.is_empty() {
@@ -95,7 +95,7 @@ fn one(key: &str, value: Option<Data>) -> MapBuilder {
     group
 }
 
-/// The agent's name; one is made up where there is none, since a manifest needs it.
+/// Returns the agent's name, or a derived one, because a manifest needs a name.
 fn name(identity: &AgentIdentity, target: &WriteTarget) -> String {
     if let Some(name) = &identity.name {
         return name.value.clone();
@@ -115,7 +115,7 @@ fn file_name(target: &WriteTarget, name: &str) -> String {
     format!("{}.agent", if stem.is_empty() { "agent" } else { &stem })
 }
 
-/// The trust that grants nothing which the policy does not.
+/// Returns a trust that grants no more than the policy.
 fn trust(
     policy: &Policy,
     target: &WriteTarget,
@@ -128,6 +128,7 @@ fn trust(
         ("abilities", abilities.is_some()),
         ("tool_permissions", tool_permissions.is_some()),
     ];
+    // A policy that is only trust is written unchanged.
     if layers.iter().all(|(_, given)| !given) {
         return trust.clone();
     }
@@ -156,11 +157,11 @@ fn metadata(name: &str, identity: &AgentIdentity, of_format: Option<&Data>) -> M
         license,
         description,
         tags,
-        // Placed by `name` and `behavior`.
+        // `name` and `behavior` write these.
         name: _,
         display_name: _,
         role: _,
-        // No words for these.
+        // The format has no fields for these.
         category: _,
         icon: _,
         avatar: _,
@@ -233,10 +234,10 @@ fn behavior(
     let AgentInstructions {
         traits,
         system_override,
-        // Files of a directory, or `inline_texts`.
+        // These are files of a directory, or written by `inline_texts`.
         system: _,
         rules: _,
-        // No words for these.
+        // The format has no fields for these.
         notes: _,
         context: _,
         rule_files: _,
@@ -267,7 +268,7 @@ fn trust_fields(trust: &Trust) -> MapBuilder {
 
 fn observability(budget: &RunBudget) -> MapBuilder {
     let RunBudget { trace, cost_limit, step_limit, on_exceed } = budget;
-    // A limit that makes no sense limits everything: never leave one out.
+    // An invalid limit becomes the strictest one. Leaving it out would mean no limit.
     let money = |value: f64| if value.is_nan() { 0.0 } else { value.clamp(0.0, f64::MAX) };
     let mut out = MapBuilder::new();
     out.set_opt("trace", trace.map(|trace| Data::Bool(trace.value)));
@@ -284,7 +285,7 @@ fn inline_texts(instructions: &AgentInstructions) -> MapBuilder {
     out
 }
 
-/// Text that ends with a line break, so that it is written as a block of lines.
+/// Returns text with a line break at its end, so that YAML writes it as a block.
 fn prose(text: &str) -> Data {
     Data::str(format!("{}\n", text.trim_end()))
 }

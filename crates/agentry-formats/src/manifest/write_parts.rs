@@ -1,4 +1,4 @@
-//! The lists of a written manifest, and the files beside it.
+//! Writes the lists of a manifest, and the files beside it.
 
 use agentry_model::{
     AgentInstructions, AgentRef, AgentTools, DeclaredList, ExposedFunction, McpServer, MemoryFile,
@@ -26,6 +26,7 @@ fn skill(SkillRef { name, optional, options }: &SkillRef) -> Data {
     let mut out = MapBuilder::new();
     out.set("name", Data::str(name));
     out.set_opt("optional", optional.then_some(Data::Bool(true)));
+    // Options of another format must not override these two fields.
     for (key, value) in options.iter().filter(|(key, _)| key != "name" && key != "optional") {
         out.set(key, value.clone());
     }
@@ -41,7 +42,7 @@ pub(super) fn tools(tools: &AgentTools) -> MapBuilder {
     out
 }
 
-/// A known name alone, `{name, command, …}`, or `{name: {settings}}` for settings of its own.
+/// Writes a name alone, `{name, command, …}`, or `{name: {settings}}` for additional settings.
 fn server(server: &McpServer) -> Data {
     let McpServer { name, transport, command, args, url, headers, env, enabled, timeout, options } =
         server;
@@ -58,12 +59,14 @@ fn server(server: &McpServer) -> Data {
     settings.set_opt("timeout", timeout.map(|seconds| Data::Int(seconds.value.clamp(1, 86_400))));
     let is_field = |key: &str| fields::MCP_SERVER.field(key).is_some();
     let kept = options.iter().filter(|(key, _)| key == "requires" || !is_field(key));
+    // Beside `name`, an additional setting would be reported as an unknown field.
     let own = kept.clone().any(|(key, _)| key != "requires");
     for (key, value) in kept {
         settings.set_opt(key, variables::write_data(value));
     }
     match settings.build() {
         Data::Map(entries) if entries.is_empty() => Data::str(name),
+        // A server whose name is also a field cannot be written as a key.
         settings if own && !is_field(name) => Data::Map(vec![(name.clone(), settings)]),
         Data::Map(entries) => {
             let name = ("name".to_owned(), Data::str(name));
@@ -77,7 +80,7 @@ fn pairs(pairs: &[(String, Spanned<String>)]) -> Data {
     Data::Map(pairs.iter().map(|(key, text)| (key.clone(), Data::str(&text.value))).collect())
 }
 
-/// Pairs whose values may name variables; one that cannot be spelt is left out.
+/// Writes pairs whose values may refer to variables; a value that cannot be written is left out.
 fn variables(pairs: &[(String, Spanned<String>)]) -> Data {
     let each = |(key, text): &(String, Spanned<String>)| {
         variables::write(text).map(|text| (key.clone(), Data::Str(text)))
@@ -85,7 +88,7 @@ fn variables(pairs: &[(String, Spanned<String>)]) -> Data {
     Data::Map(pairs.iter().filter_map(each).collect())
 }
 
-/// The functions; one without a name cannot be called and is left out.
+/// Writes the functions; one without a name cannot be called and is left out.
 pub(super) fn expose(expose: &DeclaredList<ExposedFunction>) -> Option<Data> {
     let each = |exposed: &Spanned<ExposedFunction>| {
         let ExposedFunction { name, description, input, output } = &exposed.value;
@@ -99,7 +102,7 @@ pub(super) fn expose(expose: &DeclaredList<ExposedFunction>) -> Option<Data> {
     Some(Data::List(expose.as_ref()?.iter().filter_map(each).collect()))
 }
 
-/// Other agents and the order of their calls; what leads nowhere is left out.
+/// Writes other agents and the order of calls; entries without a reference or a call are left out.
 pub(super) fn others(
     agents: &DeclaredList<AgentRef>,
     pipeline: &DeclaredList<PipelineStage>,
@@ -132,7 +135,7 @@ pub(super) fn extensions(extensions: &[(String, Spanned<Data>)]) -> Option<Data>
     full.then(|| Data::Map(extensions.iter().map(each).collect()))
 }
 
-/// The files of a directory, the manifest first.
+/// Returns the files of a directory, the manifest first.
 pub(super) fn directory(
     main: String,
     instructions: &AgentInstructions,
@@ -145,6 +148,7 @@ pub(super) fn directory(
     };
     add("SOUL.md".to_owned(), instructions.system.as_ref());
     add("RULES.md".to_owned(), instructions.rules.as_ref());
+    // A path from another format must not leave the directory.
     for memory in memories.iter().filter(|memory| path::is_plain(&memory.path)) {
         add(format!("memory/{}", memory.path), memory.text.as_ref());
     }

@@ -1,6 +1,5 @@
-//! MCP servers: the block that describes one, wherever a format puts it (`tools/*.md` and
-//! `agent.acl` of an agent directory, `mcp_servers` of AgentFS), read into the model and written
-//! from it.
+//! MCP servers: the block that describes one, read into the model and written from it. Several formats
+//! share it: `tools/*.md` and `agent.acl` of an agent directory, and `mcp_servers` of AgentFS.
 //!
 //! | field of the block | field of [`McpServer`] |
 //! | --- | --- |
@@ -30,21 +29,21 @@ pub use rules::{
 };
 pub use secret::{is_reference, looks_secret};
 
-/// The words for a transport; the first three are the ones that are written.
+/// The accepted names of a transport; a writer uses only the first three.
 pub const TRANSPORTS: &[&str] =
     &["stdio", "streamable-http", "http", "streamable_http", "streamableHttp", "sse"];
 
 const TRANSPORT_KINDS: &[FieldKind] =
     &[FieldKind::Choice(TRANSPORTS), FieldKind::Block(&TRANSPORT_BLOCK)];
 
-/// How the server is spoken to.
+/// The transport.
 pub const TRANSPORT: Field = Field::optional(
     "transport",
     FieldKind::Either(TRANSPORT_KINDS),
     "How the server is spoken to; may be left out when `command` or `url` decides it.",
 )
 .or(&["type"]);
-/// The program that is the server.
+/// The program to start as the server.
 pub const COMMAND: Field =
     Field::optional("command", FieldKind::Line, "The program that is the server (stdio).");
 /// The program's arguments.
@@ -52,13 +51,13 @@ pub const ARGS: Field =
     Field::optional("args", FieldKind::List(&FieldKind::Str), "The program's arguments (stdio).");
 /// The server's address.
 pub const URL: Field = Field::optional("url", FieldKind::Line, "The server's address (http).");
-/// Headers of every request.
+/// HTTP headers of every request.
 pub const HEADERS: Field = Field::optional(
     "headers",
     FieldKind::Map(&FieldKind::Line),
     "Headers sent with every request (http); `${env:NAME}` is expanded.",
 );
-/// Variables for the program.
+/// Environment variables of the program.
 pub const ENV: Field = Field::optional(
     "env",
     FieldKind::Map(&FieldKind::Str),
@@ -67,21 +66,21 @@ pub const ENV: Field = Field::optional(
 /// Whether the server is used.
 pub const ENABLED: Field =
     Field::default("enabled", FieldKind::Bool, "true", "Whether the server is used.");
-/// How long a call may take.
+/// The time limit of a call.
 pub const TIMEOUT: Field = Field::default(
     "tool_timeout_secs",
     FieldKind::Int(1, 86_400),
     "60",
     "How long one call may take, in seconds.",
 );
-/// How the server is logged in to.
+/// How a token for the server is obtained.
 pub const OAUTH: Field = Field::optional(
     "oauth",
     FieldKind::Block(&OAUTH_BLOCK),
     "How a token for the server is obtained with OAuth.",
 );
 
-/// The block of one server, without a name of its own.
+/// The block of one server, without its name.
 pub static SERVER: FieldTable = FieldTable::new(
     "the MCP server",
     &[TRANSPORT, COMMAND, ARGS, URL, HEADERS, ENV, ENABLED, TIMEOUT, OAUTH],
@@ -101,7 +100,7 @@ static TRANSPORT_BLOCK: FieldTable = FieldTable::new(
 )
 .keys(KeyMatching::SnakeOrCamel);
 
-/// `oauth`.
+/// The block `oauth`.
 static OAUTH_BLOCK: FieldTable = FieldTable::new(
     "`oauth`",
     &[
@@ -120,10 +119,10 @@ static OAUTH_BLOCK: FieldTable = FieldTable::new(
 )
 .keys(KeyMatching::SnakeOrCamel);
 
-/// How long a call may take where nothing is said, in seconds.
+/// The default time limit of a call, in seconds.
 const TIMEOUT_SECONDS: i64 = 60;
 
-/// Fills in what a server is where nothing is said.
+/// Fills in the defaults of every server of `agent`.
 pub fn defaults(agent: &mut Agent) {
     let nowhere = Span::start_of(FileId::BUILT_IN);
     for server in agent.tools.mcp.iter_mut().flatten() {
@@ -136,7 +135,7 @@ pub fn defaults(agent: &mut Agent) {
 }
 
 /// Reads the server `name` from a record that was validated against a table with the fields above.
-/// Never fails: what is wrong is reported and left out.
+/// Never fails: a part that is wrong is reported and left out.
 pub fn read(record: TableRecord<'_>, name: &Spanned<String>, findings: &mut Findings) -> McpServer {
     let reader = McpReader { record, nested: record.record("transport", &TRANSPORT_BLOCK) };
     reader.written_twice(findings);
@@ -149,6 +148,7 @@ pub fn read(record: TableRecord<'_>, name: &Spanned<String>, findings: &mut Find
         headers: reader.pick("headers").map(pairs).unwrap_or_default(),
         env: record.map("env").map(strings).unwrap_or_default(),
         enabled: record.bool("enabled"),
+        // The field table already reported a value out of range.
         timeout: record.int("tool_timeout_secs").filter(|secs| (1..=86_400).contains(&secs.value)),
         options: reader.options(),
     };
@@ -157,7 +157,7 @@ pub fn read(record: TableRecord<'_>, name: &Spanned<String>, findings: &mut Find
     server
 }
 
-/// The fields of `server` other than its name, in the documented order.
+/// Returns the fields of `server` except its name, in the documented order.
 pub fn to_data(server: &McpServer) -> MapBuilder {
     let McpServer {
         name: _,
@@ -190,23 +190,24 @@ pub fn to_data(server: &McpServer) -> MapBuilder {
     out
 }
 
-/// The transport that a server without one has.
+/// Derives the transport of a server that declares none.
 pub fn derived_transport(server: &McpServer) -> Declared<McpTransport> {
     match (&server.command, &server.url) {
         (Some(command), None) => Some(Spanned::new(McpTransport::Stdio, command.span)),
         (None, Some(url)) => Some(Spanned::new(McpTransport::StreamableHttp, url.span)),
+        // Both or neither: the address check reports it, and a guess could start a program.
         _ => None,
     }
 }
 
-/// A server's block, with what its `transport` block holds.
+/// A server's block, with its nested `transport` block.
 struct McpReader<'t> {
     record: TableRecord<'t>,
     nested: Option<TableRecord<'t>>,
 }
 
 impl<'t> McpReader<'t> {
-    /// The entry of `field`, which may also stand in the `transport` block.
+    /// Returns the entry of `field`, which may also be in the `transport` block.
     fn pick(&self, field: &str) -> Option<&'t TreeEntry> {
         let nested = self.nested.and_then(|nested| nested.entry(field));
         self.record.entry(field).or(nested)
@@ -229,6 +230,7 @@ impl<'t> McpReader<'t> {
         };
         let transport = match word.value.as_str() {
             "stdio" => McpTransport::Stdio,
+            // The older transport: HTTP with server-sent events.
             "http" | "sse" => McpTransport::Http,
             "streamable-http" | "streamable_http" | "streamableHttp" => {
                 McpTransport::StreamableHttp
@@ -238,7 +240,7 @@ impl<'t> McpReader<'t> {
         Some(Spanned::new(transport, word.span))
     }
 
-    /// What the block says beyond the model's fields: `oauth`, and what nobody knows.
+    /// Returns what has no field in the model: `oauth`, and unknown keys.
     fn options(&self) -> Vec<(String, Data)> {
         let oauth = self.record.data("oauth").map(|data| ("oauth".to_owned(), data.value));
         let unknown = self.record.unknown();
@@ -264,7 +266,7 @@ fn pairs(entry: &TreeEntry) -> Vec<(String, Spanned<String>)> {
     entry.value.as_map().map(strings).unwrap_or_default()
 }
 
-/// The entries of a map whose values are texts; of a key that was written twice, the last.
+/// Returns the entries of a map whose values are texts; of a repeated key, the last.
 fn strings(map: &TreeMap) -> Vec<(String, Spanned<String>)> {
     let mut out: Vec<(String, Spanned<String>)> = Vec::with_capacity(map.entries.len());
     for entry in &map.entries {
@@ -275,7 +277,7 @@ fn strings(map: &TreeMap) -> Vec<(String, Spanned<String>)> {
     out
 }
 
-/// Whether transport, command and address fit together.
+/// Checks whether transport, command and address fit together.
 fn check(server: &McpServer, place: Span, findings: &mut Findings) {
     address(server, place, findings);
     check_name(&server.name, place, findings);
@@ -288,7 +290,7 @@ fn check(server: &McpServer, place: Span, findings: &mut Findings) {
 fn address(server: &McpServer, place: Span, findings: &mut Findings) {
     let name = &server.name;
     match (&server.command, &server.url, &server.transport) {
-        // A server that is switched off is not spoken to.
+        // A disabled server is never contacted, so it needs no address.
         (None, None, _) if server.enabled.is_some_and(|enabled| !enabled.value) => {}
         (None, None, transport) => {
             let (missing, hint) = match transport.as_ref().map(|transport| transport.value) {
@@ -326,7 +328,7 @@ fn mismatch(transport: &Spanned<McpTransport>, has: &str, fits: &str, findings: 
         .fix(Fix::unsafe_(format!("write `{fits}`"), transport.span, format!("\"{fits}\"")));
 }
 
-/// Tools are called `mcp__<server>__<tool>`, so a name must not blur that.
+/// Checks a server name: tools are called `mcp__<server>__<tool>`, so the name must not contain `__`.
 pub fn check_name(name: &str, place: Span, findings: &mut Findings) {
     let sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let fits = !name.is_empty() && name.chars().all(sign) && !name.contains("__");
@@ -340,6 +342,7 @@ pub fn check_name(name: &str, place: Span, findings: &mut Findings) {
 fn web_address(url: &Spanned<String>, findings: &mut Findings) {
     let text = url.trim();
     let after = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    // The value of a variable is unknown here, so it may be a whole address.
     let whole_reference = is_reference(text) || text.starts_with("${env:");
     if whole_reference || after.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) {
         return;
@@ -352,7 +355,7 @@ fn web_address(url: &Spanned<String>, findings: &mut Findings) {
     findings.add(&NOT_A_WEB_ADDRESS, url.span, format!("`{text}` is no web address")).hint(hint);
 }
 
-/// Fields that say nothing for the kind of server that this is.
+/// Reports fields that have no effect on this kind of server.
 fn unused(server: &McpServer, findings: &mut Findings) {
     let mut report = |span: Span, field: &str, kind: &str| {
         let message = format!("`{field}` has no effect on {kind} server");
@@ -376,20 +379,21 @@ fn unused(server: &McpServer, findings: &mut Findings) {
     }
 }
 
-/// Reports a literal secret, or a reference of another tool, in the value of one key.
+/// Reports a literal secret, or a reference that only other tools expand, in the value of one key.
 pub fn check_secret(entry: &TreeEntry, findings: &mut Findings) {
     if let Some(text) = entry.value.to_spanned() {
         secret::check(&entry.key.text, &text, findings);
     }
 }
 
-/// Values that should not stand in a file: literal secrets, and references of other tools.
+/// Reports literal secrets and references of other tools in headers, variables and OAuth settings.
 fn secrets(reader: &McpReader<'_>, findings: &mut Findings) {
     let maps = [reader.pick("headers"), reader.record.entry("env"), reader.record.entry("oauth")];
     for entry in maps.into_iter().flatten() {
         let items = entry.value.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
         items.iter().for_each(|item| check_secret(item, findings));
     }
+    // Arguments and address have no key that names a secret, so only references are checked.
     let args = reader.args().unwrap_or_default();
     args.iter().chain(&reader.text("url")).for_each(|text| secret::variables(text, findings));
 }

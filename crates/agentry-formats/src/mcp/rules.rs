@@ -1,4 +1,4 @@
-//! What can be wrong with an MCP server.
+//! The lint rules about MCP servers.
 
 use agentry_text::Severity::{Error, Warning};
 use agentry_text::{LintRule, RuleExample};
@@ -58,7 +58,7 @@ pub static TRANSPORT_MISMATCH: LintRule = LintRule {
     good: server!("transport: streamable-http\nurl: https://search.example.com/mcp\n"),
 };
 
-/// A `url` that no web address is.
+/// A `url` that is not a web address.
 pub static NOT_A_WEB_ADDRESS: LintRule = LintRule {
     code: "AG0154",
     name: "mcp-url",
@@ -68,7 +68,7 @@ pub static NOT_A_WEB_ADDRESS: LintRule = LintRule {
     good: server!("url: https://search.example.com/mcp\n"),
 };
 
-/// A secret that is written out.
+/// A secret written as plain text.
 pub static LITERAL_SECRET: LintRule = LintRule {
     code: "AG0155",
     name: "literal-secret",
@@ -79,7 +79,7 @@ pub static LITERAL_SECRET: LintRule = LintRule {
     good: server!("command: search-server\nenv:\n  SEARCH_API_KEY: ${env:SEARCH_API_KEY}\n"),
 };
 
-/// A reference that is not expanded.
+/// A variable reference that is not expanded.
 pub static FOREIGN_VARIABLE: LintRule = LintRule {
     code: "AG0156",
     name: "foreign-variable",
@@ -90,7 +90,7 @@ pub static FOREIGN_VARIABLE: LintRule = LintRule {
     good: server!("command: search-server\nenv:\n  REGION: ${env:REGION}\n"),
 };
 
-/// A field that says nothing for this kind of server.
+/// A field that has no effect on this kind of server.
 pub static UNUSED_FIELD: LintRule = LintRule {
     code: "AG0157",
     name: "mcp-unused-field",

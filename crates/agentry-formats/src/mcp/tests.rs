@@ -1,4 +1,4 @@
-//! Servers as trees, without any data language around them.
+//! Tests of MCP servers, without a definition format around them.
 
 use agentry_text::table::{Coercion, validate};
 use agentry_text::{FileId, TreeNode};
@@ -9,7 +9,7 @@ fn place() -> Span {
     Span::start_of(FileId(0))
 }
 
-/// Reads a server that is written as JSON.
+/// Reads a server from JSON.
 fn read_json(json: &str) -> (McpServer, Vec<String>) {
     let node = TreeNode::from_data(&data(&serde_json::from_str(json).expect("json")), place());
     let mut findings = Findings::default();

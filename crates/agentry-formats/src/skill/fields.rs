@@ -1,4 +1,4 @@
-//! The fields of a skill. The three dialects share one list and differ in what must be there.
+//! The fields of a skill. The three dialects share one list and differ in the required fields.
 
 use agentry_text::table::ANY_FLOAT;
 use agentry_text::{Field, FieldKind, FieldTable};
@@ -12,7 +12,7 @@ const STATUS: &[&str] = &["enabled", "disabled", "deprecated", "experimental"];
 const RISK: &[&str] = &["low", "medium", "high", "critical"];
 const VERSION_KINDS: &[FieldKind] = &[FieldKind::Str, ANY_FLOAT];
 
-/// The fields that every dialect has, after those in which they differ.
+/// The fields that every dialect has, after those that differ.
 macro_rules! fields {
     ($($first:expr),+ $(,)?) => {
         &[
@@ -85,7 +85,7 @@ pub static STANDARD: FieldTable = FieldTable::new(
     ],
 );
 
-/// A skill of an agent directory, whose name is that of its file.
+/// A skill of an agent directory, which is named after its file.
 pub static DIRECTORY: FieldTable = FieldTable::new(
     "the skill",
     fields![
@@ -105,7 +105,7 @@ pub static WRAPPED: FieldTable = FieldTable::new(
     ],
 );
 
-/// `metadata` of such a skill.
+/// `metadata` of a wrapped skill.
 pub static METADATA: FieldTable = FieldTable::new(
     "`metadata`",
     fields![
@@ -118,7 +118,7 @@ pub static METADATA: FieldTable = FieldTable::new(
     ],
 );
 
-/// The fields at the top level of a skill.
+/// Returns the table of the top-level fields of a skill.
 pub fn top_level(dialect: SkillDialect) -> &'static FieldTable {
     match dialect {
         SkillDialect::AgentFs => &TOP,

@@ -1,4 +1,4 @@
-//! Which files of a folder are skills.
+//! Finds the skill files of a folder.
 
 use agentry_text::path::join;
 use agentry_text::{Findings, Span, limits};
@@ -11,8 +11,8 @@ use crate::walk::DirectoryWalk;
 /// The file that makes a folder a skill.
 const SKILL_FILE: &str = "SKILL.md";
 
-/// The skills below `dir` (relative to the agent's directory), as paths relative to it, sorted. A
-/// folder with a `SKILL.md` is one skill; its other files belong to it. READMEs are for people.
+/// Returns the skills below `dir` (relative to the agent's directory), as sorted paths relative to `dir`.
+/// A folder with a `SKILL.md` is one skill, and its other files belong to it. READMEs are skipped.
 pub fn list(
     files: &mut dyn PackageFiles,
     dir: &str,
@@ -22,6 +22,7 @@ pub fn list(
     let mut found = Vec::new();
     let mut walk = DirectoryWalk::new(dir);
     while let Some(folder) = walk.next(files, findings) {
+        // Depth 0 is `skills/` itself: a `SKILL.md` there has no folder to name it.
         if folder.depth > 0 && folder.files().any(|name| name == SKILL_FILE) {
             found.push(folder.path_of(SKILL_FILE));
             continue;
@@ -35,6 +36,7 @@ pub fn list(
                 misplaced(files, &join(dir, &path), name, findings);
             }
         }
+        // The rest of a huge directory is ignored.
         if found.len() >= limits::FILES {
             break;
         }
@@ -43,7 +45,7 @@ pub fn list(
     found
 }
 
-/// Whether a file is for people and no reader takes it for more.
+/// Whether a file is a README, which no reader treats as part of a definition.
 pub fn is_readme(name: &str) -> bool {
     name.eq_ignore_ascii_case("README.md")
 }
@@ -52,7 +54,7 @@ fn is_skill_file(name: &str) -> bool {
     name.strip_suffix(".md").is_some_and(|stem| !stem.is_empty()) && !is_readme(name)
 }
 
-/// `skill.md` is no `SKILL.md` where names are compared by case.
+/// Reports a file such as `skill.md`, which is not `SKILL.md` on a case-sensitive file system.
 fn misplaced(files: &mut dyn PackageFiles, path: &str, name: &str, findings: &mut Findings) {
     let near = name.eq_ignore_ascii_case(SKILL_FILE) || name.eq_ignore_ascii_case("SKILLS.md");
     let source = near.then(|| files.read(path, findings)).flatten();

@@ -1,5 +1,5 @@
-//! Skills: Markdown files with metadata, as AgentFS, agent directories and the Agent Skills standard
-//! write them. One reader for all, because real folders mix the three.
+//! Skills: Markdown files with front matter, as AgentFS, agent directories and the Agent Skills standard
+//! define them. One reader serves all three, because real folders mix them.
 //!
 //! | field of the file | field of `SkillPack` |
 //! | --- | --- |
@@ -27,7 +27,7 @@ pub use rules::{
 };
 pub use write::{folder_path, write};
 
-/// Whose skill a file is: what it must say, and where it may lie.
+/// The convention that a skill follows: the fields it needs, and the places where it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillDialect {
     /// AgentFS: `x/SKILL.md`, fields at the top level or under `metadata`.

@@ -1,11 +1,11 @@
-//! Names of skills, as the Agent Skills standard allows them.
+//! The names of skills that the Agent Skills standard allows.
 
 /// The longest name, in characters.
 const LONGEST: usize = 64;
-/// Names that belong to somebody.
+/// Names that the standard reserves.
 const RESERVED: &[&str] = &["anthropic", "claude"];
 
-/// Why the standard does not allow `name`, completing «`x` …».
+/// Returns why the standard does not allow `name`, as the end of a sentence that starts with the name.
 pub(super) fn broken(name: &str) -> Option<String> {
     let outside = |c: &char| !matches!(c, 'a'..='z' | '0'..='9' | '-');
     let length = name.chars().count();
@@ -24,7 +24,7 @@ pub(super) fn broken(name: &str) -> Option<String> {
     RESERVED.contains(&name).then(|| "is reserved".to_owned())
 }
 
-/// The name that a path gives: of its folder for `x/SKILL.md`, of the file for `x.md`.
+/// Returns the name that a path implies: that of the folder for `x/SKILL.md`, of the file for `x.md`.
 pub(super) fn of_path(path: &str) -> &str {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     if file == "SKILL.md" {

@@ -1,4 +1,4 @@
-//! Reads one skill, and looks at all skills of an agent together.
+//! Reads one skill, and checks the names of all skills of an agent together.
 
 use agentry_model::{Declared, DeclaredList, SkillPack};
 use agentry_text::table::{Coercion, validate};
@@ -17,7 +17,7 @@ use crate::front_matter::FrontMatterFile;
 /// The longest description, in characters.
 const LONGEST_DESCRIPTION: usize = 1024;
 
-/// Reads the skill at `path` (relative to `skills/`). Never fails: what cannot be read is reported
+/// Reads the skill at `path` (relative to `skills/`). Never fails: a part that cannot be read is reported
 /// and left out.
 pub fn read(
     source: SourceFile,
@@ -39,6 +39,7 @@ pub fn read(
     }
     if pack.name.is_none() && dialect == SkillDialect::AgentDir {
         let name = name::of_path(path).to_owned();
+        // The name comes from the path, so its span is the start of the file.
         pack.name = Some(Spanned::new(name, Span::start_of(source.id)));
     }
     pack.steps = steps::read(source, document.body, findings);
@@ -50,7 +51,7 @@ pub fn read(
     pack
 }
 
-/// Reports names that two skills of one agent share.
+/// Reports skills of one agent that have the same name.
 pub fn check_names(packs: &[SkillPack], findings: &mut Findings) {
     for (at, pack) in packs.iter().enumerate() {
         let Some(name) = &pack.name else { continue };
@@ -70,6 +71,7 @@ fn without_metadata(document: &FrontMatterFile, dialect: SkillDialect, findings:
     let found = findings.add(&SKILL_WITHOUT_METADATA, place, "the skill has no metadata");
     found.hint("start the file with `---`, `name: …`, `description: …`, `---`");
     if dialect == SkillDialect::AgentDir {
+        // The file name serves as the name, so the skill can still be used.
         found.severity = Severity::Warning;
     }
 }
@@ -100,6 +102,7 @@ fn fields(
         pack.description = record.str("description");
         common(document, &[record], pack);
         filled("name", &pack.name, findings);
+        // Only here: the `id` of a wrapped skill need not follow the standard.
         named(pack, findings);
         if dialect == SkillDialect::AgentDir && !record.has("description") {
             findings
@@ -111,7 +114,7 @@ fn fields(
     described(pack, findings);
 }
 
-/// Whether the fields stand under `metadata`. A `metadata` beside a name is only more about it.
+/// Whether the fields are under `metadata`. Beside a top-level name, `metadata` only adds details.
 fn is_wrapped(map: &TreeMap) -> bool {
     let has = |map: &TreeMap, keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
     let inner = map.get("metadata").and_then(|node| node.as_map());
@@ -119,7 +122,7 @@ fn is_wrapped(map: &TreeMap) -> bool {
         && inner.is_some_and(|inner| has(inner, &["id", "name", "description"]))
 }
 
-/// The fields that stand in the first of `records` that has them.
+/// Reads the fields that both layouts have, each from the first of `records` that has it.
 fn common(document: &FrontMatterFile, records: &[TableRecord<'_>], pack: &mut SkillPack) {
     let with = |field: &str| records.iter().find(|record| record.has(field));
     pack.version = with("version").and_then(|record| record.str("version"));
@@ -127,10 +130,11 @@ fn common(document: &FrontMatterFile, records: &[TableRecord<'_>], pack: &mut Sk
     pack.allowed_tools = with("allowed-tools").and_then(|record| tools(document, *record));
 }
 
-/// The tools that a skill names: a list as it is, one string at its commas, else at its spaces.
+/// Reads the tools of a skill: a list as it is, or a string split at commas, else at spaces.
 fn tools(document: &FrontMatterFile, record: TableRecord<'_>) -> DeclaredList<String> {
     let node = record.node("allowed-tools")?;
     let TreeValue::Str(text) = &node.value else { return record.strings("allowed-tools") };
+    // A quoted or escaped string differs from its source text, so offsets in it are not offsets in the file.
     let as_written = document.source.slice(node.span) == text;
     let place = |at: usize, length: usize| {
         let start = node.span.range().start + at;
@@ -145,7 +149,7 @@ fn tools(document: &FrontMatterFile, record: TableRecord<'_>) -> DeclaredList<St
     )
 }
 
-/// `Read, Bash(git log, git diff)` and `Read Bash(git log)`, each part with its place.
+/// Splits `Read, Bash(git log, git diff)` or `Read Bash(git log)` into parts with their offsets.
 fn split(text: &str) -> Vec<(usize, &str)> {
     let commas = outer(text).any(|(_, c)| c == ',');
     let ends = |c: char| if commas { c == ',' } else { c.is_whitespace() };
@@ -163,7 +167,7 @@ fn split(text: &str) -> Vec<(usize, &str)> {
     parts
 }
 
-/// The characters outside parentheses, with their places.
+/// Returns the characters outside parentheses, with their offsets.
 fn outer(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut depth = 0_usize;
     text.char_indices().filter(move |(_, c)| {
@@ -196,7 +200,7 @@ fn described(pack: &SkillPack, findings: &mut Findings) {
     }
 }
 
-/// A name at the top level is one of the Agent Skills standard.
+/// Checks a top-level name against the Agent Skills standard and against the name of the folder.
 fn named(pack: &SkillPack, findings: &mut Findings) {
     let Some(name) = pack.name.as_ref().filter(|name| !name.trim().is_empty()) else { return };
     let folder = name::of_path(&pack.path);

@@ -1,4 +1,4 @@
-//! What can be wrong with a skill.
+//! The lint rules about skills.
 
 use agentry_text::Severity::{Error, Note, Warning};
 use agentry_text::{LintRule, RuleExample};
@@ -68,7 +68,7 @@ pub static ODD_SKILL_NAME: LintRule = LintRule {
     good: skills![("review/SKILL.md", REVIEW)],
 };
 
-/// A name that is not that of the folder.
+/// A name that differs from that of the folder.
 pub static SKILL_NAME_AND_FOLDER: LintRule = LintRule {
     code: "AG6003",
     name: "skill-name-and-folder",
@@ -106,7 +106,7 @@ fn with_description(description: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A name, id or description without any text.
+/// A name, id or description that is empty.
 pub static EMPTY_SKILL_FIELD: LintRule = LintRule {
     code: "AG6005",
     name: "empty-skill-field",
@@ -120,7 +120,7 @@ pub static EMPTY_SKILL_FIELD: LintRule = LintRule {
     good: skills![("review/SKILL.md", REVIEW)],
 };
 
-/// Metadata and nothing below it.
+/// Front matter without any text below it.
 pub static EMPTY_SKILL: LintRule = LintRule {
     code: "AG6006",
     name: "empty-skill",
@@ -131,7 +131,7 @@ pub static EMPTY_SKILL: LintRule = LintRule {
     good: skills![("review/SKILL.md", REVIEW)],
 };
 
-/// A label of a step that is almost a known one.
+/// A step label that is almost a known one.
 pub static UNKNOWN_STEP: LintRule = LintRule {
     code: "AG6007",
     name: "unknown-step",
@@ -148,7 +148,7 @@ pub static UNKNOWN_STEP: LintRule = LintRule {
     )],
 };
 
-/// One name for two skills of an agent.
+/// Two skills of an agent with the same name.
 pub static SAME_SKILL_NAME: LintRule = LintRule {
     code: "AG6008",
     name: "same-skill-name",
@@ -178,7 +178,7 @@ pub static MISPLACED_SKILL: LintRule = LintRule {
     good: skills![("review/SKILL.md", REVIEW)],
 };
 
-/// A skill that does not say when it is to be used.
+/// A skill that does not state when to use it.
 pub static SKILL_WITHOUT_DESCRIPTION: LintRule = LintRule {
     code: "AG6010",
     name: "skill-without-description",

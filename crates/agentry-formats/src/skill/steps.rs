@@ -1,5 +1,5 @@
-//! The steps of a skill: numbered headings (`### 1. Title (Hardened SkillStep)`) and numbered list items
-//! (`1. Title (adaptive step): …`), told apart by the label in parentheses.
+//! The steps of a skill: numbered headings (`### 1. Title (Hardened Step)`) and numbered list items
+//! (`1. Title (adaptive step): …`). The label in parentheses gives the kind of a step.
 
 use agentry_model::{SkillStep, StepKind};
 use agentry_text::suggestion::nearest;
@@ -7,7 +7,7 @@ use agentry_text::{Findings, Fix, SourceFile, Span, Spanned, markdown};
 
 use super::rules::UNKNOWN_STEP;
 
-/// The labels with what they mean; compared without regard to case.
+/// The labels with their kinds; compared without case.
 const LABELS: &[(&str, StepKind)] = &[
     ("Hardened Step", StepKind::Deterministic),
     ("deterministic step", StepKind::Deterministic),
@@ -16,13 +16,13 @@ const LABELS: &[(&str, StepKind)] = &[
     ("Human Gate", StepKind::HumanGate),
 ];
 
-/// Every step of the body, in order. A label that is almost one is reported.
+/// Returns every step of the body, in order. Reports a label that is almost a known one.
 pub(super) fn read(
     source: &SourceFile,
     body: Span,
     findings: &mut Findings,
 ) -> Vec<Spanned<SkillStep>> {
-    // Without a parenthesis there is no label, and most skills have none.
+    // A step needs a label in parentheses. Most skills have none, so this saves parsing them.
     if !source.slice(body).contains('(') {
         return Vec::new();
     }
@@ -38,11 +38,11 @@ pub(super) fn read(
 /// A heading or the first line of a list item.
 struct StepLine {
     span: Span,
-    /// Whether the number in front was seen and taken off.
+    /// Whether a number in front was found and removed.
     numbered: bool,
 }
 
-/// The numbered list items of `body` outside code that may have a label.
+/// Returns the numbered list items of `body` that may have a label, except those in code blocks.
 fn items(source: &SourceFile, body: Span) -> Vec<StepLine> {
     let mut at = body.range().start;
     let mut found = Vec::new();
@@ -56,6 +56,7 @@ fn items(source: &SourceFile, body: Span) -> Vec<StepLine> {
         }
         at += line.len();
     }
+    // Fences are searched only if an item was found, because that needs a Markdown parse.
     if !found.is_empty() {
         let code: Vec<_> = markdown::fences(source, body.range()).iter().map(|f| f.block).collect();
         let inside = |span: Span| code.iter().any(|b| b.start <= span.start && span.start < b.end);
@@ -64,12 +65,13 @@ fn items(source: &SourceFile, body: Span) -> Vec<StepLine> {
     found
 }
 
-/// What follows `12. ` or `12) `.
+/// Returns the text after `12. ` or `12) `.
 fn after_number(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = text.len() - rest.len();
     let rest = rest.strip_prefix(['.', ')'])?;
     let gap = rest.starts_with([' ', '\t']);
+    // CommonMark allows at most nine digits in front of a list item.
     (1..=9).contains(&digits).then_some(())?;
     gap.then(|| rest.trim_start())
 }
@@ -92,6 +94,7 @@ fn step(
                 line.span,
             ));
         }
+        // Elsewhere in a title, parentheses are ordinary text.
         if numbered && ends_title(title, open + label.len() + 2) {
             let at = start + open + 1;
             almost(label, Span::new(source.id, at, at + label.len()), findings);
@@ -100,7 +103,7 @@ fn step(
     None
 }
 
-/// The texts in parentheses, each with the place of the opening one.
+/// Returns the texts in parentheses, each with the offset of its opening parenthesis.
 fn labels(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices('(').filter_map(|(open, _)| {
         let inner = text.get(open + 1..)?;
@@ -109,13 +112,13 @@ fn labels(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether nothing but a colon and text, or nothing at all, follows byte `at`.
+/// Whether the title ends at byte `at`: nothing follows, or a colon.
 fn ends_title(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or("").trim_start_matches(['*', '_', ' ', '\t']);
     rest.is_empty() || rest.starts_with([':', '\u{ff1a}'])
 }
 
-/// Reports a label that nobody knows but that looks like one.
+/// Reports a label that is unknown but resembles a known one.
 fn almost(label: &str, span: Span, findings: &mut Findings) {
     let names = || LABELS.iter().map(|(name, _)| *name);
     let near = nearest(label, names());

@@ -1,11 +1,11 @@
-//! Every rule about skills by example, and the way from one dialect to another.
+//! Tests of skills: every rule by example, and conversions between dialects.
 
 use agentry_model::SkillPack;
 use agentry_text::{Findings, SourceFiles};
 
 use super::{RULES, SkillDialect, check_names, folder_path, read, write};
 
-/// The skill, and its findings as `CODE line:column message`.
+/// Reads a skill; returns it with its findings as `CODE line:column message`.
 fn look(path: &str, dialect: SkillDialect, text: &str) -> (SkillPack, Vec<String>) {
     let mut sources = SourceFiles::default();
     let mut findings = Findings::default();

@@ -1,4 +1,4 @@
-//! Writes a skill that came with an agent of another format.
+//! Writes a skill of an agent that is converted from another format.
 
 use agentry_model::{SkillPack, SkillStep, StepKind, slug};
 use agentry_text::data::MapBuilder;
@@ -7,8 +7,8 @@ use agentry_text::{Data, FileId, Findings, SourceFile, Spanned, markdown, path};
 use super::{SkillDialect, name, read};
 use crate::front_matter;
 
-/// The text of a skill: as it was written, if that says all that `dialect` wants; otherwise with
-/// new metadata above the same text.
+/// Returns the text of a skill. The original text is kept if `dialect` accepts it; otherwise new front
+/// matter is put above the same body.
 pub fn write(pack: &SkillPack, dialect: SkillDialect) -> String {
     let Some(text) = &pack.text else { return build(pack, dialect, &body_of_steps(pack)) };
     let source = SourceFile::new(FileId::BUILT_IN, &pack.path, text);
@@ -22,7 +22,7 @@ pub fn write(pack: &SkillPack, dialect: SkillDialect) -> String {
     build(pack, dialect, body.trim())
 }
 
-/// Where a skill lies that must have a folder of its own: `x.md` becomes `x/SKILL.md`.
+/// Returns the path of a skill that needs its own folder: `x.md` becomes `x/SKILL.md`.
 pub fn folder_path(pack: &SkillPack) -> String {
     let stem = pack.path.strip_suffix("/SKILL.md").or_else(|| pack.path.strip_suffix(".md"));
     match stem.filter(|stem| path::is_portable(stem) && !stem.ends_with("/SKILL")) {
@@ -44,6 +44,7 @@ fn build(pack: &SkillPack, dialect: SkillDialect, body: &str) -> String {
         text: _,
     } = pack;
     let version = version.as_ref().map(|version| version.value.as_str()).filter(|version| {
+        // AgentFS rejects a version that is not semantic.
         dialect != SkillDialect::AgentFs || semver::Version::parse(version).is_ok()
     });
     let mut fields = MapBuilder::new();
@@ -53,11 +54,12 @@ fn build(pack: &SkillPack, dialect: SkillDialect, body: &str) -> String {
     fields.str_opt("risk_level", risk_level.as_ref().map(|risk| risk.as_str()));
     let tools = allowed_tools.as_ref().map(|list| Data::strings(list.iter().map(|t| &t.value)));
     fields.set_opt("allowed-tools", tools);
+    // A skill without a body would be reported as empty.
     let body = if body.is_empty() { description(pack, body) } else { body.to_owned() };
     front_matter::write(&fields.build(), &body)
 }
 
-/// A name that can be called: as declared, else of the file.
+/// Returns a valid name: the declared one, else its slug, else that of the file.
 fn skill_name(pack: &SkillPack) -> String {
     let declared = pack.name.as_ref().map_or("", |name| name.value.trim());
     let names = [declared.to_owned(), slug(declared), slug(name::of_path(&pack.path))];
@@ -65,7 +67,7 @@ fn skill_name(pack: &SkillPack) -> String {
     names.into_iter().find(fits).unwrap_or_else(|| "skill".to_owned())
 }
 
-/// What the skill is for: as declared, else the first line of its text, else its name.
+/// Returns what the skill is for: as declared, else the first line of its text, else its name.
 fn description(pack: &SkillPack, body: &str) -> String {
     let declared = [&pack.description, &pack.display_name].into_iter().flatten();
     let declared = declared.map(|text| text.value.trim()).find(|text| !text.is_empty());

@@ -1,4 +1,4 @@
-//! The whole reader and writer, through files held in memory.
+//! Tests of the whole reader and writer, with files in memory.
 
 use agentry_model::{Agent, tree};
 use agentry_text::{Findings, LintRule, RuleExample, SourceFiles};
@@ -9,7 +9,7 @@ use crate::{AgentPackage, MemoryFiles, OutputShape, WriteTarget, mcp};
 
 mod write;
 
-/// What a reader saw: the agent, and its findings as `path:line:column code message`.
+/// The result of the reader: the agent, and its findings as `path:line:column code message`.
 struct Seen {
     agent: Agent,
     findings: Vec<String>,
@@ -52,7 +52,7 @@ fn target() -> WriteTarget {
     }
 }
 
-/// The files of an example, without the directory that they are in, and its name.
+/// Returns the files of an example, relative to their directory, and the name of that directory.
 fn example(example: &RuleExample) -> (String, Vec<(String, String)>) {
     let files = example.files();
     let name = files.first().and_then(|(path, _)| path.split('/').next()).unwrap_or("").to_owned();
@@ -412,7 +412,7 @@ proptest::proptest! {
     }
 }
 
-/// Pieces of the languages of the directory, in any order.
+/// Pieces of the file formats in the directory, combined in any order.
 fn soup() -> impl proptest::strategy::Strategy<Value = String> {
     let pieces = [
         "---\n",

@@ -1,4 +1,4 @@
-//! The writer: what was read is written so that it reads the same again.
+//! Tests of the writer: a written directory reads as the same agent.
 
 use agentry_model::{Agent, ConversionLoss, Declared, Format, McpServer, Schedule, tree};
 use agentry_policy::{Action, Section, Trust};
@@ -7,7 +7,7 @@ use agentry_text::{Data, FileId, Span, Spanned};
 use super::{read, read_files, target};
 use crate::{ConvertedAgent, convert};
 
-/// Writes what was read, and reads it again.
+/// Writes an agent and reads the result.
 pub(super) fn again(agent: &Agent) -> (ConvertedAgent, Vec<String>) {
     let converted = convert(agent, Format::AgentDir, &target());
     let seen = read_files("helper", converted.files.clone());
@@ -56,13 +56,14 @@ fn file<'c>(converted: &'c ConvertedAgent, path: &str) -> &'c str {
     converted.files.iter().find(|(name, _)| name == path).map_or("", |(_, text)| text.as_str())
 }
 
-/// A change to an empty agent, the role that is written, and what is said to be lost.
+/// Makes an agent that has only a name.
 fn named_helper() -> Agent {
     let mut agent = Agent::default();
     agent.identity.name = spanned("helper".to_owned());
     agent
 }
 
+/// A change to an empty agent, the written role, and the expected losses.
 type Case = (fn(&mut Agent), &'static str, &'static [&'static str]);
 
 #[test]
@@ -78,7 +79,7 @@ fn a_role_is_made_up_where_there_is_none() {
             &["description added", "name added", "system added"],
         ),
         (named, "You are helper.\n", &["description added", "system added"]),
-        // What the source says elsewhere is moved, not made up.
+        // A value from another field is moved, so it does not count as added.
         (described, "Helps.\n", &["name added"]),
         (raw, "Be raw.\n", &["name added", "system_override changed"]),
     ];

@@ -1,4 +1,4 @@
-//! Literals as values: what an expression is, when that can be said without running it.
+//! Evaluates literals: the value of an expression, if it is known without running the code.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use oxc_span::GetSpan;
 
 use super::scope::BlockScope;
 
-/// The longest chain of names that stand for one another.
+/// The most levels of nested spreads.
 const MOST_DEPTH: usize = 16;
 
 /// One property of an object literal.
@@ -19,24 +19,24 @@ const MOST_DEPTH: usize = 16;
 pub(super) struct LiteralProperty<'a> {
     /// Its key.
     pub(super) key: Spanned<String>,
-    /// Its value; a method is a function.
+    /// Its value; a method counts as a function.
     pub(super) value: &'a Expression<'a>,
-    /// Where the whole property stands.
+    /// The span of the whole property.
     pub(super) span: Span,
 }
 
-/// The properties of an object literal, and the place of the first one that cannot be read.
+/// The properties of an object literal, and the position of the first one that is not static.
 #[derive(Default)]
 pub(super) struct LiteralProperties<'a> {
-    /// In order; of a key that was written twice, the last.
+    /// In order; for a repeated key, the last value.
     pub(super) list: Vec<LiteralProperty<'a>>,
-    /// What only running the code would tell.
+    /// The first property that only running the code would show.
     pub(super) unknown: Option<Span>,
     places: HashMap<String, usize>,
 }
 
 impl<'a> LiteralProperties<'a> {
-    /// The property of that key.
+    /// Returns the property with that key.
     pub(super) fn get(&self, key: &str) -> Option<&LiteralProperty<'a>> {
         self.list.get(*self.places.get(key)?)
     }
@@ -52,7 +52,7 @@ impl<'a> LiteralProperties<'a> {
 }
 
 impl<'a> BlockScope<'a> {
-    /// The properties of an object, those of spread literals among them.
+    /// Returns the properties of an object, including those of spread literals.
     pub(super) fn properties(&self, object: &'a ObjectExpression<'a>) -> LiteralProperties<'a> {
         let mut found = LiteralProperties::default();
         self.collect(object, &mut found, 0);
@@ -68,6 +68,7 @@ impl<'a> BlockScope<'a> {
         let mut own: HashMap<String, Span> = HashMap::new();
         for property in &object.properties {
             let place = self.span(property.span());
+            // Marked as unknown instead of dropped, so that the list does not count as complete.
             if depth > MOST_DEPTH || !self.spend() {
                 found.unknown.get_or_insert(place);
                 return;
@@ -76,6 +77,7 @@ impl<'a> BlockScope<'a> {
                 ObjectPropertyKind::ObjectProperty(property) => match self.property(property) {
                     Some(property) => {
                         let key = &property.key;
+                        // Only keys of the same literal: a key that overrides a spread one is intended.
                         match own.get(&key.value) {
                             Some(first) => self.repeats(key, *first),
                             None => drop(own.insert(key.value.clone(), key.span)),
@@ -97,6 +99,7 @@ impl<'a> BlockScope<'a> {
     }
 
     fn property(&self, property: &'a ObjectProperty<'a>) -> Option<LiteralProperty<'a>> {
+        // Getters, setters and computed keys are known only by running the code.
         let key = (!property.computed && property.kind == PropertyKind::Init)
             .then(|| property.key.static_name())
             .flatten()?;
@@ -104,7 +107,7 @@ impl<'a> BlockScope<'a> {
         Some(LiteralProperty { key, value: &property.value, span: self.span(property.span) })
     }
 
-    /// The value of `expression`, unless only running the code would tell.
+    /// Returns the value of `expression`; `None` if only running the code would show it.
     pub(super) fn evaluate(&self, expression: &'a Expression<'a>) -> Option<TreeNode> {
         self.value(expression, 0)
     }
@@ -119,6 +122,7 @@ impl<'a> BlockScope<'a> {
             Expression::BooleanLiteral(literal) => TreeValue::Bool(literal.value),
             Expression::NullLiteral(_) => TreeValue::Null,
             Expression::NumericLiteral(literal) => number(literal.value),
+            // A lone surrogate has no form in UTF-8.
             Expression::StringLiteral(literal) if !literal.lone_surrogates => {
                 TreeValue::Str(literal.value.to_string())
             }
@@ -167,7 +171,7 @@ impl<'a> BlockScope<'a> {
     }
 }
 
-/// A number of JavaScript; whole ones up to 2^53 are whole numbers.
+/// Converts a number of JavaScript; whole ones up to 2^53 become integers.
 #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
 fn number(value: f64) -> TreeValue {
     if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {

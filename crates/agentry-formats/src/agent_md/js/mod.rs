@@ -1,5 +1,5 @@
-//! JavaScript, read without being run: parses one block and finds what its top-level `return` gives
-//! back. What only running the code would tell is said to be so, never guessed.
+//! JavaScript, parsed but never run: finds the value of a block's top-level `return`. A part that only
+//! running the code would show is reported as unknown, never guessed.
 
 mod evaluate;
 mod parameters;
@@ -22,32 +22,32 @@ use crate::javascript::{MOST_LEVELS, with_stack};
 use crate::text_checks::is_variable;
 use scope::BlockScope;
 
-/// What one block gives back.
+/// The content of one block.
 #[derive(Debug, Default)]
 pub(super) struct ToolBlock {
     /// The tools, in order.
     pub(super) tools: Vec<ScriptedTool>,
-    /// Whether these are all that there are.
+    /// Whether the list of tools is complete.
     pub(super) complete: bool,
-    /// The environment variables that its code reads by name.
+    /// The environment variables that the code reads by name.
     pub(super) variables: Vec<Spanned<String>>,
 }
 
-/// A tool as far as it can be read.
+/// A tool, as far as it can be read statically.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedTool {
     /// The key under which it is returned.
     pub(super) name: Spanned<String>,
-    /// What its scheme says it does.
+    /// The description in its scheme.
     pub(super) description: Option<Spanned<String>>,
     /// The JSON Schema of its arguments.
     pub(super) parameters: Option<Spanned<Data>>,
 }
 
-/// Syntax errors of one block that are worth showing: the first is the cause of most others.
+/// The syntax errors of a block that are reported; the first usually causes the others.
 const MOST_SYNTAX_ERRORS: usize = 3;
 
-/// Reads the block of `source` at `code`.
+/// Reads the block at `code` of `source`.
 pub(super) fn read(source: &SourceFile, code: Span, findings: &mut Findings) -> ToolBlock {
     match with_stack(source.slice(code), || parse(source, code, findings)) {
         Some(block) => block,
@@ -64,7 +64,7 @@ pub(super) fn read(source: &SourceFile, code: Span, findings: &mut Findings) -> 
     }
 }
 
-/// Whether `text` is JavaScript as it may stand in a block.
+/// Whether `text` parses as the code of a block.
 pub(super) fn parses(text: &str) -> bool {
     let parse = || {
         let allocator = Allocator::default();
@@ -73,7 +73,7 @@ pub(super) fn parses(text: &str) -> bool {
     with_stack(text, parse).unwrap_or(false)
 }
 
-/// Parses code as the body of an asynchronous function; strict, as in a module.
+/// Parses code as the body of an asynchronous function in strict mode, as in a module.
 fn parser<'a>(allocator: &'a Allocator, code: &'a str) -> Parser<'a> {
     let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
     Parser::new(allocator, code, SourceType::mjs()).with_options(options)
@@ -85,7 +85,7 @@ fn parse(source: &SourceFile, code: Span, findings: &mut Findings) -> ToolBlock 
     if syntax_errors(&parser(&allocator, text).parse(), text, code, findings) {
         return ToolBlock::default();
     }
-    // Its list of tokens is sound only for code that parses, so it is asked for afterwards.
+    // The parser's tokens are reliable only for code without errors, so the code is parsed a second time.
     let parsed = parser(&allocator, text).with_config(TokensParserConfig).parse();
     let scope = BlockScope::new(&parsed.program, &parsed.tokens, text, code);
     let mut block = return_value::read(&scope, findings);
@@ -99,7 +99,7 @@ fn parse(source: &SourceFile, code: Span, findings: &mut Findings) -> ToolBlock 
     block
 }
 
-/// Reports what the parser found, and whether there was something.
+/// Reports the errors of the parser; returns whether there were any.
 fn syntax_errors(
     parsed: &ParserReturn<'_>,
     text: &str,
@@ -107,6 +107,7 @@ fn syntax_errors(
     findings: &mut Findings,
 ) -> bool {
     let place = |start: usize, end: usize| {
+        // A label of the parser may point past the end of the code.
         let (start, end) = (start.min(text.len()), end.min(text.len()));
         Span::new(code.file, start, end).shifted(code.range().start)
     };
@@ -124,6 +125,7 @@ fn syntax_errors(
             .add(&JAVASCRIPT_SYNTAX, span, message)
             .hint_opt(error.help.as_deref().map(lower_first));
     }
+    // `mjs` allows `import` and `export`, but a block is the body of a function.
     let modules = parsed.program.body.iter().filter(|statement| is_module_declaration(statement));
     let mut found = !parsed.diagnostics.is_empty();
     for statement in modules {
@@ -149,7 +151,7 @@ fn lower_first(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// The names that the code reads from `env`, each once: `env.X`, `env?.X`, `env["X"]`.
+/// Returns the names that the code reads from `env`, each once: `env.X`, `env?.X`, `env["X"]`.
 fn variables(scope: &BlockScope<'_>) -> Vec<Spanned<String>> {
     let mut seen = HashSet::new();
     let read = |window: &[Token]| {
@@ -165,7 +167,7 @@ fn variables(scope: &BlockScope<'_>) -> Vec<Spanned<String>> {
     scope.tokens.windows(3).filter_map(read).collect()
 }
 
-/// Whether `text` is spelt like an environment variable, and not like a method.
+/// Whether `text` is spelt like an environment variable, not like a method.
 fn is_constant(text: &str) -> bool {
     is_variable(text) && !text.contains(|c: char| c.is_ascii_lowercase())
 }

@@ -1,4 +1,4 @@
-//! Whether `parameters` is a JSON Schema: its structure, keyword by keyword.
+//! Checks that `parameters` is a JSON Schema, keyword by keyword.
 
 use agentry_text::suggestion::did_you_mean;
 use agentry_text::{Findings, Severity, TreeMap, TreeNode, TreeValue};
@@ -6,10 +6,10 @@ use agentry_text::{Findings, Severity, TreeMap, TreeNode, TreeValue};
 use crate::agent_md::rules::PARAMETERS;
 use crate::references;
 
-/// The words that `type` may be.
+/// The allowed values of `type`.
 const TYPES: &[&str] = &["object", "string", "number", "integer", "boolean", "array", "null"];
 
-/// What the value of a keyword must be.
+/// The shape that the value of a keyword must have.
 #[derive(Clone, Copy)]
 enum KeywordShape {
     Schema,
@@ -24,7 +24,7 @@ enum KeywordShape {
     Values,
 }
 
-/// The keywords whose values are looked at; others may hold anything.
+/// The keywords whose values are checked; any other may have any value.
 const KEYWORDS: &[(&str, KeywordShape)] = &[
     ("properties", KeywordShape::NamedSchemas),
     ("patternProperties", KeywordShape::NamedSchemas),
@@ -64,12 +64,13 @@ const KEYWORDS: &[(&str, KeywordShape)] = &[
     ("uniqueItems", KeywordShape::Flag),
 ];
 
-/// Reports what is wrong with the parameters of `tool`.
+/// Reports problems with the parameters of `tool`.
 pub(super) fn check(tool: &str, node: &TreeNode, findings: &mut Findings) {
     let mut walk = ParameterWalk { tool, findings };
     let Some(map) = node.as_map() else {
         return walk.wrong(node, &format!("is {}, not a JSON Schema", node.value.describe()));
     };
+    // A missing `type` is accepted; an unknown one is reported by `types`.
     match map.get("type") {
         Some(kind)
             if kind.as_str().is_some_and(|word| word != "object" && TYPES.contains(&word)) =>
@@ -88,7 +89,7 @@ pub(super) fn check(tool: &str, node: &TreeNode, findings: &mut Findings) {
     }
 }
 
-/// Depth is bounded: the tree was built with a limit.
+/// The recursion is bounded, because the evaluated tree has a depth limit.
 struct ParameterWalk<'w> {
     tool: &'w str,
     findings: &'w mut Findings,
@@ -105,6 +106,7 @@ impl ParameterWalk<'_> {
     fn schema(&mut self, node: &TreeNode) {
         match &node.value {
             TreeValue::Map(map) => self.map(map),
+            // `true` and `false` are schemas, too.
             TreeValue::Bool(_) => {}
             other => {
                 self.wrong(node, &format!("has {} where a schema is expected", other.describe()));
@@ -144,6 +146,7 @@ impl ParameterWalk<'_> {
     fn keyword(&mut self, keyword: &str, shape: KeywordShape, node: &TreeNode) {
         let list = node.as_list();
         let fits = match shape {
+            // The arms that return leave it to the nested schemas to report problems.
             KeywordShape::Schema => return self.schema(node),
             KeywordShape::SchemaOrSchemas if list.is_none() => return self.schema(node),
             KeywordShape::NamedSchemas => match node.as_map() {
@@ -159,6 +162,7 @@ impl ParameterWalk<'_> {
             KeywordShape::Texts => {
                 list.is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
             }
+            // An empty `enum` would allow no value at all.
             KeywordShape::Values => list.is_some_and(|items| !items.is_empty()),
             KeywordShape::Text => node.as_str().is_some(),
             KeywordShape::Number => matches!(node.value, TreeValue::Int(_) | TreeValue::Float(_)),
@@ -174,8 +178,8 @@ impl ParameterWalk<'_> {
         }
     }
 
-    /// A required property that is not described can still be given, but never by a model that
-    /// follows the schema.
+    /// Reports required properties that are not described: a language model that follows the schema never
+    /// sends them. Only a warning, because a call may still pass them.
     fn required(&mut self, map: &TreeMap) {
         let Some(names) = map.get("required").and_then(TreeNode::as_list) else { return };
         let known = map.get("properties").and_then(TreeNode::as_map);

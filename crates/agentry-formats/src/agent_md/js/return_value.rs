@@ -1,4 +1,4 @@
-//! The object that a block gives back: `{ toolName: { fn, scheme } }`.
+//! The object that a block returns: `{ toolName: { fn, scheme } }`.
 
 use agentry_text::suggestion::did_you_mean;
 use agentry_text::{Findings, Span};
@@ -10,13 +10,14 @@ use super::scope::{BlockScope, NameBinding};
 use super::{ScriptedTool, ToolBlock, scheme};
 use crate::agent_md::rules::{NO_RETURN, NOT_STATIC, TOOL_FUNCTION, TOOL_SHAPE};
 
-/// How deep a `return` in blocks of its own is looked for.
+/// The most levels of nested statements that are searched for a `return`.
 const DEEPEST_RETURN: usize = 32;
 
-/// Reads what the top-level `return` of a block gives back.
+/// Reads the value of a block's top-level `return`.
 pub(super) fn read(scope: &BlockScope<'_>, findings: &mut Findings) -> ToolBlock {
     let body = &scope.program.body;
     let top = body.iter().position(|statement| matches!(statement, Statement::ReturnStatement(_)));
+    // Statements after the top-level `return` never run.
     let before = body.iter().take(top.unwrap_or(body.len()));
     if let Some(inner) = before.into_iter().find(|statement| may_return(statement, 0)) {
         not_static(
@@ -48,9 +49,10 @@ fn not_static(span: Span, message: &str, findings: &mut Findings) {
         .hint("return an object literal with the tools written out");
 }
 
-/// Whether a statement that is no `return` itself may hold one, functions aside.
+/// Whether a statement may contain a `return`, except inside functions.
 fn may_return(statement: &Statement<'_>, depth: usize) -> bool {
     if depth > DEEPEST_RETURN {
+        // Assumes the worst, so that the block counts as not static.
         return true;
     }
     let any = |list: &[Statement<'_>]| list.iter().any(|inner| may_return(inner, depth + 1));
@@ -109,7 +111,7 @@ fn object<'a>(
     }
 }
 
-/// Whether an expression is plainly no object of tools: a literal, a list or a function.
+/// Whether an expression is certainly not an object of tools: a literal, a list or a function.
 fn is_plain(expression: &Expression<'_>) -> bool {
     expression.is_literal()
         || expression.is_function()
@@ -138,6 +140,7 @@ fn tool<'a>(
         _ => {
             let message = format!("`{}` can only be known by running the code", key.value);
             not_static(property.span, &message, findings);
+            // The tool exists, so its name counts for duplicates and for `required.startup`.
             return Some(unread);
         }
     };
@@ -151,7 +154,7 @@ fn tool<'a>(
     }
 }
 
-/// Reports a part of a tool that is not there, unless it may come from elsewhere.
+/// Reports a missing part of a tool, unless an unknown property may provide it.
 fn missing(
     part: &str,
     tool: &LiteralProperty<'_>,
@@ -183,6 +186,7 @@ fn function<'a>(
     let span = scope.span(found.value.span());
     match resolved {
         Expression::Identifier(name)
+            // A name that occurs once can neither be defined nor assigned anywhere in the block.
             if scope.bound(name.name.as_str()).is_none() && scope.is_lonely(name.name.as_str()) =>
         {
             let name = name.name.as_str();
@@ -202,12 +206,13 @@ fn function<'a>(
                 .add(&TOOL_FUNCTION, span, format!("`fn` of tool `{tool}` is not a function"))
                 .hint("give it a function: `fn: async (args, { env, fetch }) => …`");
         }
+        // A call or a member may well give a function.
         _ => {}
     }
 }
 
 impl<'a> BlockScope<'a> {
-    /// The names of functions, for «did you mean».
+    /// Returns the names of functions, for «did you mean».
     fn functions(&self) -> impl Iterator<Item = &'a str> {
         self.names().into_iter().filter(|name| match self.bound(name) {
             Some(NameBinding::Function) => true,

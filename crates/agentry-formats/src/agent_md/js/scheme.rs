@@ -1,4 +1,4 @@
-//! The scheme of a tool: what the model is told of it.
+//! The scheme of a tool: its description for the language model.
 
 use agentry_text::{Findings, Spanned, TreeNode};
 use oxc_ast::ast::Expression;
@@ -8,7 +8,7 @@ use super::scope::BlockScope;
 use super::{ScriptedTool, parameters};
 use crate::agent_md::rules::{NOT_STATIC, SCHEME, SCHEME_NAME};
 
-/// Reads the scheme of the tool that is returned under `key`.
+/// Reads the scheme of the tool that the block returns under `key`.
 pub(super) fn read<'a>(
     scope: &BlockScope<'a>,
     key: &Spanned<String>,
@@ -34,7 +34,7 @@ pub(super) fn read<'a>(
     tool
 }
 
-/// The properties of a scheme, or of its `function` when it is wrapped.
+/// Returns the properties of a scheme, or of its `function` if it is wrapped.
 fn unwrapped<'a>(
     scope: &BlockScope<'a>,
     scheme: &LiteralProperty<'a>,
@@ -45,6 +45,7 @@ fn unwrapped<'a>(
     };
     let parts = of(scheme.value)?;
     match parts.get("function") {
+        // The form of the OpenAI API: `{ type: "function", function: { … } }`.
         Some(inner) if parts.get("type").is_some() => of(inner.value),
         _ => Some(parts),
     }
@@ -59,7 +60,7 @@ struct SchemeReader<'r, 'a> {
 }
 
 impl SchemeReader<'_, '_> {
-    /// The value of a part that must be there.
+    /// Returns the value of a required part.
     fn part(&mut self, name: &str) -> Option<TreeNode> {
         let tool = &self.key.value;
         let Some(property) = self.parts.get(name) else {
@@ -87,7 +88,7 @@ impl SchemeReader<'_, '_> {
         value
     }
 
-    /// A part that must be text with something in it.
+    /// Returns a required part that must be a string and not empty.
     fn text(&mut self, name: &str) -> Option<Spanned<String>> {
         let node = self.part(name)?;
         match node.to_spanned() {
@@ -113,6 +114,7 @@ impl SchemeReader<'_, '_> {
 
     fn name(&mut self) {
         let Some(name) = self.text("name") else { return };
+        // Providers accept only these characters, at most 64 of them.
         let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.value.to_lowercase() != self.key.value.to_lowercase() {
             let message = format!("the scheme of `{}` is named `{}`", self.key.value, name.value);

@@ -1,4 +1,4 @@
-//! What the names of a block stand for.
+//! The bindings of a block: the value of each name that can be known without running the code.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -7,33 +7,33 @@ use agentry_text::{Span, Spanned, limits};
 use oxc_ast::ast::{Declaration, Expression, Program, Statement};
 use oxc_parser::{Kind, Token};
 
-/// A parsed block with the names that it binds at its top level.
+/// A parsed block with its top-level bindings.
 pub(super) struct BlockScope<'a> {
     pub(super) program: &'a Program<'a>,
     pub(super) tokens: &'a [Token],
     text: &'a str,
     place: Span,
     bindings: HashMap<&'a str, NameBinding<'a>>,
-    /// How often each name occurs, members aside.
+    /// The number of occurrences of each name, not counting members.
     uses: HashMap<&'a str, usize>,
-    /// Values that may still be looked at, so that names which double each time come to an end.
+    /// The number of values that may still be visited. It bounds names that double in size at each level.
     budget: Cell<usize>,
-    /// Keys that an object literal has before, each with the place where it was first.
+    /// The repeated keys of object literals, each with the span of the first occurrence.
     repeated: RefCell<Vec<(Spanned<String>, Span)>>,
 }
 
-/// What a name stands for.
+/// The binding of a name.
 #[derive(Clone, Copy)]
 pub(super) enum NameBinding<'a> {
-    /// This value, for good.
+    /// A value that never changes.
     Value(&'a Expression<'a>),
     /// A function.
     Function,
-    /// Something that only running the code would tell.
+    /// A value that only running the code would show.
     Unknown,
 }
 
-/// Names that lead to names that lead to names.
+/// The longest chain of names that refer to names.
 const LONGEST_CHAIN: usize = 32;
 
 impl<'a> BlockScope<'a> {
@@ -55,24 +55,26 @@ impl<'a> BlockScope<'a> {
         scope
     }
 
-    /// Remembers that `key` was in its object before, at `first`.
+    /// Records that `key` repeats a key of the same object at `first`.
     pub(super) fn repeats(&self, key: &Spanned<String>, first: Span) {
         let mut repeated = self.repeated.borrow_mut();
+        // One literal may be visited several times, through several names.
         if repeated.iter().all(|(known, _)| known.span != key.span) {
             repeated.push((key.clone(), first));
         }
     }
 
-    /// The keys that were in their object before.
+    /// Takes the repeated keys.
     pub(super) fn repeated(&self) -> Vec<(Spanned<String>, Span)> {
         self.repeated.take()
     }
 
-    /// Binds the names of a statement, and marks where they are declared.
+    /// Binds the names of a statement, and records the positions of the declarations.
     fn declare(&mut self, statement: &'a Statement<'a>, declared: &mut HashSet<u32>) {
         match statement.as_declaration() {
             Some(Declaration::VariableDeclaration(declaration)) => {
                 for declarator in &declaration.declarations {
+                    // The values inside a pattern such as `{ a, b }` are not traced.
                     let whole = declarator.id.get_binding_identifier();
                     let bound = match (whole, &declarator.init) {
                         (Some(_), Some(value)) => NameBinding::Value(value),
@@ -93,7 +95,7 @@ impl<'a> BlockScope<'a> {
         }
     }
 
-    /// A name that is bound twice says nothing.
+    /// Binds a name. The value of a name that is bound twice is unknown.
     fn bind(&mut self, name: &'a str, bound: NameBinding<'a>) {
         self.bindings
             .entry(name)
@@ -101,7 +103,7 @@ impl<'a> BlockScope<'a> {
             .or_insert(bound);
     }
 
-    /// A name that is assigned to, or that something in it is, says nothing either.
+    /// Marks every name as unknown that is assigned to, or whose members are.
     fn forget_changed(&mut self, declared: &HashSet<u32>) {
         let mut before = Kind::Eof;
         for (at, token) in self.tokens.iter().enumerate() {
@@ -111,6 +113,7 @@ impl<'a> BlockScope<'a> {
                 continue;
             }
             let name = self.token(token);
+            // Operators and brackets are tokens as well.
             if name.starts_with(|c: char| c.is_ascii_punctuation() && !matches!(c, '_' | '$')) {
                 continue;
             }
@@ -124,13 +127,15 @@ impl<'a> BlockScope<'a> {
         }
     }
 
-    /// Whether the name at token `at` is assigned to there: `x =`, `x.y =`, `x[`, `assign(x`.
+    /// Whether the name at token `at` is changed there: `x =`, `x.y =`, `x[`, `assign(x`.
     fn changes(&self, at: usize) -> bool {
         let kind = |at: usize| self.tokens.get(at).map_or(Kind::Eof, Token::kind);
         let mut next = at + 1;
+        // Skips members such as `.a.b`: two tokens each.
         while matches!(kind(next), Kind::Dot | Kind::QuestionDot) {
             next += 2;
         }
+        // `x[` may assign to a computed member, so it counts as a change.
         let is_assigned = kind(next).is_assignment_operator()
             || matches!(kind(next), Kind::LBrack | Kind::Plus2 | Kind::Minus2);
         let counted = |at: usize| matches!(kind(at), Kind::Plus2 | Kind::Minus2 | Kind::Delete);
@@ -142,44 +147,45 @@ impl<'a> BlockScope<'a> {
         is_assigned || is_filled || at.checked_sub(1).is_some_and(counted)
     }
 
-    /// The text of a token.
+    /// Returns the text of a token.
     pub(super) fn token(&self, token: &Token) -> &'a str {
         self.text.get(token.start() as usize..token.end() as usize).unwrap_or("")
     }
 
-    /// A range of the block as a span of the file.
+    /// Converts a range of the block to a span of the file.
     pub(super) fn span(&self, span: oxc_span::Span) -> Span {
         Span::new(self.place.file, span.start as usize, span.end as usize)
             .shifted(self.place.range().start)
     }
 
-    /// What `name` stands for; `None` when nothing at the top level binds it.
+    /// Returns the binding of `name`; `None` when nothing at the top level binds it.
     pub(super) fn bound(&self, name: &str) -> Option<NameBinding<'a>> {
         self.bindings.get(name).copied()
     }
 
-    /// Every name that is bound, sorted.
+    /// Returns every bound name, sorted.
     pub(super) fn names(&self) -> Vec<&'a str> {
         let mut names: Vec<_> = self.bindings.keys().copied().collect();
         names.sort_unstable();
         names
     }
 
-    /// Whether `name` occurs only once in the whole block, so that nothing can have defined it.
+    /// Whether `name` occurs exactly once in the whole block, so that nothing can have defined it.
     pub(super) fn is_lonely(&self, name: &str) -> bool {
         self.uses.get(name) == Some(&1)
     }
 
-    /// Takes one value from the budget.
+    /// Takes one value from the budget; `false` when it is used up.
     pub(super) fn spend(&self) -> bool {
         let left = self.budget.get();
         self.budget.set(left.saturating_sub(1));
         left > 0
     }
 
-    /// The expression behind parentheses, `Object.freeze` and names.
+    /// Returns the expression behind parentheses, `Object.freeze` and names.
     pub(super) fn resolve(&self, expression: &'a Expression<'a>) -> &'a Expression<'a> {
         let mut found = expression;
+        // Bounded, because names can form a cycle: `const a = b, b = a`.
         for _ in 0..LONGEST_CHAIN {
             found = match found {
                 Expression::ParenthesizedExpression(inner) => &inner.expression,

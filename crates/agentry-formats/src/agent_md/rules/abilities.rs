@@ -1,11 +1,11 @@
-//! Abilities: what may be written, and what contradicts itself.
+//! The rules about abilities: unknown ones, wrong forms and contradictions.
 
 use agentry_text::LintRule;
 use agentry_text::Severity::{Error, Warning};
 
 use super::with_metadata;
 
-/// A base word that does not exist.
+/// An ability whose first word is unknown.
 pub(crate) static UNKNOWN_ABILITY: LintRule = LintRule {
     code: "AG1010",
     name: "unknown-ability",
@@ -25,7 +25,7 @@ pub(crate) static ABILITY_SCOPE: LintRule = LintRule {
     good: with_metadata!("abilities:\n  - fs\n"),
 };
 
-/// `sh:` without one plain command.
+/// `sh:` without exactly one command name.
 pub(crate) static ABILITY_COMMAND: LintRule = LintRule {
     code: "AG1012",
     name: "ability-command",
@@ -36,7 +36,7 @@ pub(crate) static ABILITY_COMMAND: LintRule = LintRule {
     good: with_metadata!("abilities:\n  - sh:git\n"),
 };
 
-/// `*`.
+/// A wildcard as an ability.
 pub(crate) static ABILITY_WILDCARD: LintRule = LintRule {
     code: "AG1013",
     name: "ability-wildcard",
@@ -47,7 +47,7 @@ pub(crate) static ABILITY_WILDCARD: LintRule = LintRule {
     good: with_metadata!("allow: [fs, network]\n"),
 };
 
-/// Allowed and denied at once.
+/// An ability that is both allowed and denied.
 pub(crate) static ABILITY_OVERLAP: LintRule = LintRule {
     code: "AG1014",
     name: "ability-overlap",
@@ -58,7 +58,7 @@ pub(crate) static ABILITY_OVERLAP: LintRule = LintRule {
     good: with_metadata!("abilities:\n  allow: [sh]\n  deny: [sh:rm]\n"),
 };
 
-/// `abilities` and the top-level lists disagree.
+/// Two different lists in `abilities` and at the top level.
 pub(crate) static ABILITIES_CONTRADICT: LintRule = LintRule {
     code: "AG1015",
     name: "abilities-contradict",
@@ -69,7 +69,7 @@ pub(crate) static ABILITIES_CONTRADICT: LintRule = LintRule {
     good: with_metadata!("abilities: [fs, network]\n"),
 };
 
-/// Listed twice.
+/// An ability that is listed twice.
 pub(crate) static ABILITY_TWICE: LintRule = LintRule {
     code: "AG1016",
     name: "ability-twice",

@@ -1,11 +1,11 @@
-//! The file as a whole: its name, its metadata and its headings.
+//! The rules about the file as a whole: its name, metadata and headings.
 
 use agentry_text::Severity::{Error, Warning};
 use agentry_text::{LintRule, RuleExample};
 
 use super::{PATH, with_body, with_metadata};
 
-/// A file name that says neither category nor name.
+/// A file name without category and name.
 pub(crate) static FILE_NAME: LintRule = LintRule {
     code: "AG1001",
     name: "agent-file-name",
@@ -17,7 +17,7 @@ pub(crate) static FILE_NAME: LintRule = LintRule {
     good: RuleExample::File(PATH, "# Helper\n\nAnswers questions.\n"),
 };
 
-/// Neither `title` nor a top-level heading.
+/// Neither a `title` nor a top-level heading.
 pub(crate) static NO_TITLE: LintRule = LintRule {
     code: "AG1002",
     name: "no-title",
@@ -33,7 +33,7 @@ pub(crate) static NO_TITLE: LintRule = LintRule {
     ),
 };
 
-/// Metadata and a heading that say different things.
+/// Different values in the metadata and under a heading.
 pub(crate) static CONFLICT: LintRule = LintRule {
     code: "AG1003",
     name: "metadata-conflict",
@@ -44,7 +44,7 @@ pub(crate) static CONFLICT: LintRule = LintRule {
     good: with_metadata!("title: helper\n"),
 };
 
-/// A heading with a meaning that occurs twice.
+/// A defined heading that occurs twice.
 pub(crate) static SECTION_TWICE: LintRule = LintRule {
     code: "AG1004",
     name: "section-twice",
@@ -55,7 +55,7 @@ pub(crate) static SECTION_TWICE: LintRule = LintRule {
     good: with_body!("## Rules\n\n- Be brief\n- Be kind\n"),
 };
 
-/// A heading with a meaning and nothing to mean it.
+/// A defined heading without content.
 pub(crate) static EMPTY_SECTION: LintRule = LintRule {
     code: "AG1005",
     name: "empty-section",
@@ -66,7 +66,7 @@ pub(crate) static EMPTY_SECTION: LintRule = LintRule {
     good: with_body!("## System\n\nYou answer questions.\n\n## Rules\n\n- Be brief\n"),
 };
 
-/// A heading with a meaning, at another level.
+/// A defined heading at the wrong level.
 pub(crate) static MISPLACED_SECTION: LintRule = LintRule {
     code: "AG1006",
     name: "misplaced-section",
@@ -88,7 +88,7 @@ pub(crate) static NOT_ONE_EMOJI: LintRule = LintRule {
     good: with_metadata!("icon: 🤖\n"),
 };
 
-/// A name that no environment variable can have.
+/// A name that is not valid for an environment variable.
 pub(crate) static ENV_NAME: LintRule = LintRule {
     code: "AG1008",
     name: "not-a-variable-name",

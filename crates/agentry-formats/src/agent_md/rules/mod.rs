@@ -1,4 +1,4 @@
-//! What can be wrong with an agent file, beyond what its field table says.
+//! The lint rules of an agent file, beyond those of its field table.
 
 mod abilities;
 mod document;
@@ -44,10 +44,10 @@ pub(super) const RULES: &[&LintRule] = &[
     &ENV_NOT_REQUIRED,
 ];
 
-/// Where the examples lie.
+/// The path of the examples.
 const PATH: &str = "agents/help_helper.agent.md";
 
-/// An agent file with these metadata lines.
+/// Makes an agent file with these metadata lines.
 macro_rules! with_metadata {
     ($lines:literal) => {
         agentry_text::RuleExample::File(
@@ -57,7 +57,7 @@ macro_rules! with_metadata {
     };
 }
 
-/// An agent file with this text after its first paragraph.
+/// Makes an agent file with this text after its first paragraph.
 macro_rules! with_body {
     ($text:expr) => {
         agentry_text::RuleExample::File(
@@ -67,14 +67,14 @@ macro_rules! with_body {
     };
 }
 
-/// An agent file with one tools block.
+/// Makes an agent file with one tools block.
 macro_rules! with_tools {
     ($code:expr) => {
         with_body!(concat!("## Tools\n\n```js\n", $code, "```\n"))
     };
 }
 
-/// The code of a sound tool, with this object as its parameters.
+/// Makes the code of a valid tool, with this object as its parameters.
 macro_rules! greet {
     ($parameters:literal) => {
         concat!(

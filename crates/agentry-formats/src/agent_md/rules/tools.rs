@@ -1,4 +1,4 @@
-//! The JavaScript under `## Tools`, and what refers to it.
+//! The rules about the JavaScript under `## Tools`, and about references to it.
 
 use agentry_text::Severity::{Error, Note, Warning};
 use agentry_text::{LintRule, RuleExample};
@@ -46,7 +46,7 @@ pub(crate) static JAVASCRIPT_SYNTAX: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// JavaScript that is nested beyond reason.
+/// JavaScript that is nested too deeply to parse.
 pub(crate) static JAVASCRIPT_NESTING: LintRule = LintRule {
     code: "AG1024",
     name: "javascript-nesting",
@@ -63,7 +63,7 @@ fn deep() -> Vec<(String, Vec<u8>)> {
     vec![(PATH.to_owned(), text.into_bytes())]
 }
 
-/// A block that gives no tools back.
+/// A block that returns no tools.
 pub(crate) static NO_RETURN: LintRule = LintRule {
     code: "AG1025",
     name: "tools-not-returned",
@@ -74,7 +74,7 @@ pub(crate) static NO_RETURN: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// Tools that only running the code would tell.
+/// Tools that only running the code would show.
 pub(crate) static NOT_STATIC: LintRule = LintRule {
     code: "AG1026",
     name: "tools-not-static",
@@ -97,7 +97,7 @@ pub(crate) static TOOL_SHAPE: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// `fn` that cannot be called.
+/// A `fn` that is not a function.
 pub(crate) static TOOL_FUNCTION: LintRule = LintRule {
     code: "AG1028",
     name: "tool-function",
@@ -110,7 +110,7 @@ pub(crate) static TOOL_FUNCTION: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// A scheme that lacks something.
+/// A scheme that lacks a required part.
 pub(crate) static SCHEME: LintRule = LintRule {
     code: "AG1029",
     name: "incomplete-scheme",
@@ -123,7 +123,7 @@ pub(crate) static SCHEME: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// A scheme of another name than its key.
+/// A scheme whose name differs from its key.
 pub(crate) static SCHEME_NAME: LintRule = LintRule {
     code: "AG1030",
     name: "scheme-name",
@@ -136,7 +136,7 @@ pub(crate) static SCHEME_NAME: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// Parameters that are no JSON Schema.
+/// Parameters that are not a JSON Schema.
 pub(crate) static PARAMETERS: LintRule = LintRule {
     code: "AG1031",
     name: "broken-parameters",
@@ -147,7 +147,7 @@ pub(crate) static PARAMETERS: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// Two tools of one name.
+/// Two tools with the same name.
 pub(crate) static TOOL_TWICE: LintRule = LintRule {
     code: "AG1032",
     name: "tool-twice",
@@ -164,7 +164,7 @@ pub(crate) static TOOL_TWICE: LintRule = LintRule {
     good: with_tools!(greet!()),
 };
 
-/// `required.startup` without its tool.
+/// `required.startup` that names no tool.
 pub(crate) static STARTUP_MISSING: LintRule = LintRule {
     code: "AG1033",
     name: "startup-tool-missing",
@@ -190,7 +190,7 @@ pub(crate) static STARTUP_MISSING: LintRule = LintRule {
     ),
 };
 
-/// A variable that a tool reads and nobody requires.
+/// A variable that a tool reads and that `required.env` does not list.
 pub(crate) static ENV_NOT_REQUIRED: LintRule = LintRule {
     code: "AG1034",
     name: "variable-not-required",

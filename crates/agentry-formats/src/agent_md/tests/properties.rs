@@ -1,4 +1,4 @@
-//! What holds for any text: it is read, and what was read survives being written.
+//! Properties of any text: it can be read, and the result survives a round trip.
 
 use agentry_model::{Agent, AgentInstructions, losses};
 use agentry_text::{Data, FileId, Severity, Span, Spanned};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{data, read, written};
 
-/// Markdown that tries to break out of where it stands.
+/// Markdown that could end the section it is written into.
 fn markdown() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("## System\n"),
@@ -51,7 +51,7 @@ fn spanned(text: &str) -> Spanned<String> {
     Spanned::new(text.to_owned(), Span::start_of(FileId::BUILT_IN))
 }
 
-/// Pieces of code that nest when repeated, or seem to.
+/// Pieces of code that nest when repeated, or look as if they did.
 fn code() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("("),

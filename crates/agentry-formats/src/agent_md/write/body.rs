@@ -1,4 +1,4 @@
-//! Lays the texts of an agent out in Markdown, so that a reader finds each of them again.
+//! Lays out the texts of an agent in Markdown, so that the reader finds each of them again.
 
 use agentry_model::Declared;
 use agentry_text::{FileId, Findings, SourceFile};
@@ -7,8 +7,7 @@ use crate::agent_md::body::MarkdownBody;
 use crate::agent_md::tools::fence_for;
 use crate::front_matter::FrontMatterFile;
 
-/// The texts that may stand under a heading; each that is left here when the metadata is written
-/// stands there instead.
+/// The texts that may go under a heading. The writer of the metadata gets those that are not under one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HeadingTexts {
     pub(super) title: Option<String>,
@@ -20,7 +19,7 @@ pub(super) struct HeadingTexts {
     pub(super) tools: Vec<String>,
 }
 
-/// Where the notes stand.
+/// The position of the notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NotesPlacement {
     AfterRules,
@@ -29,7 +28,7 @@ enum NotesPlacement {
     Nowhere,
 }
 
-/// The whole file. `metadata` writes the block for the texts that do not stand under a heading.
+/// Returns the whole file. `metadata` writes the block for the texts that are not under a heading.
 pub(super) fn lay_out(texts: &HeadingTexts, metadata: impl Fn(&HeadingTexts) -> String) -> String {
     let headed = surviving(texts);
     let untitled = HeadingTexts { title: None, description: None, ..headed.clone() };
@@ -38,6 +37,7 @@ pub(super) fn lay_out(texts: &HeadingTexts, metadata: impl Fn(&HeadingTexts) -> 
         tools: texts.tools.clone(),
         ..HeadingTexts::default()
     };
+    // From the most readable layout to the safest; the first one that reads back unchanged is used.
     let layouts = [headed, untitled, bare];
     let places =
         [NotesPlacement::AfterRules, NotesPlacement::AfterDescription, NotesPlacement::Last];
@@ -53,10 +53,10 @@ pub(super) fn lay_out(texts: &HeadingTexts, metadata: impl Fn(&HeadingTexts) -> 
     last
 }
 
-/// The texts that survive under their headings. A description survives folded, too: its exact form
-/// then stands in the metadata as well, and the two do not conflict.
+/// Returns the texts that survive under their headings. A description also survives on one line: its exact
+/// form is then in the metadata as well, and the two do not conflict.
 fn surviving(texts: &HeadingTexts) -> HeadingTexts {
-    // A text is tried with a heading before and one after it.
+    // Each text is tested with a heading before and after it.
     let frame = |texts: HeadingTexts| HeadingTexts {
         title: texts.title.or_else(|| Some("T".to_owned())),
         tools: vec![String::new()],
@@ -90,12 +90,13 @@ fn surviving(texts: &HeadingTexts) -> HeadingTexts {
     let avatar = avatar.filter(|text| {
         survives(HeadingTexts { avatar: Some(text.clone()), ..HeadingTexts::default() })
     });
+    // A description is the first paragraph under the title, so it needs one.
     let description = description.filter(|_| title.is_some());
     HeadingTexts { title, description, avatar, system, rules, notes, tools }
 }
 
 impl HeadingTexts {
-    /// What does not stand under a heading in `shown`, at least not exactly.
+    /// Returns the texts that are not under a heading in `shown`, or not exactly.
     fn without(&self, shown: &Self) -> Self {
         let rest =
             |text: &Option<String>, shown: &Option<String>| text.clone().filter(|_| text != shown);
@@ -116,6 +117,7 @@ impl HeadingTexts {
         let section = |heading: &str, text: &Option<String>| {
             text.as_ref().map(|text| format!("## {heading}\n\n{text}"))
         };
+        // Markup in the alternative text could break the image.
         let alt =
             title.as_deref().filter(|title| title.chars().all(|c| c.is_alphanumeric() || c == ' '));
         let alt = alt.unwrap_or("Avatar");
@@ -134,7 +136,7 @@ impl HeadingTexts {
         if parts.is_empty() { String::new() } else { format!("{}\n", parts.join("\n\n")) }
     }
 
-    /// Whether a reader of `text` finds exactly these texts under their headings.
+    /// Whether the reader finds exactly these texts under their headings in `text`.
     fn reads_back(&self, text: &str, notes: NotesPlacement) -> bool {
         let source = SourceFile::new(FileId(0), "", text);
         let mut findings = Findings::default();

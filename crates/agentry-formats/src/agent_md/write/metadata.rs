@@ -1,4 +1,4 @@
-//! The metadata block: what was declared, in the documented order.
+//! Writes the metadata block: the declared fields, in the documented order.
 
 use agentry_model::{Agent, AgentIdentity, AgentRequirements, Declared, DeclaredList, ModelChoice};
 use agentry_policy::{Abilities, Ability};
@@ -12,13 +12,13 @@ use crate::agent_md::metadata::is_one_emoji;
 use crate::text_checks::is_variable;
 use crate::{front_matter, policy_tests};
 
-/// The block with its fences; empty when there is nothing to say. `texts` has what stands nowhere else.
+/// Returns the block with its fences, or nothing if it is empty. `texts` are those not in the body.
 pub(super) fn block(agent: &Agent, texts: &HeadingTexts, abilities: Option<&Abilities>) -> String {
     let fields = fields(agent, texts, abilities);
     if fields.is_empty() { String::new() } else { front_matter::block(&fields) }
 }
 
-/// The fields. Every part of the agent is named, so that a new one is placed or left out on purpose.
+/// Returns the fields. The pattern names every part of the agent, so that a new part is not forgotten.
 fn fields(agent: &Agent, texts: &HeadingTexts, abilities: Option<&Abilities>) -> Data {
     let Agent {
         identity,
@@ -27,10 +27,10 @@ fn fields(agent: &Agent, texts: &HeadingTexts, abilities: Option<&Abilities>) ->
         policy,
         extensions,
         unknown,
-        // Texts and code stand in the body.
+        // These texts and this code are in the body.
         instructions: _,
         tools: _,
-        // No words for these.
+        // The format has no fields for these.
         inheritance: _,
         auth: _,
         behaviour: _,
@@ -79,6 +79,7 @@ fn identity(out: &mut MapBuilder, identity: &AgentIdentity, texts: &HeadingTexts
         risk_level: _,
     } = identity;
     out.str_opt("version", version.as_ref().and_then(|version| full_version(&version.value)));
+    // Any other icon would be an error in this format.
     out.str_opt("icon", value(icon).filter(|icon| is_one_emoji(icon)));
     out.str_opt("title", texts.title.as_ref());
     out.str_opt("description", texts.description.as_ref());
@@ -100,6 +101,7 @@ fn recommended(model: &ModelChoice) -> Data {
 fn required(requirements: &AgentRequirements) -> Data {
     let AgentRequirements { env, startup } = requirements;
     let mut out = MapBuilder::new();
+    // An invalid name would be an error in this format.
     out.set_opt("env", list(env, is_variable));
     out.str_opt("startup", value(startup));
     out.build()
@@ -110,7 +112,7 @@ fn list(field: &DeclaredList<String>, keep: fn(&str) -> bool) -> Option<Data> {
     Some(Data::strings(texts.filter(|text| keep(text))))
 }
 
-/// A plain list when nothing is denied.
+/// Writes the abilities; a plain list if nothing is denied.
 fn abilities(Abilities { allow, deny }: &Abilities) -> Data {
     let words = |list: &[Spanned<Ability>]| {
         Data::strings(list.iter().map(|ability| ability.value.to_string()))
@@ -126,7 +128,7 @@ fn abilities(Abilities { allow, deny }: &Abilities) -> Data {
     }
 }
 
-/// Adds extensions, and fields that no format knows, where they were.
+/// Adds extensions, and unknown fields at their original paths.
 fn others(
     fields: Data,
     extensions: &[(String, Spanned<Data>)],
@@ -146,7 +148,7 @@ fn others(
     Data::Map(entries)
 }
 
-/// Writes an unknown field back, unless this format would take it for one of its own.
+/// Writes an unknown field back, unless this format defines a field of that name.
 fn keep(entries: &mut Vec<(String, Data)>, path: &str, data: &Data) {
     let blocks =
         [("recommended", &RECOMMENDED), ("required", &REQUIRED), ("abilities", &ABILITIES)];

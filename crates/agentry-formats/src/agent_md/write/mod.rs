@@ -1,8 +1,7 @@
-//! From the model to the file.
+//! Writes an agent file from the model.
 //!
-//! Text goes under its heading where a reader finds it again, and into the metadata where it would
-//! not survive: a system text with a `## Heading` of its own, a title with markup. What survives is
-//! not reasoned about but tried, by reading the result.
+//! A text goes under its heading if a reader finds it there again. Otherwise it goes into the front matter:
+//! a system text with a `## Heading` inside, a title with markup. The writer decides by reading the result.
 
 mod body;
 mod metadata;
@@ -26,7 +25,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     WrittenFiles { files: vec![(file_name(agent, target), laid_out)], notes }
 }
 
-/// The name that was asked for, else the one that the format would like.
+/// Returns the name that the caller asked for, else one that the format recommends.
 fn file_name(agent: &Agent, target: &WriteTarget) -> String {
     if !target.name.is_empty() {
         return target.name.clone();
@@ -41,14 +40,14 @@ fn file_name(agent: &Agent, target: &WriteTarget) -> String {
     format!("{category}_{name}.agent.md")
 }
 
-/// The texts of the agent that may stand under a heading.
+/// Returns the texts of the agent that may go under a heading.
 fn texts(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLoss>) -> HeadingTexts {
     let AgentInstructions {
         system,
         system_override,
         rules,
         notes: left_over,
-        // No words for these.
+        // The format has no field for these.
         traits: _,
         context: _,
         rule_files: _,
@@ -82,7 +81,7 @@ fn texts(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLoss>) -
     }
 }
 
-/// A title made of the name, `code-reviewer` → `Code Reviewer`, else of the file's name.
+/// Makes a title from the name, `code-reviewer` → `Code Reviewer`, else from the file name.
 fn derived_title(agent: &Agent, target: &WriteTarget) -> Option<String> {
     let name = agent.identity.name.as_ref().map_or("", |name| name.value.as_str());
     let name = if name.trim().is_empty() { name::stem(&target.name) } else { name };

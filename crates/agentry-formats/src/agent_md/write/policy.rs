@@ -1,11 +1,11 @@
-//! What the agent may do, as abilities: the same when it was written so, else never more.
+//! The policy of an agent as abilities: unchanged if it was declared so, else never wider.
 
 use agentry_model::{ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Abilities, Ability, Policy, PolicyContext, to_abilities, to_permissions};
 use agentry_text::Spanned;
 
-/// The abilities of a policy; `None` when it says nothing.
+/// Returns the abilities of a policy; `None` when it is empty.
 pub(super) fn abilities(
     policy: &Policy,
     place: &PolicyContext,
@@ -18,6 +18,7 @@ pub(super) fn abilities(
         ("tool_permissions", tool_permissions.is_some()),
     ];
     let others: Vec<_> = others.into_iter().filter(|(_, given)| *given).collect();
+    // A policy that is only abilities is written unchanged.
     if others.is_empty() {
         return abilities.as_ref().map(sound);
     }
@@ -40,10 +41,11 @@ pub(super) fn abilities(
     to_permissions(&PolicyMemo::default(), policy, place).map(|rules| sound(&to_abilities(&rules)))
 }
 
-/// The same abilities without those that are denied anyway, each once.
+/// Returns the abilities without duplicates and without those that are denied anyway.
 fn sound(Abilities { allow, deny }: &Abilities) -> Abilities {
     let denied = deny.as_deref().unwrap_or_default();
     let allow = allow.as_deref().map(|list| {
+        // Allowed and denied at once would be an error in this format.
         let is_open = |ability: &&Spanned<Ability>| !denied.iter().any(|deny| deny.covers(ability));
         once(list.iter().filter(is_open))
     });

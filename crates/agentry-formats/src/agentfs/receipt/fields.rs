@@ -40,7 +40,7 @@ pub static RECEIPT: FieldTable = FieldTable::new(
 )
 .unknown(UnknownKeys::Silent);
 
-/// The receipt of an evolution, which needs no id.
+/// The receipt of a self-evolution, which needs no id.
 pub(super) static EVOLUTION_RECEIPT: FieldTable = FieldTable::new(
     "the receipt",
     &[

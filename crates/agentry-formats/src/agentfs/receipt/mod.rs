@@ -1,5 +1,5 @@
-//! Receipts: what a run did, as YAML below `runs/<run>/receipts/`. Two kinds exist: the receipt of a
-//! task, and that of an agent changing itself (`receipt: {type: self-evolution, …}`).
+//! Receipts: records of runs, as YAML below `runs/<run>/receipts/`. There are two kinds: the receipt of a
+//! task, and that of an agent that changed itself (`receipt: {type: self-evolution, …}`).
 
 use agentry_text::table::{Coercion, validate};
 use agentry_text::yaml::{self, YamlVersion};
@@ -18,7 +18,7 @@ pub use fields::RECEIPT;
 use fields::{EVOLUTION, ITEM, METADATA};
 pub(super) use rules::{COUNTS_DIFFER, ODD_RECEIPT_ID, RECEIPT_TIME};
 
-/// Reports what is wrong with a receipt.
+/// Reports problems with a receipt.
 pub(super) fn check(source: &SourceFile, findings: &mut Findings) {
     let node = yaml::parse(source, 0..source.text.len(), YamlVersion::V1_2, findings);
     let record = TableRecord::new(&RECEIPT, &node, Coercion::Strict);
@@ -40,7 +40,7 @@ pub(super) fn check(source: &SourceFile, findings: &mut Findings) {
     check_counts(evolution, findings);
 }
 
-/// Reports what is wrong with the receipts that lie below the agent, if there are any.
+/// Reports problems with the receipts below the agent's directory.
 pub(super) fn check_all(package: &mut AgentPackage<'_>, findings: &mut Findings) {
     for ListedName { name, is_dir } in package.files.list("runs", findings) {
         let dir = format!("runs/{name}/receipts");
@@ -55,7 +55,7 @@ pub(super) fn check_all(package: &mut AgentPackage<'_>, findings: &mut Findings)
     }
 }
 
-/// Whether the totals are those of the list.
+/// Reports totals that differ from the list.
 fn check_counts(evolution: TableRecord<'_>, findings: &mut Findings) {
     let Some(metadata) = evolution.record("metadata", &METADATA) else { return };
     let items = evolution.list("learning_items").unwrap_or_default();
@@ -85,7 +85,7 @@ fn check_counts(evolution: TableRecord<'_>, findings: &mut Findings) {
     }
 }
 
-/// `rcpt_YYYYMMDD_HHMMSS_xxxxxx`, with a date and a time that exist.
+/// Whether an id is `rcpt_YYYYMMDD_HHMMSS_xxxxxx`, with a valid date and time.
 fn is_receipt_id(text: &str) -> bool {
     let Some(("rcpt", (time, rest))) =
         text.split_once('_').and_then(|(word, rest)| Some((word, rest.rsplit_once('_')?)))
@@ -93,6 +93,7 @@ fn is_receipt_id(text: &str) -> bool {
         return false;
     };
     let written = time.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    // The parser of `chrono` also accepts fewer digits, so the form is checked first.
     written.eq(*b"00000000_000000")
         && NaiveDateTime::parse_from_str(time, "%Y%m%d_%H%M%S").is_ok()
         && rest.len() == 6

@@ -1,11 +1,11 @@
-//! What can be wrong with a receipt.
+//! The lint rules of a receipt.
 
 use agentry_text::Severity::Warning;
 use agentry_text::{LintRule, RuleExample};
 
 use crate::agentfs::rules::{AGENT, PERSONA, PRINCIPLES};
 
-/// An agent with one receipt.
+/// Makes an agent with one receipt.
 macro_rules! receipt {
     ($text:literal) => {
         RuleExample::Files(&[
@@ -17,7 +17,7 @@ macro_rules! receipt {
     };
 }
 
-/// An id of another form.
+/// An id of a wrong form.
 pub(in crate::agentfs) static ODD_RECEIPT_ID: LintRule = LintRule {
     code: "AG6071",
     name: "odd-receipt-id",
@@ -28,7 +28,7 @@ pub(in crate::agentfs) static ODD_RECEIPT_ID: LintRule = LintRule {
     good: receipt!("receipt_id: rcpt_20260115_143022_abc123\n"),
 };
 
-/// A time that is none.
+/// A timestamp that is not a valid time.
 pub(in crate::agentfs) static RECEIPT_TIME: LintRule = LintRule {
     code: "AG6072",
     name: "receipt-without-time",
@@ -38,7 +38,7 @@ pub(in crate::agentfs) static RECEIPT_TIME: LintRule = LintRule {
     good: receipt!("receipt:\n  type: self-evolution\n  timestamp: 2026-01-15T10:30:00Z\n"),
 };
 
-/// Totals that are not those of the list.
+/// Totals that differ from the list.
 pub(in crate::agentfs) static COUNTS_DIFFER: LintRule = LintRule {
     code: "AG6073",
     name: "receipt-counts-differ",

@@ -1,4 +1,4 @@
-//! Receipts by example.
+//! Tests of receipts, by example.
 
 use agentry_text::{Findings, SourceFiles};
 

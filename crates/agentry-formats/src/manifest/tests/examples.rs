@@ -1,4 +1,4 @@
-//! The examples of every rule do what the reference page says.
+//! The examples of every rule behave as the reference page describes.
 
 use agentry_text::RuleExample;
 

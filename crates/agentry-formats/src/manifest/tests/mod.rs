@@ -1,4 +1,4 @@
-//! Tests of the whole format: through `read`, `write` and `ag1` only.
+//! Tests of the whole format, only through `read`, `write` and `ag1`.
 #![expect(clippy::disallowed_methods, reason = "tests read their own fixtures")]
 
 mod examples;
@@ -14,7 +14,7 @@ use agentry_text::{Diagnostic, Findings};
 use super::{HashRefusal, INFO, ManifestHash, load, try_ag1};
 use crate::{AgentPackage, MemoryFiles};
 
-/// A manifest that was read.
+/// The result of reading a manifest.
 struct Outcome {
     agent: Agent,
     found: Vec<Diagnostic>,
@@ -23,7 +23,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The findings, one a line: `2:7 AG3001 message`.
+    /// Returns the findings, each as `2:7 AG3001 message`.
     fn report(&self) -> Vec<String> {
         let line = |found: &Diagnostic| {
             let at = self.files.sources.start(found.span);
@@ -39,7 +39,7 @@ impl Outcome {
     }
 }
 
-/// Reads files by their paths relative to the agent's directory.
+/// Reads an agent from files with paths relative to its directory.
 fn read(files: &[(&str, &str)]) -> Outcome {
     let owned = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     let mut memory = MemoryFiles::new(owned);
@@ -65,7 +65,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/manifest/fixtures")
 }
 
-/// The texts of a file, or of all files below a directory, by their paths.
+/// Returns the text of a file, or of all files below a directory, with their paths.
 fn texts(path: &Path) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut waiting = vec![path.to_owned()];

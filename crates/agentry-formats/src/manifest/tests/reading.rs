@@ -1,11 +1,11 @@
-//! What is read, and what is said about it.
+//! Tests of the reader: fixtures with their models and findings.
 
 use agentry_model::tree;
 use agentry_text::yaml;
 
 use super::{fixtures, read, read_one, read_path};
 
-/// The fixture as read: the model's tree, the findings, and the hash.
+/// Returns a fixture as read: the tree of the model, the findings and the hash.
 #[test]
 fn fixtures_are_read() {
     for name in ["full.agent", "documented.agent", "odd.agent", "broken.agent", "directory"] {

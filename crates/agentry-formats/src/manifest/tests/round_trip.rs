@@ -1,4 +1,4 @@
-//! What is written is read back as the same agent.
+//! Round trips: a written manifest is read back as the same agent.
 
 use agentry_model::{Agent, Format, tree};
 use agentry_text::Severity;
@@ -73,7 +73,7 @@ fn what_a_manifest_needs_is_made_up() {
     assert_eq!(converted.agent.name(), "helper");
 }
 
-/// Lines of manifests, put together at random: most make no sense, some do.
+/// Lines of manifests, combined at random; most combinations are invalid.
 fn any_manifest() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just("name: a".to_owned()),
@@ -89,7 +89,7 @@ fn any_manifest() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Nothing makes the reader panic, and what it read can be written and read again.
+    /// No input makes the reader panic, and its result can be written and read again.
     #[test]
     fn anything_can_be_read(text in any_manifest()) {
         let outcome = read_one(&text);

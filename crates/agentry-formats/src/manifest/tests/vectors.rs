@@ -1,4 +1,4 @@
-//! Manifests with the results of the reference: each hash to the byte, and what is refused where.
+//! Test vectors of the reference implementation: exact hashes, and the fields that it rejects.
 
 use serde_json::Value as Json;
 
@@ -40,7 +40,7 @@ fn what_the_reference_refuses_has_an_error_and_no_hash() {
             continue;
         }
         let refusal = outcome.hash.as_ref().expect_err(&name).clone();
-        // What has not the name of a manifest is turned away before it is read.
+        // A file without the name of a manifest is rejected before it is read.
         if ["22-dir-no-yaml", "24-other.yaml"].contains(&name.as_str()) {
             continue;
         }
@@ -61,7 +61,7 @@ fn what_the_reference_refuses_has_an_error_and_no_hash() {
     }
 }
 
-/// One field at a time, with values as the reference reads them; null is what it refuses.
+/// Tests one field at a time against the reference; `null` marks a value that it rejects.
 #[test]
 fn values_become_what_the_reference_makes_of_them() {
     let path = fixtures().join("reference.json");
@@ -87,14 +87,14 @@ fn values_become_what_the_reference_makes_of_them() {
     }
 }
 
-/// A manifest that says only this: `{name: n, behavior: {max_steps: '12'}}`.
+/// Makes a manifest with one field: `{name: n, behavior: {max_steps: '12'}}`.
 fn manifest(field: &str, value: &str) -> String {
     let opening = field.replace('.', ": {");
     let closing = "}".repeat(field.matches('.').count() + 1);
     format!("{{name: n, {opening}: {value}{closing}\n")
 }
 
-/// Corners of YAML in which readers differ, with the hashes that the reference gives.
+/// Tests corner cases of YAML in which parsers differ, with the hashes of the reference.
 #[test]
 fn corners_of_yaml_hash_as_in_the_reference() {
     let cases = [
