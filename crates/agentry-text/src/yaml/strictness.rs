@@ -1,5 +1,6 @@
-//! What the parser lets pass and others do not: text that the readers of YAML 1.1, or all readers
-//! but this parser, refuse. Checked here so that a file that passes is one that all can read.
+//! Checks for text that the parser accepts and other YAML readers reject.
+//! A file that passes them can be read by all of them. `exact` turns them off: the `PyYAML` parser
+//! is strict itself.
 
 use std::ops::Range;
 
@@ -9,8 +10,9 @@ use super::YamlVersion;
 use super::build::YamlBuilder;
 use super::rules::YAML_SYNTAX;
 
+// `old` in these functions is YAML 1.1.
 impl YamlBuilder<'_> {
-    /// Checks the plain scalar at `range`, which is written.
+    /// Checks the plain scalar at `range` of the source.
     pub(super) fn check_plain(&mut self, range: &Range<usize>) {
         if self.exact {
             return;
@@ -32,7 +34,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Checks a scalar that is a key; `before` is the end of what was read before it.
+    /// Checks a scalar that is a key; `before` is the end of the text that was read before it.
     pub(super) fn check_key(&mut self, before: usize, range: &Range<usize>) {
         if self.exact {
             return;
@@ -51,7 +53,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Checks the anchor that stands after `before`.
+    /// Checks the anchor after `before`.
     pub(super) fn check_anchor(&mut self, before: usize) {
         if self.version != YamlVersion::V1_1 || self.exact {
             return;
@@ -66,7 +68,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Checks the name of an anchor or an alias, which stands at `range` with its sign.
+    /// Checks the name of an anchor or alias; `range` includes its `&` or `*`.
     pub(super) fn check_name(&mut self, range: &Range<usize>) {
         let name = self.places.slice(range.start + 1..range.end);
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -81,8 +83,8 @@ impl YamlBuilder<'_> {
         self.findings.add(&YAML_SYNTAX, span, message).hint(hint);
     }
 
-    /// The value of the block scalar that is written in `range`. At the end of a text, the parser
-    /// adds a line break that nobody wrote.
+    /// Returns the value of the block scalar in `range`.
+    /// If the text ends without a line break, the parser adds one to the value; it is removed here.
     pub(super) fn chomped(&self, mut value: String, range: Range<usize>) -> String {
         let raw = self.places.slice(range.clone());
         let (header, body) = raw.split_once('\n').unwrap_or((raw, ""));
@@ -101,7 +103,7 @@ impl YamlBuilder<'_> {
     }
 }
 
-/// Whether a scalar is written as `|` or `>`.
+/// Reports whether a scalar is written with `|` or `>`.
 pub(super) fn is_block(style: ScalarStyle) -> bool {
     matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
 }
