@@ -16,7 +16,7 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, word)| word)
 }
 
-/// Returns the hint for a misspelt word: `did you mean `x`?`.
+/// Returns the hint for a misspelt word: ``did you mean `x`?``.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(written, known).map(|word| format!("did you mean `{word}`?"))
 }

@@ -10,7 +10,6 @@ use super::YamlVersion;
 use super::build::YamlBuilder;
 use super::rules::YAML_SYNTAX;
 
-// `old` in these functions is YAML 1.1.
 impl YamlBuilder<'_> {
     /// Checks the plain scalar at `range` of the source.
     pub(super) fn check_plain(&mut self, range: &Range<usize>) {

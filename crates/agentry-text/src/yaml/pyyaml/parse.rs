@@ -1,4 +1,5 @@
-//! Events: the grammar over the tokens. States wait on a stack, so no depth is too deep.
+//! Makes events from tokens: the grammar. The states are on an explicit stack, so depth is no
+//! problem.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +10,7 @@ use saphyr_parser::{Event, ScalarStyle, Tag};
 use super::YamlRefusal;
 use super::scan::{YamlScanner, YamlToken};
 
-/// What the grammar expects next.
+/// The part of the grammar that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParserState {
     ImplicitDocument,
@@ -31,7 +32,7 @@ enum ParserState {
     End,
 }
 
-/// Where a node stands, which says what it may be.
+/// Where a node is, which decides what it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NodePosition {
     Flow,
@@ -48,7 +49,7 @@ pub(in super::super) struct YamlParser<'t> {
     tokens: YamlScanner<'t>,
     state: ParserState,
     states: Vec<ParserState>,
-    /// What the handles of tags stand for, besides the two that every document has.
+    /// The prefixes of the tag handles, besides the two that every document has.
     handles: Vec<(&'t str, String)>,
     anchors: HashMap<&'t str, usize>,
 }
@@ -64,7 +65,7 @@ impl<'t> YamlParser<'t> {
         }
     }
 
-    /// The next event; after the end of the stream, the end again.
+    /// Returns the next event. After the end of the stream, it returns the end again.
     pub(in super::super) fn next(&mut self) -> Result<PositionedEvent<'t>, YamlRefusal> {
         match self.state {
             ParserState::ImplicitDocument => self.implicit_document(),
@@ -90,7 +91,7 @@ impl<'t> YamlParser<'t> {
         }
     }
 
-    /// Whether one of `wanted` comes next.
+    /// Reports whether one of `wanted` comes next.
     fn comes(&mut self, wanted: &[YamlToken<'static>]) -> Result<bool, YamlRefusal> {
         let next = &self.tokens.peek()?.0;
         Ok(wanted.contains(next))
@@ -115,13 +116,13 @@ impl<'t> YamlParser<'t> {
         self.state = self.states.pop().unwrap_or(ParserState::End);
     }
 
-    /// A value that is not written, and the state after it.
+    /// Returns an empty scalar for a value that is absent, and sets the state after it.
     fn nothing_then(&mut self, state: ParserState) -> Result<PositionedEvent<'t>, YamlRefusal> {
         self.state = state;
         self.here(Event::Scalar(Cow::Borrowed(""), ScalarStyle::Plain, 0, None))
     }
 
-    /// A node, unless one of `ends` shows that there is none, and the state after it.
+    /// Returns a node, or an empty scalar if one of `ends` comes next, and sets the state after it.
     fn node_unless(
         &mut self,
         ends: &[YamlToken<'static>],
@@ -173,7 +174,7 @@ impl<'t> YamlParser<'t> {
         loop {
             match &self.tokens.peek()?.0 {
                 YamlToken::YamlDirective(major) => {
-                    // The reference reads a number, so `%YAML 01.1` is the first version too.
+                    // `PyYAML` reads a number, so `%YAML 01.1` is also version 1.
                     let fits = major.trim_start_matches('0') == "1";
                     versions += 1;
                     if versions > 1 || !fits {
@@ -183,6 +184,7 @@ impl<'t> YamlParser<'t> {
                 }
                 YamlToken::TagDirective(..) => {
                     let (token, range) = self.tokens.next()?;
+                    // The `else` cannot happen, because `peek` saw a tag directive.
                     let YamlToken::TagDirective(handle, prefix) = token else { continue };
                     if self.handles.iter().any(|(known, _)| *known == handle) {
                         let message = "this handle of tags is here twice";
@@ -265,7 +267,7 @@ impl<'t> YamlParser<'t> {
         self.nothing_then(ParserState::BlockKey)
     }
 
-    /// Takes the comma before an entry; whether one is there or none is needed.
+    /// Takes the comma before an entry, which only the first entry lacks.
     fn comma(&mut self, first: bool) -> Result<(), YamlRefusal> {
         if first || self.eat(&YamlToken::Comma)?.is_some() {
             return Ok(());
@@ -276,6 +278,7 @@ impl<'t> YamlParser<'t> {
     fn flow_entry(&mut self, first: bool) -> Result<PositionedEvent<'t>, YamlRefusal> {
         if !self.comes(&[YamlToken::FlowListEnd])? {
             self.comma(first)?;
+            // `[a: b]` is a list with a map of one entry, which has no brackets.
             if self.comes(&[YamlToken::Key])? {
                 self.state = ParserState::PairKey;
                 return self.here(Event::MappingStart(0, None));
@@ -356,6 +359,7 @@ impl<'t> YamlParser<'t> {
             YamlToken::BlockMap if place != NodePosition::Flow => {
                 (Event::MappingStart(anchor, tag), ParserState::BlockKey)
             }
+            // An anchor or tag alone is a node: an empty scalar.
             _ if anchor > 0 || tag.is_some() => {
                 self.pop();
                 return self.here(Event::Scalar(
@@ -395,7 +399,7 @@ impl<'t> YamlParser<'t> {
         }
     }
 
-    /// The anchor and the tag before a node, in either order.
+    /// Reads the anchor and the tag before a node, in either order.
     fn properties(&mut self) -> Result<(usize, Option<Cow<'t, Tag>>), YamlRefusal> {
         let (mut anchor, mut tag) = (0, None);
         loop {
@@ -405,6 +409,7 @@ impl<'t> YamlParser<'t> {
                     let YamlToken::Anchor(name) = token else { continue };
                     anchor = self.anchors.len() + 1;
                     if self.anchors.insert(name, anchor).is_some() {
+                        // `PyYAML` refuses an anchor name that is used again; YAML 1.2 allows it.
                         let message = "an anchor of this name is here twice";
                         return Err(YamlRefusal { at: range.start, message });
                     }
