@@ -1,4 +1,4 @@
-//! Reads TOML into the tree.
+//! Parses TOML into the tree.
 
 use toml::de::{DeTable, DeValue};
 
@@ -12,8 +12,8 @@ use crate::problems::{ParseProblems, short};
 use crate::source::{SourceFile, Span};
 use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
-/// Reads the whole of `source`. A table is where its header is; of a key that was written twice, the
-/// first counts.
+/// Parses the whole of `source`. The span of a table is its header. Of a duplicate key, the first
+/// value counts.
 pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
     let mut reader = TomlReader { source, problems: ParseProblems::default() };
     let text = reader.shallow_text();

@@ -82,7 +82,7 @@ fn old(text: &str) -> Result<Option<TreeValue>, String> {
     if starts_with_letter(text) {
         return Ok(None);
     }
-    // Floats come before integers: `1:30.5` would otherwise start like a sexagesimal integer.
+    // In the order of `PyYAML`'s resolvers: float, integer, timestamp.
     if let Some(value) = old_float(text) {
         return Ok(Some(TreeValue::Float(value)));
     }

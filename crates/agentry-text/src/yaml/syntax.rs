@@ -46,7 +46,7 @@ pub(super) fn report(
     findings: &mut Findings,
 ) {
     let info = error.info();
-    // The parser has no error codes, so its message text decides. The tests pin these texts.
+    // The parser has no error codes, so the text of its message decides.
     if info.contains("recursion limit") {
         if !findings.iter().any(|found| *found.rule == TOO_DEEP) {
             let span = place.places.span(place.character());
