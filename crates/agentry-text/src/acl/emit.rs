@@ -1,13 +1,13 @@
-//! Writes plain data as ACL: maps as blocks where a block can hold them, else as objects.
+//! Writes plain data as ACL. A map becomes a block if possible, or else an object.
 
 use super::lex::{is_name_part, is_name_start, is_wide_name_part};
 use crate::data::Data;
 
-/// The most columns of a list or an object on one line.
+/// The most columns of a list or object on one line.
 const WIDTH: usize = 80;
 
-/// Writes `data`, which should be a map. The maps at the paths `labelled` become labelled blocks:
-/// `providers`, or `providers.*.models` where any key may stand for the star.
+/// Writes `data`, which must be a map. The maps at the paths `labelled` become labelled blocks:
+/// `providers`, or `providers.*.models` with `*` for any key.
 pub fn emit(data: &Data, labelled: &[&str]) -> String {
     let Data::Map(entries) = data else { return String::new() };
     let labelled = labelled.iter().map(|path| path.split('.').collect()).collect();
@@ -19,7 +19,7 @@ pub fn emit(data: &Data, labelled: &[&str]) -> String {
 struct AclWriter<'d> {
     out: String,
     labelled: Vec<Vec<&'d str>>,
-    /// The keys that lead here.
+    /// The keys that lead to the current place.
     path: Vec<&'d str>,
     indent: usize,
 }
@@ -41,7 +41,7 @@ impl<'d> AclWriter<'d> {
         }
     }
 
-    /// Whether the map here is written as labelled blocks.
+    /// Reports whether the map at the current path is written as labelled blocks.
     fn is_labelled(&self, entries: &[(String, Data)]) -> bool {
         let here = |path: &Vec<&str>| {
             let same = |(part, key): (&&str, &&str)| *part == "*" || part == key;

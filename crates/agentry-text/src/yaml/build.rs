@@ -299,8 +299,7 @@ impl<'t> YamlBuilder<'t> {
         })
     }
 
-    /// Returns the source range of a scalar. The parser's own range is not exact for quoted and
-    /// block text.
+    /// Returns the source range of a scalar, which the parser gives only roughly.
     fn scalar_range(&self, style: ScalarStyle, missing: bool, range: Range<usize>) -> Range<usize> {
         match style {
             ScalarStyle::Plain if missing => self.missing_range(),
