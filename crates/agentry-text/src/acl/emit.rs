@@ -79,7 +79,7 @@ impl<'d> AclWriter<'d> {
         self.line(&format!("{name} = {}", laid_out(value, self.indent, column)));
     }
 
-    /// A name as it is written here. A document has no quoted names.
+    /// Returns a name as it is written here. At the top level, quoted names are not allowed.
     fn name(&self, key: &str) -> String {
         let bare = if self.indent == 0 { is_wide_name(key) } else { is_name(key) };
         if bare { key.to_owned() } else { quoted(key) }
@@ -92,7 +92,7 @@ impl<'d> AclWriter<'d> {
     }
 }
 
-/// Whether a block can hold these entries: every key must be a name.
+/// Reports whether a block can hold these entries: every key must be a name.
 fn fits_block(entries: &[(String, Data)]) -> bool {
     entries.iter().all(|(key, _)| is_name(key))
 }
@@ -101,7 +101,7 @@ fn holds_maps(entries: &[(String, Data)]) -> bool {
     !entries.is_empty() && entries.iter().all(|(_, value)| matches!(value, Data::Map(_)))
 }
 
-/// The value from `column` on; what does not fit the line is written one part a line.
+/// Returns the value from `column` on. If it does not fit the line, each part gets its own line.
 fn laid_out(value: &Data, indent: usize, column: usize) -> String {
     let inline = inline(value);
     if column + inline.chars().count() <= WIDTH {
@@ -127,7 +127,7 @@ fn laid_out(value: &Data, indent: usize, column: usize) -> String {
     format!("{open}\n{}{}{close}", parts.concat(), " ".repeat(indent))
 }
 
-/// The value on one line.
+/// Returns the value on one line.
 fn inline(value: &Data) -> String {
     match value {
         Data::Bool(value) => value.to_string(),
@@ -155,7 +155,7 @@ fn object_key(key: &str) -> String {
     if is_name(key) { key.to_owned() } else { quoted(key) }
 }
 
-/// Whether every reader takes `key` for one name.
+/// Reports whether every reader takes `key` as one name.
 fn is_name(key: &str) -> bool {
     key.starts_with(is_name_start) && key.chars().all(is_name_part)
 }

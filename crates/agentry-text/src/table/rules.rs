@@ -1,4 +1,4 @@
-//! What can be wrong with a document against its field table.
+//! The rules about fields: a document against its field table.
 
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::rule::{LintRule, RuleExample};
@@ -35,7 +35,7 @@ pub static UNKNOWN_FIELD: LintRule = LintRule {
     ),
 };
 
-/// A field that must be there and is not.
+/// A required field that is missing.
 pub static MISSING_FIELD: LintRule = LintRule {
     code: "AG0102",
     name: "missing-field",
@@ -45,7 +45,7 @@ pub static MISSING_FIELD: LintRule = LintRule {
     good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
-/// A value of another type than the field has.
+/// A value of a wrong type.
 pub static WRONG_TYPE: LintRule = LintRule {
     code: "AG0103",
     name: "wrong-type",
@@ -62,7 +62,7 @@ pub static WRONG_TYPE: LintRule = LintRule {
     ),
 };
 
-/// A word that the field does not know.
+/// A word that the field does not allow.
 pub static UNKNOWN_VALUE: LintRule = LintRule {
     code: "AG0104",
     name: "unknown-value",

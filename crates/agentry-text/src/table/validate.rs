@@ -1,4 +1,4 @@
-//! Walks a tree along its field table and reports everything that does not fit.
+//! Compares a tree with its field table and reports everything that does not fit.
 
 use super::rules::{
     EXCLUDED_FIELD, MISSING_FIELD, NOT_A_MAP, NOT_A_VERSION, OUT_OF_RANGE, SAME_FIELD_TWICE,
@@ -22,6 +22,7 @@ pub fn validate(
     let mut walk = TableValidator { coerce, findings };
     match &node.value {
         TreeValue::Map(map) => walk.table(table, map, node.span),
+        // An empty file has no fields, so only missing ones are reported.
         TreeValue::Null => walk.table(table, &TreeMap::default(), node.span),
         other => {
             let message = format!("{} holds {}, not fields", table.title, other.describe());
@@ -38,6 +39,7 @@ struct TableValidator<'f> {
 impl TableValidator<'_> {
     fn table(&mut self, table: &'static FieldTable, map: &TreeMap, span: Span) {
         let mut first_of: Vec<(&str, &TreeEntry)> = Vec::new();
+        // A field with the value null counts as missing.
         let mut written: Vec<&str> = Vec::new();
         for entry in &map.entries {
             let Some(field) = table.field(&entry.key.text) else {
@@ -62,7 +64,8 @@ impl TableValidator<'_> {
         }
     }
 
-    /// Another spelling of the same field. The same spelling twice is the parser's finding.
+    /// Reports a field that is present in two spellings. The parser reports the same spelling
+    /// twice.
     fn repeated(&mut self, first: &TreeEntry, again: &TreeEntry) {
         if first.key.text != again.key.text {
             let message =
@@ -107,8 +110,9 @@ impl TableValidator<'_> {
         self.value(field.name, &field.kind, &entry.value);
     }
 
-    /// Whether null says no more than leaving the field out; for a required one that is said elsewhere.
-    /// The manifest's reference takes null only where there is no default.
+    /// Reports whether null means the same as an absent field.
+    /// For a required one, the absence is reported separately. The manifest's reference accepts
+    /// null only where there is no default.
     fn may_be_null(&self, field: &Field) -> bool {
         let scalar_default = || field.kind.is_scalar() && self.coerce == Coercion::Strict;
         match field.need {
@@ -290,14 +294,14 @@ impl TableValidator<'_> {
     }
 }
 
-/// A sentence of documentation as a remark: lower case, no full stop.
+/// Converts a sentence of documentation to a remark: lower case, no full stop.
 fn remark(doc: &str) -> String {
     let mut chars = doc.trim_end_matches('.').chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// Where to report that something is missing: the first key, else the place of the map.
+/// Returns the span for a missing field: the first key, or the start of the map.
 fn head(map: &TreeMap, span: Span) -> Span {
     map.entries.first().map_or(Span { end: span.start, ..span }, |entry| entry.key.span)
 }
@@ -315,7 +319,8 @@ fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The semantic version that was meant: `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` → `1.2.3`.
+/// Returns the semantic version that was probably meant: `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` →
+/// `1.2.3`.
 pub fn full_version(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['v', 'V']);
     [text.to_owned(), format!("{text}.0"), format!("{text}.0.0")]
@@ -332,7 +337,7 @@ impl FieldKind {
         }
     }
 
-    /// Whether a value has the shape of this kind: the choice between several.
+    /// Reports whether a value has the shape of this kind, to choose one of several.
     fn fits(&self, node: &TreeNode) -> bool {
         match self {
             Self::Any => true,
@@ -355,7 +360,7 @@ impl FieldKind {
         }
     }
 
-    /// What a person calls such a value.
+    /// Returns a description of such a value for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Any => "anything".to_owned(),

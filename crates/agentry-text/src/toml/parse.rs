@@ -98,7 +98,7 @@ impl<'s> TomlReader<'s> {
     }
 
     fn table(&mut self, table: &DeTable<'_>, depth: usize) -> TreeMap {
-        // The parser's tables are sorted by key; the tree keeps the order of the source.
+        // The parser's table need not be in source order; the tree must be.
         let mut pairs: Vec<_> = table.iter().collect();
         pairs.sort_by_key(|(key, _)| key.span().start);
         let mut map = TreeMap::default();
