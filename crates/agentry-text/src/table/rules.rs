@@ -79,7 +79,7 @@ pub static UNKNOWN_VALUE: LintRule = LintRule {
     ),
 };
 
-/// A word outside the usual ones, where the format allows any.
+/// A word that has no meaning, in a field that allows any text.
 pub static UNEXPECTED_VALUE: LintRule = LintRule {
     code: "AG0105",
     name: "unexpected-value",
@@ -113,7 +113,7 @@ pub static OUT_OF_RANGE: LintRule = LintRule {
     ),
 };
 
-/// A field that the format leaves out on purpose.
+/// A field that the format excludes on purpose.
 pub static EXCLUDED_FIELD: LintRule = LintRule {
     code: "AG0107",
     name: "excluded-field",
@@ -133,7 +133,7 @@ pub static EXCLUDED_FIELD: LintRule = LintRule {
     ]),
 };
 
-/// A text that must be one line and is not.
+/// A text with several lines in a one-line field.
 pub static SEVERAL_LINES: LintRule = LintRule {
     code: "AG0108",
     name: "several-lines",
@@ -150,7 +150,7 @@ pub static SEVERAL_LINES: LintRule = LintRule {
     ]),
 };
 
-/// A version that is not semantic.
+/// A version that is not a semantic version.
 pub static NOT_A_VERSION: LintRule = LintRule {
     code: "AG0109",
     name: "not-a-version",
@@ -167,7 +167,7 @@ pub static NOT_A_VERSION: LintRule = LintRule {
     ),
 };
 
-/// A document whose top level is no map.
+/// A document that is not a map.
 pub static NOT_A_MAP: LintRule = LintRule {
     code: "AG0110",
     name: "not-a-map",
