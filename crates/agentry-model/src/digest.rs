@@ -1,4 +1,4 @@
-//! The digest of an agent: SHA-256 of its canonical JSON (RFC 8785). The lock and the store use it.
+//! The digest of an agent: SHA-256 of its canonical JSON (RFC 8785).
 
 use agentry_text::Data;
 use sha2::{Digest as _, Sha256};
@@ -57,6 +57,7 @@ fn write(data: &Data, out: &mut Vec<u8>) {
 fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
+    // RFC 8785 escapes only these characters; the text between them is copied as a whole.
     while let Some(at) = rest.iter().position(|byte| matches!(byte, 0..b' ' | b'"' | b'\\')) {
         let (plain, special) = rest.split_at(at);
         out.extend_from_slice(plain);
@@ -98,7 +99,7 @@ pub fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// What is written here is what the library writes.
+    /// The direct writer gives the same bytes as `serde_jcs`.
     #[test]
     fn canonical_json_is_that_of_the_standard() {
         let text = |text: &str| Data::str(text);

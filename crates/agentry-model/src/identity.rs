@@ -99,6 +99,7 @@ const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
 pub fn wrong_name(name: &str) -> Option<&'static str> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     let device = |name: &str| {
+        // `com0` to `com9` and `lpt0` to `lpt9`.
         let numbered = name.strip_prefix("com").or_else(|| name.strip_prefix("lpt"));
         DEVICES.contains(&name)
             || numbered

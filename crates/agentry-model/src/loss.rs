@@ -70,6 +70,7 @@ pub fn additions(before: &Data, after: &Data) -> Vec<ConversionLoss> {
 fn says(data: &Data, value: &Data) -> bool {
     let Some(text) = value.as_str().map(str::trim) else { return false };
     match data {
+        // A single word may be part of another text by chance, so it must match as a whole.
         Data::Str(other) => other.trim() == text || (text.contains(' ') && other.contains(text)),
         Data::List(items) => items.iter().any(|item| says(item, value)),
         Data::Map(entries) => entries.iter().any(|(_, item)| says(item, value)),
@@ -89,6 +90,7 @@ fn compare(path: &str, one: &Data, other: &Data, differs: &mut DifferenceVisitor
                 member(&join(path, key), value, other.get(key), differs);
             }
         }
+        // Items are matched by name, so that another order is no difference.
         (Data::List(items), Data::List(others)) if named(items) && named(others) => {
             for item in items {
                 let name = name_of(item).unwrap_or("");

@@ -77,7 +77,7 @@ fn well_placed_underscores(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Read by the reference (pydantic 2.14).
+    /// Expected values from the reference (pydantic 2.14).
     #[test]
     fn texts_stand_for_whole_numbers() {
         let cases = [

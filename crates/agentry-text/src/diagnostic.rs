@@ -189,6 +189,7 @@ impl Findings {
                 .collect();
             list.retain(|found| !found.absent || !broken.contains(&found.span.file));
         }
+        // Rule and message are part of the key, so that duplicates are neighbours.
         list.sort_by(|a, b| {
             (a.span, a.rule.code, &a.message).cmp(&(b.span, b.rule.code, &b.message))
         });
@@ -199,6 +200,7 @@ impl Findings {
 
 /// Reports whether a finding of `rule` means that a part of the file was not parsed.
 fn hides(rule: &LintRule) -> bool {
+    // Beyond a limit parsing stops, so fields may be missing as after a syntax error.
     let limits = [&tree_rules::TOO_DEEP, &tree_rules::TOO_MANY_VALUES];
     let syntax = [&yaml::YAML_SYNTAX, &yaml::YAML_TAG, &json::JSON_SYNTAX, &toml::TOML_SYNTAX];
     let known = limits.into_iter().chain(syntax).chain(acl::RULES.iter().copied());

@@ -101,6 +101,7 @@ pub fn check(source: &SourceFile, findings: &mut Findings) {
     for (at, c) in unusual(text) {
         let after = at + c.len_utf8();
         let rest = || text.get(after..).unwrap_or("");
+        // The flags of England, Scotland and Wales are a black flag with tag characters.
         if c == BLACK_FLAG {
             flag_end = after + region_tags(rest());
         }
@@ -271,6 +272,7 @@ const CANCEL_TAG: char = '\u{E007F}';
 /// Returns how many bytes of `rest`, the text after a black flag, are the tags of a region:
 /// two letters of a country, one to three characters of a part of it, and the end tag.
 fn region_tags(rest: &str) -> usize {
+    // One more than allowed, so that a longer sequence is noticed.
     let letters: String = rest.chars().map_while(ascii_of).take(6).collect();
     let length = letters.len() * CANCEL_TAG.len_utf8();
     let ended = rest.get(length..).is_some_and(|rest| rest.starts_with(CANCEL_TAG));

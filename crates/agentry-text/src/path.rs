@@ -5,11 +5,13 @@ use std::borrow::Cow;
 /// Reports whether every part of `path` is a name, so that it stays below its start.
 pub fn is_plain(path: &str) -> bool {
     let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    // A backslash is a separator on Windows.
     !path.contains('\\') && path.split('/').all(is_name)
 }
 
 /// Reports whether `path` is plain and valid on every system.
 pub fn is_portable(path: &str) -> bool {
+    // On Windows `:` follows a drive, or precedes a stream of a file.
     is_plain(path) && !path.contains(['\0', ':'])
 }
 

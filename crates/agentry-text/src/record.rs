@@ -84,6 +84,7 @@ impl<'t> TableRecord<'t> {
     /// Returns a keyword that `T` parses, ignoring case and surrounding white space.
     pub fn word<T: FromStr>(&self, name: &str) -> Option<Spanned<T>> {
         let text = self.str(name)?;
+        // A word that `T` does not have was reported by the validation.
         let value = text.value.trim().to_lowercase().parse().ok()?;
         Some(Spanned::new(value, text.span))
     }
@@ -191,7 +192,7 @@ mod tests {
         TreeValue::Str(text.to_owned())
     }
 
-    /// A map whose values stand at 0, 1, 2, ….
+    /// A map whose values have the spans 0, 1, 2, ….
     fn tree(entries: Vec<(&str, TreeValue)>) -> TreeNode {
         let entry = |(at, (key, value))| TreeEntry {
             key: TreeKey::string(key, span(at)),

@@ -126,6 +126,7 @@ impl SchemaWriter {
     }
 
     fn block(&self, table: &'static FieldTable) -> Map<String, Value> {
+        // A recursive table refers to the document; written out, the schema would be infinite.
         if std::ptr::eq(table, self.root) {
             return object(json!({ "$ref": "#" }));
         }
@@ -168,6 +169,7 @@ fn whole_number(least: i64, most: i64) -> Map<String, Value> {
 fn number(least: f64, most: f64) -> Map<String, Value> {
     let mut schema = object(json!({ "type": "number" }));
     for (name, bound) in [("minimum", least), ("maximum", most)] {
+        // JSON has no infinity, so an open bound is left out.
         if bound.is_finite() {
             schema.insert(name.into(), bound.into());
         }
@@ -192,6 +194,7 @@ fn any_case(words: &[&str]) -> String {
 /// Returns the pattern of a character in either case.
 fn letter(c: char) -> String {
     match c {
+        // Patterns of JSON Schema have no flag to ignore case.
         'a'..='z' | 'A'..='Z' => format!("[{}{}]", c.to_ascii_uppercase(), c.to_ascii_lowercase()),
         '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' => {
             format!("\\{c}")
@@ -252,6 +255,7 @@ fn shared(root: &'static FieldTable) -> Vec<(String, &'static FieldTable)> {
         let plain = table.title.to_lowercase();
         let words: Vec<_> = plain.split(|c: char| !c.is_alphanumeric()).collect();
         let base = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+        // Two tables may have the same title, but names in `$defs` are unique.
         let numbered = (2..).map(|number| format!("{base}-{number}"));
         let free = |name: &String| named.iter().all(|(other, _)| other != name);
         if let Some(name) = std::iter::once(base.clone()).chain(numbered).find(free) {

@@ -34,6 +34,7 @@ impl Span {
 
     /// The bytes `start..end` of `file`.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
+        // Files are limited to `limits::FILE_BYTES`, so 32 bits suffice; larger offsets are clamped.
         let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { file, start: offset(start), end: offset(end.max(start)) }
     }
@@ -218,6 +219,7 @@ impl SourceFiles {
     pub fn add_whole(&mut self, path: &str, text: &str, had_mark: bool) -> SourceFile {
         let mut source = self.add(path, text);
         (source.had_mark, source.is_whole) = (had_mark, true);
+        // `add` has stored a copy already, which needs the two flags as well.
         if let Some(last) = self.files.last_mut() {
             last.clone_from(&source);
         }
@@ -226,6 +228,7 @@ impl SourceFiles {
 
     /// Returns the file with this id.
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
+        // Ids are consecutive from `first`, so an id is an index.
         let own = id.0.checked_sub(self.first).and_then(|at| self.files.get(at as usize));
         own.or_else(|| self.others.iter().find_map(|other| other.get(id)))
     }
@@ -246,6 +249,7 @@ impl SourceFiles {
         let mut text = Cow::Borrowed(&*source.text);
         for span in self.hidden().filter(|span| span.file == source.id) {
             if source.text.get(span.range()).is_some() {
+                // The same length, so that spans stay valid.
                 let stars = "*".repeat(span.range().len());
                 text.to_mut().replace_range(span.range(), &stars);
             }
@@ -259,6 +263,7 @@ impl SourceFiles {
     }
 
     fn all(&self) -> Box<dyn Iterator<Item = &SourceFile> + '_> {
+        // Boxed, because the type of a recursive iterator would be infinite.
         Box::new(self.files.iter().chain(self.others.iter().flat_map(|other| other.all())))
     }
 
@@ -301,6 +306,7 @@ struct LineIndex {
 }
 
 impl LineIndex {
+    // The most bytes that one lookup scans.
     const STRIDE: usize = 1024;
 
     fn new(text: &str) -> Self {

@@ -65,6 +65,7 @@ impl TreeValue {
         if digits.len() > MOST_DIGITS {
             return None;
         }
+        // Nearly all numbers fit 64 bits; the larger type is the fallback.
         let small = i64::from_str_radix(digits, radix).ok().map(Self::Int);
         small.or_else(|| BigInt::parse_bytes(digits.as_bytes(), radix).map(Self::Big))
     }
@@ -77,6 +78,7 @@ impl TreeValue {
             return None;
         }
         if text.contains(['.', 'e', 'E']) {
+            // `1e999` would become infinite.
             text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::Float)
         } else {
             Self::whole(text, 10)

@@ -29,6 +29,7 @@ impl<'d> AclWriter<'d> {
         for (key, value) in entries {
             self.path.push(key);
             match value {
+                // Only a bare name can head a block.
                 Data::Map(inner) if self.name(key) == *key && self.is_labelled(inner) => {
                     self.labelled_blocks(key, inner);
                 }
@@ -134,6 +135,7 @@ fn inline(value: &Data) -> String {
         Data::Int(value) => value.to_string(),
         Data::Big(value) => value.to_string(),
         Data::Float(value) if value.is_finite() => format!("{value:?}"),
+        // Infinity and NaN have no literal in ACL.
         Data::Null | Data::Float(_) => "null".to_owned(),
         Data::Str(text) => quoted(text),
         Data::Call(name, arguments) => format!("{name}({})", joined(arguments)),

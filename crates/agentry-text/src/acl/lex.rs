@@ -148,6 +148,7 @@ impl<'s> AclLexer<'s, '_> {
                 .fix(Fix::unsafe_("write `=`", span, "="));
             return AclToken::Assign;
         }
+        // Letters are taken too, so that `10px` is one wrong number instead of two tokens.
         let written = self.cursor.take_while(|c| is_name_part(c) || matches!(c, '+' | '-' | '.'));
         let value = TreeValue::number(written).unwrap_or_else(|| {
             let message = format!("{} is no number", short(written));
@@ -191,6 +192,7 @@ impl<'s> AclLexer<'s, '_> {
             ('t', '"') => text.push('\t'),
             ('\\', '"') => text.push('\\'),
             (c, _) if c == quote => text.push(c),
+            // An unknown escape keeps its backslash, so that no character is lost.
             _ => text.extend(['\\', c]),
         }
         if quote == '"' && !"nrt\\\"".contains(c) {

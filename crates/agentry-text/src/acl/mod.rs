@@ -1,7 +1,7 @@
 //! ACL, the language of `agent.acl`: parsed into [`TreeNode`], and written from plain data.
 //!
 //! ```text
-//! default_model = "openai/gpt-5"      an attribute; `:` may stand for `=`
+//! default_model = "openai/gpt-5"      an attribute; `:` means the same as `=`
 //! providers "openai" {                a block with a label
 //!   api_key = env("OPENAI_API_KEY")   a call
 //!   headers = { "X-Team" = "docs" }   an object; commas are optional

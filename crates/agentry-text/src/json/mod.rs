@@ -91,6 +91,7 @@ fn write(data: &Data, depth: usize, out: &mut String) {
             let entries = entries.iter().map(|(key, value)| (Some(key.as_str()), value));
             block(entries, ('{', '}'), depth, out);
         }
+        // As digits: `serde_json` would lose precision beyond 64 bits.
         Data::Big(value) => out.push_str(&value.to_string()),
         other => out.push_str(&other.to_json().to_string()),
     }

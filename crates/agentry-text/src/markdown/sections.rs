@@ -63,6 +63,7 @@ fn headings(document: &MarkdownDocument<'_>) -> Vec<MarkdownHeading> {
             Event::Start(Tag::Heading { level, .. }) => {
                 found.push(heading(document, level as u8, range, &mut events));
             }
+            // Skips other blocks as a whole, and the headings inside them.
             Event::Start(_) => inside(&mut events, |_, _| {}),
             _ => {}
         }

@@ -112,6 +112,7 @@ impl HumanWriter<'_> {
     /// own.
     fn split<'d>(&self, diagnostic: &'d Diagnostic) -> (Vec<&'d SpanLabel>, Vec<&'d SpanLabel>) {
         let main = diagnostic.span;
+        // Related places in another file or far away get an excerpt each.
         let is_near = |label: &&SpanLabel| {
             let Some(source) = self.sources.get(main.file) else { return false };
             let ranges = [range(source, main), range(source, label.span)];

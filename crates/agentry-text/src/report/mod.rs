@@ -122,7 +122,7 @@ mod tests {
             for text in &texts {
                 sources.add(&path, text);
             }
-            // Not `Span::new`, which would mend a range that ends before it starts.
+            // Not `Span::new`, which would correct a range that ends before it starts.
             let mut spans = ranges.into_iter().map(|(file, start, end)| Span { file: FileId(file), start, end });
             let main = spans.next().unwrap_or(Span::start_of(FileId(9)));
             let mut found = Diagnostic::new(&samples::RULE, main, &*texts[0]);
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Short texts full of line ends, tabs, wide characters and what drives terminals.
+    /// Short texts with many line breaks, tabs, wide characters and terminal control characters.
     fn hostile() -> impl Strategy<Value = String> {
         const PIECES: &[&str] = &[
             "\r\n",

@@ -135,6 +135,7 @@ fn related(label: &SpanLabel, sources: &SourceFiles) -> Value {
 }
 
 fn fix(fix: &Fix, sources: &SourceFiles) -> Value {
+    // SARIF groups replacements by file.
     let mut files: Vec<(FileId, Vec<&TextEdit>)> = Vec::new();
     for edit in &fix.edits {
         match files.iter_mut().find(|(file, _)| *file == edit.span.file) {
@@ -337,7 +338,7 @@ mod tests {
         }
     }
 
-    /// What the schema of SARIF 2.1.0 demands of the parts that are written here.
+    /// Checks the written parts against the requirements of the SARIF 2.1.0 schema.
     #[test]
     fn the_log_is_well_formed() {
         let log = log(&[&RULE]);

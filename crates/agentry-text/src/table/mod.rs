@@ -213,6 +213,7 @@ impl KeyMatching {
         match self {
             Self::Exact => a == b,
             _ if differ_at_once(a, b) => false,
+            // ASCII first, which is faster; the second test is for other scripts.
             Self::AnyCase => a.eq_ignore_ascii_case(b) || lower(a).eq(lower(b)),
             Self::SnakeOrCamel => a == b || plain(a).eq(plain(b)),
         }

@@ -87,6 +87,7 @@ impl TableValidator<'_> {
         let found = self.findings.add(&UNKNOWN_FIELD, entry.key.span, message);
         found.hint_opt(hint);
         if let Some(name) = nearest(key, table.names()) {
+            // Unsafe, because the nearest name is a guess.
             found.fix(Fix::unsafe_(format!("rename to `{name}`"), entry.key.span, name));
         }
         if table.unknown == UnknownKeys::Error {
@@ -139,6 +140,7 @@ impl TableValidator<'_> {
             FieldKind::ChoiceAnyCase(words) => self.choice(name, words, node, true),
             FieldKind::Known(words) => self.known(name, words, node),
             FieldKind::List(item) => self.list(name, item, node),
+            // A single text counts as a list.
             FieldKind::Strings | FieldKind::Forms(_) if node.as_str().is_some() => {}
             FieldKind::Strings | FieldKind::Forms(_) => self.list(name, &FieldKind::Str, node),
             FieldKind::Map(value) => self.map(name, value, node),
@@ -146,6 +148,7 @@ impl TableValidator<'_> {
                 TreeValue::Map(map) => self.table(table, map, node.span),
                 _ => self.wrong(name, "a map", node),
             },
+            // The shape alone selects the kind, so that problems inside the value are reported in detail.
             FieldKind::Either(kinds) => match kinds.iter().find(|kind| kind.fits(node)) {
                 Some(kind) => self.value(name, kind, node),
                 None => {
@@ -189,6 +192,7 @@ impl TableValidator<'_> {
     fn line(&mut self, name: &str, node: &TreeNode) {
         match node.as_str() {
             None => self.wrong(name, "a string", node),
+            // A block scalar of YAML ends with a line break, which is not a second line.
             Some(text) if text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']) => {
                 let message = format!("`{name}` has several lines");
                 self.findings.add(&SEVERAL_LINES, node.span, message).hint("write it on one line");
@@ -198,6 +202,7 @@ impl TableValidator<'_> {
     }
 
     fn int(&mut self, name: &str, least: i64, most: i64, node: &TreeNode) {
+        // The type is right; only the size is wrong.
         if let TreeValue::Big(_) = node.value {
             self.range(name, node, &bounds(least, most));
             return;
@@ -214,6 +219,7 @@ impl TableValidator<'_> {
     fn float(&mut self, name: &str, (least, most): (f64, f64), node: &TreeNode) {
         match as_float(node, self.coerce) {
             None => self.wrong(name, "a number", node),
+            // NaN is in no range, so it is reported as well.
             Some(value) if !(least..=most).contains(&value) => {
                 let bounds = match (least.is_finite(), most.is_finite()) {
                     (true, true) => format!("from {least} to {most}"),

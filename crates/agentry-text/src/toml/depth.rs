@@ -54,6 +54,7 @@ impl DepthGauge {
     }
 
     fn check(&mut self, span: Span) -> bool {
+        // Each key is a level, and so is each open bracket beyond header and line.
         let depth = self.levels.iter().sum::<usize>() + self.levels.len().saturating_sub(2);
         let fits = depth <= limits::DEPTH;
         if !fits && self.found.is_none() {

@@ -11,6 +11,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     for byte in text.bytes() {
         if byte == b'=' {
             pads = pads.saturating_add(1);
+            // Enough padding completes the group; Python ignores everything after it.
             if position >= 2 && position + pads.min(4) >= 4 {
                 return Some(out);
             }

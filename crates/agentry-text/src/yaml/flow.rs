@@ -27,6 +27,7 @@ pub(super) fn joined(text: &str) -> String {
 /// The parser would hold all of them in memory before its first event, so it must not get them.
 pub(super) fn excess(text: &str) -> Option<usize> {
     let is_indicator = |byte: &u8| b"[]{},:".contains(byte);
+    // A short text cannot have that many, so counting is skipped.
     if text.len() <= MOST_INDICATORS || text.bytes().filter(is_indicator).count() <= MOST_INDICATORS
     {
         return None;
@@ -87,10 +88,12 @@ impl<'t> FlowJoiner<'t> {
         self.keep_while(|found| matches!(found, ' ' | '\t' | '\n' | '\r'));
         let line =
             self.out.rfind(['\n', '\r']).map_or(0, |at| at + 1).max(start.min(self.out.len()));
+        // A value may follow the start of a document on the same line.
         if self.rest.starts_with("--- ") {
             self.keep(4);
         }
         let mut parent = self.out.len() - line;
+        // Each indicator opens a level; the last one is the parent of a block scalar.
         while self.rest.starts_with("- ") || self.rest.starts_with("? ") {
             parent = self.out.len() - line;
             self.keep(1);
@@ -151,6 +154,7 @@ impl<'t> FlowJoiner<'t> {
             match found {
                 '\\' if quote == '"' => self.keep(1 + next.map_or(0, char::len_utf8)),
                 _ if found == quote => return self.keep(1),
+                // Only a simple fold: no white space or backslash before it, no empty line after it.
                 '\n' if !last && next.is_some_and(|next| !next.is_whitespace()) => self.blank(1),
                 _ => self.keep(found.len_utf8()),
             }

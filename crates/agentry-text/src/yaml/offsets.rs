@@ -27,6 +27,7 @@ impl<'t> SpanMapper<'t> {
 
     /// Returns the byte offset of the parser's mark.
     pub(super) fn byte(&self, mark: Marker) -> usize {
+        // The last wide character before the mark has the number of extra bytes up to there.
         let before = self.wide.partition_point(|(next, _)| *next <= mark.index());
         let extra = before.checked_sub(1).and_then(|at| self.wide.get(at)).map_or(0, |wide| wide.1);
         mark.index().saturating_add(extra).min(self.text.len())
@@ -153,6 +154,7 @@ fn wide(text: &str) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut extra = 0;
     for (at, found) in unusual(text).filter(|(_, found)| !found.is_ascii()) {
+        // `at` counts bytes; without the extra ones it is the index of the character.
         let next = at - extra + 1;
         extra += found.len_utf8() - 1;
         out.push((next, extra));

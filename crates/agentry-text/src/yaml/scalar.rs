@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// The first column was read by `PyYAML` 6.0.3.
+    /// The first column has the values of `PyYAML` 6.0.3.
     const TABLE: &[(&str, &str, &str)] = &[
         ("", "null", "null"),
         ("~", "null", "null"),

@@ -142,6 +142,7 @@ impl YamlBuilder<'_> {
         let Some(at) = tag else { return };
         let end = self.places.word_end(at);
         let follows = self.places.at(end).is_some_and(|byte| !byte.is_ascii_whitespace());
+        // `!!str"x"` is one word for `word_end`, which does not end at quotes.
         let quoted = self.places.slice(at..end).contains(['"', '\'']);
         if (follows || quoted) && !self.places.slice(at..end).starts_with("!<") {
             let span = self.places.span(at..end);

@@ -154,6 +154,7 @@ impl<'t> YamlParser<'t> {
     }
 
     fn document(&mut self) -> Result<PositionedEvent<'t>, YamlRefusal> {
+        // Any number of `...` lines may precede a document.
         while self.eat(&YamlToken::DocumentEnd)?.is_some() {}
         if self.comes(&[YamlToken::StreamEnd])? {
             self.state = ParserState::End;
@@ -169,6 +170,7 @@ impl<'t> YamlParser<'t> {
     }
 
     fn directives(&mut self) -> Result<(), YamlRefusal> {
+        // Directives are valid for one document only.
         self.handles.clear();
         let mut versions = 0;
         loop {
@@ -244,6 +246,7 @@ impl<'t> YamlParser<'t> {
 
     fn indentless_entry(&mut self) -> Result<PositionedEvent<'t>, YamlRefusal> {
         if self.eat(&YamlToken::Entry)?.is_some() {
+            // Such a list has no end token: the next key or the end of the map ends it.
             let ends = [YamlToken::Entry, YamlToken::Key, YamlToken::Value, YamlToken::BlockEnd];
             return self.node_unless(&ends, ParserState::IndentlessEntry, NodePosition::Block);
         }
@@ -315,6 +318,7 @@ impl<'t> YamlParser<'t> {
                 return self.node_unless(&ends, ParserState::FlowValue, NodePosition::Flow);
             }
             if !self.comes(&[YamlToken::FlowMapEnd])? {
+                // `{a, b}`: a key without a value.
                 self.states.push(ParserState::FlowNoValue);
                 return self.node(NodePosition::Flow);
             }
@@ -384,6 +388,7 @@ impl<'t> YamlParser<'t> {
         let (token, range) = self.tokens.next()?;
         let (text, style) = match token {
             YamlToken::Scalar(text, style) => (text, style),
+            // Cannot happen, because `node` saw a scalar.
             _ => (Cow::Borrowed(""), ScalarStyle::Plain),
         };
         Ok((Event::Scalar(text, style, anchor, tag), range))
@@ -407,6 +412,7 @@ impl<'t> YamlParser<'t> {
                 YamlToken::Anchor(_) if anchor == 0 => {
                     let (token, range) = self.tokens.next()?;
                     let YamlToken::Anchor(name) = token else { continue };
+                    // Zero stands for no anchor in an event.
                     anchor = self.anchors.len() + 1;
                     if self.anchors.insert(name, anchor).is_some() {
                         // `PyYAML` refuses an anchor name that is used again; YAML 1.2 allows it.

@@ -103,6 +103,7 @@ impl<'t> YamlScanner<'t> {
     fn quoted_breaks(&mut self, text: &mut ScalarParts<'t>) -> Result<bool, YamlRefusal> {
         let mut any = false;
         loop {
+            // `PyYAML` refuses these lines even inside quotes.
             if self.reader.at_document_mark(DOCUMENT_MARKS) {
                 return Err(self.reader.refuse("a quoted text cannot hold this line"));
             }

@@ -222,6 +222,7 @@ impl<'t> YamlScanner<'t> {
         }
         self.forget_key()?;
         let YamlReader { at, line, column, .. } = self.reader;
+        // At the column of an open map, only another key can follow.
         let required = self.level == 0 && self.indent == Some(column);
         let token = self.taken + self.tokens.len();
         self.keys.push_back(PossibleKey { level: self.level, token, required, at, line, column });
