@@ -49,8 +49,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Finds an earlier allow that lets through a part of what `deny` matches, without being its
-/// exception.
+/// Finds an earlier allow that lets through a part of what `deny` matches, without being its exception.
 fn wider<'r>(
     (memo, rules): (&PolicyMemo, &RuleList),
     allow: &'r PolicyRule,

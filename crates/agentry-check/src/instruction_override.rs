@@ -1,5 +1,4 @@
-//! AG9024: a skill or memory with a phrase of prompt injection, such as «ignore all previous
-//! instructions».
+//! AG9024: a skill or memory with a phrase of prompt injection, such as «ignore all previous instructions».
 
 use std::ops::Range;
 

@@ -106,8 +106,7 @@ const FOR_SECRETS: &[RuleCheck] = &[secret_in_text::CHECK, credentials_in_url::C
 /// Runs every check over one agent.
 pub fn run(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for check in CHECKS {
-        // The assertion keeps `FOR_SECRETS` complete; `secrets` would miss a check that is not
-        // listed.
+        // The assertion keeps `FOR_SECRETS` complete; `secrets` would miss a check that is not listed.
         let known = findings.secrets().count();
         (check.check)(subject, findings);
         let is_listed = FOR_SECRETS.iter().any(|other| other.rule.code == check.rule.code);

@@ -42,8 +42,7 @@ fn host(rest: &str) -> &str {
     }
 }
 
-/// Reports whether a host is this machine or on its local network. A variable counts, since it may
-/// be.
+/// Reports whether a host is this machine or on its local network. A variable counts, since it may be.
 fn stays_here(host: &str) -> bool {
     let host = host.to_lowercase();
     let loopback = host == "::1" || host.starts_with("127.") || host == "0.0.0.0";

@@ -3,15 +3,13 @@
 use agentry_model::{Agent, AgentInstructions};
 use agentry_text::{Span, Spanned};
 
-/// Returns the span of `len` bytes at `offset` of `text`, or its whole span if the source has
-/// escapes.
+/// Returns the span of `len` bytes at `offset` of `text`, or its whole span if the source has escapes.
 pub(crate) fn inside(text: &Spanned<String>, offset: usize, len: usize) -> Span {
     within(text.span, text.len(), offset, len)
 }
 
 /// Returns the span of `len` bytes at `offset` of a value of `width` bytes.
-/// A value as long as its span is verbatim in the source. One that is two bytes shorter is in
-/// quotes.
+/// A value as long as its span is verbatim in the source. One that is two bytes shorter is in quotes.
 pub(crate) fn within(span: Span, width: usize, offset: usize, len: usize) -> Span {
     let range = span.range();
     let start = match range.len().checked_sub(width) {

@@ -45,8 +45,7 @@ fn report(text: &Spanned<String>, range: Option<Range<usize>>, findings: &mut Fi
     findings.add(&RULE, place, message).hint("finish the text, or remove it");
 }
 
-/// Finds lines that start with a marker, outside of code. A marker inside a sentence may be its
-/// subject.
+/// Finds lines that start with a marker, outside of code. A marker inside a sentence may be its subject.
 fn marks(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut in_code = false;

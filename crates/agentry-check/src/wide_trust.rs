@@ -67,8 +67,7 @@ fn is_every_path(path: &str) -> bool {
     match parts.next() {
         None => rooted,
         Some("~") if home => parts.all(is_wild),
-        // A relative `*` is only the files of the workspace's top directory, so it counts as a real
-        // scope.
+        // A relative `*` is only the files of the workspace's top directory, so it counts as a real scope.
         Some(first) => is_wild(first) && parts.all(is_wild) && (rooted || first == "**"),
     }
 }

@@ -68,8 +68,7 @@ pub struct Agent {
     pub pipeline: DeclaredList<PipelineStage>,
     /// The times at which it runs on its own.
     pub schedules: Vec<Schedule>,
-    /// Blocks that only one format has, by name: validated by its field table, and kept as they
-    /// are.
+    /// Blocks that only one format has, by name: validated by its field table, and kept as they are.
     pub settings: Vec<(String, Spanned<Data>)>,
     /// Extensions (`x-…`, `extensions`), by name.
     pub extensions: Vec<(String, Spanned<Data>)>,

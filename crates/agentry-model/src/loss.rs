@@ -29,8 +29,7 @@ words! {
     }
 }
 
-/// Returns every value of `before` that `after` does not have, by the paths of
-/// [`crate::tree::tree`].
+/// Returns every value of `before` that `after` does not have, by the paths of [`crate::tree::tree`].
 pub fn losses(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     let mut out = Vec::new();
     compare("", before, after, &mut |path, value, other| {
@@ -65,8 +64,7 @@ pub fn additions(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     out
 }
 
-/// Reports whether the text `value` is somewhere in `data`, as a whole or as a part with several
-/// words.
+/// Reports whether the text `value` is somewhere in `data`, as a whole or as a part with several words.
 fn says(data: &Data, value: &Data) -> bool {
     let Some(text) = value.as_str().map(str::trim) else { return false };
     match data {

@@ -88,8 +88,7 @@ const CLASSES: [ByteClass; 256] = {
     classes
 };
 
-/// The possible second bytes of keys and tokens by their first, as a bit set. Two bytes exclude
-/// most words.
+/// The possible second bytes of keys and tokens by their first, as a bit set. Two bytes exclude most words.
 #[expect(clippy::indexing_slicing, reason = "evaluated when it is compiled")]
 const SECONDS: [u128; 256] = {
     let mut seconds = [0; 256];

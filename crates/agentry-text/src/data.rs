@@ -1,5 +1,4 @@
-//! Plain data without spans: the input of emitters, and the content of blocks that only one format
-//! has.
+//! Plain data without spans: the input of emitters, and the content of blocks that only one format has.
 
 use num_bigint::BigInt;
 

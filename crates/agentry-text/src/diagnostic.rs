@@ -47,8 +47,7 @@ pub struct Diagnostic {
     pub fix: Option<Fix>,
     /// Whether the text at `span` is a secret that must not be shown.
     pub secret: bool,
-    /// Whether it reports something missing. That is certain only if the whole file could be
-    /// parsed.
+    /// Whether it reports something missing. That is certain only if the whole file could be parsed.
     pub absent: bool,
 }
 

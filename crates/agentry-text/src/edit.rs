@@ -54,8 +54,7 @@ impl Fix {
 }
 
 /// Applies as many of `fixes` to `text` as do not overlap, earlier ones first.
-/// All edits must be in the file with this text. Returns the new text and the number of applied
-/// fixes.
+/// All edits must be in the file with this text. Returns the new text and the number of applied fixes.
 pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (String, usize) {
     let mut taken: Vec<&TextEdit> = Vec::new();
     let mut count = 0;

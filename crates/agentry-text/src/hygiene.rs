@@ -92,8 +92,7 @@ pub static CONTROL_CHARACTER: LintRule = LintRule {
 /// The most findings of one rule in a file; the last one also counts the rest.
 const MOST: usize = 20;
 
-/// Reports bidi controls, tag characters, zero-width characters outside of emoji, and control
-/// characters.
+/// Reports bidi controls, tag characters, zero-width characters outside of emoji, and control characters.
 pub fn check(source: &SourceFile, findings: &mut Findings) {
     let text = &*source.text;
     let mut runs = CharacterRuns::default();
@@ -147,8 +146,7 @@ fn rule_of(c: char) -> Option<&'static LintRule> {
     }
 }
 
-/// Equal characters in a row. All tag characters count as equal, because together they spell one
-/// text.
+/// Equal characters in a row. All tag characters count as equal, because together they spell one text.
 struct CharacterRun {
     rule: &'static LintRule,
     character: char,

@@ -65,13 +65,11 @@ impl<'s, 'p, T: MarkToken> LexemeReader<'s, 'p, T> {
         self.peek().is_some_and(|next| next.token.mark() == Some(mark))
     }
 
-    /// Reports whether there is more before the next closing mark; an unmatched one is reported and
-    /// skipped.
+    /// Reports whether there is more before the next closing mark; an unmatched one is reported and skipped.
     pub(crate) fn goes_on(&mut self) -> bool {
         while let Some(next) = self.peek() {
             let Some(mark @ ('}' | ']' | ')')) = next.token.mark() else { break };
-            // Any open container counts, so that a missing inner bracket does not swallow the outer
-            // one.
+            // Any open container counts, so that a missing inner bracket does not swallow the outer one.
             if self.open.contains(&mark) {
                 return false;
             }

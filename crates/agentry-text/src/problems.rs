@@ -10,8 +10,7 @@ use crate::source::Span;
 use crate::tree::{TreeEntry, TreeMap};
 use crate::tree_rules::{DUPLICATE_KEY, TOO_DEEP, TOO_MANY_VALUES};
 
-/// The most problems that are shown for one document. With more, the file is hardly of this
-/// language.
+/// The most problems that are shown for one document. With more, the file is hardly of this language.
 const MOST: usize = 100;
 
 /// The problems of one document, and how much of its limits is used.
@@ -39,8 +38,7 @@ impl ParseProblems {
         self.list.push_mut(found)
     }
 
-    /// Counts a value and returns whether the limit allows it. Exceeding the limit is reported
-    /// once.
+    /// Counts a value and returns whether the limit allows it. Exceeding the limit is reported once.
     pub(crate) fn count(&mut self, span: Span) -> bool {
         self.values += 1;
         if self.values == limits::NODES + 1 {

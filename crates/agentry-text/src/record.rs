@@ -1,5 +1,4 @@
-//! Typed access for readers of formats: the values of a map that was validated against its field
-//! table.
+//! Typed access for readers of formats: the values of a map that was validated against its field table.
 //!
 //! A getter returns `None` for an absent field and for one of the wrong type.
 //! [`crate::table::validate`] has reported the latter, so a reader need not report it again.

@@ -5,8 +5,7 @@ use crate::diagnostic::Severity;
 /// One thing that can be wrong, with its documentation.
 ///
 /// Readers and checks report a finding with a reference to its `LintRule`. Every crate lists its
-/// rules in one `RULES` table. The tables together are the registry for the reference pages and
-/// their tests.
+/// rules in one `RULES` table. The tables together are the registry for the reference pages and their tests.
 #[derive(Debug)]
 pub struct LintRule {
     /// `AG0103`: stable, greppable, never reused.
@@ -39,8 +38,7 @@ pub enum RuleExample {
     File(&'static str, &'static str),
     /// Several files: paths with their texts.
     Files(&'static [(&'static str, &'static str)]),
-    /// Files that cannot be shown as text (too large, not UTF-8): a description, and a function to
-    /// make them.
+    /// Files that cannot be shown as text (too large, not UTF-8): a description, and a function to make them.
     Made(&'static str, fn() -> Vec<(String, Vec<u8>)>),
 }
 

@@ -48,8 +48,7 @@ impl SchemaWriter {
             schema.insert("required".into(), names.into());
         }
         if !spelt.is_empty() {
-            // A field with several spellings cannot be listed in `required`; any one of them must
-            // be present.
+            // A field with several spellings cannot be listed in `required`; any one of them must be present.
             let one_of_them = spelt.iter().map(|field| any_spelling(table, field)).collect();
             schema.insert("allOf".into(), Value::Array(one_of_them));
         }

@@ -59,8 +59,7 @@ impl Span {
         }
     }
 
-    /// Returns the range shifted to the right, to convert it from a part of a file to the whole
-    /// file.
+    /// Returns the range shifted to the right, to convert it from a part of a file to the whole file.
     #[must_use]
     pub fn shifted(self, by: usize) -> Self {
         let range = self.range();
@@ -113,8 +112,7 @@ pub struct SourceFile {
     pub text: Arc<str>,
     /// Whether a byte order mark was removed. Parsers do not need it, but digests may.
     pub had_mark: bool,
-    /// Whether the text is the whole file. Otherwise it is a placeholder for a file that was not
-    /// read.
+    /// Whether the text is the whole file. Otherwise it is a placeholder for a file that was not read.
     pub is_whole: bool,
     /// Built when a position is first needed; for most files it never is.
     index: Arc<OnceLock<LineIndex>>,
@@ -138,8 +136,7 @@ impl SourceFile {
         }
     }
 
-    /// Returns the bytes of the file, including a byte order mark; `None` if it was not read as a
-    /// whole.
+    /// Returns the bytes of the file, including a byte order mark; `None` if it was not read as a whole.
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         let text = self.text.as_bytes();
         let marked = || ["\u{feff}".as_bytes(), text].concat();
@@ -336,8 +333,7 @@ struct IndexMark {
 impl IndexMark {
     const START: Self = Self { byte: 0, position: TextPosition { line: 1, column: 1 } };
 
-    /// Returns the mark of byte `at`, or of the character that contains it. It must not be before
-    /// this mark.
+    /// Returns the mark of byte `at`, or of the character that contains it. It must not be before this mark.
     fn walk(self, text: &str, at: usize) -> Self {
         let at = text.floor_char_boundary(at);
         let TextPosition { mut line, mut column } = self.position;

@@ -1,5 +1,4 @@
-//! The rules that YAML, TOML, JSON and ACL share, because they are about the tree and not the
-//! syntax.
+//! The rules that YAML, TOML, JSON and ACL share, because they are about the tree and not the syntax.
 
 use crate::diagnostic::Severity::Error;
 use crate::limits;

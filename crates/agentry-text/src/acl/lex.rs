@@ -1,5 +1,4 @@
-//! Splits ACL text into tokens for the parser: names, strings, numbers and marks. Comments are
-//! dropped.
+//! Splits ACL text into tokens for the parser: names, strings, numbers and marks. Comments are dropped.
 
 use super::rules::{ACL_BROKEN_NAME, ACL_LONE_SLASH, ACL_SYNTAX, ACL_UNCLOSED};
 use crate::cursor::TextCursor;
@@ -181,8 +180,7 @@ impl<'s> AclLexer<'s, '_> {
         }
     }
 
-    /// Reads the escape after a backslash. In single quotes only `\'` is one; another backslash is
-    /// text.
+    /// Reads the escape after a backslash. In single quotes only `\'` is one; another backslash is text.
     fn escape(&mut self, quote: char, text: &mut String) {
         let start = self.cursor.at - 1;
         let Some(c) = self.cursor.next_in_line() else { return text.push('\\') };

@@ -202,8 +202,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
             _ if self.is_cut() || self.tokens.problems.full() => {}
             _ => {
                 let span = self.before_next();
-                // Unsafe, because the mistake may be another one, such as a quote that was not
-                // escaped.
+                // Unsafe, because the mistake may be another one, such as a quote that was not escaped.
                 self.tokens.problem(span, "no comma between two values").fix(Fix::unsafe_(
                     "add the comma",
                     span,
@@ -219,8 +218,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
             .is_some_and(|next| !matches!(next.token, JsonToken::Mark(',' | ':' | '}' | ']')))
     }
 
-    /// Reports whether the previous lexeme is a cut-off string. Its report explains what is missing
-    /// now.
+    /// Reports whether the previous lexeme is a cut-off string. Its report explains what is missing now.
     fn is_cut(&self) -> bool {
         self.tokens.last().is_some_and(|last| matches!(last.token, JsonToken::OpenStr(_)))
     }

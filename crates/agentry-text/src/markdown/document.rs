@@ -10,8 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::source::{FileId, SourceFile, Span};
 
 /// The column from which `-`, `*`, `+` and `1.` open no list. The parser walks through every open
-/// list at each line, so unbounded nesting would make a small file slow. A list takes at least two
-/// columns.
+/// list at each line, so unbounded nesting would make a small file slow. A list takes at least two columns.
 const DEEPEST_LIST: usize = 200;
 
 /// A part of a file, ready to parse.

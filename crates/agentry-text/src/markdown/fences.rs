@@ -12,8 +12,7 @@ use crate::source::{SourceFile, Span};
 pub struct CodeFence {
     /// The first word after the opening fence, in lower case.
     pub language: String,
-    /// The code between the fences: whole lines, with their indentation if the block is in a list
-    /// item.
+    /// The code between the fences: whole lines, with their indentation if the block is in a list item.
     pub code: Span,
     /// The whole block with its fences.
     pub block: Span,

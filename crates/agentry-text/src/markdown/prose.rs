@@ -9,8 +9,7 @@ use super::document::{MarkdownDocument, VisibleText, inside};
 use crate::source::{SourceFile, Spanned};
 
 /// Returns the first paragraph of the bytes `range`, if it comes before the first heading.
-/// It is the raw text, with each run of white space as one space. A paragraph of images alone does
-/// not count.
+/// It is the raw text, with each run of white space as one space. A paragraph of images alone does not count.
 pub fn first_paragraph(source: &SourceFile, range: Range<usize>) -> Option<Spanned<String>> {
     let document = MarkdownDocument::new(source, range);
     let mut events = document.events();
@@ -25,8 +24,7 @@ pub fn first_paragraph(source: &SourceFile, range: Range<usize>) -> Option<Spann
                     return Some(Spanned::new(folded(source.slice(span)), span));
                 }
             }
-            // Lists, quotes and code are skipped as a whole: a paragraph inside them is not the
-            // document's.
+            // Lists, quotes and code are skipped as a whole: a paragraph inside them is not the document's.
             Event::Start(_) => inside(&mut events, |_, _| {}),
             _ => {}
         }
@@ -40,8 +38,7 @@ fn folded(text: &str) -> String {
 }
 
 /// Returns the address of the first image of the bytes `range`.
-/// The span is the address itself, or the whole image if the address is elsewhere
-/// (`![me][picture]`).
+/// The span is the address itself, or the whole image if the address is elsewhere (`![me][picture]`).
 pub fn first_image(source: &SourceFile, range: Range<usize>) -> Option<Spanned<String>> {
     let document = MarkdownDocument::new(source, range);
     // The definition of a reference may be outside of `range`, so it is looked up in the whole

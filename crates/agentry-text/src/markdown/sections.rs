@@ -14,8 +14,7 @@ pub struct MarkdownSection {
     pub level: u8,
     /// The text of the heading, trimmed and without markup; its span includes the markup.
     pub title: Spanned<String>,
-    /// The whole heading, without the line ending. A heading underlined with `=` or `-` has two
-    /// lines.
+    /// The whole heading, without the line ending. A heading underlined with `=` or `-` has two lines.
     pub heading: Span,
     /// From after the heading to the next heading of the same or a higher level.
     pub content: Span,

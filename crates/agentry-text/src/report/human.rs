@@ -108,8 +108,7 @@ struct HumanWriter<'s> {
 }
 
 impl HumanWriter<'_> {
-    /// Splits the related places into those that fit the main excerpt and those that need their
-    /// own.
+    /// Splits the related places into those that fit the main excerpt and those that need their own.
     fn split<'d>(&self, diagnostic: &'d Diagnostic) -> (Vec<&'d SpanLabel>, Vec<&'d SpanLabel>) {
         let main = diagnostic.span;
         // Related places in another file or far away get an excerpt each.

@@ -45,8 +45,7 @@ pub fn line(value: &Value) -> String {
     escape(&value.to_string())
 }
 
-/// Escapes more characters than JSON requires. They occur only inside strings, where `\u` means the
-/// same.
+/// Escapes more characters than JSON requires. They occur only inside strings, where `\u` means the same.
 fn escape(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for char in json.chars() {

@@ -1,5 +1,4 @@
-//! Makes untrusted text safe to show: characters that control the terminal or are invisible are
-//! escaped.
+//! Makes untrusted text safe to show: characters that control the terminal or are invisible are escaped.
 
 use std::borrow::Cow;
 

@@ -10,8 +10,7 @@ pub struct TextForm {
     pub many: &'static str,
     /// Tests a text, which is trimmed first if `trims` is set.
     pub fits: fn(&str) -> bool,
-    /// A regular expression of JSON Schema, without anchors. It may accept more than `fits`, never
-    /// less.
+    /// A regular expression of JSON Schema, without anchors. It may accept more than `fits`, never less.
     pub pattern: &'static str,
     /// Whether white space around the text is ignored.
     pub trims: bool,

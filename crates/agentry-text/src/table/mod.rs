@@ -3,8 +3,7 @@
 //! reference page ([`reference`](fn@reference)).
 //!
 //! A table is data. A reader first validates a tree against its table, which reports wrong names,
-//! types and values. Then it gets the values through a [`crate::TableRecord`], which reports
-//! nothing again.
+//! types and values. Then it gets the values through a [`crate::TableRecord`], which reports nothing again.
 
 mod form;
 mod meaning;
@@ -220,8 +219,7 @@ impl KeyMatching {
     }
 }
 
-/// Reports whether two keys start with different ASCII letters. This cheap test excludes most
-/// pairs.
+/// Reports whether two keys start with different ASCII letters. This cheap test excludes most pairs.
 fn differ_at_once(a: &str, b: &str) -> bool {
     let first = |key: &str| key.bytes().next().filter(u8::is_ascii_alphanumeric);
     match (first(a), first(b)) {

@@ -2,8 +2,7 @@
 
 use super::{Field, FieldKind, FieldNeed, FieldTable};
 
-/// Returns one row per field. `model.capability` is a field of a block, `skills[]` an item of a
-/// list.
+/// Returns one row per field. `model.capability` is a field of a block, `skills[]` an item of a list.
 pub fn reference(table: &'static FieldTable) -> String {
     let mut page = ReferencePage { text: String::new(), open: Vec::new() };
     page.line(&["field", "type", "default", "meaning"]);

@@ -64,8 +64,7 @@ impl TableValidator<'_> {
         }
     }
 
-    /// Reports a field that is present in two spellings. The parser reports the same spelling
-    /// twice.
+    /// Reports a field that is present in two spellings. The parser reports the same spelling twice.
     fn repeated(&mut self, first: &TreeEntry, again: &TreeEntry) {
         if first.key.text != again.key.text {
             let message =
@@ -325,8 +324,7 @@ fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the semantic version that was probably meant: `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` →
-/// `1.2.3`.
+/// Returns the semantic version that was probably meant: `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` → `1.2.3`.
 pub fn full_version(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['v', 'V']);
     [text.to_owned(), format!("{text}.0"), format!("{text}.0.0")]

@@ -22,8 +22,7 @@ impl TomlFault {
         let (kind, expected) = message.split_once(", expected ").unwrap_or((message, ""));
         let mut range = error.span().unwrap_or(0..0);
         if range.is_empty() {
-            // The parser's span is empty and before the unexpected character, so the word there is
-            // taken.
+            // The parser's span is empty and before the unexpected character, so the word there is taken.
             let rest = text.get(range.start..).unwrap_or("").chars().take(LONGEST);
             range.end += rest.take_while(|c| !c.is_whitespace()).map(char::len_utf8).sum::<usize>();
         }

@@ -19,8 +19,7 @@ pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
     let text = reader.shallow_text();
     let (mut table, errors) = DeTable::parse_recoverable(text);
     let mut faults: Vec<_> = errors.iter().map(|error| TomlFault::new(error, text)).collect();
-    // After a bare key the parser drops the rest of the file, so such lines are blanked and parsed
-    // again.
+    // After a bare key the parser drops the rest of the file, so such lines are blanked and parsed again.
     let mended = without_bare_keys(text, &faults);
     if let Some(mended) = &mended {
         faults.retain(TomlFault::ends_tree);
@@ -53,8 +52,7 @@ struct TomlReader<'s> {
 }
 
 impl<'s> TomlReader<'s> {
-    /// Returns the text before the first statement that is nested too deep, and reports that
-    /// statement.
+    /// Returns the text before the first statement that is nested too deep, and reports that statement.
     fn shallow_text(&mut self) -> &'s str {
         let text = &*self.source.text;
         let Some(found) = too_deep(text) else { return text };

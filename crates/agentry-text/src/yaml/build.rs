@@ -338,8 +338,7 @@ impl<'t> YamlBuilder<'t> {
         self.pass(range.clone());
         self.check_name(&range);
         let span = self.places.span(range);
-        // An anchor is recorded when its value ends, so it is missing while the value is still
-        // open.
+        // An anchor is recorded when its value ends, so it is missing while the value is still open.
         let Some((node, cost)) = self.anchors.get(&id) else {
             self.findings.add(&YAML_SYNTAX, span, "the alias stands inside of its own anchor");
             return self.attach(TreeNode::new(TreeValue::Null, span), AliasCost::default(), 0);

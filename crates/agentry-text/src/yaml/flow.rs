@@ -15,8 +15,7 @@ pub(super) fn may_mend(error: &ScanError) -> bool {
     error.info().contains("invalid indentation")
 }
 
-/// Returns the text with lines joined where YAML allows it. The number of characters stays the
-/// same.
+/// Returns the text with lines joined where YAML allows it. The number of characters stays the same.
 pub(super) fn joined(text: &str) -> String {
     let mut joiner = FlowJoiner::new(text);
     joiner.lines();

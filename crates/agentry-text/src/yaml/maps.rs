@@ -82,8 +82,7 @@ impl MapFrame {
         }
     }
 
-    /// Returns the map, with its direct entries after the merged ones. A key without a value is
-    /// null.
+    /// Returns the map, with its direct entries after the merged ones. A key without a value is null.
     pub(super) fn finish(mut self, findings: &mut Findings) -> TreeMap {
         if let Some(PendingKey { key, is_merge: false }) = self.pending {
             let value = TreeNode::new(TreeValue::Null, Span { start: key.span.end, ..key.span });

@@ -40,8 +40,7 @@ pub(super) fn plain(text: &str, version: YamlVersion) -> Result<TreeValue, Strin
     Ok(value.unwrap_or_else(|| TreeValue::Str(text.to_owned())))
 }
 
-/// Reports whether a scalar starts like anything but a string. This skips the slow tests for most
-/// text.
+/// Reports whether a scalar starts like anything but a string. This skips the slow tests for most text.
 pub(super) fn is_special(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'<' | b'=') => true,
@@ -104,8 +103,7 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// Reads an integer of YAML 1.1: binary, octal, decimal, hexadecimal or sexagesimal, with
-/// underscores.
+/// Reads an integer of YAML 1.1: binary, octal, decimal, hexadecimal or sexagesimal, with underscores.
 fn old_int(text: &str) -> Option<Result<TreeValue, String>> {
     let (negative, body) = sign(text);
     let all = |part: &str, wanted: fn(u8) -> bool| {

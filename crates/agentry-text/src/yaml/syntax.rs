@@ -67,7 +67,7 @@ pub(super) fn report(
 }
 
 impl ErrorPosition<'_, '_> {
-    // The order matters: later tests match parts of messages that earlier ones handle.
+    /// Explains the error. The order matters: later tests match parts of messages that earlier ones handle.
     fn explain(&self, info: &str, read: usize) -> SyntaxProblem {
         let has = |part: &str| info.contains(part);
         if has("tab") && !has("table") || has("valid YAML whitespace") {

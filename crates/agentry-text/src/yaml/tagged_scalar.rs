@@ -11,8 +11,7 @@ use crate::tree::TreeValue;
 /// The most digits of a number; Python has the same limit.
 const DIGITS: usize = 4300;
 
-/// Returns the value of `text` under a tag such as `!!int`, in quotes or not; `None` if it does not
-/// fit.
+/// Returns the value of `text` under a tag such as `!!int`, in quotes or not; `None` if it does not fit.
 pub(super) fn tagged(name: &str, text: &str, version: YamlVersion) -> Option<TreeValue> {
     let natural = || plain(text, version).ok();
     match (name, version) {

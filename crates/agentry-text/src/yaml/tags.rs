@@ -46,8 +46,7 @@ pub(super) enum TagShape {
     Dropped,
     /// `!!set`: the keys of a map become a list.
     Set,
-    /// `!!omap` and `!!pairs`: each map of the list has one entry, which becomes a list of key and
-    /// value.
+    /// `!!omap` and `!!pairs`: each map of the list has one entry, which becomes a list of key and value.
     Pairs,
 }
 
@@ -134,8 +133,7 @@ impl YamlBuilder<'_> {
         TreeNode::new(TreeValue::List(parts.collect()), span)
     }
 
-    /// Reports a tag without a space after it: YAML 1.1 reads the next characters as part of the
-    /// tag.
+    /// Reports a tag without a space after it: YAML 1.1 reads the next characters as part of the tag.
     fn check_tag_end(&mut self, before: usize) {
         let watched = self.version == YamlVersion::V1_1 && !self.exact;
         let tag = self.places.seek(before, b"!", b":-?,").filter(|_| watched);

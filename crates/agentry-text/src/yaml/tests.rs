@@ -1,5 +1,4 @@
-//! YAML as a whole: trees with spans, syntax errors, limits, and that emitted text is read back
-//! unchanged.
+//! YAML as a whole: trees with spans, syntax errors, limits, and that emitted text is read back unchanged.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
-//! Makes events from tokens: the grammar. The states are on an explicit stack, so depth is no
-//! problem.
+//! Makes events from tokens: the grammar. The states are on an explicit stack, so depth is no problem.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,6 +1,5 @@
 //! Makes tokens from text. Indentation becomes start and end tokens.
-//! A key is known only when its `:` comes, so its token is inserted before tokens that are already
-//! there.
+//! A key is known only when its `:` comes, so its token is inserted before tokens that are already there.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -142,8 +141,7 @@ impl<'t> YamlScanner<'t> {
             '}' => self.close(YamlToken::FlowMapEnd),
             ',' => self.comma(),
             '-' if is_gap(self.reader.second()) => self.entry(),
-            // In brackets, `PyYAML` takes `?` and `:` as indicators even without a space after
-            // them.
+            // In brackets, `PyYAML` takes `?` and `:` as indicators even without a space after them.
             '?' if self.level > 0 || is_gap(self.reader.second()) => self.key(),
             ':' if self.level > 0 || is_gap(self.reader.second()) => self.value(),
             '|' if self.level == 0 => self.block_scalar(ScalarStyle::Literal),
@@ -331,8 +329,7 @@ impl<'t> YamlScanner<'t> {
             Some(key) => {
                 let place = key.at..key.at;
                 let index = key.token - self.taken;
-                // The map must start before its first key, so it is inserted second at the same
-                // index.
+                // The map must start before its first key, so it is inserted second at the same index.
                 self.tokens.insert(index, (YamlToken::Key, place.clone()));
                 if self.level == 0 && self.indents(key.column) {
                     self.tokens.insert(index, (YamlToken::BlockMap, place));

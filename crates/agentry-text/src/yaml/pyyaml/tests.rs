@@ -1,5 +1,4 @@
-//! Cases in which YAML readers differ. `PyYAML` 6.0.3 gave these values, and refuses what is
-//! refused here.
+//! Cases in which YAML readers differ. `PyYAML` 6.0.3 gave these values, and refuses what is refused here.
 
 use crate::diagnostic::Findings;
 use crate::source::{FileId, SourceFile};
