@@ -48,6 +48,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
         let words = words(&rule.pattern);
         let runner = match words.as_slice() {
             [runner, last] if matches!(*last, "*" | "**") => runner,
+            // After other options, as in `python3 -m pytest *`, the arguments are not code.
             [runner, flag, last] if matches!(*last, "*" | "**") && CODE_FLAGS.contains(flag) => {
                 runner
             }

@@ -55,6 +55,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
 fn password(url: &str) -> Option<Range<usize>> {
     let start = url.find("://")? + 3;
     let authority = url.get(start..)?.split(['/', '?', '#']).next()?;
+    // The password may contain `@`; the last one precedes the host.
     let at = authority.rfind('@')?;
     let colon = authority.get(..at)?.find(':')?;
     let range = start + colon + 1..start + at;

@@ -50,6 +50,7 @@ fn package(server: &McpServer) -> Option<(&str, &Spanned<String>)> {
     };
     let mut rest = words.into_iter().skip(runs);
     while let Some((word, place)) = rest.next() {
+        // `--package=name`; any other option with its value in the same word is skipped.
         if let Some((option, value)) = word.split_once('=').filter(|_| word.starts_with('-')) {
             if NAMES_PACKAGE.contains(&option) {
                 return Some((value, place));

@@ -367,6 +367,7 @@ impl EntryBuilder {
     }
 
     fn push_list(&mut self, key: &str, items: Vec<TreeNode>) {
+        // A list has no span in the model, so that of its first item is used.
         let span = items.first().map_or(Span::start_of(FileId::BUILT_IN), |first| first.span);
         self.push(key, TreeNode::new(TreeValue::List(items), span));
     }

@@ -35,6 +35,7 @@ pub fn int_of_text(text: &str) -> Option<BigInt> {
         return None;
     }
     let digits = body.replace('_', "");
+    // Leading zeros do not count towards the limit.
     let digits = digits.trim_start_matches('0');
     if digits.len() > DIGITS {
         return None;

@@ -73,6 +73,7 @@ impl Data {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::Bool(*value),
             Self::Int(value) => (*value).into(),
+            // This loses precision; `json::emit` writes such integers without it.
             Self::Big(value) => value.to_string().parse().map_or(Json::Null, Json::Number),
             Self::Float(value) => {
                 serde_json::Number::from_f64(*value).map_or(Json::Null, Json::Number)

@@ -62,6 +62,7 @@ impl AclBody {
                 AclItem::Value(value) => value,
                 AclItem::Group(group) => {
                     let Some((body, span)) = self.groups.get_mut(group) else { continue };
+                    // A group occurs once among the items, so it can be moved out.
                     let body = std::mem::take(body).into_map(problems);
                     TreeNode::new(TreeValue::Map(TreeMap { labelled: true, ..body }), *span)
                 }

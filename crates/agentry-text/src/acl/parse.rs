@@ -44,6 +44,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
             match &next.token {
                 AclToken::Name(name) => self.item(TreeKey::string(*name, next.span), &mut body),
                 AclToken::Str(name) => self.item(TreeKey::string(name, next.span), &mut body),
+                // Commas are optional in an object, and not allowed at the top level.
                 AclToken::Mark(',') if self.tokens.open.len() > 1 => self.tokens.at += 1,
                 _ => {
                     self.tokens.unexpected("a name").hint("write `name = value` or `name { … }`");
@@ -299,6 +300,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
     fn is_call(&self) -> bool {
         self.tokens
             .after_next()
+            // A `(` on the next line does not belong to the name.
             .is_some_and(|next| next.token == AclToken::Mark('(') && !next.starts_line)
     }
 

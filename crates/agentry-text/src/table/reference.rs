@@ -59,6 +59,7 @@ impl ReferencePage {
     fn line(&mut self, cells: &[&str]) {
         for cell in cells {
             self.text.push_str("| ");
+            // A bar or a line break would end the cell.
             self.text.push_str(&cell.replace('|', "\\|").replace('\n', " "));
             self.text.push(' ');
         }

@@ -47,6 +47,7 @@ fn tables(items: &[Data]) -> Option<ArrayOfTables> {
     for item in items {
         let Data::Map(entries) = item else { return None };
         let mut table = table(entries);
+        // Each item needs its `[[…]]` header, even if it has only tables.
         table.set_implicit(false);
         tables.push(table);
     }

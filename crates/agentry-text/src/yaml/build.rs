@@ -64,6 +64,7 @@ pub(super) fn read(input: &YamlInput<'_>, scanned: &str) -> YamlOutcome {
             builder.drop_broken(builder.places.byte(*error.marker()));
             builder.report_error(error);
         }
+        // The rest of the text is checked for tabs as well.
         None if !builder.stopped => builder.pass(input.text.len()..input.text.len()),
         _ => {}
     }
@@ -179,6 +180,7 @@ impl<'t> YamlBuilder<'t> {
             Event::Nothing | Event::StreamStart | Event::DocumentEnd => ControlFlow::Continue(()),
             Event::StreamEnd => ControlFlow::Break(()),
             Event::DocumentStart(explicit) => self.document(explicit, range),
+            // Before the other events, because everything inside a value that is too deep is ignored.
             _ if self.skipped > 0 => self.skip(&event, range),
             Event::Scalar(text, style, anchor, tag) => {
                 if anchor > 0 {
@@ -279,6 +281,7 @@ impl<'t> YamlBuilder<'t> {
             text => text,
         };
         let cost = AliasCost { values: 1, bytes: text.len(), height: 0 };
+        // Keys do not count as values.
         self.spent.values += usize::from(!self.expects_key());
         let value = match tag {
             Some(tag) => self.tagged(tag, &text, before, &range),
@@ -289,6 +292,7 @@ impl<'t> YamlBuilder<'t> {
     }
 
     fn plain(&mut self, text: Cow<'_, str>, range: &Range<usize>) -> TreeValue {
+        // YAML 1.1 rejects these two as values, but not as keys.
         if self.expects_key() && matches!(&*text, "<<" | "=") {
             return TreeValue::Str(text.into_owned());
         }
@@ -348,6 +352,7 @@ impl<'t> YamlBuilder<'t> {
         if total.is_over_limit() {
             return self.stop_at_limit(span);
         }
+        // The copy may be deeper here than where its anchor is.
         if self.stack.len() + cost.height > limits::DEPTH {
             self.findings.add(&TOO_DEEP, span, too_deep());
             return self.attach(TreeNode::new(TreeValue::Null, span), AliasCost::default(), 0);
@@ -374,6 +379,7 @@ impl<'t> YamlBuilder<'t> {
     ) -> ControlFlow<()> {
         let bracketed =
             !range.is_empty() && matches!(self.places.at(range.start), Some(b'[' | b'{'));
+        // For a list below a key, `saphyr` gives no exact start, so its first `-` is searched.
         let start = match (&kind, self.stack.last()) {
             (FrameKind::List(_), Some(YamlFrame { kind: FrameKind::Map(_), .. }))
                 if !bracketed && !self.exact =>
@@ -482,6 +488,7 @@ impl<'t> YamlBuilder<'t> {
     fn finish(&mut self) -> TreeNode {
         while let Some(frame) = self.stack.pop() {
             let end = self.cursor;
+            // A value that is still open has no closing bracket, and no alias can follow.
             let frame = YamlFrame { bracketed: false, anchor: 0, ..frame };
             let _ = self.close(frame, end);
         }

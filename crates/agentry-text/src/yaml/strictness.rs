@@ -18,6 +18,7 @@ impl YamlBuilder<'_> {
         }
         let text = self.places.slice(range.clone());
         let old = self.version == YamlVersion::V1_1;
+        // `saphyr` accepts these characters in brackets, where no block scalar is possible.
         let found = if text.starts_with(['|', '>']) {
             0
         } else if let Some(at) = text.find('?').filter(|_| old) {
@@ -90,6 +91,7 @@ impl YamlBuilder<'_> {
         if range.end < self.places.text.len() || body.trim().is_empty() {
             return value;
         }
+        // A `-` in the comment is not the chomping indicator.
         let header = header.split('#').next().unwrap_or(header);
         let last = raw.rsplit(['\n', '\r']).next().unwrap_or(raw);
         let indent_of = |line: &str| line.len() - line.trim_start_matches(' ').len();

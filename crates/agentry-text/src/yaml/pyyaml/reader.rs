@@ -72,6 +72,7 @@ impl<'t> YamlReader<'t> {
     pub(super) fn line_break(&mut self) -> Option<&'static str> {
         let (text, count) = match self.peek()? {
             '\r' if self.second() == Some('\n') => ("\n", 2),
+            // NEL becomes a line feed; the two Unicode separators stay as they are.
             '\r' | '\n' | '\u{85}' => ("\n", 1),
             '\u{2028}' => ("\u{2028}", 1),
             '\u{2029}' => ("\u{2029}", 1),

@@ -33,6 +33,7 @@ impl<'t> YamlScanner<'t> {
                 self.reader.forward();
                 YamlToken::Tag(None, suffix)
             }
+            // `!` alone is the non-specific tag.
             next if is_gap(next) => {
                 self.reader.forward();
                 YamlToken::Tag(None, "!".to_owned())
@@ -105,6 +106,7 @@ impl<'t> YamlScanner<'t> {
                 YamlToken::TagDirective(handle, prefix)
             }
             _ => {
+                // `PyYAML` ignores unknown directives.
                 self.reader.take_while(|_| true);
                 YamlToken::OtherDirective
             }
