@@ -66,7 +66,7 @@ fn package(server: &McpServer) -> Option<(&str, &Spanned<String>)> {
     None
 }
 
-/// Whether a package names a version, or is no package of a registry at all.
+/// Reports whether a package names a version, or does not come from a registry.
 fn is_pinned(package: &str) -> bool {
     let local = package.starts_with(['.', '/', '~', '$']) || package.contains("://");
     // The first character is skipped: an npm scope starts with `@`, as in `@scope/name`.
