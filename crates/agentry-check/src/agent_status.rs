@@ -1,4 +1,5 @@
-//! Agents that their authors have put aside. Two rules, because a team may mind one and not the other.
+//! AG9007 and AG9008: agents whose authors deprecated or disabled them.
+//! There are two rules, so that a team can silence one and keep the other.
 
 use agentry_model::AgentStatus;
 use agentry_text::{Findings, LintRule, Severity, Span};
@@ -39,7 +40,7 @@ fn disabled(subject: &CheckSubject<'_>, findings: &mut Findings) {
     findings.add(&DISABLED_AGENT, place, message).hint("set `status: active` to use it again");
 }
 
-/// Where the agent says that it has this status.
+/// Returns where the agent declares this status.
 fn place(subject: &CheckSubject<'_>, status: AgentStatus) -> Option<Span> {
     let written = subject.agent.identity.status.as_ref();
     written.filter(|written| written.value == status).map(|written| written.span)

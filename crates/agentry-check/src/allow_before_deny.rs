@@ -1,3 +1,5 @@
+//! AG9027: an allow rule that comes before a deny rule and overlaps it.
+
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Action, PolicyRule, RuleList, Section, overlap};
 use agentry_text::{Findings, LintRule, Severity};
@@ -7,7 +9,7 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// The most pairs of rules that are compared exactly.
+/// The most pairs of rules of one agent that are compared exactly, which is expensive.
 const MOST_PAIRS: usize = 100;
 
 static RULE: LintRule = LintRule {
@@ -47,13 +49,14 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// An earlier allow that lets through a part of what `deny` matches, without being its exception.
+/// Finds an earlier allow that lets through a part of what `deny` matches, without being its exception.
 fn wider<'r>(
     (memo, rules): (&PolicyMemo, &RuleList),
     allow: &'r PolicyRule,
     deny: &PolicyRule,
     pairs_left: &mut usize,
 ) -> Option<(&'r PolicyRule, String)> {
+    // This cheap test saves pairs: most command rules start with different programs.
     let apart =
         rules.section == Section::Bash && start_apart(&allow.pattern.text, &deny.pattern.text);
     if allow.action != Action::Allow || apart || *pairs_left == 0 {
@@ -61,17 +64,19 @@ fn wider<'r>(
     }
     *pairs_left -= 1;
     let example = overlap::overlap(memo, rules.section, &allow.pattern, &deny.pattern)?;
+    // A third rule before both may already decide the example; then this pair is not at fault.
     let decides = example.with(|subject| std::ptr::eq(rules.first(subject), allow));
-    // What one covers of the other is an exception, or a rule that never decides.
+    // If one covers the other, it is an exception or a rule that never decides, not an overlap.
     let nested = overlap::covers(memo, rules.section, &deny.pattern, &allow.pattern)
         || overlap::covers(memo, rules.section, &allow.pattern, &deny.pattern);
     (decides && !nested).then(|| (allow, example.to_string()))
 }
 
-/// Whether two command patterns start with different words that are spelled out.
+/// Reports whether two command patterns start with different literal words.
 fn start_apart(first: &str, second: &str) -> bool {
     match (words(first).first(), words(second).first()) {
         (Some(a), Some(b)) => {
+            // One may be the path of the other, as in `/usr/bin/git` and `git`.
             !a.contains('*') && !b.contains('*') && !a.ends_with(b) && !b.ends_with(a)
         }
         _ => true,

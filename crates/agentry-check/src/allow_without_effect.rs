@@ -1,3 +1,5 @@
+//! AG9028: an allow rule in one layer of the policy, while another layer denies the whole section.
+
 use agentry_policy::{Action, PathAnchors, PolicyContext, PolicyLayer, RuleList, Section, layers};
 use agentry_text::{Findings, LintRule, Severity};
 
@@ -41,7 +43,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The layer that denies everything in a section.
+/// Finds the layer that denies everything in a section.
 fn closed(layers: &[PolicyLayer], section: Section) -> Option<(&PolicyLayer, &RuleList)> {
     layers.iter().find_map(|layer| {
         let rules = layer.rules(section)?;

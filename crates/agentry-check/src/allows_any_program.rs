@@ -1,3 +1,5 @@
+//! AG9011: an allow rule for a shell or interpreter with free arguments.
+
 use agentry_policy::Action;
 use agentry_text::{Findings, LintRule, Severity};
 
@@ -6,7 +8,7 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// Programs that run whatever their arguments say.
+/// Programs that run code from their arguments.
 const RUNNERS: &[&str] = &[
     "bash",
     "sh",
@@ -28,7 +30,7 @@ const RUNNERS: &[&str] = &[
     "powershell",
     "pwsh",
 ];
-/// Options after which a program follows.
+/// Options whose value is code to run.
 const CODE_FLAGS: &[&str] = &["-c", "-lc", "-e", "-E", "--eval", "-Command"];
 
 static RULE: LintRule = LintRule {
@@ -46,6 +48,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
         let words = words(&rule.pattern);
         let runner = match words.as_slice() {
             [runner, last] if matches!(*last, "*" | "**") => runner,
+            // After other options, as in `python3 -m pytest *`, the arguments are not code.
             [runner, flag, last] if matches!(*last, "*" | "**") && CODE_FLAGS.contains(flag) => {
                 runner
             }

@@ -1,3 +1,5 @@
+//! AG9010: a `bash` section that allows every command.
+
 use agentry_policy::Action;
 use agentry_text::{Findings, LintRule, Severity};
 
@@ -26,7 +28,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
                 return;
             }
             Action::Allow => {}
-            // Something is held back, so somebody has thought about it.
+            // A restriction before the open rule shows that the author made a choice.
             Action::Ask | Action::Deny => return,
         }
     }

@@ -1,3 +1,5 @@
+//! AG9012: an allow rule for any command as another user, such as `sudo *`.
+
 use agentry_policy::Action;
 use agentry_policy::commands::{ProgramTrait, has_trait};
 use agentry_text::{Findings, LintRule, Severity};
@@ -21,6 +23,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let words = words(&rule.pattern);
         let open = match words.as_slice() {
+            // `sudo*` also matches `sudo` with any arguments.
             [first] => first.strip_suffix('*').is_some_and(raises),
             [first, second, ..] => raises(first) && second.starts_with('*'),
             [] => false,
@@ -33,7 +36,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a program runs others as another user.
+/// Reports whether a program runs others as another user.
 fn raises(name: &str) -> bool {
     has_trait(name, ProgramTrait::Raises)
 }

@@ -1,3 +1,5 @@
+//! AG9019: a password or a token in the address of an MCP server. The finding never shows it.
+
 use std::ops::Range;
 
 use agentry_text::{Findings, LintRule, Severity};
@@ -8,7 +10,7 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// Names of query values that are secrets.
+/// Names of query parameters whose values are secrets.
 const SECRET_NAMES: &[&str] = &[
     "token",
     "access_token",
@@ -49,23 +51,25 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The password before the host.
+/// Returns the range of the password before the host.
 fn password(url: &str) -> Option<Range<usize>> {
     let start = url.find("://")? + 3;
     let authority = url.get(start..)?.split(['/', '?', '#']).next()?;
+    // The password may contain `@`; the last one precedes the host.
     let at = authority.rfind('@')?;
     let colon = authority.get(..at)?.find(':')?;
     let range = start + colon + 1..start + at;
     is_literal(url.get(range.clone())?, 1).then_some(range)
 }
 
-/// The first secret among the query values.
+/// Returns the range of the first secret among the query parameters.
 fn query_secret(url: &str) -> Option<Range<usize>> {
     let mut start = url.find('?')? + 1;
     let query = url.get(start..)?.split('#').next()?;
     for pair in query.split('&') {
         if let Some((name, value)) = pair.split_once('=')
             && SECRET_NAMES.contains(&name.to_lowercase().as_str())
+            // A shorter value is hardly a key.
             && is_literal(value, 8)
         {
             let from = start + name.len() + 1;
@@ -76,7 +80,7 @@ fn query_secret(url: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Whether a value is written out: long enough, and no reference or placeholder.
+/// Reports whether a value is literal: long enough, and not a reference or placeholder.
 fn is_literal(value: &str, least: usize) -> bool {
     value.len() >= least && !value.contains(['$', '{', '<'])
 }

@@ -1,3 +1,5 @@
+//! AG9002: a description that harnesses truncate or reject.
+
 use agentry_formats::ReaderReport;
 use agentry_text::{Findings, LintRule, RuleExample, Severity};
 
@@ -5,7 +7,7 @@ use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// The most characters that harnesses take.
+/// The most characters that harnesses accept.
 const LONGEST: usize = 1024;
 
 static RULE: LintRule = LintRule {

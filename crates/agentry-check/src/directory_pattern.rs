@@ -1,3 +1,5 @@
+//! AG9016: a path pattern that ends with `/` and therefore matches no file.
+
 use agentry_policy::{PatternRule, Section};
 use agentry_text::{Findings, Fix, LintRule, Severity, Spanned};
 
@@ -35,6 +37,7 @@ fn report(rule: &Spanned<PatternRule>, findings: &mut Findings) {
     let found = findings.add(&RULE, rule.span, format!("rule `{}` matches no file", rule.value));
     found.hint(format!("write `{}**:{}`", rule.pattern, rule.action));
     let end = within(rule.span, rule.to_string().len(), rule.pattern.len(), 0);
+    // `within` returns the whole span if the text has escapes; then there is no exact place to edit.
     if end != rule.span {
         found.fix(Fix::unsafe_("add `**`", end, "**"));
     }

@@ -1,6 +1,6 @@
-//! Small agents around the lines that an example is about.
+//! Macros that put the lines of a rule's example into a small complete agent.
 
-/// An `agent.toml` with these lines after its name and description.
+/// An `agent.toml` with the given lines after its name and description.
 macro_rules! agent_toml {
     ($text:expr) => {
         agentry_text::RuleExample::Files(&[
@@ -13,14 +13,14 @@ macro_rules! agent_toml {
     };
 }
 
-/// An `agent.toml` whose `bash` section has these lines.
+/// An `agent.toml` whose `bash` section has the given lines.
 macro_rules! bash {
     ($text:expr) => {
         $crate::examples::agent_toml!(concat!("\n[permissions.bash]\n", $text))
     };
 }
 
-/// An `agent.toml` with this system prompt.
+/// An `agent.toml` with the given system prompt.
 macro_rules! prompt {
     ($text:expr) => {
         agentry_text::RuleExample::Files(&[
@@ -30,7 +30,7 @@ macro_rules! prompt {
     };
 }
 
-/// A manifest with these lines after its name, description and soul.
+/// A manifest with the given lines after its name, description and soul.
 macro_rules! manifest {
     ($text:expr) => {
         agentry_text::RuleExample::File(
@@ -60,7 +60,7 @@ macro_rules! agent_dir {
     };
 }
 
-/// A Markdown agent with this metadata.
+/// A Markdown agent with the given front matter.
 macro_rules! agent_md {
     ($text:expr) => {
         agentry_text::RuleExample::File(

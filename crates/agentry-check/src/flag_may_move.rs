@@ -1,3 +1,5 @@
+//! AG9014: a deny or ask rule that the same command evades with another order of its options.
+
 use agentry_policy::{Action, PatternRule, RuleList};
 use agentry_text::{Findings, LintRule, Severity, Spanned};
 
@@ -26,7 +28,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     });
 }
 
-/// A command that does the same as the one of a rule, and the rule that holds for it too.
+/// A command with the same effect as the one of a rule, and a pattern that matches both.
 struct EquivalentCommand {
     command: Vec<String>,
     better: String,
@@ -37,10 +39,11 @@ fn report(rule: &Spanned<PatternRule>, rules: &RuleList, findings: &mut Findings
     let Some(flag) = words.iter().position(|word| word.starts_with('-')) else { return };
     let (before, after) = words.split_at(flag);
     let Some(option) = after.first().map(|option| option.trim_end_matches('*')) else { return };
+    // Only literal words before the option make a command that can be tried against the rules.
     if before.is_empty() || before.iter().any(|word| word.contains('*')) || option.len() < 2 {
         return;
     }
-    // A rule that an earlier one covers has another problem.
+    // A rule that never decides, because an earlier one matches, is reported by another check.
     if answer(rules, &[before, &[option]].concat()) != rule.action {
         return;
     }
@@ -49,6 +52,7 @@ fn report(rule: &Spanned<PatternRule>, rules: &RuleList, findings: &mut Findings
     {
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
         let got = answer(rules, &command);
+        // The other spelling gets a verdict at least as strict, so nothing is evaded.
         if got >= rule.action {
             continue;
         }
@@ -61,17 +65,18 @@ fn report(rule: &Spanned<PatternRule>, rules: &RuleList, findings: &mut Findings
     }
 }
 
-/// The option behind an argument of a subcommand.
+/// Moves the option behind an argument of a subcommand.
 fn moved(before: &[&str], after: &[&str]) -> Option<EquivalentCommand> {
     let option = after.first()?.trim_end_matches('*');
-    // An argument of the kind that the command has.
+    // The example should look real: `git push origin --force`.
     let argument = if before.first() == Some(&"git") { "origin" } else { "x" };
     let command = before.iter().chain([&argument, &option]).map(|word| (*word).to_owned());
     let better = format!("{} ** {}", before.join(" "), after.join(" "));
+    // Without a subcommand the words before the option are only the program, as in `rm -rf`.
     (before.len() >= 2).then(|| EquivalentCommand { command: command.collect(), better })
 }
 
-/// `-fr` instead of `-rf`.
+/// Reorders the letters of an option: `-fr` instead of `-rf`.
 fn reordered(before: &[&str], after: &[&str]) -> Option<EquivalentCommand> {
     let letters = after.first()?.trim_end_matches('*').strip_prefix('-')?;
     let cluster = letters.len() > 1 && letters.chars().all(|c| c.is_ascii_alphabetic());

@@ -1,3 +1,5 @@
+//! AG9022: a schedule that fires every minute.
+
 use agentry_text::{Findings, LintRule, Severity};
 
 use crate::{CheckSubject, RuleCheck, examples};
@@ -28,11 +30,12 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether the field of minutes takes every minute.
+/// Reports whether the minute field of a cron expression matches every minute.
 fn every_minute(cron: &str) -> bool {
     let fields: Vec<_> = cron.split_whitespace().collect();
     let minutes = match fields.len() {
         5 => fields.first(),
+        // With six fields the first one is seconds.
         6 => fields.get(1),
         _ => None,
     };

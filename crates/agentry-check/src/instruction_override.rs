@@ -1,3 +1,5 @@
+//! AG9024: a skill or memory with a phrase of prompt injection, such as «ignore all previous instructions».
+
 use std::ops::Range;
 
 use agentry_text::{Findings, LintRule, RuleExample, Severity};
@@ -23,7 +25,7 @@ const WHAT: &[&str] = &[
     "messages",
 ];
 
-/// An agent with a skill that says this.
+/// An agent with a skill that has the given text.
 macro_rules! skill {
     ($text:literal) => {
         RuleExample::Files(&[
@@ -66,7 +68,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Every phrase such as «ignore all previous instructions», unless it is quoted.
+/// Finds every phrase such as «ignore all previous instructions», unless it is quoted.
 fn find(text: &str) -> Vec<Range<usize>> {
     let words: Vec<(usize, &str)> = words(text).collect();
     let mut found = Vec::new();
@@ -75,6 +77,7 @@ fn find(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         let rest = words.get(at + 1..).unwrap_or_default();
+        // At most four filler words, as in «ignore any of the other previous instructions».
         let skipped = rest.iter().take(4).take_while(|(_, word)| is_one_of(word, BETWEEN)).count();
         let rest = rest.get(skipped..).unwrap_or_default();
         if let [(_, which), (last, what), ..] = rest
@@ -102,7 +105,7 @@ fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// Whether a phrase is cited: a skill may warn of it.
+/// Reports whether a phrase is quoted: a skill may warn about it.
 fn is_quoted(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or("");
     before.ends_with(['"', '\'', '`', '«', '“', '‘', '*', '_'])

@@ -1,3 +1,5 @@
+//! AG9003: a text that is too long for the context window.
+
 use agentry_text::limits::INSTRUCTION_BYTES;
 use agentry_text::{Findings, LintRule, RuleExample, Severity, Span};
 
@@ -28,6 +30,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for (what, text) in all.filter(|(_, text)| text.len() > INSTRUCTION_BYTES) {
         let bytes = text.len();
         let message = format!("{what} has {bytes} bytes; at most {INSTRUCTION_BYTES} are read");
+        // The span is empty: underlining the whole text would fill the report.
         let start = Span { end: text.span.start, ..text.span };
         findings.add(&RULE, start, message).hint("move reference material to skills or files");
     }

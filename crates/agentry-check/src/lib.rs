@@ -1,5 +1,6 @@
-//! Rules over an agent that was read: what no single field can show. A rule is a file (two that
-//! ask the same question share one); [`CHECKS`] is the one table.
+//! Rules over a whole agent, for problems that no single field shows. Each rule has its own file;
+//! closely related ones share a file.
+//! [`CHECKS`] is the table of all rules. The compile crate runs them after a definition is read.
 #![warn(clippy::disallowed_methods)]
 
 use agentry_formats::FormatInfo;
@@ -79,32 +80,33 @@ pub const CHECKS: &[RuleCheck] = &[
     wide_trust::HOSTS,
 ];
 
-/// A rule with the function that looks for it.
+/// A rule with the function that checks it.
 #[derive(Debug)]
 pub struct RuleCheck {
-    /// What is looked for.
+    /// The rule that the findings refer to.
     pub rule: &'static LintRule,
-    /// Looks for it.
+    /// Adds a finding for each violation.
     pub check: fn(&CheckSubject<'_>, &mut Findings),
 }
 
-/// The agent under examination.
+/// The agent that is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckSubject<'a> {
     /// The agent as declared.
     pub agent: &'a Agent,
     /// The format it was read from.
     pub format: &'static FormatInfo,
-    /// What was found out about rules so far, by other agents of the session as well.
+    /// Memoised comparisons of rules, shared by all agents of the session.
     pub memo: &'a PolicyMemo,
 }
 
-/// The checks that find secrets.
+/// The checks that find secrets. Each check that marks a finding as secret must be here.
 const FOR_SECRETS: &[RuleCheck] = &[secret_in_text::CHECK, credentials_in_url::CHECK];
 
 /// Runs every check over one agent.
 pub fn run(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for check in CHECKS {
+        // The assertion keeps `FOR_SECRETS` complete; `secrets` would miss a check that is not listed.
         let known = findings.secrets().count();
         (check.check)(subject, findings);
         let is_listed = FOR_SECRETS.iter().any(|other| other.rule.code == check.rule.code);
@@ -116,7 +118,7 @@ pub fn run(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Where the secrets of an agent are.
+/// Returns the spans of the agent's secrets, without running the other checks.
 pub fn secrets(subject: &CheckSubject<'_>) -> Vec<Span> {
     let mut findings = Findings::default();
     FOR_SECRETS.iter().for_each(|check| (check.check)(subject, &mut findings));

@@ -1,3 +1,5 @@
+//! AG9021: an MCP server that needs a path in one user's home directory.
+
 use agentry_text::{Findings, LintRule, Severity, Spanned};
 
 use crate::packages::servers;
@@ -6,7 +8,7 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// Where systems keep the homes of people.
+/// The parents of home directories on Linux, macOS and Windows.
 const HOMES: &[&str] = &["/home/", "/Users/", "C:\\Users\\", "C:/Users/"];
 
 static RULE: LintRule = LintRule {
@@ -33,7 +35,9 @@ fn report(word: &Spanned<String>, server: &str, findings: &mut Findings) {
     let Some((at, len)) = found else { return };
     let rest = word.get(at + len..).unwrap_or("");
     let user = rest.split(['/', '\\']).next().unwrap_or("");
+    // In the middle of a longer path or address the same text is not a home directory.
     let starts = at == 0 || word.get(..at).is_some_and(|before| before.ends_with(['=', ':', ' ']));
+    // `$USER`, `<name>`, `{name}` and `*` are placeholders, not one user's name.
     if starts && !user.is_empty() && !user.starts_with(['$', '<', '{', '*']) {
         let message = format!("server `{server}` needs a file in the home of `{user}`");
         findings

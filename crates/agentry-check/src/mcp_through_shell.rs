@@ -1,3 +1,5 @@
+//! AG9020: an MCP server that is started through a shell.
+
 use agentry_text::{Findings, LintRule, Severity};
 
 use crate::packages::{base_name, servers, words};
@@ -22,6 +24,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {
         let words = words(server);
         let [(program, place), rest @ ..] = words.as_slice() else { continue };
+        // The flag may follow other options of the shell, as in `bash -e -c …`.
         let inline = rest.iter().take(3).any(|(word, _)| SCRIPT_FLAGS.contains(word));
         if inline && SHELLS.contains(&base_name(program)) {
             let message = format!("server `{}` is a line of shell", server.name);

@@ -1,3 +1,5 @@
+//! AG9004: a name that harnesses do not accept as an identifier and file name.
+
 use agentry_formats::ReaderReport;
 use agentry_model::{slug, wrong_name};
 use agentry_text::{Findings, LintRule, RuleExample, Severity};
@@ -6,7 +8,7 @@ use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// The most characters of a name that harnesses take.
+/// The most characters of a name that harnesses accept.
 const LONGEST: usize = 64;
 
 static RULE: LintRule = LintRule {
@@ -24,13 +26,14 @@ static RULE: LintRule = LintRule {
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(name) = &subject.agent.identity.name else { return };
     let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
-    // A name that is no name at all was reported by the reader.
+    // The reader has reported a name with separators or control characters.
     if name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\')) {
         return;
     }
     let is_open = |what: ReaderReport| !subject.format.reports(what);
     let has_end_hyphen = name.starts_with('-') || name.ends_with('-');
     let has_odd_sign = !name.is_empty() && !name.chars().all(sign);
+    // Only one problem is reported, and only one that the format's reader does not report itself.
     let problem = if has_odd_sign && is_open(ReaderReport::NameCharacters) {
         "has other signs than harnesses take"
     } else if name.chars().count() > LONGEST && is_open(ReaderReport::LongName) {
@@ -51,7 +54,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     findings.add(&RULE, name.span, message).hint(hint);
 }
 
-/// Why a name with the usual signs, in whatever case, is that of no file.
+/// Explains why a name of the usual characters, in either case, cannot be a file name.
 fn no_file(name: &str) -> Option<&'static str> {
     let small = name.to_ascii_lowercase();
     let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-' | '_');

@@ -1,3 +1,5 @@
+//! AG9001: an agent without a description.
+
 use agentry_formats::ReaderReport;
 use agentry_text::{Findings, LintRule, RuleExample, Severity};
 
@@ -19,7 +21,8 @@ static RULE: LintRule = LintRule {
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let identity = &subject.agent.identity;
-    // Missing instructions leave no description, where that is their first paragraph.
+    // Some formats take the first paragraph of the instructions as description.
+    // If those are missing, the reader has reported it already.
     let has_instructions = subject.agent.instructions.system.is_some();
     let is_reported = subject.format.reports(ReaderReport::NoDescription)
         || (!has_instructions && subject.format.reports(ReaderReport::NoInstructions));

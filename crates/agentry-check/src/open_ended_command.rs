@@ -1,3 +1,5 @@
+//! AG9013: an allow rule such as `ls*`, which also matches longer program names.
+
 use agentry_policy::Action;
 use agentry_text::{Findings, Fix, LintRule, Severity};
 
@@ -7,7 +9,7 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// Commands that go on in a well-known other one.
+/// Commands, each with a well-known longer one that the open pattern would also allow.
 const LONGER: &[(&str, &str)] = &[
     ("ls", "lsof"),
     ("cat", "catchsegv"),
@@ -43,11 +45,12 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let Some(name) = rule.pattern.strip_suffix('*') else { continue };
         let last = name.rsplit(' ').next().unwrap_or_default();
-        // A word that goes on after a sign, `test:*` or `--format=*`, was meant to go on.
+        // Punctuation before the `*`, as in `test:*` or `--format=*`, shows that it is intended.
         let plain = !last.is_empty() && last.chars().all(|c| c.is_ascii_alphanumeric());
         if !plain || name.contains('*') {
             continue;
         }
+        // A command that is not in the table gets a made-up example: `foo` becomes `foox`.
         let known = LONGER.iter().find(|(short, _)| *short == name);
         let other = known.map_or_else(|| format!("{name}x"), |(_, long)| (*long).to_owned());
         let message = format!("rule `{}` also allows `{other}`", rule.value);
@@ -55,6 +58,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
         found.hint(format!("write `{name} *`"));
         let width = rule.to_string().len();
         let star = within(rule.span, width, name.len(), 0);
+        // Without the exact place of the `*` there is no safe edit, only the hint.
         if star != rule.span {
             found.fix(Fix::unsafe_(format!("write `{name} *`"), star, " "));
         }

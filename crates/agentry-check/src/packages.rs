@@ -1,15 +1,15 @@
-//! The programs that MCP servers start, word by word.
+//! The MCP servers of an agent, and the command line that starts each of them.
 
 use agentry_model::{Agent, McpServer};
 use agentry_text::Spanned;
 
-/// The MCP servers that are used.
+/// Returns the MCP servers that are enabled.
 pub(crate) fn servers(agent: &Agent) -> impl Iterator<Item = &McpServer> {
     let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
     servers.filter(|server| server.enabled.is_none_or(|enabled| enabled.value))
 }
 
-/// The words that start a server: its command, which may hold some arguments, and its arguments.
+/// Returns the words that start a server. Its command may already hold some of the arguments.
 pub(crate) fn words(server: &McpServer) -> Vec<(&str, &Spanned<String>)> {
     let command = server
         .command
@@ -19,7 +19,7 @@ pub(crate) fn words(server: &McpServer) -> Vec<(&str, &Spanned<String>)> {
     command.chain(args).collect()
 }
 
-/// The bare name of a program.
+/// Returns the name of a program without directory and extension.
 pub(crate) fn base_name(program: &str) -> &str {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)

@@ -1,3 +1,5 @@
+//! AG9029: a pattern that no call of its section can match.
+
 use agentry_policy::{Action, PathAnchors, Pattern, Section};
 use agentry_text::{Findings, LintRule, Severity};
 
@@ -32,7 +34,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Why no subject of the section looks like the pattern, and what to write instead.
+/// Explains why no subject of the section can match the pattern, and suggests another pattern.
 fn never(section: Section, pattern: &str, action: Action) -> Option<(String, String)> {
     let plain = pattern.trim();
     let compiled = Pattern::new(section.kind(), pattern, action, &PathAnchors::default());
@@ -50,6 +52,7 @@ fn never(section: Section, pattern: &str, action: Action) -> Option<(String, Str
         Section::Bash => {
             let all = words(plain);
             let first = all.first()?;
+            // `NAME=value command`: the assignment is split off before the command is matched.
             let assigns = first.split_once('=').is_some_and(|(name, _)| is_name(name));
             let rest = all.get(1..).unwrap_or_default().join(" ");
             assigns.then(|| {

@@ -1,3 +1,5 @@
+//! AG9018: an MCP server on another machine that is reached over plain `http`.
+
 use agentry_text::{Findings, LintRule, Severity};
 
 use crate::packages::servers;
@@ -29,20 +31,22 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The host of an address without its scheme.
+/// Returns the host of an address without its scheme, without user name and port.
 fn host(rest: &str) -> &str {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let host = authority.rsplit('@').next().unwrap_or(authority);
+    // An IPv6 address is in brackets, because it contains colons itself.
     match host.strip_prefix('[') {
         Some(address) => address.split(']').next().unwrap_or(address),
         None => host.split(':').next().unwrap_or(host),
     }
 }
 
-/// Whether a host is this machine, or a name that only exists beside it. A variable may be one.
+/// Reports whether a host is this machine or on its local network. A variable counts, since it may be.
 fn stays_here(host: &str) -> bool {
     let host = host.to_lowercase();
     let loopback = host == "::1" || host.starts_with("127.") || host == "0.0.0.0";
+    // A name without a dot is resolved locally only, such as a container on the same network.
     let beside = !host.contains(['.', ':']);
     loopback
         || beside

@@ -1,3 +1,5 @@
+//! AG9015: a command rule with a shell operator, which never matches.
+
 use agentry_text::{Findings, LintRule, Severity};
 
 use crate::commands::rules;
@@ -6,7 +8,7 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// What joins or redirects commands in a shell; longer ones first.
+/// Operators that join or redirect commands in a shell, longer ones before their prefixes.
 const OPERATORS: &[&str] = &["&&", "||", "$(", "<(", ">>", ";", "|", "`", ">"];
 
 static RULE: LintRule = LintRule {
@@ -24,6 +26,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent) {
         let pattern = &rule.pattern;
         let found = OPERATORS.iter().find_map(|sign| Some((*sign, pattern.find(sign)?)));
+        // A quoted operator is part of an argument, so the rule can match.
         let Some((sign, at)) = found.filter(|_| !pattern.contains(['"', '\''])) else { continue };
         let place = within(rule.span, rule.to_string().len(), at, sign.len());
         findings

@@ -1,13 +1,15 @@
+//! AG9023: a script tool that may call a shell, which undoes its isolation.
+
 use agentry_text::{Findings, LintRule, Severity};
 
 use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// Tools with which a script can do anything that the agent may.
+/// Tools that give a script everything the agent may do.
 const EVERYTHING: &[&str] = &["*", "**", "bash", "shell", "sh", "exec"];
 
-/// A script tool that may call these tools.
+/// A script tool that may call the given tools.
 macro_rules! script {
     ($tools:literal) => {
         examples::agent_dir!(

@@ -1,3 +1,5 @@
+//! AG9005: a credential in any text of the agent. The finding never shows it.
+
 use agentry_formats::{FormatInfo, ReaderReport};
 use agentry_model::Agent;
 use agentry_text::{Findings, LintRule, Severity, Spanned, credentials};
@@ -35,7 +37,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Every text that an author writes by hand.
+/// Returns every text that an author writes by hand.
 fn texts<'a>(agent: &'a Agent, format: &FormatInfo) -> Vec<&'a Spanned<String>> {
     let identity = [&agent.identity.description, &agent.identity.greeting, &agent.identity.role];
     let prose = instructions(agent).into_iter().chain(attachments(agent)).map(|(_, text)| text);
@@ -44,7 +46,7 @@ fn texts<'a>(agent: &'a Agent, format: &FormatInfo) -> Vec<&'a Spanned<String>> 
     texts.extend(&agent.tools.source);
     for server in agent.tools.mcp.iter().flatten() {
         texts.extend(server.command.iter().chain(server.args.iter().flatten()));
-        // Most readers look at these values by their names.
+        // Most readers check these values themselves, by the names of the variables and headers.
         if !format.reports(ReaderReport::ServerSecret) {
             texts.extend(server.env.iter().chain(&server.headers).map(|(_, value)| value));
         }

@@ -1,3 +1,5 @@
+//! AG9006: a skill that is listed twice.
+
 use std::collections::HashMap;
 
 use agentry_formats::ReaderReport;
@@ -7,7 +9,7 @@ use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// An agent with a skill of its own.
+/// An agent with a skill in its directory.
 macro_rules! skills {
     ($line:literal) => {
         RuleExample::Files(&[
@@ -34,6 +36,7 @@ static RULE: LintRule = LintRule {
 };
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
+    // The reader of some formats reports this itself.
     if subject.format.reports(ReaderReport::RepeatedSkill) {
         return;
     }

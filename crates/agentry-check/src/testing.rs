@@ -1,4 +1,4 @@
-//! Agents for the tests of single checks.
+//! Agents for the tests of single checks, and the findings of one check as text.
 
 use agentry_formats::info;
 use agentry_model::{Agent, Format, McpServer};
@@ -8,22 +8,22 @@ use agentry_text::{FileId, Findings, Span, Spanned};
 
 use crate::{CheckSubject, RuleCheck};
 
-/// A value as if it filled a file of its own.
+/// A value whose span is a whole file.
 pub(crate) fn text(value: &str) -> Spanned<String> {
     Spanned::new(value.to_owned(), Span::new(FileId(0), 0, value.len()))
 }
 
-/// Values, each as if it filled a file of its own.
+/// Values, each with a span of a whole file.
 pub(crate) fn texts(values: &[&str]) -> Vec<Spanned<String>> {
     values.iter().map(|value| text(value)).collect()
 }
 
-/// A value of no consequence in any place.
+/// A value whose span does not matter.
 pub(crate) fn at<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::start_of(FileId(0)))
 }
 
-/// An agent with one section of rules; the first word is the intent.
+/// An agent with one section of rules; the first text is the intent.
 pub(crate) fn permissions(section: Section, rules: &[&str]) -> Agent {
     let (intent, rules) = rules.split_first().expect("an intent");
     let rule = |rule: &&str| Spanned::new(rule.parse().expect("a rule"), text(rule).span);
@@ -37,7 +37,7 @@ pub(crate) fn permissions(section: Section, rules: &[&str]) -> Agent {
     agent
 }
 
-/// An agent with one MCP server, a program.
+/// An agent with one MCP server that is a program.
 pub(crate) fn program(command: &str, args: &[&str]) -> Agent {
     let server = McpServer {
         name: "search".to_owned(),
@@ -48,7 +48,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> Agent {
     with_server(server)
 }
 
-/// An agent with one MCP server, an address.
+/// An agent with one MCP server that is an address.
 pub(crate) fn address(url: &str) -> Agent {
     with_server(McpServer { url: Some(text(url)), ..McpServer::default() })
 }
@@ -59,7 +59,7 @@ fn with_server(server: McpServer) -> Agent {
     agent
 }
 
-/// What one check finds: `start..end message`.
+/// Returns the findings of one check as `start..end message`.
 pub(crate) fn found(check: &RuleCheck, agent: &Agent, format: Format) -> Vec<String> {
     let mut findings = Findings::default();
     let memo = &PolicyMemo::default();
@@ -71,7 +71,7 @@ pub(crate) fn found(check: &RuleCheck, agent: &Agent, format: Format) -> Vec<Str
     findings.into_sorted().iter().map(line).collect()
 }
 
-/// How many findings a check has.
+/// Counts the findings of a check.
 pub(crate) fn count(check: &RuleCheck, agent: &Agent) -> usize {
     found(check, agent, "agent-toml".parse().expect("a format")).len()
 }

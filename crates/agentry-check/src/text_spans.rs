@@ -1,15 +1,15 @@
-//! The texts of an agent, and places inside them.
+//! The texts of an agent that checks search, and spans of parts of a text.
 
 use agentry_model::{Agent, AgentInstructions};
 use agentry_text::{Span, Spanned};
 
-/// The place of `len` bytes at `offset` of `text`; the whole of it when it was not written as it is.
+/// Returns the span of `len` bytes at `offset` of `text`, or its whole span if the source has escapes.
 pub(crate) fn inside(text: &Spanned<String>, offset: usize, len: usize) -> Span {
     within(text.span, text.len(), offset, len)
 }
 
-/// The place of `len` bytes at `offset` of a value of `width` bytes. A value that is as long as its
-/// place was written verbatim, one that is two bytes shorter verbatim in quotes.
+/// Returns the span of `len` bytes at `offset` of a value of `width` bytes.
+/// A value as long as its span is verbatim in the source. One that is two bytes shorter is in quotes.
 pub(crate) fn within(span: Span, width: usize, offset: usize, len: usize) -> Span {
     let range = span.range();
     let start = match range.len().checked_sub(width) {
@@ -20,7 +20,7 @@ pub(crate) fn within(span: Span, width: usize, offset: usize, len: usize) -> Spa
     Span::new(span.file, start, start + len)
 }
 
-/// What the agent itself is told, each with what a person calls it.
+/// Returns the texts that the agent gets as instructions, each with a name for messages.
 pub(crate) fn instructions(agent: &Agent) -> Vec<(&'static str, &Spanned<String>)> {
     let AgentInstructions {
         system,
@@ -45,7 +45,7 @@ pub(crate) fn instructions(agent: &Agent) -> Vec<(&'static str, &Spanned<String>
     fields.chain(traits).chain(prompts.map(|text| ("the prompt", text))).collect()
 }
 
-/// What comes with the agent and is read by it: skills and memories.
+/// Returns the texts that come with the agent and that it reads: skills and memories.
 pub(crate) fn attachments(agent: &Agent) -> Vec<(&'static str, &Spanned<String>)> {
     let skills = agent.skill_packs.iter().filter_map(|pack| pack.text.as_ref());
     let memories = agent.memories.iter().filter_map(|memory| memory.text.as_ref());

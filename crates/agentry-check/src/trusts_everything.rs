@@ -1,3 +1,5 @@
+//! AG9009: a manifest whose trust is unlimited on all three axes.
+
 use agentry_policy::{ExecTrust, FilesystemTrust, NetworkTrust};
 use agentry_text::{Findings, LintRule, Severity};
 

@@ -1,3 +1,5 @@
+//! AG9025: a marker, a placeholder or filler text that was left in the description or instructions.
+
 use std::ops::Range;
 
 use agentry_text::{Findings, LintRule, Severity, Spanned};
@@ -7,9 +9,9 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// Words with which authors mark what is missing.
+/// Words with which authors mark missing text.
 const MARKS: &[&str] = &["TODO", concat!("FIX", "ME"), "TBD", concat!("XX", "X")];
-/// What stands in for text that nobody wrote yet.
+/// The usual placeholder text of designers.
 const FILLER: &str = "lorem ipsum";
 
 static RULE: LintRule = LintRule {
@@ -24,6 +26,7 @@ static RULE: LintRule = LintRule {
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let description = subject.agent.identity.description.iter();
+    // Instructions may contain a placeholder on purpose, a description never does.
     for text in description.clone() {
         report(text, placeholder(text), findings);
     }
@@ -42,7 +45,7 @@ fn report(text: &Spanned<String>, range: Option<Range<usize>>, findings: &mut Fi
     findings.add(&RULE, place, message).hint("finish the text, or remove it");
 }
 
-/// Lines that start with a mark, outside of code. A mark inside a sentence may be its subject.
+/// Finds lines that start with a marker, outside of code. A marker inside a sentence may be its subject.
 fn marks(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -67,12 +70,12 @@ fn is_mark(words: &str, mark: &str) -> bool {
 
 fn filler(text: &str) -> Option<Range<usize>> {
     let lower = text.to_ascii_lowercase();
-    // To ask whether it is there is much faster than to ask where.
+    // `contains` is much faster than `find`, and the text is almost always absent.
     let at = lower.contains(FILLER).then(|| lower.find(FILLER)).flatten()?;
     Some(at..at + FILLER.len())
 }
 
-/// `<your …>` or `[your …]`, which no description needs.
+/// Finds `<your …>` or `[your …]`.
 fn placeholder(text: &str) -> Option<Range<usize>> {
     let lower = text.to_ascii_lowercase();
     let openings = [("<your ", '>'), ("[your ", ']'), ("<insert ", '>'), ("[insert ", ']')];

@@ -1,3 +1,5 @@
+//! AG9017: an MCP server from a package registry without a version.
+
 use agentry_model::McpServer;
 use agentry_text::{Findings, LintRule, Severity, Spanned};
 
@@ -6,7 +8,7 @@ use crate::{CheckSubject, RuleCheck, examples};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// Options of package runners that take a value.
+/// Options of package runners that take a value which is not the package.
 const WITH_VALUE: &[&str] =
     &["--python", "--index-url", "--registry", "--with", "--pip-args", "--cache", "--prefix"];
 /// Options whose value is the package.
@@ -36,7 +38,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The package that a runner fetches, with its place.
+/// Returns the package that a runner fetches, with its place.
 fn package(server: &McpServer) -> Option<(&str, &Spanned<String>)> {
     let words = words(server);
     let names: Vec<_> = words.iter().take(3).map(|(word, _)| *word).collect();
@@ -48,6 +50,7 @@ fn package(server: &McpServer) -> Option<(&str, &Spanned<String>)> {
     };
     let mut rest = words.into_iter().skip(runs);
     while let Some((word, place)) = rest.next() {
+        // `--package=name`; any other option with its value in the same word is skipped.
         if let Some((option, value)) = word.split_once('=').filter(|_| word.starts_with('-')) {
             if NAMES_PACKAGE.contains(&option) {
                 return Some((value, place));
@@ -63,9 +66,10 @@ fn package(server: &McpServer) -> Option<(&str, &Spanned<String>)> {
     None
 }
 
-/// Whether a package names a version, or is no package of a registry at all.
+/// Reports whether a package names a version, or does not come from a registry.
 fn is_pinned(package: &str) -> bool {
     let local = package.starts_with(['.', '/', '~', '$']) || package.contains("://");
+    // The first character is skipped: an npm scope starts with `@`, as in `@scope/name`.
     let version = package.char_indices().skip(1).find(|(_, c)| *c == '@');
     let version = version.and_then(|(at, _)| package.get(at + 1..));
     local

@@ -1,3 +1,5 @@
+//! AG9026: an environment variable that is required twice.
+
 use std::collections::HashMap;
 
 use agentry_text::{Findings, LintRule, Severity};

@@ -1,4 +1,4 @@
-//! Trust that is scoped by name only: a scope or a host pattern that leaves nothing out.
+//! AG9040 and AG9041: scoped trust whose scope or host pattern leaves nothing out.
 
 use agentry_policy::Trust;
 use agentry_text::{Findings, LintRule, Severity, Spanned};
@@ -59,7 +59,7 @@ fn listed<'a>(
     subject.agent.policy.trust.as_ref().and_then(of).into_iter().flatten()
 }
 
-/// The root, the home, or wildcards alone.
+/// Reports whether a path is the root, the home directory, or wildcards alone.
 fn is_every_path(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
     let is_wild = |part: &str| part.chars().all(|c| c == '*');
@@ -67,11 +67,12 @@ fn is_every_path(path: &str) -> bool {
     match parts.next() {
         None => rooted,
         Some("~") if home => parts.all(is_wild),
+        // A relative `*` is only the files of the workspace's top directory, so it counts as a real scope.
         Some(first) => is_wild(first) && parts.all(is_wild) && (rooted || first == "**"),
     }
 }
 
-/// A pattern without any label of its own.
+/// Reports whether a host pattern has no literal label.
 fn is_every_host(host: &str) -> bool {
     let host = host.split_once("://").map_or(host, |(_, host)| host);
     let host = host.split(['/', ':']).next().unwrap_or(host);

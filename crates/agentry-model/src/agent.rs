@@ -1,4 +1,4 @@
-//! The agent as one definition declares it.
+//! The agent as one definition declares it. Every format is read into this type.
 
 use agentry_policy::{Policy, words};
 use agentry_text::{Data, Spanned};
@@ -13,7 +13,7 @@ use crate::{Declared, DeclaredList};
 words! {
     /// A definition format.
     pub enum Format {
-        /// One Markdown file with YAML metadata and JavaScript tools.
+        /// One Markdown file with YAML front matter and JavaScript tools.
         AgentMd = "agent-md",
         /// `agent.toml` with `system-prompt.md`.
         AgentToml = "agent-toml",
@@ -26,53 +26,53 @@ words! {
     }
 }
 
-/// An agent as declared: what was written, each value with its place. What was not written is
-/// `None`; defaults come in when it is resolved.
+/// An agent as declared: the values of its definition with their spans.
+/// An absent value is `None`; defaults are added when the agent is resolved.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Agent {
-    /// Who it is.
+    /// Names, description and status.
     pub identity: AgentIdentity,
-    /// What it is built on.
+    /// Its base, and how it is merged.
     pub inheritance: Inheritance,
-    /// What it is told.
+    /// The texts of its system prompt.
     pub instructions: AgentInstructions,
-    /// Which model it wants.
+    /// The language model it requests.
     pub model: ModelChoice,
     /// Where the keys of its providers come from.
     pub auth: ProviderAuth,
-    /// How it goes about its work.
+    /// How it works: temperature, turns, reaction to errors.
     pub behaviour: AgentBehaviour,
-    /// What it may spend.
+    /// What a run may spend.
     pub budget: RunBudget,
-    /// What must hold before it starts.
+    /// The conditions for a start.
     pub requirements: AgentRequirements,
     /// What it may do.
     pub policy: Policy,
-    /// Who owns the definition and who may see it; carried, never acted upon by the agent itself.
+    /// Owner and visibility of the definition; carried over, but without effect on a run.
     pub access_control: Declared<Data>,
-    /// The skills it asks for, by name.
+    /// The skills it requests, by name.
     pub skills: DeclaredList<SkillRef>,
     /// The skills that come with it, as files.
     pub skill_packs: Vec<SkillPack>,
-    /// The tools it uses and brings.
+    /// The tools it uses, and those that come with it.
     pub tools: AgentTools,
-    /// How it remembers.
+    /// Its kinds of memory.
     pub memory: AgentMemory,
-    /// What it remembers, as files.
+    /// The memories that come with it, as files.
     pub memories: Vec<MemoryFile>,
-    /// The functions it offers.
+    /// The functions it offers to other agents.
     pub expose: DeclaredList<ExposedFunction>,
-    /// Other agents it works with.
+    /// The agents it works with.
     pub agents: DeclaredList<AgentRef>,
     /// The order in which they are called.
     pub pipeline: DeclaredList<PipelineStage>,
-    /// When it runs by itself.
+    /// The times at which it runs on its own.
     pub schedules: Vec<Schedule>,
-    /// Blocks that only one format has: validated by its field table, carried whole, by name.
+    /// Blocks that only one format has, by name: validated by its field table, and kept as they are.
     pub settings: Vec<(String, Spanned<Data>)>,
     /// Extensions (`x-…`, `extensions`), by name.
     pub extensions: Vec<(String, Spanned<Data>)>,
-    /// Fields that the format does not know: kept, never acted upon, by path.
+    /// Fields that are not in the format, by path: kept, but without effect.
     pub unknown: Vec<(String, Spanned<Data>)>,
 }
 
@@ -82,12 +82,12 @@ impl Agent {
         self.identity.name.as_ref().map_or("unnamed", |name| name.value.as_str())
     }
 
-    /// The setting of that name.
+    /// Returns the setting with this name.
     pub fn setting(&self, name: &str) -> Option<&Data> {
         named(&self.settings, name)
     }
 
-    /// The extension of that name.
+    /// Returns the extension with this name.
     pub fn extension(&self, name: &str) -> Option<&Data> {
         named(&self.extensions, name)
     }

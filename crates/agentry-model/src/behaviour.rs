@@ -1,35 +1,35 @@
-//! Which model an agent wants, how it goes about its work, and what it may spend.
+//! The language model that an agent requests, how it works, and what a run may spend.
 
 use agentry_policy::words;
 use agentry_text::Spanned;
 
 use crate::{Declared, DeclaredList};
 
-/// The model an agent wants.
+/// The language model that an agent requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// How able it must be.
+    /// The tier it needs.
     pub capability: Declared<ModelTier>,
     /// The models to try, in order; `provider/model`, or a bare name.
     pub preferred: DeclaredList<String>,
-    /// The tier to fall back to.
+    /// The tier of the fallback.
     pub fallback: Declared<String>,
-    /// How much context it should have: `full`, `128k`.
+    /// The size of the context window: `full`, `128k`.
     pub context: Declared<String>,
-    /// What the model should be able to do, in free words.
+    /// The abilities of the language model, as free text.
     pub capabilities: DeclaredList<String>,
 }
 
 words! {
-    /// Tiers of models.
+    /// The tiers of language models.
     pub enum ModelTier {
         /// Small and cheap.
         Low = "reasoning-low",
-        /// The middle.
+        /// Medium.
         Mid = "reasoning-mid",
-        /// Able.
+        /// Capable.
         High = "reasoning-high",
-        /// The best there is.
+        /// The most capable.
         Max = "reasoning-max",
     }
 }
@@ -46,36 +46,36 @@ pub struct ProviderAuth {
 words! {
     /// How keys are found.
     pub enum AuthStrategy {
-        /// Wherever they are.
+        /// In all known places.
         Auto = "auto",
-        /// Only where the definition says.
+        /// Only in the sources of the definition.
         Explicit = "explicit",
         /// No keys are sent.
         None = "none",
     }
 }
 
-/// How an agent goes about its work.
+/// How an agent works.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentBehaviour {
-    /// How freely it writes.
+    /// The sampling temperature of the language model.
     pub temperature: Declared<f64>,
-    /// The most rounds of its loop: `max_turns`, `behavior.max_steps`, `max_tool_rounds`.
+    /// The most turns of a run: `max_turns`, `behavior.max_steps`, `max_tool_rounds`.
     pub max_turns: Declared<i64>,
-    /// What it does when something fails.
+    /// The reaction to an error.
     pub on_error: Declared<ErrorReaction>,
 }
 
 words! {
-    /// What to do when a step fails.
+    /// The reaction to a failed step.
     pub enum ErrorReaction {
-        /// Ask the person.
+        /// Ask the user.
         Ask = "ask",
         /// Try again.
         Retry = "retry",
         /// Stop.
         Fail = "fail",
-        /// Go on without it.
+        /// Continue without it.
         Skip = "skip",
     }
 }
@@ -89,25 +89,25 @@ pub struct RunBudget {
     pub cost_limit: Declared<f64>,
     /// The most steps.
     pub step_limit: Declared<i64>,
-    /// What happens at a limit.
+    /// The reaction when a limit is reached.
     pub on_exceed: Declared<LimitReaction>,
 }
 
 words! {
-    /// What happens at a limit.
+    /// The reaction when a limit of the budget is reached.
     pub enum LimitReaction {
-        /// The person is asked.
+        /// The user is asked.
         Ask = "ask",
         /// The run stops.
         Abort = "abort",
     }
 }
 
-/// What must hold before an agent starts.
+/// The conditions for the start of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentRequirements {
     /// Environment variables that must be set.
     pub env: DeclaredList<String>,
-    /// The tool that must succeed first.
+    /// A tool that must succeed first.
     pub startup: Declared<String>,
 }

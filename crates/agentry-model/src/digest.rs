@@ -3,15 +3,15 @@
 use agentry_text::Data;
 use sha2::{Digest as _, Sha256};
 
-/// The canonical JSON of `data`: keys sorted, numbers and strings in their one form.
+/// Returns the canonical JSON of `data`: sorted keys, and one form for each number and string.
 pub fn canonical_json(data: &Data) -> Vec<u8> {
     let mut out = Vec::new();
     write(data, &mut out);
     out
 }
 
-/// Writes lists, maps and texts, which are nearly all there is, without a tree in between; the rest is
-/// left to the library.
+/// Writes lists, maps and strings directly, because they are nearly all of the data.
+/// `serde_jcs` writes the rest.
 fn write(data: &Data, out: &mut Vec<u8>) {
     match data {
         Data::Null => out.extend(b"null"),
@@ -28,7 +28,7 @@ fn write(data: &Data, out: &mut Vec<u8>) {
             out.push(b']');
         }
         Data::Map(entries) => {
-            // By UTF-16 units, as the standard sorts; for ASCII that is the order of the bytes.
+            // RFC 8785 sorts by UTF-16 units; for ASCII that is the order of the bytes.
             let mut sorted: Vec<_> = entries.iter().collect();
             sorted.sort_by(|(one, _), (other, _)| {
                 if one.is_ascii() && other.is_ascii() {
@@ -57,6 +57,7 @@ fn write(data: &Data, out: &mut Vec<u8>) {
 fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
+    // RFC 8785 escapes only these characters; the text between them is copied as a whole.
     while let Some(at) = rest.iter().position(|byte| matches!(byte, 0..b' ' | b'"' | b'\\')) {
         let (plain, special) = rest.split_at(at);
         out.extend_from_slice(plain);
@@ -77,17 +78,17 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// `sha256:` and the digest of the canonical JSON of `data`.
+/// Returns `sha256:` and the digest of the canonical JSON of `data`.
 pub fn full(data: &Data) -> String {
     bytes(&canonical_json(data))
 }
 
-/// `sha256:` and the digest of `bytes`.
+/// Returns `sha256:` and the digest of `bytes`.
 pub fn bytes(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
-/// Lower-case hexadecimal digits.
+/// Returns `bytes` as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' - 10 + value };
     let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
@@ -98,7 +99,7 @@ pub fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// What is written here is what the library writes.
+    /// The direct writer gives the same bytes as `serde_jcs`.
     #[test]
     fn canonical_json_is_that_of_the_standard() {
         let text = |text: &str| Data::str(text);

@@ -1,25 +1,25 @@
-//! Who an agent is.
+//! The identity of an agent: names, description, status.
 
 use agentry_policy::words;
 
 use crate::{Declared, DeclaredList};
 
-/// Who an agent is, for people and for other programs.
+/// The identity of an agent, for people and for other programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentIdentity {
-    /// What programs call it: `code-reviewer`.
+    /// The name for programs: `code-reviewer`.
     pub name: Declared<String>,
-    /// What people call it: `Code Reviewer`.
+    /// The name for people: `Code Reviewer`.
     pub display_name: Declared<String>,
-    /// What it is for, in one sentence.
+    /// Its purpose, in one sentence.
     pub description: Declared<String>,
     /// The version of the definition.
     pub version: Declared<String>,
     /// The group it belongs to.
     pub category: Declared<String>,
-    /// Who wrote it.
+    /// The author.
     pub author: Declared<String>,
-    /// Under which licence.
+    /// The licence.
     pub license: Declared<String>,
     /// Labels for grouping.
     pub tags: DeclaredList<String>,
@@ -31,9 +31,9 @@ pub struct AgentIdentity {
     pub status: Declared<AgentStatus>,
     /// Whether people or other agents start it.
     pub mode: Declared<AgentMode>,
-    /// What it is, in a word or two: `careful analyst`.
+    /// Its role, in a word or two: `careful analyst`.
     pub role: Declared<String>,
-    /// What it says first.
+    /// The first message to the user.
     pub greeting: Declared<String>,
     /// How much harm it could do.
     pub risk_level: Declared<RiskLevel>,
@@ -52,7 +52,7 @@ words! {
 }
 
 words! {
-    /// Who starts an agent.
+    /// What starts an agent.
     pub enum AgentMode {
         /// People.
         Primary = "primary",
@@ -77,8 +77,8 @@ words! {
     }
 }
 
-/// A lower-case, hyphenated name made of any text: `Legal Advisor` → `legal-advisor`. Empty when
-/// the text has no ASCII letter or digit.
+/// Converts any text to a lower-case name with hyphens: `Legal Advisor` → `legal-advisor`.
+/// Empty if the text has no ASCII letter or digit.
 pub fn slug(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -92,13 +92,14 @@ pub fn slug(text: &str) -> String {
     out
 }
 
-/// Names of devices on some systems, whatever their case.
+/// Device names of Windows, in any case.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
 
-/// Why a name cannot be that of a file in every harness; nothing if it can.
+/// Explains why a name cannot be a file name in every harness; `None` if it can.
 pub fn wrong_name(name: &str) -> Option<&'static str> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     let device = |name: &str| {
+        // `com0` to `com9` and `lpt0` to `lpt9`.
         let numbered = name.strip_prefix("com").or_else(|| name.strip_prefix("lpt"));
         DEVICES.contains(&name)
             || numbered

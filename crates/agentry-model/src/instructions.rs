@@ -1,4 +1,4 @@
-//! What an agent is told.
+//! The instructions of an agent: the texts of its system prompt.
 
 use agentry_text::Spanned;
 
@@ -11,15 +11,15 @@ pub struct AgentInstructions {
     pub system: Declared<String>,
     /// Hard rules: `## Rules`, `RULES.md`, `principles.md`.
     pub rules: Declared<String>,
-    /// The hard rules of its bases, the farthest first: they hold before its own.
+    /// The hard rules of its bases, the most distant first; they come before its `rules`.
     pub base_rules: Vec<Spanned<String>>,
-    /// A raw prompt that stands in for persona and traits.
+    /// A complete prompt that replaces persona and traits.
     pub system_override: Declared<String>,
     /// Habits, by name or as text.
     pub traits: DeclaredList<String>,
-    /// Text of the definition that no reader acts upon.
+    /// Text of the definition that has no effect.
     pub notes: Declared<String>,
-    /// Files put into the context, relative to the definition.
+    /// Files that are added to the context, relative to the definition.
     pub context: DeclaredList<String>,
     /// Rule files of the workspace, by reference: `languages/rust`.
     pub rule_files: DeclaredList<String>,

@@ -1,20 +1,20 @@
-//! How an agent stands to other agents: what it is built on, what it offers, whom it calls.
+//! How an agent relates to others: its base, the functions it offers, and the agents it calls.
 
 use agentry_policy::words;
 use agentry_text::Spanned;
 
 use crate::Declared;
 
-/// What an agent is built on.
+/// The base of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inheritance {
-    /// Where its base is: a path, a digest, `name@version`.
+    /// The base: a path, a digest, or `name@version`.
     pub base: Declared<String>,
-    /// How it is combined with its base.
+    /// How it is merged with its base.
     pub merge: MergeModes,
 }
 
-/// How the blocks of a definition are combined with those of its base.
+/// How the blocks of a definition are merged with those of its base.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergeModes {
     /// Skills.
@@ -23,28 +23,28 @@ pub struct MergeModes {
     pub tools: Declared<ListMerge>,
     /// Behaviour.
     pub behavior: Declared<TextMerge>,
-    /// Trust; only `restrict` exists, and writing it changes nothing.
+    /// Trust; the only mode is `restrict`, which applies anyway.
     pub trust: Declared<String>,
 }
 
 words! {
-    /// How two lists are combined.
+    /// How two lists are merged.
     pub enum ListMerge {
-        /// The base's, then the child's.
+        /// The items of the base, then those of the child.
         Append = "append",
-        /// The child's.
+        /// The items of the child.
         Override = "override",
-        /// The child's, as far as the base has them.
+        /// The items of the child that the base has too.
         Restrict = "restrict",
     }
 }
 
 words! {
-    /// How two behaviour blocks are combined.
+    /// How two behaviour blocks are merged.
     pub enum TextMerge {
-        /// The child's.
+        /// The block of the child.
         Override = "override",
-        /// Field by field, traits of both.
+        /// Field by field, with the traits of both.
         Append = "append",
     }
 }
@@ -65,22 +65,22 @@ pub struct ExposedFunction {
 /// Another agent that this one works with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRef {
-    /// What this agent calls it.
+    /// The name that this agent uses for it.
     pub name: String,
-    /// Where it is.
+    /// Its path, digest or `name@version`.
     pub reference: Declared<String>,
-    /// What it does here.
+    /// Its role for this agent.
     pub role: Declared<AgentRole>,
 }
 
 words! {
-    /// What another agent does for this one.
+    /// The role of another agent for this one.
     pub enum AgentRole {
-        /// It works for it.
+        /// It works for this agent.
         Subagent = "subagent",
-        /// It directs it.
+        /// It directs this agent.
         Orchestrator = "orchestrator",
-        /// It checks its work.
+        /// It checks the work of this agent.
         Validator = "validator",
     }
 }
@@ -88,8 +88,8 @@ words! {
 /// One call of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PipelineStage {
-    /// What is called: `helper.do`.
+    /// The function: `helper.do`.
     pub call: Declared<String>,
-    /// What the result is called.
+    /// The name of the result.
     pub output: Declared<String>,
 }

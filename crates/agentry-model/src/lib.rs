@@ -1,8 +1,8 @@
-//! The canonical agent: what every format is read into and written from.
+//! The model: the one data structure into which every format is read, and from which it is written.
 //!
-//! Plain data. An [`Agent`] says what one definition declares, every value with its place; formats
-//! meet nowhere else. [`tree::tree`] gives the same agent as one tree with fixed field names, from
-//! which everything general is made: what `show` prints, the digest, and the losses of a conversion.
+//! An [`Agent`] has the values that one definition declares, each with its span. [`tree::tree`]
+//! converts it to a tree with fixed field names, the canonical form. `show` prints that tree, the
+//! digest is made from it, and the losses of a conversion are the difference of two such trees.
 #![warn(clippy::disallowed_methods)]
 
 mod agent;

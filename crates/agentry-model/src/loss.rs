@@ -1,36 +1,35 @@
-//! What a conversion does not carry over, and what it adds: the difference between the agent that
-//! went in and the agent that comes out when the result is read again. Nothing is listed by hand, so
-//! nothing can be forgotten.
+//! What a conversion drops, changes or adds: the difference between the source and the result after
+//! it is read again. No list is kept by hand, so nothing can be forgotten.
 
 use agentry_policy::words;
 use agentry_text::Data;
 
-/// Something that source and result do not both say.
+/// A difference between source and result.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConversionLoss {
-    /// The model's field: `max_turns`, `permissions.bash`, `tools.mcp.github`.
+    /// The field of the model: `max_turns`, `permissions.bash`, `tools.mcp.github`.
     pub field: String,
-    /// What became of it.
+    /// The kind of difference.
     pub kind: ConversionLossKind,
-    /// In words.
+    /// A description for people.
     pub detail: String,
 }
 
 words! {
-    /// What became of a value.
+    /// The kind of a difference.
     pub enum ConversionLossKind {
-        /// It is not there any more.
+        /// The result does not have it.
         Dropped = "dropped",
-        /// It is there with another value.
+        /// The result has another value.
         Changed = "changed",
-        /// The agent may do less than its source says.
+        /// The agent may do less than its source grants.
         Narrowed = "narrowed",
-        /// Nothing was lost: the result says something that the source does not.
+        /// The result has a value that the source does not have; nothing is lost.
         Added = "added",
     }
 }
 
-/// Every value of `before` that `after` does not have, as [`crate::tree::tree`] names them.
+/// Returns every value of `before` that `after` does not have, by the paths of [`crate::tree::tree`].
 pub fn losses(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     let mut out = Vec::new();
     compare("", before, after, &mut |path, value, other| {
@@ -48,8 +47,8 @@ pub fn losses(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     out
 }
 
-/// Every value of `after` that `before` does not have. A text that `before` says in another field
-/// was moved, not made up.
+/// Returns every value of `after` that `before` does not have.
+/// A text that `before` has in another field was moved, so it is not listed.
 pub fn additions(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     let mut out = Vec::new();
     compare("", after, before, &mut |path, value, other| {
@@ -65,10 +64,11 @@ pub fn additions(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     out
 }
 
-/// Whether the text `value` stands somewhere in `data`: as it is, or as one of several sentences.
+/// Reports whether the text `value` is somewhere in `data`, as a whole or as a part with several words.
 fn says(data: &Data, value: &Data) -> bool {
     let Some(text) = value.as_str().map(str::trim) else { return false };
     match data {
+        // A single word may be part of another text by chance, so it must match as a whole.
         Data::Str(other) => other.trim() == text || (text.contains(' ') && other.contains(text)),
         Data::List(items) => items.iter().any(|item| says(item, value)),
         Data::Map(entries) => entries.iter().any(|(_, item)| says(item, value)),
@@ -76,10 +76,10 @@ fn says(data: &Data, value: &Data) -> bool {
     }
 }
 
-/// Called with the path of a value, the value, and what stands in its place on the other side.
+/// Gets the path of a value, the value, and the value of the other side, if there is one.
 type DifferenceVisitor<'a> = dyn FnMut(&str, &Data, Option<&Data>) + 'a;
 
-/// Calls `differs` for every value of `one` that `other` has not, or not so.
+/// Calls `differs` for every value of `one` that is missing or different in `other`.
 fn compare(path: &str, one: &Data, other: &Data, differs: &mut DifferenceVisitor<'_>) {
     match (one, other) {
         _ if one == other => {}
@@ -88,6 +88,7 @@ fn compare(path: &str, one: &Data, other: &Data, differs: &mut DifferenceVisitor
                 member(&join(path, key), value, other.get(key), differs);
             }
         }
+        // Items are matched by name, so that another order is no difference.
         (Data::List(items), Data::List(others)) if named(items) && named(others) => {
             for item in items {
                 let name = name_of(item).unwrap_or("");
@@ -100,7 +101,7 @@ fn compare(path: &str, one: &Data, other: &Data, differs: &mut DifferenceVisitor
 }
 
 fn member(path: &str, one: &Data, other: Option<&Data>, differs: &mut DifferenceVisitor<'_>) {
-    // A block or a list of named things that is gone is told part by part, near the top of the tree.
+    // Near the top of the tree, a missing block or list of named items is listed item by item.
     let depth = path.matches('.').count();
     match (other, one) {
         (Some(other), _) => compare(path, one, other, differs),
@@ -118,7 +119,7 @@ fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Whether every item of a list has a name of its own, so that it can be found again.
+/// Reports whether every item of a list has a unique name, by which it can be matched.
 fn named(items: &[Data]) -> bool {
     let mut names: Vec<_> = items.iter().filter_map(name_of).collect();
     names.sort_unstable();
@@ -130,7 +131,7 @@ fn name_of(item: &Data) -> Option<&str> {
     item.get("name").or_else(|| item.get("path")).and_then(Data::as_str)
 }
 
-/// A value in a few words, for a person.
+/// Returns a short form of a value for messages.
 fn short(data: &Data) -> String {
     match data {
         Data::List(items) if items.len() > 3 => format!("a list of {}", items.len()),

@@ -1,17 +1,17 @@
-//! How an agent remembers, and what.
+//! The memory of an agent: its kinds, and memories that come with it as files.
 
 use agentry_policy::words;
 
 use crate::Declared;
 
-/// How an agent remembers.
+/// The kinds of memory that an agent has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentMemory {
     /// During a run.
     pub working: Declared<WorkingMemory>,
     /// Between runs.
     pub long_term: Declared<LongTermMemory>,
-    /// Whether other agents see it.
+    /// Whether other agents have access to it.
     pub shared: Declared<bool>,
 }
 
@@ -32,48 +32,48 @@ words! {
         None = "none",
         /// On this machine.
         Local = "local",
-        /// Elsewhere.
+        /// In another system.
         External = "external",
     }
 }
 
-/// One remembered thing.
+/// One memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFile {
     /// The file, relative to `memory/`.
     pub path: String,
-    /// What kind of thing it is; as written, since newer vocabularies exist.
+    /// Its type, unchanged: newer vocabularies have more than [`MemoryType`].
     pub kind: Declared<String>,
-    /// How much it matters.
+    /// How important it is.
     pub importance: Declared<MemoryImportance>,
-    /// When it was learnt.
+    /// When it was recorded.
     pub created: Declared<String>,
-    /// From whom.
+    /// Its source.
     pub source: Declared<String>,
-    /// The text after the metadata.
+    /// The text after the front matter.
     pub text: Declared<String>,
 }
 
 words! {
-    /// The kinds of memory that the document names.
+    /// The types of memory in the specification.
     pub enum MemoryType {
-        /// Something that is so.
+        /// A fact.
         Fact = "fact",
-        /// Something that is wanted.
+        /// A preference of the user.
         Preference = "preference",
-        /// Something that happened.
+        /// An event.
         Experience = "experience",
-        /// Something to follow.
+        /// A rule to follow.
         Rule = "rule",
     }
 }
 
 words! {
-    /// How much a memory matters.
+    /// How important a memory is.
     pub enum MemoryImportance {
-        /// Much.
+        /// Very.
         High = "high",
-        /// Some.
+        /// Somewhat.
         Medium = "medium",
         /// Little.
         Low = "low",
@@ -83,9 +83,9 @@ words! {
 words! {
     /// Where a memory comes from.
     pub enum MemorySource {
-        /// The user said so.
+        /// The user stated it.
         UserTeaching = "user_teaching",
-        /// Inferred from talk.
+        /// Inferred from a conversation.
         Interaction = "interaction",
         /// Inferred by the agent itself.
         Reflection = "reflection",

@@ -1,50 +1,50 @@
-//! When an agent runs by itself.
+//! Schedules: the times at which an agent runs on its own.
 
 use agentry_policy::words;
 
 use crate::Declared;
 
-/// A prompt that is run at set times.
+/// A prompt with the times at which it is due.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// What it is called.
+    /// Its name.
     pub name: Declared<String>,
-    /// When: a cron expression.
+    /// The times, as a cron expression.
     pub cron: Declared<String>,
-    /// Whether it is on; it is unless said otherwise.
+    /// Whether it is on; true by default.
     pub enabled: Declared<bool>,
-    /// In which time zone; UTC unless said otherwise.
+    /// The time zone; UTC by default.
     pub timezone: Declared<String>,
-    /// What happens when the last run is still going.
+    /// The reaction if the previous run has not finished.
     pub overlap: Declared<OverlapPolicy>,
-    /// What happens to runs that were missed.
+    /// The reaction to runs that were missed.
     pub misfire: Declared<MisfirePolicy>,
-    /// The most by which a run is delayed at random: `30s`.
+    /// The longest random delay of a run: `30s`.
     pub jitter: Declared<String>,
-    /// What the agent is told.
+    /// The prompt.
     pub prompt: Declared<String>,
 }
 
 words! {
-    /// What happens when the last run is still going.
+    /// The reaction if the previous run has not finished.
     pub enum OverlapPolicy {
-        /// The new one is left out.
+        /// The new run is skipped.
         Skip = "skip",
-        /// The new one waits.
+        /// The new run waits.
         Queue = "queue",
-        /// The old one is stopped.
+        /// The previous run is stopped.
         Replace = "replace",
     }
 }
 
 words! {
-    /// What happens to runs that were missed.
+    /// The reaction to runs that were missed.
     pub enum MisfirePolicy {
-        /// Nothing.
+        /// They are skipped.
         Skip = "skip",
-        /// One run makes up for all.
+        /// One run replaces all of them.
         Once = "once",
-        /// Each is made up for.
+        /// Each of them is run.
         All = "all",
     }
 }

@@ -1,29 +1,29 @@
-//! Skills: those an agent asks for by name, and those it brings as files.
+//! Skills: those that an agent requests by name, and those that come with it as files.
 
 use agentry_policy::words;
 use agentry_text::{Data, Spanned};
 
 use crate::{Declared, DeclaredList, RiskLevel};
 
-/// A skill asked for by name.
+/// A skill that is requested by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillRef {
     /// Its name.
     pub name: String,
     /// Whether the agent also works without it.
     pub optional: bool,
-    /// What else the definition says of it: packages, variables.
+    /// Further settings of the definition for it: packages, variables.
     pub options: Vec<(String, Data)>,
 }
 
-/// A skill that comes with the agent: a Markdown file with metadata.
+/// A skill that comes with the agent: a Markdown file with front matter.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SkillPack {
     /// The file, relative to `skills/`: `contract-review/SKILL.md`.
     pub path: String,
     /// Its name.
     pub name: Declared<String>,
-    /// What people call it, where that is another word.
+    /// The name for people, if it differs.
     pub display_name: Declared<String>,
     /// What it is for.
     pub description: Declared<String>,
@@ -35,27 +35,27 @@ pub struct SkillPack {
     pub allowed_tools: DeclaredList<String>,
     /// Its steps, in order.
     pub steps: Vec<Spanned<SkillStep>>,
-    /// The whole file as written.
+    /// The whole file, unchanged.
     pub text: Declared<String>,
 }
 
 /// One step of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillStep {
-    /// What is done.
+    /// The task.
     pub title: String,
-    /// By whom it is decided how.
+    /// How it is carried out.
     pub kind: StepKind,
 }
 
 words! {
-    /// By whom it is decided how a step is done.
+    /// How a step is carried out.
     pub enum StepKind {
-        /// Always the same way.
+        /// Always in the same way.
         Deterministic = "deterministic",
-        /// As the agent sees fit.
+        /// The agent decides.
         Adaptive = "adaptive",
-        /// Waits for a person.
+        /// It waits for a person.
         HumanGate = "human_gate",
     }
 }

@@ -1,4 +1,4 @@
-//! The tools an agent uses and the ones it brings.
+//! The tools that an agent uses, and those that come with it.
 
 use agentry_policy::words;
 use agentry_text::{Data, Spanned};
@@ -14,20 +14,20 @@ pub struct AgentTools {
     pub mcp: Option<Vec<Spanned<McpServer>>>,
     /// Scripts, run in a JavaScript sandbox.
     pub scripts: Vec<Spanned<ScriptTool>>,
-    /// Functions found in the definition's own JavaScript.
+    /// Functions in the JavaScript of the definition.
     pub functions: Vec<Spanned<JavaScriptFunction>>,
-    /// That JavaScript, block by block.
+    /// The JavaScript of the definition, block by block.
     pub source: Vec<Spanned<String>>,
 }
 
-/// A server of tools.
+/// An MCP server, which offers tools.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct McpServer {
     /// Its name.
     pub name: String,
-    /// How it is spoken to.
+    /// The protocol between agent and server.
     pub transport: Declared<McpTransport>,
-    /// The program that is it.
+    /// The program to start.
     pub command: Declared<String>,
     /// The program's arguments.
     pub args: DeclaredList<String>,
@@ -35,24 +35,24 @@ pub struct McpServer {
     pub url: Declared<String>,
     /// Headers sent with every request.
     pub headers: Vec<(String, Spanned<String>)>,
-    /// Variables for the program.
+    /// Environment variables for the program.
     pub env: Vec<(String, Spanned<String>)>,
-    /// Whether it is used; it is unless said otherwise.
+    /// Whether it is used; true by default.
     pub enabled: Declared<bool>,
-    /// How long a call may take, in seconds.
+    /// The time limit of a call, in seconds.
     pub timeout: Declared<i64>,
-    /// What else the definition says of it, by key.
+    /// Further settings of the definition for it, by key.
     pub options: Vec<(String, Data)>,
 }
 
 words! {
-    /// How an MCP server is spoken to.
+    /// The protocol between an agent and an MCP server.
     pub enum McpTransport {
-        /// Through the program's standard streams.
+        /// The standard streams of the program.
         Stdio = "stdio",
         /// Streamable HTTP.
         StreamableHttp = "streamable-http",
-        /// HTTP with server-sent events, the older way.
+        /// HTTP with server-sent events, the older protocol.
         Http = "http",
     }
 }
@@ -64,36 +64,36 @@ pub struct ScriptTool {
     pub name: Declared<String>,
     /// What it does.
     pub description: Declared<String>,
-    /// The script, relative to the agent's directory, else to the workspace.
+    /// The script, relative to the agent's directory or else to the workspace.
     pub path: Declared<String>,
-    /// The tools that it may call; none unless listed.
+    /// The tools that it may call; none by default.
     pub allowed_tools: DeclaredList<String>,
-    /// What it may use.
+    /// Its limits.
     pub limits: ScriptLimits,
     /// The JSON Schema of its input.
     pub inputs: Declared<Data>,
-    /// The script itself, when it lies in the agent's directory.
+    /// The text of the script, if it is in the agent's directory.
     pub source: Declared<String>,
 }
 
-/// What a script may use.
+/// The limits of a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScriptLimits {
-    /// Milliseconds.
+    /// The time limit, in milliseconds.
     pub timeout_ms: Declared<i64>,
-    /// Calls of other tools.
+    /// The most calls of other tools.
     pub max_tool_calls: Declared<i64>,
-    /// Bytes of one result.
+    /// The most bytes of one result.
     pub max_output_bytes: Declared<i64>,
 }
 
-/// A function of the definition's own JavaScript.
+/// A function in the JavaScript of the definition.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JavaScriptFunction {
-    /// The key under which it is returned.
+    /// The key of the returned object.
     pub name: String,
-    /// What its scheme says it does.
+    /// The description in its schema.
     pub description: Declared<String>,
-    /// The JSON Schema of its arguments, as far as it can be read without running the code.
+    /// The JSON Schema of its arguments, as far as it is known without running the code.
     pub parameters: Declared<Data>,
 }

@@ -1,8 +1,7 @@
-//! The agent as one tree with fixed field names: the form that is shown, digested and compared.
+//! The agent as a tree with fixed field names: the canonical form, for output, digests and comparison.
 //!
-//! Every struct of the model is taken apart here without `..`: a new field is given a name in the
-//! tree, or this does not compile. What is not in the tree cannot be lost in silence, because the
-//! losses of a conversion are the difference of two trees.
+//! Every struct is destructured without `..`, so a new field does not compile until it is in the tree.
+//! The losses of a conversion are the difference of two trees, so no field can be lost unnoticed.
 
 use agentry_policy::{
     Abilities, ExpectedVerdict, Permissions, Policy, PolicyTest, Section, SectionRules,
@@ -17,7 +16,7 @@ use crate::{
     ProviderAuth, RunBudget, Schedule, ScriptLimits, ScriptTool, SkillPack, SkillRef, SkillStep,
 };
 
-/// The agent as a tree of what was written, each value in its place.
+/// Converts an agent to a tree of its declared values, each with its span.
 pub fn tree(agent: &Agent) -> TreeNode {
     let Agent {
         identity,
@@ -213,7 +212,7 @@ impl EntryBuilder {
         self.block("policy_tests", |out| out.tests(tests));
     }
 
-    /// The examples of a policy, by section and expectation.
+    /// The test calls of a policy, by section and expected verdict.
     fn tests(&mut self, tests: &[Spanned<PolicyTest>]) {
         for section in Section::ALL {
             self.block(section.as_str(), |out| {
@@ -281,7 +280,7 @@ impl EntryBuilder {
         }
     }
 
-    /// A list of values that are shown as text.
+    /// A list of values that are written as text.
     fn texts<T: ToString>(&mut self, key: &str, list: Option<&[Spanned<T>]>) {
         let node =
             |item: &Spanned<T>| TreeNode::new(TreeValue::Str(item.value.to_string()), item.span);
@@ -305,7 +304,7 @@ impl EntryBuilder {
         self.push_list(key, list.iter().map(node).collect());
     }
 
-    /// A list of files or other things that have no span of their own; absent when empty.
+    /// A list of values without spans, such as files; left out if it is empty.
     fn each<T>(&mut self, key: &str, list: &[T], build: fn(&T, &mut EntryBuilder)) {
         let node = |item: &T| {
             let mut out = EntryBuilder::default();
@@ -345,7 +344,7 @@ impl EntryBuilder {
         }
     }
 
-    /// What a definition says beyond the fields that the model has for such a thing.
+    /// Settings of a definition that have no field in the model.
     fn options(&mut self, options: &[(String, Data)]) {
         let span = Span::start_of(FileId::BUILT_IN);
         if !options.is_empty() {
@@ -368,6 +367,7 @@ impl EntryBuilder {
     }
 
     fn push_list(&mut self, key: &str, items: Vec<TreeNode>) {
+        // A list has no span in the model, so that of its first item is used.
         let span = items.first().map_or(Span::start_of(FileId::BUILT_IN), |first| first.span);
         self.push(key, TreeNode::new(TreeValue::List(items), span));
     }

@@ -1,14 +1,14 @@
-//! Scalars that stand for another type: `"12"` for a whole number, `"yes"` for a boolean. The rules
-//! are those of the manifest's reference, corner by corner, because hashes depend on them.
+//! Conversion of scalars to another type: `"12"` to an integer, `"yes"` to a boolean.
+//! The rules are exactly those of the manifest's reference, because digests depend on them.
 
 use num_bigint::BigInt;
 
-/// The most digits of a whole number; the reference refuses longer ones.
+/// The most digits of an integer; the reference rejects longer ones.
 const DIGITS: usize = 4300;
-/// Whole floats from here on, either way, are no whole numbers to the reference.
+/// From here on, positive or negative, the reference does not take a float as an integer.
 const WHOLE_LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
-/// The boolean that `text` stands for.
+/// Converts `text` to a boolean.
 pub fn bool_of_text(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "t" | "true" | "y" | "yes" | "on" => Some(true),
@@ -17,8 +17,8 @@ pub fn bool_of_text(text: &str) -> Option<bool> {
     }
 }
 
-/// The whole number that `text` stands for: digits with single underscores between them, perhaps
-/// with a sign, white space around it, and a fraction of nothing.
+/// Converts `text` to an integer: digits with single underscores between them, an optional sign,
+/// white space around it, and a fraction of zeros.
 pub fn int_of_text(text: &str) -> Option<BigInt> {
     let text = text.trim();
     let text = match text.split_once('.') {
@@ -35,6 +35,7 @@ pub fn int_of_text(text: &str) -> Option<BigInt> {
         return None;
     }
     let digits = body.replace('_', "");
+    // Leading zeros do not count towards the limit.
     let digits = digits.trim_start_matches('0');
     if digits.len() > DIGITS {
         return None;
@@ -47,7 +48,7 @@ pub fn int_of_text(text: &str) -> Option<BigInt> {
     Some(if negative { -value } else { value })
 }
 
-/// The number that `text` stands for, `nan` and `inf` included.
+/// Converts `text` to a number, including `nan` and `inf`.
 pub fn float_of_text(text: &str) -> Option<f64> {
     let plain = text.trim().parse().ok();
     plain.or_else(|| {
@@ -57,14 +58,14 @@ pub fn float_of_text(text: &str) -> Option<f64> {
     })
 }
 
-/// The whole number that a float is exactly.
+/// Returns the integer that is exactly equal to a float.
 #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
 pub fn int_of_float(value: f64) -> Option<i64> {
     let in_range = value.fract() == 0.0 && value.abs() < WHOLE_LIMIT;
     in_range.then_some(value as i64)
 }
 
-/// The float nearest to a whole number of any size, if there is one.
+/// Returns the float nearest to an integer of any size, if it is finite.
 pub fn float_of_big(value: &BigInt) -> Option<f64> {
     value.to_string().parse().ok().filter(|value: &f64| value.is_finite())
 }
@@ -77,7 +78,7 @@ fn well_placed_underscores(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Read by the reference (pydantic 2.14).
+    /// Expected values from the reference (pydantic 2.14).
     #[test]
     fn texts_stand_for_whole_numbers() {
         let cases = [

@@ -1,23 +1,23 @@
-//! What keys and tokens of well-known services look like. Only shapes that nothing else has are
-//! here, so that prose never matches.
+//! Patterns of the keys and tokens of well-known services.
+//! Only unmistakable patterns are listed, so that prose never matches.
 
 use std::ops::Range;
 
-/// How one kind of token is written.
+/// The pattern of one kind of token.
 struct TokenShape {
-    /// What a person calls it.
+    /// The name for messages.
     kind: &'static str,
-    /// How it starts.
+    /// The text at its start.
     prefix: &'static str,
-    /// The least signs after the prefix.
+    /// The least number of characters after the prefix.
     least: usize,
-    /// Signs besides letters and digits.
+    /// Characters that are allowed besides letters and digits.
     signs: &'static str,
 }
 
 impl TokenShape {
     fn starts(&self, text: &str) -> bool {
-        // The first byte decides nearly always.
+        // Comparing the first byte rules out nearly all shapes.
         text.as_bytes().first() == self.prefix.as_bytes().first() && text.starts_with(self.prefix)
     }
 }
@@ -31,7 +31,7 @@ const fn shape(
     TokenShape { kind, prefix, least, signs }
 }
 
-/// Longer prefixes before the shorter ones that they start with.
+/// Longer prefixes come before shorter ones that they start with.
 const SHAPES: &[TokenShape] = &[
     shape("an Anthropic key", "sk-ant-", 24, "-_"),
     shape("an OpenAI key", "sk-", 24, "-_"),
@@ -62,12 +62,12 @@ const SHAPES: &[TokenShape] = &[
 const KEY_OPENING: &str = "-----BEGIN ";
 const KEY_CLOSING: &str = "PRIVATE KEY-----";
 
-/// What a byte may be: most of a text is passed over by looking up one byte after the other.
+/// The class of a byte. Most of a text is skipped with one table lookup per byte.
 #[derive(Clone, Copy)]
 struct ByteClass {
     /// Whether a key or token may start with it.
     starts: bool,
-    /// Whether it is a letter or a digit of ASCII.
+    /// Whether it is an ASCII letter or digit.
     in_word: bool,
 }
 
@@ -88,7 +88,7 @@ const CLASSES: [ByteClass; 256] = {
     classes
 };
 
-/// The second bytes of keys and tokens by their first, a bit each: two bytes tell most words from them.
+/// The possible second bytes of keys and tokens by their first, as a bit set. Two bytes exclude most words.
 #[expect(clippy::indexing_slicing, reason = "evaluated when it is compiled")]
 const SECONDS: [u128; 256] = {
     let mut seconds = [0; 256];
@@ -103,17 +103,17 @@ const SECONDS: [u128; 256] = {
     seconds
 };
 
-/// The least signs after a prefix that make a value suspect where only a value is expected.
+/// The least characters after a prefix that make a value suspicious where no prose is expected.
 const LEAST_OF_A_VALUE: usize = 12;
 
-/// Whether a value that stands alone starts as the tokens of a well-known service do. In prose this
-/// would be too little; see [`find`].
+/// Reports whether a value starts like the token of a well-known service. In prose that is not
+/// enough; see [`find`].
 pub fn starts_as_token(value: &str) -> bool {
     let is_longer = |prefix: &str| value.len() >= prefix.len() + LEAST_OF_A_VALUE;
     SHAPES.iter().any(|shape| shape.starts(value) && is_longer(shape.prefix))
 }
 
-/// Every key or token in `text`: what it is, and where.
+/// Returns every key or token in `text`, with its kind and range.
 #[expect(clippy::indexing_slicing, reason = "the table has a row for every byte")]
 pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
     let mut found = Vec::new();
@@ -126,6 +126,7 @@ pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
         if !may_start || !goes_on(text.as_bytes(), start) {
             continue;
         }
+        // The slower test with a `char` comes after the two table lookups.
         if start < end || !starts_word(text, start) {
             continue;
         }
@@ -138,7 +139,7 @@ pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
     found
 }
 
-/// Whether the byte after the one at `start` may be the second of a key or token.
+/// Reports whether the byte after `start` may be the second of a key or token.
 #[expect(clippy::indexing_slicing, reason = "the table has a row for every byte")]
 fn goes_on(text: &[u8], start: usize) -> bool {
     match (text.get(start), text.get(start + 1)) {
@@ -149,7 +150,7 @@ fn goes_on(text: &[u8], start: usize) -> bool {
     }
 }
 
-/// A sign that tokens have inside starts none, so that no text is read twice.
+/// Reports whether a token may start here. Inside a word it may not, so no text is read twice.
 fn starts_word(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     !before.is_some_and(|c| c.is_alphanumeric() || "_-.".contains(c))
@@ -167,12 +168,13 @@ fn token(rest: &str) -> Option<(&'static str, usize)> {
     let body = rest.strip_prefix(prefix)?;
     let len = body.find(|c: char| !c.is_ascii_alphanumeric() && !signs.contains(c));
     let body = body.get(..len.unwrap_or(body.len()))?.trim_end_matches(['.', '-', '_']);
+    // A JWT has three parts, of which the first two are encoded JSON and start with `eyJ`.
     let is_jwt = *prefix != "eyJ" || (body.split('.').count() == 3 && body.contains(".eyJ"));
     let fits = body.len() >= *least && is_random(body) && is_jwt;
     fits.then_some((*kind, prefix.len() + body.len()))
 }
 
-/// Whether a text could have been drawn by chance: digits among letters, no placeholder.
+/// Reports whether a text looks random: digits and letters mixed, and no placeholder.
 fn is_random(body: &str) -> bool {
     let digits = body.chars().filter(char::is_ascii_digit).count();
     let letters = body.chars().filter(char::is_ascii_alphabetic).count();

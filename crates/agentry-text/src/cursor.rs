@@ -1,25 +1,25 @@
-//! Walks over text character by character, for the languages that are read by hand.
+//! Moves through text character by character, for the hand-written lexers of JSON and ACL.
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone)]
 pub(crate) struct TextCursor<'s> {
     text: &'s str,
-    /// The byte that comes next.
+    /// The offset of the next byte.
     pub(crate) at: usize,
 }
 
 impl<'s> TextCursor<'s> {
-    /// The start of `text`.
+    /// A cursor at the start of `text`.
     pub(crate) fn new(text: &'s str) -> Self {
         Self { text, at: 0 }
     }
 
-    /// What is still to come.
+    /// Returns the text that is left.
     pub(crate) fn rest(&self) -> &'s str {
         self.text.get(self.at..).unwrap_or("")
     }
 
-    /// The next character.
+    /// Returns the next character without taking it.
     pub(crate) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
@@ -31,7 +31,7 @@ impl<'s> TextCursor<'s> {
         Some(next)
     }
 
-    /// Takes the next character unless the line ends.
+    /// Takes the next character, unless the line ends.
     pub(crate) fn next_in_line(&mut self) -> Option<char> {
         if self.peek().is_some_and(is_line_end) { None } else { self.next() }
     }
@@ -45,7 +45,7 @@ impl<'s> TextCursor<'s> {
         found
     }
 
-    /// Takes characters as long as `wanted` says so, and gives them.
+    /// Takes and returns characters as long as `wanted` returns true.
     pub(crate) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'s str {
         let rest = self.rest();
         let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
@@ -58,13 +58,13 @@ impl<'s> TextCursor<'s> {
         self.take_while(|c| !is_line_end(c))
     }
 
-    /// The text from byte `start` up to here.
+    /// Returns the text from byte `start` to the cursor.
     pub(crate) fn since(&self, start: usize) -> &'s str {
         self.text.get(start..self.at).unwrap_or("")
     }
 }
 
-/// Whether a line ends at this character.
+/// Reports whether a character ends a line.
 pub(crate) fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r')
 }

@@ -1,44 +1,43 @@
-//! Plain data without places: what a writer hands to an emitter, and what an agent carries of a
-//! block that only one format knows.
+//! Plain data without spans: the input of emitters, and the content of blocks that only one format has.
 
 use num_bigint::BigInt;
 
-/// A value as JSON has it, with whole numbers of any size and maps in order.
+/// A value of JSON, with integers of any size and ordered maps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Data {
-    /// Nothing.
+    /// Null.
     #[default]
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A whole number beyond 64 bits.
+    /// An integer beyond 64 bits.
     Big(BigInt),
     /// Any other number.
     Float(f64),
     /// Text.
     Str(String),
-    /// A function call of ACL, `env("X")`; JSON sees its text.
+    /// A function call of ACL, `env("X")`; in JSON it is a string.
     Call(String, Vec<Data>),
     /// Values in order.
     List(Vec<Data>),
-    /// Values by key, in order; no key twice.
+    /// Values by key, in order; the keys are unique.
     Map(Vec<(String, Data)>),
 }
 
 impl Data {
-    /// Text.
+    /// A string.
     pub fn str(text: impl Into<String>) -> Self {
         Self::Str(text.into())
     }
 
-    /// A list of texts.
+    /// A list of strings.
     pub fn strings<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Self {
         Self::List(texts.into_iter().map(|text| Self::str(text.as_ref())).collect())
     }
 
-    /// The value of `key`, if it is a map that has one.
+    /// Returns the value of `key`, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Self> {
         if let Self::Map(entries) = self {
             entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
@@ -47,12 +46,12 @@ impl Data {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the string, if this is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::Str(text) = self { Some(text) } else { None }
     }
 
-    /// Whether it holds nothing: null, an empty list or an empty map.
+    /// Reports whether it is null, an empty list or an empty map.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Null => true,
@@ -67,13 +66,14 @@ impl Data {
         }
     }
 
-    /// The value as JSON. Infinities and NaN, which JSON has no words for, become null.
+    /// Converts the value to JSON. Infinities and NaN, which JSON does not have, become null.
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::Bool(*value),
             Self::Int(value) => (*value).into(),
+            // This loses precision; `json::emit` writes such integers without it.
             Self::Big(value) => value.to_string().parse().map_or(Json::Null, Json::Number),
             Self::Float(value) => {
                 serde_json::Number::from_f64(*value).map_or(Json::Null, Json::Number)
@@ -94,7 +94,7 @@ impl Data {
     }
 }
 
-/// Builds a map field by field and leaves out what has no value.
+/// Builds a map field by field and skips absent values.
 #[derive(Debug, Default)]
 pub struct MapBuilder {
     entries: Vec<(String, Data)>,
@@ -120,12 +120,12 @@ impl MapBuilder {
         self
     }
 
-    /// Adds `key` if there is text.
+    /// Adds `key` if there is a string.
     pub fn str_opt<S: AsRef<str>>(&mut self, key: &str, text: Option<S>) -> &mut Self {
         self.set_opt(key, text.map(|text| Data::str(text.as_ref())))
     }
 
-    /// Adds `key` unless `value` is an empty list or map.
+    /// Adds `key` unless `value` is null, an empty list or an empty map.
     pub fn set_full(&mut self, key: &str, value: Data) -> &mut Self {
         if !value.is_empty() {
             self.set(key, value);
@@ -133,12 +133,12 @@ impl MapBuilder {
         self
     }
 
-    /// Whether nothing was added.
+    /// Reports whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The map.
+    /// Returns the map and leaves the builder empty.
     pub fn build(&mut self) -> Data {
         Data::Map(std::mem::take(&mut self.entries))
     }

@@ -1,4 +1,4 @@
-//! The one shape in which every stage reports to a person or an editor.
+//! Findings: the one type in which every stage reports problems to a person or an editor.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use crate::rule::LintRule;
 use crate::source::{FileId, Span};
 use crate::{acl, json, toml, tree_rules, yaml};
 
-/// How bad a [`Diagnostic`] is.
+/// How bad a [`Diagnostic`] is. The order counts: later is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
     Note,
-    /// The agent can be used; it may not do what was meant.
+    /// The agent can be used, but may not do what its author intended.
     Warning,
     /// The agent cannot be used.
     Error,
@@ -31,32 +31,32 @@ impl fmt::Display for Severity {
 /// A finding, ready to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What it is an instance of.
+    /// The rule that was broken.
     pub rule: &'static LintRule,
-    /// The rule's own severity, unless configuration changed it.
+    /// The severity of the rule, unless the configuration changed it.
     pub severity: Severity,
     /// One line, lower case, no full stop.
     pub message: String,
     /// The text to underline.
     pub span: Span,
-    /// What to do about it.
+    /// What to do about it, for a person.
     pub hint: Option<String>,
     /// Other places that belong to the finding.
     pub related: Vec<SpanLabel>,
-    /// How to mend it without a person.
+    /// The edits that repair it.
     pub fix: Option<Fix>,
-    /// Whether the text at `span` is a secret that nothing may show.
+    /// Whether the text at `span` is a secret that must not be shown.
     pub secret: bool,
-    /// Whether it says that something is not there, which only a file that was read whole can show.
+    /// Whether it reports something missing. That is certain only if the whole file could be parsed.
     pub absent: bool,
 }
 
-/// A further place with a word about it.
+/// A related place with a short text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanLabel {
-    /// Where.
+    /// The place.
     pub span: Span,
-    /// What is to be seen there.
+    /// What is there.
     pub message: String,
 }
 
@@ -76,13 +76,13 @@ impl Diagnostic {
         }
     }
 
-    /// Says what to do.
+    /// Sets the hint.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says what to do, if there is something to say.
+    /// Sets the hint, if there is one.
     pub fn hint_opt(&mut self, hint: Option<String>) -> &mut Self {
         if hint.is_some() {
             self.hint = hint;
@@ -90,39 +90,39 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a further place.
+    /// Adds a related place.
     pub fn related(&mut self, span: Span, message: impl Into<String>) -> &mut Self {
         self.related.push(SpanLabel { span, message: message.into() });
         self
     }
 
-    /// Says that the text at the place is a secret.
+    /// Marks the text at the span as a secret.
     pub fn secret(&mut self) -> &mut Self {
         self.secret = true;
         self
     }
 
-    /// Says that the finding is about something that is not there.
+    /// Marks the finding as a report of something missing.
     pub fn absent(&mut self) -> &mut Self {
         self.absent = true;
         self
     }
 
-    /// Adds a way to mend it.
+    /// Sets the fix.
     pub fn fix(&mut self, fix: Fix) -> &mut Self {
         self.fix = Some(fix);
         self
     }
 }
 
-/// The findings so far: what every reader and every check reports into.
+/// The findings so far. Every reader and every check adds to it.
 #[derive(Debug, Default)]
 pub struct Findings {
     list: Vec<Diagnostic>,
 }
 
 impl Findings {
-    /// Reports a finding and gives it back for a hint or a fix.
+    /// Adds a finding and returns it, so that the caller can add a hint or a fix.
     pub fn add(
         &mut self,
         rule: &'static LintRule,
@@ -132,52 +132,52 @@ impl Findings {
         self.push(Diagnostic::new(rule, span, message))
     }
 
-    /// Reports a finding made elsewhere.
+    /// Adds an existing finding.
     pub fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
         self.list.push_mut(diagnostic)
     }
 
-    /// Takes over all of `other`.
+    /// Adds all findings of `other`.
     pub fn extend(&mut self, other: Findings) {
         self.list.extend(other.list);
     }
 
-    /// The findings, in the order of being reported.
+    /// Returns the findings in the order of being added.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
     }
 
-    /// The places of secrets.
+    /// Returns the spans of secrets.
     pub fn secrets(&self) -> impl Iterator<Item = Span> {
         self.list.iter().filter(|found| found.secret).map(|found| found.span)
     }
 
-    /// Whether a finding is an error.
+    /// Reports whether any finding is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|found| found.severity == Severity::Error)
     }
 
-    /// Whether there is none.
+    /// Reports whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Says of the findings of these rules that they are about something that is not there.
+    /// Marks the findings of these rules as reports of something missing.
     pub fn absent(&mut self, rules: &[&str]) {
         for found in self.list.iter_mut().filter(|found| rules.contains(&found.rule.name)) {
             found.absent = true;
         }
     }
 
-    /// Moves the findings about one file to another place.
+    /// Moves the findings about one file to another span.
     pub fn place(&mut self, file: FileId, span: Span) {
         for found in self.list.iter_mut().filter(|found| found.span.file == file) {
             found.span = span;
         }
     }
 
-    /// The findings in source order. One that was reported twice is kept once; what is not there is
-    /// no finding in a file of which a mistake of syntax hides a part.
+    /// Returns the findings in source order, without duplicates.
+    /// Reports of something missing are dropped in a file with syntax errors, which may hide it.
     pub fn into_sorted(self) -> Vec<Diagnostic> {
         let mut list = self.list;
         if list.iter().any(|found| found.absent) {
@@ -188,6 +188,7 @@ impl Findings {
                 .collect();
             list.retain(|found| !found.absent || !broken.contains(&found.span.file));
         }
+        // Rule and message are part of the key, so that duplicates are neighbours.
         list.sort_by(|a, b| {
             (a.span, a.rule.code, &a.message).cmp(&(b.span, b.rule.code, &b.message))
         });
@@ -196,8 +197,9 @@ impl Findings {
     }
 }
 
-/// Whether a finding of `rule` means that a part of the file was not read.
+/// Reports whether a finding of `rule` means that a part of the file was not parsed.
 fn hides(rule: &LintRule) -> bool {
+    // Beyond a limit parsing stops, so fields may be missing as after a syntax error.
     let limits = [&tree_rules::TOO_DEEP, &tree_rules::TOO_MANY_VALUES];
     let syntax = [&yaml::YAML_SYNTAX, &yaml::YAML_TAG, &json::JSON_SYNTAX, &toml::TOML_SYNTAX];
     let known = limits.into_iter().chain(syntax).chain(acl::RULES.iter().copied());

@@ -1,43 +1,43 @@
-//! Changes to text, and whether they may be made without asking.
+//! Edits of text, and whether they may be applied without asking.
 
 use crate::source::Span;
 
 /// Replaces the text at a span.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
-    /// What is replaced; empty to insert.
+    /// The text that is replaced; empty to insert.
     pub span: Span,
-    /// What takes its place.
+    /// The new text.
     pub text: String,
 }
 
-/// A way to mend a finding.
+/// A way to repair a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// What it does, as an order: `quote the value`.
+    /// The effect as a command: `quote the value`.
     pub title: String,
-    /// The changes; they do not overlap.
+    /// The edits; they do not overlap.
     pub edits: Vec<TextEdit>,
-    /// Whether `--fix` makes them.
+    /// Whether `--fix` applies it.
     pub applicability: Applicability,
 }
 
-/// Who may apply a [`Fix`].
+/// Which option applies a [`Fix`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applicability {
-    /// Keeps the meaning: made by `--fix`.
+    /// Keeps the meaning: `--fix` applies it.
     Safe,
-    /// May change the meaning: made by `--fix-unsafe`.
+    /// May change the meaning: `--fix-unsafe` applies it.
     Unsafe,
 }
 
 impl Fix {
-    /// A change that keeps the meaning.
+    /// A fix that keeps the meaning.
     pub fn safe(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         Self::one(title, span, text, Applicability::Safe)
     }
 
-    /// A change that a person should look at.
+    /// A fix that the user should review.
     pub fn unsafe_(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         Self::one(title, span, text, Applicability::Unsafe)
     }
@@ -53,8 +53,8 @@ impl Fix {
     }
 }
 
-/// Applies as many of `fixes` to `text` as do not overlap, first come first served. All edits must
-/// be of the one file whose text this is; gives the new text and how many fixes it holds.
+/// Applies as many of `fixes` to `text` as do not overlap, earlier ones first.
+/// All edits must be in the file with this text. Returns the new text and the number of applied fixes.
 pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (String, usize) {
     let mut taken: Vec<&TextEdit> = Vec::new();
     let mut count = 0;
@@ -62,6 +62,7 @@ pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (Strin
         let fits = |edit: &TextEdit| {
             text.get(edit.span.range()).is_some() && !taken.iter().any(|other| clash(edit, other))
         };
+        // A fix is applied as a whole or not at all: half of one could break the file.
         if fix.edits.iter().all(fits) {
             taken.extend(&fix.edits);
             count += 1;
@@ -80,8 +81,9 @@ pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (Strin
     (out, count)
 }
 
-/// Two edits clash when they overlap or start at the same byte.
+/// Reports whether two edits overlap or start at the same byte.
 fn clash(a: &TextEdit, b: &TextEdit) -> bool {
+    // Two insertions at one byte have no defined order, so they clash as well.
     a.span.start == b.span.start || (a.span.start < b.span.end && b.span.start < a.span.end)
 }
 

@@ -1,6 +1,6 @@
-//! Characters that no agent text may hold: they hide what a person would otherwise see.
+//! Characters that no text of an agent may have, because they hide what a person would see.
 //!
-//! One pass over the text; a file of plain ASCII is not even decoded.
+//! The check is one pass over the text; plain ASCII is not even decoded.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub const RULES: &[&LintRule] =
 const CLEAN: RuleExample =
     RuleExample::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\n");
 
-/// A character that turns the direction of text around.
+/// A character that changes the direction of text.
 pub static BIDI_CONTROL: LintRule = LintRule {
     code: "AG0011",
     name: "bidi-control",
@@ -47,7 +47,7 @@ pub static TAG_CHARACTER: LintRule = LintRule {
     good: CLEAN,
 };
 
-/// A character without width.
+/// A zero-width character.
 pub static ZERO_WIDTH_CHARACTER: LintRule = LintRule {
     code: "AG0013",
     name: "zero-width-character",
@@ -61,7 +61,7 @@ pub static ZERO_WIDTH_CHARACTER: LintRule = LintRule {
     good: CLEAN,
 };
 
-/// The character with the number 0.
+/// The NUL character.
 pub static NUL_CHARACTER: LintRule = LintRule {
     code: "AG0014",
     name: "nul-character",
@@ -75,7 +75,7 @@ pub static NUL_CHARACTER: LintRule = LintRule {
     good: CLEAN,
 };
 
-/// Another control character than tab and line ending.
+/// A control character other than tab and line ending.
 pub static CONTROL_CHARACTER: LintRule = LintRule {
     code: "AG0015",
     name: "control-character",
@@ -89,10 +89,10 @@ pub static CONTROL_CHARACTER: LintRule = LintRule {
     good: CLEAN,
 };
 
-/// How many findings of one rule a file gets; the last one counts the rest.
+/// The most findings of one rule in a file; the last one also counts the rest.
 const MOST: usize = 20;
 
-/// Reports bidi controls, tag characters, zero-width characters outside emoji, and controls.
+/// Reports bidi controls, tag characters, zero-width characters outside of emoji, and control characters.
 pub fn check(source: &SourceFile, findings: &mut Findings) {
     let text = &*source.text;
     let mut runs = CharacterRuns::default();
@@ -100,6 +100,7 @@ pub fn check(source: &SourceFile, findings: &mut Findings) {
     for (at, c) in unusual(text) {
         let after = at + c.len_utf8();
         let rest = || text.get(after..).unwrap_or("");
+        // The flags of England, Scotland and Wales are a black flag with tag characters.
         if c == BLACK_FLAG {
             flag_end = after + region_tags(rest());
         }
@@ -114,22 +115,23 @@ pub fn check(source: &SourceFile, findings: &mut Findings) {
     runs.report(source, findings);
 }
 
-/// The characters of a text that are neither printable ASCII nor white space, with their bytes.
-/// Most texts have few: it passes over chunks without any, which is many times faster than to look
-/// at every character.
+/// Returns the characters that are neither printable ASCII nor white space, with their offsets.
+/// Chunks without any are skipped, which is many times faster than looking at every character.
 pub(crate) fn unusual(text: &str) -> impl Iterator<Item = (usize, char)> {
     const CHUNK: usize = 64;
     let usual = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
     let chunks = text.as_bytes().chunks(CHUNK).enumerate();
+    // Without early exit, so that the compiler can vectorise the loop.
     let odd = chunks.filter(move |(_, chunk)| !chunk.iter().fold(true, |all, b| all & usual(*b)));
     let bytes = odd.flat_map(move |(number, chunk)| {
         let bytes = chunk.iter().enumerate().filter(move |(_, byte)| !usual(**byte));
         bytes.map(move |(at, _)| number * CHUNK + at)
     });
+    // Continuation bytes of UTF-8 are no character boundary, so `get` drops them.
     bytes.filter_map(|at| Some((at, text.get(at..)?.chars().next()?)))
 }
 
-/// The rule that a character breaks.
+/// Returns the rule that a character breaks.
 fn rule_of(c: char) -> Option<&'static LintRule> {
     match c {
         '\t' | '\n' | '\r' => None,
@@ -144,7 +146,7 @@ fn rule_of(c: char) -> Option<&'static LintRule> {
     }
 }
 
-/// Equal characters in a row; tag characters in a row are equal, for they spell one text.
+/// Equal characters in a row. All tag characters count as equal, because together they spell one text.
 struct CharacterRun {
     rule: &'static LintRule,
     character: char,
@@ -156,7 +158,7 @@ struct CharacterRun {
 struct CharacterRuns {
     last: Option<CharacterRun>,
     kept: Vec<CharacterRun>,
-    /// How many there were of each rule, in the order of [`RULES`].
+    /// How many runs there were for each rule, in the order of [`RULES`].
     seen: [usize; RULES.len()],
 }
 
@@ -246,7 +248,7 @@ impl CharacterRun {
     }
 }
 
-/// What tag characters spell, cut where it gets long.
+/// Returns the text that tag characters spell, truncated.
 fn spelt(tags: &str) -> String {
     let mut text: String = tags.chars().filter_map(ascii_of).take(60).collect();
     if tags.chars().filter_map(ascii_of).nth(60).is_some() {
@@ -255,7 +257,7 @@ fn spelt(tags: &str) -> String {
     text
 }
 
-/// The character of ASCII that a tag character stands for.
+/// Returns the ASCII character of a tag character.
 fn ascii_of(tag: char) -> Option<char> {
     let number = u32::from(tag).checked_sub(0xE_0000)?;
     char::from_u32(number).filter(|c| matches!(c, ' '..='~'))
@@ -265,9 +267,10 @@ const JOINER: char = '\u{200D}';
 const BLACK_FLAG: char = '\u{1F3F4}';
 const CANCEL_TAG: char = '\u{E007F}';
 
-/// How many bytes of `rest`, which follows a black flag, are the tags of a region: two letters of a
-/// country, one to three of its part, and the end.
+/// Returns how many bytes of `rest`, the text after a black flag, are the tags of a region:
+/// two letters of a country, one to three characters of a part of it, and the end tag.
 fn region_tags(rest: &str) -> usize {
+    // One more than allowed, so that a longer sequence is noticed.
     let letters: String = rest.chars().map_while(ascii_of).take(6).collect();
     let length = letters.len() * CANCEL_TAG.len_utf8();
     let ended = rest.get(length..).is_some_and(|rest| rest.starts_with(CANCEL_TAG));
@@ -277,21 +280,21 @@ fn region_tags(rest: &str) -> usize {
     if fits { length + CANCEL_TAG.len_utf8() } else { 0 }
 }
 
-/// Whether a joiner between `before` and `after` makes one emoji of two.
+/// Reports whether a joiner between `before` and `after` joins two emoji.
 fn joins_emoji(before: &str, after: &str) -> bool {
     let modifies = |c: &char| matches!(c, '\u{FE0F}' | '\u{1F3FB}'..='\u{1F3FF}');
     let left = before.chars().rev().find(|c| !modifies(c));
     left.is_some_and(is_pictograph) && after.chars().next().is_some_and(is_pictograph)
 }
 
-/// Whether a character is an emoji to those who divide text into what a reader takes for one
-/// character: after an emoji and a joiner it is part of that emoji, after a letter it is not.
+/// Reports whether a character is an emoji, by Unicode's rules for grapheme clusters:
+/// it forms one with an emoji and a joiner before it, but not with a letter before it.
 fn is_pictograph(c: char) -> bool {
     let one = |text: String| text.graphemes(true).nth(1).is_none();
     !c.is_ascii() && one(format!("\u{1F469}\u{200D}{c}")) && !one(format!("a{c}"))
 }
 
-/// What Unicode calls a character, in lower case.
+/// Returns the Unicode name of a character, in lower case.
 fn name(c: char) -> &'static str {
     match c {
         '\0' => "NUL",

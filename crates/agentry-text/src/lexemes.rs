@@ -1,36 +1,36 @@
-//! The pieces of a text that is read by hand, and how a reader moves over them when something is wrong.
-//! JSON and ACL share this: after a mistake both go on at the next piece that they understand.
+//! Tokens of the hand-written parsers, and how a parser moves over them after a mistake.
+//! JSON and ACL share this: both continue at the next token that they understand.
 
 use crate::diagnostic::Diagnostic;
 use crate::problems::{ParseProblems, short};
 use crate::rule::LintRule;
 use crate::source::{SourceFile, Span};
 
-/// A piece of text in its place.
+/// A token with its span.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SourceLexeme<T> {
     pub(crate) token: T,
     pub(crate) span: Span,
-    /// Whether it is the first of its line, in a language where that counts.
+    /// Whether it is the first on its line, in a language where line breaks matter.
     pub(crate) starts_line: bool,
 }
 
-/// A token that may be a mark of one character.
+/// A token that may be a single punctuation character.
 pub(crate) trait MarkToken: PartialEq {
-    /// The mark, if it is one.
+    /// Returns the punctuation character, if it is one.
     fn mark(&self) -> Option<char>;
 }
 
-/// The pieces of a text, read from the first to the last.
+/// The lexemes of a text, from the first to the last.
 pub(crate) struct LexemeReader<'s, 'p, T> {
     pub(crate) source: &'s SourceFile,
     list: &'p [SourceLexeme<T>],
-    /// The piece that comes next.
+    /// The index of the next lexeme.
     pub(crate) at: usize,
     pub(crate) problems: &'p mut ParseProblems,
-    /// What is broken by a text that is not of the language.
+    /// The rule for syntax errors of the language.
     syntax: &'static LintRule,
-    /// The marks that will close what is around here.
+    /// The marks that close the open containers, innermost last.
     pub(crate) open: Vec<char>,
 }
 
@@ -56,7 +56,7 @@ impl<'s, 'p, T: MarkToken> LexemeReader<'s, 'p, T> {
         self.list.get(self.at.checked_sub(1)?)
     }
 
-    /// All that is still to come.
+    /// Returns the lexemes that are left.
     pub(crate) fn rest(&self) -> &'p [SourceLexeme<T>] {
         self.list.get(self.at..).unwrap_or_default()
     }
@@ -65,10 +65,11 @@ impl<'s, 'p, T: MarkToken> LexemeReader<'s, 'p, T> {
         self.peek().is_some_and(|next| next.token.mark() == Some(mark))
     }
 
-    /// Whether there is more before the next closing mark; one that closes nothing is passed over.
+    /// Reports whether there is more before the next closing mark; an unmatched one is reported and skipped.
     pub(crate) fn goes_on(&mut self) -> bool {
         while let Some(next) = self.peek() {
             let Some(mark @ ('}' | ']' | ')')) = next.token.mark() else { break };
+            // Any open container counts, so that a missing inner bracket does not swallow the outer one.
             if self.open.contains(&mark) {
                 return false;
             }
@@ -78,7 +79,7 @@ impl<'s, 'p, T: MarkToken> LexemeReader<'s, 'p, T> {
         self.peek().is_some() && !self.problems.full()
     }
 
-    /// Passes over the next piece, and over all that it opens.
+    /// Skips the next lexeme, including everything up to its closing mark.
     pub(crate) fn skip(&mut self) {
         let mut depth = 0_usize;
         while let Some(lexeme) = self.peek() {
@@ -102,18 +103,18 @@ impl<'s, 'p, T: MarkToken> LexemeReader<'s, 'p, T> {
         self.peek().map_or_else(|| self.last_span(), |next| next.span)
     }
 
-    /// What comes next, in backticks.
+    /// Returns the next lexeme in backticks.
     pub(crate) fn found(&self) -> String {
         short(self.peek().map_or("", |next| self.source.slice(next.span)))
     }
 
-    /// Reports that what comes next stands where `wanted` should be.
+    /// Reports that the next lexeme is not what `wanted` describes.
     pub(crate) fn unexpected(&mut self, wanted: &str) -> &mut Diagnostic {
         let message = format!("{} where {wanted} should be", self.found());
         self.problem(self.next_span(), message)
     }
 
-    /// Reports a mistake of syntax.
+    /// Reports a syntax error.
     pub(crate) fn problem(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         self.problems.add(self.syntax, span, message)
     }

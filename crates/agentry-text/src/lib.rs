@@ -1,7 +1,7 @@
-//! Text with places: files, spans, the one tree that every data language is read into, the field
-//! tables that say what a tree may hold, and the diagnostics that come of it.
+//! Text with spans: files, the tree that every data language is parsed into, the field tables that
+//! describe what a tree may contain, and findings.
 //!
-//! This room knows no agents. It does no IO: text comes in, values and findings go out.
+//! This crate does not know agents. It does no IO: text comes in, values and findings go out.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
 pub mod acl;

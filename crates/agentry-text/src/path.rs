@@ -1,42 +1,43 @@
-//! Paths as text: what they say of themselves, before anybody looks at a disk. Parts are separated by
-//! `/`, as the formats write them.
+//! Paths as text, without access to a disk. Parts are separated by `/`, as in all formats.
 
 use std::borrow::Cow;
 
-/// Whether every part of `path` is a name, so that it leads to one place below where it starts.
+/// Reports whether every part of `path` is a name, so that it stays below its start.
 pub fn is_plain(path: &str) -> bool {
     let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    // A backslash is a separator on Windows.
     !path.contains('\\') && path.split('/').all(is_name)
 }
 
-/// Whether `path` is plain and can be written on every system.
+/// Reports whether `path` is plain and valid on every system.
 pub fn is_portable(path: &str) -> bool {
+    // On Windows `:` follows a drive, or precedes a stream of a file.
     is_plain(path) && !path.contains(['\0', ':'])
 }
 
-/// Whether `path` has a part that leads up, on whichever system it is read.
+/// Reports whether `path` has a `..` part, with the separator of any system.
 pub fn climbs(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// Whether `path` starts at a root or at somebody's home, not where it is written.
+/// Reports whether `path` starts at the root or a home directory, and is not relative.
 pub fn is_rooted(path: &str) -> bool {
     path.starts_with(['/', '~'])
 }
 
-/// `a/./b/../c` → `a/c`, without a `/` at either end; `None` when it leads above its start.
+/// Normalises `a/./b/../c` to `a/c`, without a `/` at either end; `None` if it leaves its start.
 pub fn normal(path: &str) -> Option<String> {
     let PathSteps { names, leaves } = steps(path);
     (!leaves).then(|| names.join("/"))
 }
 
-/// The same for a path from the root of a file system, above which nothing leads.
+/// Normalises an absolute path; `..` at the root stays at the root.
 pub fn absolute(path: &str) -> String {
     let start = if path.starts_with('/') { "/" } else { "" };
     format!("{start}{}", steps(path).names.join("/"))
 }
 
-/// A path that is written in more than one way, in the shortest: `./w/` is `w`.
+/// Removes empty and `.` parts: `./w/` becomes `w`.
 pub fn shortest(path: &str) -> Cow<'_, str> {
     let is_plain = |part: &str| !matches!(part, "" | ".");
     let root = if path.starts_with('/') { "/" } else { "" };
@@ -51,7 +52,7 @@ pub fn shortest(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// `dir/path`, or `path` alone in the current directory.
+/// Joins `dir/path`; `path` alone in the current directory.
 pub fn join(dir: &str, path: &str) -> String {
     match (dir, path) {
         ("" | ".", path) => path.to_owned(),
@@ -61,7 +62,7 @@ pub fn join(dir: &str, path: &str) -> String {
     }
 }
 
-/// The way from the directory `from` to `to`, both from the root of a file system: `../b/c`.
+/// Returns the relative path from the directory `from` to `to`, both absolute: `../b/c`.
 pub fn way(from: &str, to: &str) -> String {
     let (from, to) = (steps(from).names, steps(to).names);
     let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
@@ -69,22 +70,22 @@ pub fn way(from: &str, to: &str) -> String {
     up.chain(to.iter().skip(common).copied()).collect::<Vec<_>>().join("/")
 }
 
-/// The directory and the name of `path`.
+/// Splits `path` into directory and name.
 pub fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/')
         .map_or(("", path), |(dir, name)| (if dir.is_empty() { "/" } else { dir }, name))
 }
 
-/// The last part of `path`.
+/// Returns the last part of `path`.
 pub fn name(path: &str) -> &str {
     split(path).1
 }
 
-/// Where a path leads.
+/// A path, resolved part by part.
 struct PathSteps<'p> {
-    /// The directories from the start to the end.
+    /// The names from the start to the end.
     names: Vec<&'p str>,
-    /// Whether the path leads above its start on the way.
+    /// Whether the path goes above its start at some point.
     leaves: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How the tests of the data languages look at a reader: what it saw, where, and what it said.
+//! What the tests of the data languages look at: the tree of a parser, its spans and its findings.
 
 use proptest::prelude::*;
 
@@ -8,17 +8,17 @@ use crate::rule::{LintRule, RuleExample};
 use crate::source::{FileId, SourceFile, position};
 use crate::tree::{TreeNode, TreeValue};
 
-/// Reads one document.
+/// A function that parses one document.
 pub(crate) type ParseFunction = fn(&SourceFile, &mut Findings) -> TreeNode;
 
-/// What a reader made of a text.
+/// The result of parsing a text.
 pub(crate) struct ReaderProbe {
     pub(crate) source: SourceFile,
     pub(crate) node: TreeNode,
     pub(crate) findings: Findings,
 }
 
-/// Lets `parse` read `text`.
+/// Parses `text` with `parse`.
 pub(crate) fn probe(parse: ParseFunction, text: &str) -> ReaderProbe {
     let source = SourceFile::new(FileId(0), "test", text);
     let mut findings = Findings::default();
@@ -27,7 +27,7 @@ pub(crate) fn probe(parse: ParseFunction, text: &str) -> ReaderProbe {
 }
 
 impl ReaderProbe {
-    /// The problems as `line:column message`, in the order of being reported.
+    /// Returns the problems as `line:column message`, in the order of being reported.
     pub(crate) fn problems(&self) -> Vec<String> {
         let line = |found: &crate::Diagnostic| {
             let at = position(&self.source.text, found.span.start as usize);
@@ -36,7 +36,7 @@ impl ReaderProbe {
         self.findings.iter().map(line).collect()
     }
 
-    /// Keys and scalars as they stand in the text, one by one: `key: value`.
+    /// Returns keys and scalars with their raw source text: `key: value`.
     pub(crate) fn raw(&self) -> Vec<String> {
         let mut lines = Vec::new();
         self.walk(&self.node, "", &mut lines);
@@ -60,12 +60,12 @@ impl ReaderProbe {
         }
     }
 
-    /// The value as JSON text.
+    /// Returns the value as JSON text.
     pub(crate) fn json(&self) -> String {
         self.node.to_data().to_json().to_string()
     }
 
-    /// The text with every safe fix made.
+    /// Returns the text after every safe fix.
     pub(crate) fn fixed(&self) -> String {
         let fixes = self.findings.iter().filter_map(|found| found.fix.as_ref());
         let safe = fixes.filter(|fix| fix.applicability == crate::Applicability::Safe);
@@ -73,8 +73,8 @@ impl ReaderProbe {
     }
 }
 
-/// Checks that the bad example of each rule breaks it and no other, and the good one none, as far as
-/// the files that end in `extension` go.
+/// Checks that the bad example of each rule breaks only that rule, and the good one none.
+/// Only files that end in `extension` count.
 pub(crate) fn check_examples(parse: ParseFunction, rules: &[&LintRule], extension: &str) {
     let found = |example: &RuleExample| -> Vec<&str> {
         let files = example.files().into_iter().filter(|(path, _)| path.ends_with(extension));
@@ -91,7 +91,7 @@ fn codes(findings: &Findings) -> Vec<&'static str> {
     findings.iter().map(|found| found.rule.code).collect()
 }
 
-/// Any data whose scalars come from `leaf` and whose keys match `keys`, with a map at the top.
+/// Generates data with a map at the top, scalars of `leaf`, and keys that match `keys`.
 pub(crate) fn maps(leaf: BoxedStrategy<Data>, keys: &'static str) -> impl Strategy<Value = Data> {
     let map = move |inner: BoxedStrategy<Data>| {
         prop::collection::btree_map(keys, inner, 0..5)
@@ -104,7 +104,7 @@ pub(crate) fn maps(leaf: BoxedStrategy<Data>, keys: &'static str) -> impl Strate
     map(nested.boxed())
 }
 
-/// Booleans, whole and finite numbers, and any text.
+/// Generates booleans, integers, finite numbers, and any text.
 pub(crate) fn scalars() -> BoxedStrategy<Data> {
     let float = any::<f64>().prop_filter("finite", |value| value.is_finite());
     prop_oneof![
@@ -117,7 +117,7 @@ pub(crate) fn scalars() -> BoxedStrategy<Data> {
     .boxed()
 }
 
-/// The same data with the keys of every map in order.
+/// Returns the data with the keys of every map sorted.
 pub(crate) fn sorted(data: &Data) -> Data {
     match data {
         Data::List(items) => Data::List(items.iter().map(sorted).collect()),
@@ -131,7 +131,7 @@ pub(crate) fn sorted(data: &Data) -> Data {
     }
 }
 
-/// Text that looks like a data language, which is where readers go wrong.
+/// Generates text that looks like a data language, where parsers are most likely to fail.
 pub(crate) fn soup() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("{"),

@@ -1,5 +1,5 @@
-//! What the reader of a data language reports into while it reads one document: it keeps count of
-//! values, depth and problems, and hands everything over in source order.
+//! The problems of one document while a parser reads it. It also enforces the limits on values,
+//! depth and problems, and passes everything on in source order.
 
 use std::collections::HashMap;
 
@@ -10,20 +10,21 @@ use crate::source::Span;
 use crate::tree::{TreeEntry, TreeMap};
 use crate::tree_rules::{DUPLICATE_KEY, TOO_DEEP, TOO_MANY_VALUES};
 
-/// The most problems that are shown of one document: one with more is no document of this language.
+/// The most problems that are shown for one document. With more, the file is hardly of this language.
 const MOST: usize = 100;
 
-/// The problems of one document, and the limits it has used up.
+/// The problems of one document, and how much of its limits is used.
 #[derive(Debug, Default)]
 pub(crate) struct ParseProblems {
     list: Vec<Diagnostic>,
-    /// The last of the problems that are not shown; only there to be decorated.
+    /// The last problem beyond the limit. The caller of `add` may still set its hint; only its
+    /// place is used.
     beyond: Option<Diagnostic>,
     values: usize,
 }
 
 impl ParseProblems {
-    /// Reports a problem and gives it back for a hint or a fix.
+    /// Adds a problem and returns it, so that the caller can add a hint or a fix.
     pub(crate) fn add(
         &mut self,
         rule: &'static LintRule,
@@ -37,7 +38,7 @@ impl ParseProblems {
         self.list.push_mut(found)
     }
 
-    /// Counts a value; whether there is room for it. Reported once.
+    /// Counts a value and returns whether the limit allows it. Exceeding the limit is reported once.
     pub(crate) fn count(&mut self, span: Span) -> bool {
         self.values += 1;
         if self.values == limits::NODES + 1 {
@@ -48,12 +49,12 @@ impl ParseProblems {
         !self.full()
     }
 
-    /// Whether a value was refused, so that reading on is of no use.
+    /// Reports whether the limit of values is exceeded, so that parsing should stop.
     pub(crate) fn full(&self) -> bool {
         self.values > limits::NODES
     }
 
-    /// Whether a list or map may be inside `depth - 1` others; reported if not.
+    /// Returns whether a list or map may be at nesting level `depth`, and adds a problem if not.
     pub(crate) fn fits(&mut self, depth: usize, span: Span) -> bool {
         let fits = depth <= limits::DEPTH;
         if !fits {
@@ -63,7 +64,7 @@ impl ParseProblems {
         fits
     }
 
-    /// Reports each key of `map` that was written before.
+    /// Reports each key of `map` that occurs more than once.
     pub(crate) fn duplicates(&mut self, map: &TreeMap) {
         let mut first: HashMap<&str, Span> = HashMap::with_capacity(map.entries.len());
         for TreeEntry { key, .. } in &map.entries {
@@ -77,18 +78,19 @@ impl ParseProblems {
         }
     }
 
-    /// Reports that `key` was written before.
+    /// Reports that `key` occurs again.
     pub(crate) fn duplicate(&mut self, key: &str, span: Span) -> &mut Diagnostic {
         self.add(&DUPLICATE_KEY, span, format!("the key {} is here twice", short(key)))
             .hint("keep one of them")
     }
 
-    /// Hands everything over, in source order.
+    /// Passes all problems on to `findings`, in source order.
     pub(crate) fn hand_over(mut self, findings: &mut Findings) {
         if let Some(beyond) = self.beyond.take() {
             let message = format!("more problems follow; only the first {MOST} are shown");
             self.list.push(Diagnostic::new(beyond.rule, beyond.span, message));
         }
+        // Lexer and parser report separately, so the list is not in source order yet.
         self.list.sort_by_key(|found| found.span);
         for found in self.list {
             findings.push(found);
@@ -96,7 +98,7 @@ impl ParseProblems {
     }
 }
 
-/// What the user wrote, in backticks: on one line, and cut off where it gets long.
+/// Returns the user's text in backticks, on one line and truncated.
 pub(crate) fn short(written: &str) -> String {
     const LENGTH: usize = 40;
     let mut shown: String = written.chars().take(LENGTH).collect();

@@ -1,7 +1,7 @@
-//! The cursor of every reader: picks typed values out of a map that was validated against its table.
+//! Typed access for readers of formats: the values of a map that was validated against its field table.
 //!
-//! A getter gives `None` for what is absent and for what has the wrong type: the latter was reported
-//! by [`crate::table::validate`] already, so a reader can go on without a word.
+//! A getter returns `None` for an absent field and for one of the wrong type.
+//! [`crate::table::validate`] has reported the latter, so a reader need not report it again.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use crate::source::{Span, Spanned};
 use crate::table::{Coercion, FieldTable};
 use crate::tree::{TreeEntry, TreeMap, TreeNode, TreeValue};
 
-/// A map, seen through its field table.
+/// A map with its field table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableRecord<'t> {
     table: &'static FieldTable,
@@ -21,72 +21,74 @@ pub struct TableRecord<'t> {
 }
 
 impl<'t> TableRecord<'t> {
-    /// The map of `node`, or an empty one if it is no map.
+    /// The map of `node`, or an empty one if it is not a map.
     pub fn new(table: &'static FieldTable, node: &'t TreeNode, coerce: Coercion) -> Self {
         Self { table, map: node.as_map(), coerce, span: node.span }
     }
 
-    /// Where the whole map was written.
+    /// Returns the span of the whole map.
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// The entries of fields that the table does not have, extensions included.
+    /// Returns the entries that are not in the table, including extensions.
     pub fn unknown(&self) -> impl Iterator<Item = &'t TreeEntry> {
         let table = self.table;
         let entries = self.map.map(|map| map.entries.as_slice()).unwrap_or_default();
         entries.iter().filter(move |entry| table.field(&entry.key.text).is_none())
     }
 
-    /// The entry of `name`; of several spellings, the last.
+    /// Returns the entry of `name`. If several spellings are present, the last one counts.
     pub fn entry(&self, name: &str) -> Option<&'t TreeEntry> {
+        // A name that is not in the table is a mistake of the reader, not of the file.
         debug_assert!(self.table.field(name).is_some(), "{} has no {name}", self.table.title);
         let field = self.table.fields.iter().find(|field| field.name == name)?;
         let named = |entry: &&TreeEntry| self.table.is_key(field, &entry.key.text);
         self.map?.entries.iter().rev().find(named)
     }
 
-    /// The value of `name`, whatever it is, unless it is null.
+    /// Returns the value of `name`, of any type except null.
     pub fn node(&self, name: &str) -> Option<&'t TreeNode> {
         self.entry(name).map(|entry| &entry.value).filter(|node| node.value != TreeValue::Null)
     }
 
-    /// Whether `name` was written, even as null.
+    /// Reports whether `name` is present, even as null.
     pub fn has(&self, name: &str) -> bool {
         self.entry(name).is_some()
     }
 
-    /// A text.
+    /// Returns a string.
     pub fn str(&self, name: &str) -> Option<Spanned<String>> {
         self.node(name)?.to_spanned()
     }
 
-    /// A boolean.
+    /// Returns a boolean.
     pub fn bool(&self, name: &str) -> Option<Spanned<bool>> {
         let node = self.node(name)?;
         as_bool(node, self.coerce).map(|value| Spanned::new(value, node.span))
     }
 
-    /// A whole number.
+    /// Returns an integer.
     pub fn int(&self, name: &str) -> Option<Spanned<i64>> {
         let node = self.node(name)?;
         as_int(node, self.coerce).map(|value| Spanned::new(value, node.span))
     }
 
-    /// A number.
+    /// Returns a number.
     pub fn float(&self, name: &str) -> Option<Spanned<f64>> {
         let node = self.node(name)?;
         as_float(node, self.coerce).map(|value| Spanned::new(value, node.span))
     }
 
-    /// A word that `T` knows, without regard to case or surrounding space.
+    /// Returns a keyword that `T` parses, ignoring case and surrounding white space.
     pub fn word<T: FromStr>(&self, name: &str) -> Option<Spanned<T>> {
         let text = self.str(name)?;
+        // A word that `T` does not have was reported by the validation.
         let value = text.value.trim().to_lowercase().parse().ok()?;
         Some(Spanned::new(value, text.span))
     }
 
-    /// A list of texts; one text counts as a list of one. Items of another type are left out.
+    /// Returns a list of strings; one string counts as a list. Items of another type are left out.
     pub fn strings(&self, name: &str) -> Option<Vec<Spanned<String>>> {
         let node = self.node(name)?;
         match &node.value {
@@ -96,30 +98,30 @@ impl<'t> TableRecord<'t> {
         }
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     pub fn list(&self, name: &str) -> Option<&'t [TreeNode]> {
         self.node(name)?.as_list()
     }
 
-    /// The entries of a map whose keys the author chooses.
+    /// Returns the entries of a map with free keys.
     pub fn map(&self, name: &str) -> Option<&'t TreeMap> {
         self.node(name)?.as_map()
     }
 
-    /// A map with fields of its own.
+    /// Returns a map that has a field table.
     pub fn record(&self, name: &str, table: &'static FieldTable) -> Option<TableRecord<'t>> {
         let node = self.node(name)?;
         node.as_map()?;
         Some(TableRecord::new(table, node, self.coerce))
     }
 
-    /// The value without its places.
+    /// Returns the value without spans.
     pub fn data(&self, name: &str) -> Option<Spanned<Data>> {
         self.node(name).map(|node| Spanned::new(node.to_data(), node.span))
     }
 }
 
-/// The boolean that `node` is, or may stand for.
+/// Returns the boolean of `node`, or the one that it can be coerced to.
 pub fn as_bool(node: &TreeNode, coerce: Coercion) -> Option<bool> {
     match (&node.value, coerce) {
         (TreeValue::Bool(value), _) => Some(*value),
@@ -134,7 +136,7 @@ pub fn as_bool(node: &TreeNode, coerce: Coercion) -> Option<bool> {
     }
 }
 
-/// The whole number that `node` is, or may stand for.
+/// Returns the integer of `node`, or the one that it can be coerced to.
 pub fn as_int(node: &TreeNode, coerce: Coercion) -> Option<i64> {
     match (&node.value, coerce) {
         (TreeValue::Int(value), _) => Some(*value),
@@ -145,7 +147,7 @@ pub fn as_int(node: &TreeNode, coerce: Coercion) -> Option<i64> {
     }
 }
 
-/// The number that `node` is, or may stand for.
+/// Returns the number of `node`, or the one that it can be coerced to.
 #[expect(clippy::cast_precision_loss, reason = "a number field takes whole numbers as floats")]
 pub fn as_float(node: &TreeNode, coerce: Coercion) -> Option<f64> {
     match (&node.value, coerce) {
@@ -189,7 +191,7 @@ mod tests {
         TreeValue::Str(text.to_owned())
     }
 
-    /// A map whose values stand at 0, 1, 2, ….
+    /// A map whose values have the spans 0, 1, 2, ….
     fn tree(entries: Vec<(&str, TreeValue)>) -> TreeNode {
         let entry = |(at, (key, value))| TreeEntry {
             key: TreeKey::string(key, span(at)),

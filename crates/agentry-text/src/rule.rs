@@ -1,30 +1,30 @@
-//! What a finding is an instance of: a code that never changes its meaning, with the reason and the
-//! two examples that document it.
+//! Rules: what a finding refers to. A rule has a permanent code, a reason, and two examples.
 
 use crate::diagnostic::Severity;
 
-/// One thing that can be wrong, with all that a reader needs to know of it.
+/// One thing that can be wrong, with its documentation.
 ///
-/// Readers and checks alike report by pointing at a `LintRule`; every room lists its own in one
-/// `RULES` table, and the tables together are the registry behind the reference and its tests.
+/// Readers and checks report a finding with a reference to its `LintRule`. Every crate lists its
+/// rules in one `RULES` table. The tables together are the registry for the reference pages and their tests.
 #[derive(Debug)]
 pub struct LintRule {
     /// `AG0103`: stable, greppable, never reused.
     pub code: &'static str,
-    /// Reads well after «allow»: `unknown-field`.
+    /// Used in settings, as in «allow»: `unknown-field`.
     pub name: &'static str,
-    /// How bad it is unless `agentry.toml` says otherwise.
+    /// The severity, unless `agentry.toml` changes it.
     pub severity: Severity,
     /// Why it matters, in one or two sentences of Markdown.
     pub why: &'static str,
-    /// The least agent that breaks the rule.
+    /// The smallest agent that breaks the rule.
     pub bad: RuleExample,
-    /// The same agent, mended.
+    /// The same agent, repaired.
     pub good: RuleExample,
 }
 
 impl PartialEq for LintRule {
     fn eq(&self, other: &Self) -> bool {
+        // The code alone identifies a rule.
         self.code == other.code
     }
 }
@@ -38,12 +38,12 @@ pub enum RuleExample {
     File(&'static str, &'static str),
     /// Several files: paths with their texts.
     Files(&'static [(&'static str, &'static str)]),
-    /// Files that cannot be shown as text (too large, not UTF-8): what they are, and how to make them.
+    /// Files that cannot be shown as text (too large, not UTF-8): a description, and a function to make them.
     Made(&'static str, fn() -> Vec<(String, Vec<u8>)>),
 }
 
 impl RuleExample {
-    /// The files as paths and bytes.
+    /// Returns the files as paths and bytes.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
         let owned = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());
         match self {

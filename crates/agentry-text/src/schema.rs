@@ -1,15 +1,15 @@
 //! A field table as JSON Schema 2020-12, for editors.
 //!
-//! The schema is as strict as a strict reading ([`crate::table::Coercion::Strict`]), with three
-//! differences. Keys that a table compares without regard to case are known by their documented
-//! spelling alone. A field that was left empty (`tags:`), which a reader takes for absent, is a
-//! mistake to the editor. And where unknown keys are warnings to a reader, the schema allows them.
+//! The schema is as strict as [`crate::table::Coercion::Strict`], with three differences. Where a
+//! table ignores the case of keys, the schema has only the documented spelling. An empty field
+//! (`tags:`), which a reader takes as absent, is an error in the schema. Unknown keys are allowed
+//! where a reader only warns about them.
 
 use serde_json::{Map, Value, json};
 
 use crate::table::{Field, FieldKind, FieldNeed, FieldTable, KeyMatching, TextForm, UnknownKeys};
 
-/// The schema of a document that holds the fields of `table`; `id` is its address.
+/// Returns the schema of a document with the fields of `table`; `id` is its address.
 pub fn json_schema(table: &'static FieldTable, id: &str, title: &str) -> Value {
     let writer = SchemaWriter { root: table, shared: shared(table) };
     let mut schema = Map::new();
@@ -28,7 +28,7 @@ pub fn json_schema(table: &'static FieldTable, id: &str, title: &str) -> Value {
 
 struct SchemaWriter {
     root: &'static FieldTable,
-    /// The tables that stand in `$defs`, by name.
+    /// The tables in `$defs`, by name.
     shared: Vec<(String, &'static FieldTable)>,
 }
 
@@ -48,6 +48,7 @@ impl SchemaWriter {
             schema.insert("required".into(), names.into());
         }
         if !spelt.is_empty() {
+            // A field with several spellings cannot be listed in `required`; any one of them must be present.
             let one_of_them = spelt.iter().map(|field| any_spelling(table, field)).collect();
             schema.insert("allOf".into(), Value::Array(one_of_them));
         }
@@ -124,6 +125,7 @@ impl SchemaWriter {
     }
 
     fn block(&self, table: &'static FieldTable) -> Map<String, Value> {
+        // A recursive table refers to the document; written out, the schema would be infinite.
         if std::ptr::eq(table, self.root) {
             return object(json!({ "$ref": "#" }));
         }
@@ -134,17 +136,17 @@ impl SchemaWriter {
     }
 }
 
-/// The fields of a JSON object.
+/// Returns the fields of a JSON object.
 fn object(value: Value) -> Map<String, Value> {
     if let Value::Object(map) = value { map } else { Map::new() }
 }
 
-/// A text of a certain form.
+/// Returns the schema of a text of a certain form.
 fn text_of(form: &TextForm) -> Map<String, Value> {
     object(json!({ "type": "string", "pattern": form.one(), "examples": form.examples }))
 }
 
-/// A required field that may be written in several ways.
+/// Returns the condition that one spelling of a required field is present.
 fn any_spelling(table: &'static FieldTable, field: &Field) -> Value {
     let others = spellings(table, field);
     let names = std::iter::once(field.name.to_owned()).chain(others);
@@ -166,6 +168,7 @@ fn whole_number(least: i64, most: i64) -> Map<String, Value> {
 fn number(least: f64, most: f64) -> Map<String, Value> {
     let mut schema = object(json!({ "type": "number" }));
     for (name, bound) in [("minimum", least), ("maximum", most)] {
+        // JSON has no infinity, so an open bound is left out.
         if bound.is_finite() {
             schema.insert(name.into(), bound.into());
         }
@@ -173,7 +176,7 @@ fn number(least: f64, most: f64) -> Map<String, Value> {
     schema
 }
 
-/// What a semantic version looks like.
+/// Returns the pattern of a semantic version.
 fn semver() -> String {
     let number = "(0|[1-9][0-9]*)";
     let before = "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)";
@@ -181,15 +184,16 @@ fn semver() -> String {
     format!("^{number}\\.{number}\\.{number}(-{before}(\\.{before})*)?(\\+{build}(\\.{build})*)?$")
 }
 
-/// One of the words in any case, with white space around it.
+/// Returns the pattern of one of the words in any case, with white space around it.
 fn any_case(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| word.chars().map(letter).collect()).collect();
     format!("^\\s*({})\\s*$", words.join("|"))
 }
 
-/// A character of a pattern that takes it in either case.
+/// Returns the pattern of a character in either case.
 fn letter(c: char) -> String {
     match c {
+        // Patterns of JSON Schema have no flag to ignore case.
         'a'..='z' | 'A'..='Z' => format!("[{}{}]", c.to_ascii_uppercase(), c.to_ascii_lowercase()),
         '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' => {
             format!("\\{c}")
@@ -198,7 +202,7 @@ fn letter(c: char) -> String {
     }
 }
 
-/// The other spellings of a field that the table takes and that can be listed.
+/// Returns the other spellings of a field that can be listed.
 fn spellings(table: &FieldTable, field: &Field) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in std::iter::once(&field.name).chain(field.aliases) {
@@ -215,7 +219,7 @@ fn spellings(table: &FieldTable, field: &Field) -> Vec<String> {
     names
 }
 
-/// A name in `snake_case`, `kebab-case` and `camelCase`.
+/// Returns a name in `snake_case`, `kebab-case` and `camelCase`.
 fn styles(name: &str) -> Vec<String> {
     let mut snake = String::new();
     for c in name.chars() {
@@ -240,7 +244,7 @@ fn styles(name: &str) -> Vec<String> {
     vec![snake.clone(), snake.replace('_', "-"), camel]
 }
 
-/// The tables below `root` that are used more than once, each with a name of its own.
+/// Returns the tables below `root` that are used more than once, each with a unique name.
 fn shared(root: &'static FieldTable) -> Vec<(String, &'static FieldTable)> {
     let mut uses = Vec::new();
     count(root, &mut uses);
@@ -250,6 +254,7 @@ fn shared(root: &'static FieldTable) -> Vec<(String, &'static FieldTable)> {
         let plain = table.title.to_lowercase();
         let words: Vec<_> = plain.split(|c: char| !c.is_alphanumeric()).collect();
         let base = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+        // Two tables may have the same title, but names in `$defs` are unique.
         let numbered = (2..).map(|number| format!("{base}-{number}"));
         let free = |name: &String| named.iter().all(|(other, _)| other != name);
         if let Some(name) = std::iter::once(base.clone()).chain(numbered).find(free) {
@@ -259,7 +264,7 @@ fn shared(root: &'static FieldTable) -> Vec<(String, &'static FieldTable)> {
     named
 }
 
-/// Counts how often each table is used. A table is entered once, so a recursive one ends.
+/// Counts how often each table is used. A table is entered once, so that recursion ends.
 fn count(table: &'static FieldTable, uses: &mut Vec<(&'static FieldTable, usize)>) {
     if let Some((_, times)) = uses.iter_mut().find(|(other, _)| std::ptr::eq(*other, table)) {
         *times += 1;

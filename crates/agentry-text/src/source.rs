@@ -1,4 +1,4 @@
-//! Where text came from: files, byte ranges, and values that remember them.
+//! Where text came from: files, byte ranges, and values with their ranges.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use crate::credentials;
 
-/// One file of a compilation. Has no path of its own: [`SourceFiles`] maps it to one.
+/// One file of a compilation. [`SourceFiles`] has its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
 impl FileId {
-    /// The place of values that no file holds: defaults, and what Agentry itself derives.
+    /// The file of values that are in no file: defaults, and values that Agentry derives.
     pub const BUILT_IN: Self = Self(u32::MAX);
 }
 
@@ -27,18 +27,19 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether somebody wrote it, in some file.
+    /// Reports whether it is in a file, and not a default.
     pub fn is_written(self) -> bool {
         self.file != FileId::BUILT_IN
     }
 
-    /// The range of bytes `start..end` of `file`.
+    /// The bytes `start..end` of `file`.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
+        // Files are limited to `limits::FILE_BYTES`, so 32 bits suffice; larger offsets are clamped.
         let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { file, start: offset(start), end: offset(end.max(start)) }
     }
 
-    /// The very start of `file`, for a finding about the whole of it.
+    /// The start of `file`, for a finding about the whole file.
     pub fn start_of(file: FileId) -> Self {
         Self::new(file, 0, 0)
     }
@@ -48,7 +49,7 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
-    /// The least range that holds both; `self` when they are in different files.
+    /// Returns the smallest range that contains both; `self` if they are in different files.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         if self.file == other.file {
@@ -58,7 +59,7 @@ impl Span {
         }
     }
 
-    /// The same range, shifted right: how a part of a file reports into the whole of it.
+    /// Returns the range shifted to the right, to convert it from a part of a file to the whole file.
     #[must_use]
     pub fn shifted(self, by: usize) -> Self {
         let range = self.range();
@@ -66,7 +67,7 @@ impl Span {
     }
 }
 
-/// A value, and the text it was read from.
+/// A value, with the span it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Spanned<T> {
     /// The value.
@@ -76,17 +77,17 @@ pub struct Spanned<T> {
 }
 
 impl<T> Spanned<T> {
-    /// A value with its place.
+    /// A value with its span.
     pub fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
 
-    /// The value turned into another, in the same place.
+    /// Converts the value and keeps the span.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Spanned<U> {
         Spanned { value: change(self.value), span: self.span }
     }
 
-    /// The same place with a borrowed value.
+    /// Returns a reference to the value, with the same span.
     pub fn as_ref(&self) -> Spanned<&T> {
         Spanned { value: &self.value, span: self.span }
     }
@@ -100,20 +101,20 @@ impl<T> std::ops::Deref for Spanned<T> {
     }
 }
 
-/// The text of one file, and the number by which spans name it. Cheap to clone.
+/// The text of one file, with the id that spans have. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// The number that spans carry.
+    /// The id that spans have.
     pub id: FileId,
-    /// As a person would name it, with `/` between its parts.
+    /// The path that is shown to users, with `/` between its parts.
     pub path: Arc<str>,
     /// The whole text, without a byte order mark.
     pub text: Arc<str>,
-    /// Whether a byte order mark was taken off: no reader cares, but a hash may.
+    /// Whether a byte order mark was removed. Parsers do not need it, but digests may.
     pub had_mark: bool,
-    /// Whether this is all that the file holds; else it only stands for one that was not read.
+    /// Whether the text is the whole file. Otherwise it is a placeholder for a file that was not read.
     pub is_whole: bool,
-    /// Made when a position is first asked for; most files never are.
+    /// Built when a position is first needed; for most files it never is.
     index: Arc<OnceLock<LineIndex>>,
     digest: Arc<OnceLock<String>>,
     credentials: Arc<OnceLock<Vec<Range<usize>>>>,
@@ -135,27 +136,26 @@ impl SourceFile {
         }
     }
 
-    /// The bytes of the file, where they are known: a byte order mark and the text.
+    /// Returns the bytes of the file, including a byte order mark; `None` if it was not read as a whole.
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         let text = self.text.as_bytes();
         let marked = || ["\u{feff}".as_bytes(), text].concat();
         self.is_whole.then(|| if self.had_mark { marked().into() } else { text.into() })
     }
 
-    /// What `digest` makes of its bytes, once for all who share the file; nothing where they are not
-    /// known.
+    /// Returns the digest of the bytes, computed once for all clones; `None` if they are not known.
     pub fn digest(&self, digest: impl FnOnce(&[u8]) -> String) -> Option<&str> {
         let bytes = self.bytes()?;
         Some(self.digest.get_or_init(|| digest(&bytes)))
     }
 
-    /// Where keys and tokens of well-known services stand, looked for once for all who share the file.
+    /// Returns the ranges of credentials in the text, searched once for all clones.
     pub fn credentials(&self) -> &[Range<usize>] {
         let find = || credentials::find(&self.text).into_iter().map(|(_, range)| range).collect();
         self.credentials.get_or_init(find)
     }
 
-    /// The text at `span`; empty when the span does not fit the text.
+    /// Returns the text of `span`; empty if the span is outside of the text.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or("")
     }
@@ -165,7 +165,7 @@ impl SourceFile {
         Span::new(self.id, 0, self.text.len())
     }
 
-    /// The position of byte `at`; of the end of the text, when there is no such byte.
+    /// Returns the position of byte `at`, or of the end of the text if that is less.
     pub fn position(&self, at: usize) -> TextPosition {
         self.index.get_or_init(|| LineIndex::new(&self.text)).position(&self.text, at)
     }
@@ -183,27 +183,27 @@ pub struct TextPosition {
 /// The files of one compilation, by their [`FileId`].
 #[derive(Debug, Clone, Default)]
 pub struct SourceFiles {
-    /// The number of the first file.
+    /// The id of the first file.
     first: u32,
     files: Vec<SourceFile>,
-    /// The files of other compilations that this one builds on, with numbers of their own.
+    /// The files of other compilations that this one builds on; their ids differ from these.
     others: Vec<Arc<Self>>,
     hidden: Vec<Span>,
 }
 
 impl SourceFiles {
-    /// No files yet, and the number that the first will have: so that others can share them, who have
-    /// files of their own with smaller numbers.
+    /// An empty list whose first file will get the id `first`.
+    /// Another compilation with smaller ids can then share these files.
     pub fn starting_at(first: u32) -> Self {
         Self { first, ..Self::default() }
     }
 
-    /// Takes in the files of another compilation, whose numbers must be others. They come last.
+    /// Adds the files of another compilation, whose ids must differ. They come last.
     pub fn share(&mut self, other: Arc<Self>) {
         self.others.push(other);
     }
 
-    /// Takes a file in and gives it its number.
+    /// Adds a file and gives it an id.
     pub fn add(&mut self, path: &str, text: &str) -> SourceFile {
         let count = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
         let id = FileId(self.first.saturating_add(count));
@@ -212,38 +212,41 @@ impl SourceFiles {
         source
     }
 
-    /// Takes in a file that was read from its first byte to its last.
+    /// Adds a file that was read as a whole.
     pub fn add_whole(&mut self, path: &str, text: &str, had_mark: bool) -> SourceFile {
         let mut source = self.add(path, text);
         (source.had_mark, source.is_whole) = (had_mark, true);
+        // `add` has stored a copy already, which needs the two flags as well.
         if let Some(last) = self.files.last_mut() {
             last.clone_from(&source);
         }
         source
     }
 
-    /// The file with that number.
+    /// Returns the file with this id.
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
+        // Ids are consecutive from `first`, so an id is an index.
         let own = id.0.checked_sub(self.first).and_then(|at| self.files.get(at as usize));
         own.or_else(|| self.others.iter().find_map(|other| other.get(id)))
     }
 
-    /// Keeps the text at `span` out of everything that is shown: it is a secret.
+    /// Marks the text of `span` as a secret, so that it is never shown.
     pub fn hide(&mut self, span: Span) {
         self.hidden.push(span);
     }
 
-    /// The places of secrets.
+    /// Returns the spans of secrets.
     pub fn hidden(&self) -> Box<dyn Iterator<Item = Span> + '_> {
         let others = self.others.iter().flat_map(|other| other.hidden());
         Box::new(self.hidden.iter().copied().chain(others))
     }
 
-    /// The text of a file with its secrets starred out, byte for byte.
+    /// Returns the text of a file with asterisks for its secrets; the length stays the same.
     pub fn shown<'s>(&self, source: &'s SourceFile) -> Cow<'s, str> {
         let mut text = Cow::Borrowed(&*source.text);
         for span in self.hidden().filter(|span| span.file == source.id) {
             if source.text.get(span.range()).is_some() {
+                // The same length, so that spans stay valid.
                 let stars = "*".repeat(span.range().len());
                 text.to_mut().replace_range(span.range(), &stars);
             }
@@ -251,31 +254,32 @@ impl SourceFiles {
         text
     }
 
-    /// Every file, in the order of being added; those of others after its own.
+    /// Returns every file in the order of being added, shared files last.
     pub fn iter(&self) -> impl Iterator<Item = &SourceFile> {
         self.all()
     }
 
     fn all(&self) -> Box<dyn Iterator<Item = &SourceFile> + '_> {
+        // Boxed, because the type of a recursive iterator would be infinite.
         Box::new(self.files.iter().chain(self.others.iter().flat_map(|other| other.all())))
     }
 
-    /// The text at `span`.
+    /// Returns the text of `span`.
     pub fn slice(&self, span: Span) -> &str {
         self.get(span.file).map_or("", |source| source.slice(span))
     }
 
-    /// The path of the file of `span`.
+    /// Returns the path of the file of `span`.
     pub fn path(&self, span: Span) -> &str {
         self.get(span.file).map_or("", |source| &source.path)
     }
 
-    /// Where `span` starts.
+    /// Returns the position where `span` starts.
     pub fn start(&self, span: Span) -> TextPosition {
         self.position(span.file, span.start as usize)
     }
 
-    /// Where `span` ends (the position after its last character).
+    /// Returns the position after the last character of `span`.
     pub fn end(&self, span: Span) -> TextPosition {
         self.position(span.file, span.end as usize)
     }
@@ -286,12 +290,12 @@ impl SourceFiles {
     }
 }
 
-/// The position of byte `at` of `text`. A lone CR ends a line, as LF and CRLF do.
+/// Returns the position of byte `at` of `text`. A lone CR ends a line, as LF and CRLF do.
 pub fn position(text: &str, at: usize) -> TextPosition {
     IndexMark::START.walk(text, at).position
 }
 
-/// Known positions of a text, so that any other is found by counting only a few characters.
+/// Positions at regular distances of a text, so that any other needs only a short scan.
 #[derive(Debug)]
 struct LineIndex {
     /// One every [`LineIndex::STRIDE`] bytes, at the start of the character there.
@@ -299,6 +303,7 @@ struct LineIndex {
 }
 
 impl LineIndex {
+    // The most bytes that one lookup scans.
     const STRIDE: usize = 1024;
 
     fn new(text: &str) -> Self {
@@ -328,7 +333,7 @@ struct IndexMark {
 impl IndexMark {
     const START: Self = Self { byte: 0, position: TextPosition { line: 1, column: 1 } };
 
-    /// The mark of byte `at` or of the character around it, which must not be before this one.
+    /// Returns the mark of byte `at`, or of the character that contains it. It must not be before this mark.
     fn walk(self, text: &str, at: usize) -> Self {
         let at = text.floor_char_boundary(at);
         let TextPosition { mut line, mut column } = self.position;

@@ -1,12 +1,14 @@
-//! «Did you mean»: the known word nearest to a misspelt one.
+//! «Did you mean»: the known word that is nearest to a misspelt one.
 
-/// The word of `known` nearest to `written`, if one is near enough to be meant.
+/// Returns the word of `known` that is nearest to `written`, if it is near enough.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let written = written.to_lowercase();
+    // One typing error in three letters; with more, unrelated short words would be suggested.
     let allowed = (written.chars().count() / 3).clamp(1, 3);
     let length = written.chars().count();
     known
         .into_iter()
+        // The lengths alone rule out most words before the slower distance is computed.
         .filter(|word| word.chars().count().abs_diff(length) <= allowed)
         .map(|word| (strsim::damerau_levenshtein(&written, &word.to_lowercase()), word))
         .filter(|(distance, _)| *distance <= allowed)
@@ -14,7 +16,7 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, word)| word)
 }
 
-/// The hint for a misspelt word: `did you mean `x`?`.
+/// Returns the hint for a misspelt word: ``did you mean `x`?``.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(written, known).map(|word| format!("did you mean `{word}`?"))
 }

@@ -1,5 +1,5 @@
-//! The one tree that YAML, TOML, JSON and ACL are read into: scalars, lists and maps, each with the
-//! bytes it came from. The raw text of a scalar is what [`crate::SourceFile::slice`] gives for its span.
+//! The tree that YAML, TOML, JSON and ACL are all parsed into: scalars, lists and maps with spans.
+//! [`crate::SourceFile::slice`] returns the raw text of a scalar for its span.
 
 use std::collections::HashMap;
 
@@ -8,33 +8,33 @@ use num_bigint::BigInt;
 use crate::data::Data;
 use crate::source::{Span, Spanned};
 
-/// A value in its place.
+/// A value with its span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeNode {
-    /// The bytes it was read from; for a scalar, its raw text with quotes.
+    /// The bytes it was parsed from; for a scalar, its raw text with quotes.
     pub span: Span,
-    /// What it is.
+    /// The value.
     pub value: TreeValue,
-    /// Whether it is a scalar without quotes, which its language may read in more than one way.
+    /// Whether it is a scalar without quotes, whose type its language derives from the text.
     pub plain: bool,
 }
 
-/// What a [`TreeNode`] holds.
+/// The value of a [`TreeNode`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum TreeValue {
-    /// Nothing: `null`, `~`, an empty value.
+    /// `null`, `~` or an empty value.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A whole number beyond 64 bits.
+    /// An integer beyond 64 bits.
     Big(BigInt),
     /// Any other number.
     Float(f64),
     /// Text.
     Str(String),
-    /// A date or time that the language has a literal for, in ISO form as the language prints it.
+    /// A date or time literal, in ISO form as its language prints it.
     Date(String),
     /// A function call of ACL: its name and its arguments.
     Call(String, Vec<TreeNode>),
@@ -45,7 +45,7 @@ pub enum TreeValue {
 }
 
 impl TreeValue {
-    /// What a person calls it: `a string`.
+    /// Returns a name for messages: `a string`.
     pub fn describe(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -60,23 +60,25 @@ impl TreeValue {
         }
     }
 
-    /// The whole number that `digits` spell, after an optional sign; `None` for other text and for
-    /// more digits than anyone means.
+    /// Parses an integer with an optional sign; `None` for other text and for too many digits.
     pub(crate) fn whole(digits: &str, radix: u32) -> Option<Self> {
         if digits.len() > MOST_DIGITS {
             return None;
         }
+        // Nearly all numbers fit 64 bits; the larger type is the fallback.
         let small = i64::from_str_radix(digits, radix).ok().map(Self::Int);
         small.or_else(|| BigInt::parse_bytes(digits.as_bytes(), radix).map(Self::Big))
     }
 
-    /// The number that `text` spells with digits, signs, a point and an exponent and nothing else.
+    /// Parses a number of digits, signs, a point and an exponent only.
     pub(crate) fn number(text: &str) -> Option<Self> {
+        // Rust's parser would also accept `inf` and `nan`.
         let plain = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
         if !text.chars().all(plain) {
             return None;
         }
         if text.contains(['.', 'e', 'E']) {
+            // `1e999` would become infinite.
             text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::Float)
         } else {
             Self::whole(text, 10)
@@ -108,10 +110,10 @@ impl From<String> for TreeValue {
     }
 }
 
-/// The most digits of a whole number; reading one takes time that grows with their square.
+/// The most digits of an integer; the time to parse one grows with their square.
 const MOST_DIGITS: usize = 1000;
 
-/// Keys and values in source order. A key that was written twice is here twice; the last one counts.
+/// Keys and values in source order. A duplicate key is here twice; the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TreeMap {
     /// The entries, in source order.
@@ -129,14 +131,14 @@ pub struct TreeEntry {
     pub value: TreeNode,
 }
 
-/// A key: its text, and what it is when it is no string.
+/// A key: its text, and its value if it is not a string.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeKey {
     /// The key as text: the string itself, or the raw text of another scalar.
     pub text: String,
-    /// Where it was written.
+    /// Where it is in the source.
     pub span: Span,
-    /// The value of a key that is no string (`1:`, `true:`, `[a]:`).
+    /// The value of a key that is not a string (`1:`, `true:`, `[a]:`).
     pub other: Option<Box<TreeValue>>,
 }
 
@@ -154,29 +156,29 @@ impl From<Vec<TreeEntry>> for TreeMap {
 }
 
 impl TreeMap {
-    /// The value of `key`; of a key that was written twice, the last.
+    /// Returns the value of `key`; of a duplicate key, the last.
     pub fn get(&self, key: &str) -> Option<&TreeNode> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The entry of `key`; of a key that was written twice, the last.
+    /// Returns the entry of `key`; of a duplicate key, the last.
     pub fn entry(&self, key: &str) -> Option<&TreeEntry> {
         self.entries.iter().rev().find(|entry| entry.key.text == key)
     }
 
-    /// Whether there is no entry.
+    /// Reports whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
 impl TreeNode {
-    /// A value in its place, not plain.
+    /// A value with its span, not plain.
     pub fn new(value: TreeValue, span: Span) -> Self {
         Self { span, value, plain: false }
     }
 
-    /// Plain data, all of it in one place.
+    /// Converts plain data; every node gets the same span.
     pub fn from_data(data: &Data, span: Span) -> Self {
         let value = match data {
             Data::Null => TreeValue::Null,
@@ -203,32 +205,32 @@ impl TreeNode {
         Self::new(value, span)
     }
 
-    /// An empty map, for a document that holds nothing.
+    /// An empty map, for an empty document.
     pub fn empty_map(span: Span) -> Self {
         Self::new(TreeValue::Map(TreeMap::default()), span)
     }
 
-    /// The map, if it is one.
+    /// Returns the map, if it is one.
     pub fn as_map(&self) -> Option<&TreeMap> {
         if let TreeValue::Map(map) = &self.value { Some(map) } else { None }
     }
 
-    /// The list, if it is one.
+    /// Returns the list, if it is one.
     pub fn as_list(&self) -> Option<&[TreeNode]> {
         if let TreeValue::List(list) = &self.value { Some(list) } else { None }
     }
 
-    /// The text, if it is a string.
+    /// Returns the text, if it is a string.
     pub fn as_str(&self) -> Option<&str> {
         if let TreeValue::Str(text) = &self.value { Some(text) } else { None }
     }
 
-    /// The text in its place, if it is a string.
+    /// Returns the text with its span, if it is a string.
     pub fn to_spanned(&self) -> Option<Spanned<String>> {
         self.as_str().map(|text| Spanned::new(text.to_owned(), self.span))
     }
 
-    /// The value without its places. A call becomes its text, `env("X")`.
+    /// Returns the value without spans. A date becomes a string.
     pub fn to_data(&self) -> Data {
         match &self.value {
             TreeValue::Null => Data::Null,
@@ -247,7 +249,7 @@ impl TreeNode {
 }
 
 impl TreeMap {
-    /// The map without its places; of a key that was written twice, the last value in the first place.
+    /// Returns the map without spans; a duplicate key has its first position and its last value.
     pub fn to_data(&self) -> Data {
         let mut entries: Vec<(String, Data)> = Vec::with_capacity(self.entries.len());
         let mut places: HashMap<&str, usize> = HashMap::with_capacity(self.entries.len());

@@ -1,5 +1,4 @@
-//! What can be wrong with a document of any data language: the rules that YAML, TOML, JSON and ACL
-//! share, because they are about the tree and not about its spelling.
+//! The rules that YAML, TOML, JSON and ACL share, because they are about the tree and not the syntax.
 
 use crate::diagnostic::Severity::Error;
 use crate::limits;
@@ -25,7 +24,7 @@ pub static DUPLICATE_KEY: LintRule = LintRule {
     ),
 };
 
-/// A value inside too many others.
+/// A value that is nested too deep.
 pub static TOO_DEEP: LintRule = LintRule {
     code: "AG0055",
     name: "too-deep",

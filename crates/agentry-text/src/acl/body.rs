@@ -1,5 +1,5 @@
-//! Collects the attributes and blocks between two braces into a map. Labelled blocks of one name meet
-//! in one map, and those of one first label in the next.
+//! Collects the attributes and blocks between two braces into a map. Labelled blocks of the same
+//! name are merged into one map, and so on for each further label.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,9 @@ use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 #[derive(Debug, Default)]
 pub(super) struct AclBody {
     items: Vec<(TreeKey, AclItem)>,
-    /// The labelled blocks of one name, by their label, and where they are.
+    /// The labelled blocks of each name, with their span.
     groups: Vec<(AclBody, Span)>,
-    /// The group of a name.
+    /// The index of the group of a name.
     group_of: HashMap<String, usize>,
 }
 
@@ -29,7 +29,7 @@ impl AclBody {
         self.items.push((key, AclItem::Value(value)));
     }
 
-    /// Adds a block with `labels`; the first of them is inside `key`, and so on.
+    /// Adds a block with `labels`; each label is a key inside the one before.
     pub(super) fn add_labelled(&mut self, key: TreeKey, labels: Vec<TreeKey>, block: TreeNode) {
         let mut body = self;
         let mut key = key;
@@ -40,7 +40,7 @@ impl AclBody {
         body.add(key, block);
     }
 
-    /// The labelled blocks of the name `key`, to which one at `span` comes.
+    /// Returns the labelled blocks of the name `key`, and extends their span by `span`.
     #[expect(clippy::indexing_slicing, reason = "the group is known, or was just made")]
     fn blocks(&mut self, key: TreeKey, span: Span) -> &mut Self {
         let next = self.groups.len();
@@ -54,7 +54,7 @@ impl AclBody {
         body
     }
 
-    /// The map; names that are there twice are reported.
+    /// Returns the map and reports duplicate names.
     pub(super) fn into_map(mut self, problems: &mut ParseProblems) -> TreeMap {
         let mut map = TreeMap::default();
         for (key, item) in self.items {
@@ -62,6 +62,7 @@ impl AclBody {
                 AclItem::Value(value) => value,
                 AclItem::Group(group) => {
                     let Some((body, span)) = self.groups.get_mut(group) else { continue };
+                    // A group occurs once among the items, so it can be moved out.
                     let body = std::mem::take(body).into_map(problems);
                     TreeNode::new(TreeValue::Map(TreeMap { labelled: true, ..body }), *span)
                 }

@@ -1,13 +1,13 @@
-//! Writes plain data as ACL: maps as blocks where a block can hold them, else as objects.
+//! Writes plain data as ACL. A map becomes a block if possible, or else an object.
 
 use super::lex::{is_name_part, is_name_start, is_wide_name_part};
 use crate::data::Data;
 
-/// The most columns of a list or an object on one line.
+/// The most columns of a list or object on one line.
 const WIDTH: usize = 80;
 
-/// Writes `data`, which should be a map. The maps at the paths `labelled` become labelled blocks:
-/// `providers`, or `providers.*.models` where any key may stand for the star.
+/// Writes `data`, which must be a map. The maps at the paths `labelled` become labelled blocks:
+/// `providers`, or `providers.*.models` with `*` for any key.
 pub fn emit(data: &Data, labelled: &[&str]) -> String {
     let Data::Map(entries) = data else { return String::new() };
     let labelled = labelled.iter().map(|path| path.split('.').collect()).collect();
@@ -19,7 +19,7 @@ pub fn emit(data: &Data, labelled: &[&str]) -> String {
 struct AclWriter<'d> {
     out: String,
     labelled: Vec<Vec<&'d str>>,
-    /// The keys that lead here.
+    /// The keys that lead to the current place.
     path: Vec<&'d str>,
     indent: usize,
 }
@@ -29,6 +29,7 @@ impl<'d> AclWriter<'d> {
         for (key, value) in entries {
             self.path.push(key);
             match value {
+                // Only a bare name can head a block.
                 Data::Map(inner) if self.name(key) == *key && self.is_labelled(inner) => {
                     self.labelled_blocks(key, inner);
                 }
@@ -41,7 +42,7 @@ impl<'d> AclWriter<'d> {
         }
     }
 
-    /// Whether the map here is written as labelled blocks.
+    /// Reports whether the map at the current path is written as labelled blocks.
     fn is_labelled(&self, entries: &[(String, Data)]) -> bool {
         let here = |path: &Vec<&str>| {
             let same = |(part, key): (&&str, &&str)| *part == "*" || part == key;
@@ -79,7 +80,7 @@ impl<'d> AclWriter<'d> {
         self.line(&format!("{name} = {}", laid_out(value, self.indent, column)));
     }
 
-    /// A name as it is written here. A document has no quoted names.
+    /// Returns a name as it is written here. At the top level, quoted names are not allowed.
     fn name(&self, key: &str) -> String {
         let bare = if self.indent == 0 { is_wide_name(key) } else { is_name(key) };
         if bare { key.to_owned() } else { quoted(key) }
@@ -92,7 +93,7 @@ impl<'d> AclWriter<'d> {
     }
 }
 
-/// Whether a block can hold these entries: every key must be a name.
+/// Reports whether a block can hold these entries: every key must be a name.
 fn fits_block(entries: &[(String, Data)]) -> bool {
     entries.iter().all(|(key, _)| is_name(key))
 }
@@ -101,7 +102,7 @@ fn holds_maps(entries: &[(String, Data)]) -> bool {
     !entries.is_empty() && entries.iter().all(|(_, value)| matches!(value, Data::Map(_)))
 }
 
-/// The value from `column` on; what does not fit the line is written one part a line.
+/// Returns the value from `column` on. If it does not fit the line, each part gets its own line.
 fn laid_out(value: &Data, indent: usize, column: usize) -> String {
     let inline = inline(value);
     if column + inline.chars().count() <= WIDTH {
@@ -127,13 +128,14 @@ fn laid_out(value: &Data, indent: usize, column: usize) -> String {
     format!("{open}\n{}{}{close}", parts.concat(), " ".repeat(indent))
 }
 
-/// The value on one line.
+/// Returns the value on one line.
 fn inline(value: &Data) -> String {
     match value {
         Data::Bool(value) => value.to_string(),
         Data::Int(value) => value.to_string(),
         Data::Big(value) => value.to_string(),
         Data::Float(value) if value.is_finite() => format!("{value:?}"),
+        // Infinity and NaN have no literal in ACL.
         Data::Null | Data::Float(_) => "null".to_owned(),
         Data::Str(text) => quoted(text),
         Data::Call(name, arguments) => format!("{name}({})", joined(arguments)),
@@ -155,7 +157,7 @@ fn object_key(key: &str) -> String {
     if is_name(key) { key.to_owned() } else { quoted(key) }
 }
 
-/// Whether every reader takes `key` for one name.
+/// Reports whether every reader takes `key` as one name.
 fn is_name(key: &str) -> bool {
     key.starts_with(is_name_start) && key.chars().all(is_name_part)
 }

@@ -1,4 +1,4 @@
-//! Takes ACL apart into names, strings, numbers and marks; comments are dropped.
+//! Splits ACL text into tokens for the parser: names, strings, numbers and marks. Comments are dropped.
 
 use super::rules::{ACL_BROKEN_NAME, ACL_LONE_SLASH, ACL_SYNTAX, ACL_UNCLOSED};
 use crate::cursor::TextCursor;
@@ -8,7 +8,7 @@ use crate::problems::{ParseProblems, short};
 use crate::source::{SourceFile, Span};
 use crate::tree::TreeValue;
 
-/// What a [`SourceLexeme`] is.
+/// The kind of a [`SourceLexeme`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum AclToken<'s> {
     /// One of `{}[](),`.
@@ -29,7 +29,7 @@ impl MarkToken for AclToken<'_> {
     }
 }
 
-/// Takes the text of `source` apart.
+/// Splits the text of `source` into lexemes.
 pub(super) fn lex<'s>(
     source: &'s SourceFile,
     problems: &mut ParseProblems,
@@ -47,17 +47,17 @@ pub(super) fn lex<'s>(
     lexemes
 }
 
-/// Whether `c` may begin a name.
+/// Reports whether `c` may start a name.
 pub(super) fn is_name_start(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Whether `c` may be inside a name that every reader takes whole.
+/// Reports whether `c` may be inside a name that every reader accepts.
 pub(super) fn is_name_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether `c` may be inside a name here.
+/// Reports whether `c` may be inside a name for this reader, which accepts more.
 pub(super) fn is_wide_name_part(c: char) -> bool {
     is_name_part(c) || matches!(c, '-' | '.')
 }
@@ -70,7 +70,7 @@ struct AclLexer<'s, 'p> {
 }
 
 impl<'s> AclLexer<'s, '_> {
-    /// The next token; `None` for what means nothing.
+    /// Returns the next token; `None` for white space, comments and dropped text.
     fn token(&mut self, next: char) -> Option<AclToken<'s>> {
         match next {
             '{' | '}' | '[' | ']' | '(' | ')' | ',' => {
@@ -100,6 +100,7 @@ impl<'s> AclLexer<'s, '_> {
 
     fn comment(&mut self) -> Option<AclToken<'s>> {
         let start = self.cursor.at;
+        // The reference takes a single `/` as a comment as well, so it is one here, with a warning.
         let lone = !self.cursor.eat("#") && !self.cursor.eat("//");
         self.cursor.take_line();
         if lone {
@@ -137,6 +138,7 @@ impl<'s> AclLexer<'s, '_> {
 
     fn number_or_append(&mut self) -> AclToken<'s> {
         let start = self.cursor.at;
+        // `+=` is read as `=`, so that the value is not lost.
         if self.cursor.eat("+=") {
             let span = self.since(start);
             self.problems
@@ -145,6 +147,7 @@ impl<'s> AclLexer<'s, '_> {
                 .fix(Fix::unsafe_("write `=`", span, "="));
             return AclToken::Assign;
         }
+        // Letters are taken too, so that `10px` is one wrong number instead of two tokens.
         let written = self.cursor.take_while(|c| is_name_part(c) || matches!(c, '+' | '-' | '.'));
         let value = TreeValue::number(written).unwrap_or_else(|| {
             let message = format!("{} is no number", short(written));
@@ -177,7 +180,7 @@ impl<'s> AclLexer<'s, '_> {
         }
     }
 
-    /// What follows a backslash. Single quotes know only `\'`; there a backslash is mostly itself.
+    /// Reads the escape after a backslash. In single quotes only `\'` is one; another backslash is text.
     fn escape(&mut self, quote: char, text: &mut String) {
         let start = self.cursor.at - 1;
         let Some(c) = self.cursor.next_in_line() else { return text.push('\\') };
@@ -187,6 +190,7 @@ impl<'s> AclLexer<'s, '_> {
             ('t', '"') => text.push('\t'),
             ('\\', '"') => text.push('\\'),
             (c, _) if c == quote => text.push(c),
+            // An unknown escape keeps its backslash, so that no character is lost.
             _ => text.extend(['\\', c]),
         }
         if quote == '"' && !"nrt\\\"".contains(c) {

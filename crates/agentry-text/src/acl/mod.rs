@@ -1,7 +1,7 @@
-//! ACL, the language of `agent.acl`: read into the one tree, and written from plain data.
+//! ACL, the language of `agent.acl`: parsed into [`TreeNode`], and written from plain data.
 //!
 //! ```text
-//! default_model = "openai/gpt-5"      an attribute; `:` may stand for `=`
+//! default_model = "openai/gpt-5"      an attribute; `:` means the same as `=`
 //! providers "openai" {                a block with a label
 //!   api_key = env("OPENAI_API_KEY")   a call
 //!   headers = { "X-Team" = "docs" }   an object; commas are optional
@@ -9,8 +9,8 @@
 //! }
 //! ```
 //!
-//! Blocks of one name with labels become one map by label. The reference passes over what it does not
-//! understand; this reader reports it.
+//! Labelled blocks of the same name become one map, with the labels as keys. The reference ignores
+//! text that it does not understand; this parser reports it.
 
 mod body;
 mod emit;
@@ -28,7 +28,7 @@ use crate::problems::ParseProblems;
 use crate::source::SourceFile;
 use crate::tree::TreeNode;
 
-/// Reads the whole of `source`.
+/// Parses the whole of `source`.
 pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
     let mut problems = ParseProblems::default();
     let lexemes = lex::lex(source, &mut problems);

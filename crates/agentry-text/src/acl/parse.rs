@@ -1,4 +1,4 @@
-//! Builds the tree from the pieces of an ACL text, mending what it can on the way.
+//! Builds the tree from ACL lexemes. It goes on after a mistake, so that one run reports them all.
 
 use super::body::AclBody;
 use super::lex::AclToken;
@@ -9,14 +9,14 @@ use crate::problems::{ParseProblems, short};
 use crate::source::{SourceFile, Span};
 use crate::tree::{TreeKey, TreeMap, TreeNode, TreeValue};
 
-/// Reads lexemes from the first to the last.
+/// Parses lexemes from the first to the last.
 pub(super) struct AclParser<'s, 'p> {
     tokens: LexemeReader<'s, 'p, AclToken<'s>>,
-    /// Where the last strings and names in a row end.
+    /// The index after the last run of strings and names.
     labels_end: usize,
 }
 
-/// Stands in [`LexemeReader::open`] for the document, which no mark closes.
+/// The entry in [`LexemeReader::open`] for the document, which no mark closes.
 const DOCUMENT: char = '\0';
 
 impl<'s, 'p> AclParser<'s, 'p> {
@@ -30,13 +30,13 @@ impl<'s, 'p> AclParser<'s, 'p> {
         Self { tokens, labels_end: 0 }
     }
 
-    /// Everything.
+    /// Parses the whole document.
     pub(super) fn document(mut self) -> TreeNode {
         let map = self.items();
         TreeNode::new(TreeValue::Map(map), self.tokens.source.whole())
     }
 
-    /// Attributes and blocks, up to the mark that closes them.
+    /// Parses attributes and blocks, up to the mark that closes them.
     fn items(&mut self) -> TreeMap {
         let mut body = AclBody::default();
         while self.tokens.goes_on() {
@@ -44,6 +44,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
             match &next.token {
                 AclToken::Name(name) => self.item(TreeKey::string(*name, next.span), &mut body),
                 AclToken::Str(name) => self.item(TreeKey::string(name, next.span), &mut body),
+                // Commas are optional in an object, and not allowed at the top level.
                 AclToken::Mark(',') if self.tokens.open.len() > 1 => self.tokens.at += 1,
                 _ => {
                     self.tokens.unexpected("a name").hint("write `name = value` or `name { … }`");
@@ -54,7 +55,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
         body.into_map(self.tokens.problems)
     }
 
-    /// One attribute or block; its name comes next.
+    /// Parses one attribute or block; its name comes next.
     fn item(&mut self, key: TreeKey, body: &mut AclBody) {
         let quoted = self.tokens.peek().is_some_and(|next| matches!(next.token, AclToken::Str(_)));
         self.tokens.at += 1;
@@ -80,8 +81,9 @@ impl<'s, 'p> AclParser<'s, 'p> {
         self.attribute(key, body);
     }
 
-    /// The value that comes next, for `key`.
+    /// Parses the value of `key`, which comes next.
     fn attribute(&mut self, key: TreeKey, body: &mut AclBody) {
+        // `name =` at the start of the next line is another item, not the value of this one.
         let missing = !self.starts_value_anywhere() || self.starts_item();
         if missing {
             self.tokens
@@ -92,7 +94,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
         }
     }
 
-    /// A document's names have no quotes.
+    /// Reports a quoted name at the top level, where it is not allowed.
     fn check_name(&mut self, key: &TreeKey, quoted: bool) {
         if quoted && self.tokens.open.len() == 1 {
             self.tokens
@@ -102,7 +104,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
         }
     }
 
-    /// The labels after a name: before a block strings and names, else only strings.
+    /// Takes the labels after a name: strings and names before a block, otherwise only strings.
     fn labels(&mut self) -> Vec<TreeKey> {
         let end = self.labels_end();
         let block = self
@@ -123,7 +125,8 @@ impl<'s, 'p> AclParser<'s, 'p> {
         labels
     }
 
-    /// Where the strings and names that come next on this line end. Found once for all of them.
+    /// Returns the index after the strings and names on this line.
+    /// It is cached, so that a long line of them is not scanned again for each.
     fn labels_end(&mut self) -> usize {
         if self.tokens.at >= self.labels_end {
             let label = |next: &SourceLexeme<AclToken<'_>>| {
@@ -139,7 +142,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
         self.tokens.source.slice(key.span).starts_with(['"', '\''])
     }
 
-    /// Labels that no block follows: the `=` was forgotten, or the block.
+    /// Reports labels without a block: either the `=` or the block is missing.
     fn stray_labels(
         &mut self,
         key: TreeKey,
@@ -168,7 +171,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
             .fix(Fix::safe("add `=`", place, " ="));
     }
 
-    /// A block; its `{` comes next.
+    /// Parses a block; its `{` comes next.
     fn block(&mut self, key: TreeKey, labels: Vec<TreeKey>, body: &mut AclBody) {
         for label in &labels {
             if !self.is_quoted(label) {
@@ -180,12 +183,13 @@ impl<'s, 'p> AclParser<'s, 'p> {
         }
         let room = labels.iter().all(|label| self.tokens.problems.count(label.span));
         let depth = labels.len();
+        // The braces are parsed even beyond the limit, so that the parser gets past them.
         if let (Some(block), true) = (self.braces(depth), room) {
             body.add_labelled(key, labels, block);
         }
     }
 
-    /// The next value; takes nothing if there is none.
+    /// Parses the next value; takes nothing if there is none.
     fn value(&mut self) -> Option<TreeNode> {
         let next = self.tokens.peek()?;
         let value = match &next.token {
@@ -211,13 +215,13 @@ impl<'s, 'p> AclParser<'s, 'p> {
             .then(|| TreeNode { plain, ..TreeNode::new(value, next.span) })
     }
 
-    /// An object or a block's body, inside `labels` maps more than the marks show.
+    /// Parses an object or the body of a block; `labels` adds that many levels of nesting.
     fn braces(&mut self, labels: usize) -> Option<TreeNode> {
         let span = self.tokens.peek()?.span;
         if !self.enter('}', labels) {
             return None;
         }
-        // Each label is a level of its own; a mark that closes nothing keeps the count.
+        // Each label is a level, so its entry keeps the depth right for the content.
         self.tokens.open.extend(std::iter::repeat_n('}', labels));
         let map = self.items();
         self.tokens.open.truncate(self.tokens.open.len() - labels);
@@ -243,10 +247,10 @@ impl<'s, 'p> AclParser<'s, 'p> {
         Some(TreeNode::new(TreeValue::Call(name.to_owned(), arguments), span.to(end)))
     }
 
-    /// Values with or without commas between them.
+    /// Parses values, with or without commas between them.
     fn values(&mut self) -> Vec<TreeNode> {
         let mut values = Vec::new();
-        // An item inside a list means that the list was never closed.
+        // `name =` at the start of a line inside a list means that the list was not closed.
         while self.tokens.goes_on() && !self.starts_item() {
             if self.tokens.is_mark(',') {
                 self.tokens.at += 1;
@@ -260,7 +264,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
         values
     }
 
-    /// Goes into what the next lexeme opens and `close` ends; passes over it if that is too deep.
+    /// Enters a container that `close` ends, or skips it if it is too deep.
     fn enter(&mut self, close: char, labels: usize) -> bool {
         let span = self.tokens.next_span();
         let fits = self.tokens.problems.fits(self.tokens.open.len() + 1 + labels, span);
@@ -273,7 +277,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
         true
     }
 
-    /// Goes out of what opened at `span`; gives the whole of it.
+    /// Leaves the container that opened at `span`; returns its whole span.
     fn leave(&mut self, span: Span) -> Option<Span> {
         let close = self.tokens.open.pop()?;
         if self.tokens.is_mark(close) {
@@ -292,14 +296,15 @@ impl<'s, 'p> AclParser<'s, 'p> {
         self.tokens.peek().is_some_and(|next| next.token == AclToken::Assign)
     }
 
-    /// Whether the name that comes next is that of a call.
+    /// Reports whether the next name is that of a call.
     fn is_call(&self) -> bool {
         self.tokens
             .after_next()
+            // A `(` on the next line does not belong to the name.
             .is_some_and(|next| next.token == AclToken::Mark('(') && !next.starts_line)
     }
 
-    /// Whether a line begins with `name =`.
+    /// Reports whether a line starts here with `name =`.
     fn starts_item(&self) -> bool {
         let name = |next: &SourceLexeme<AclToken<'_>>| {
             next.starts_line && matches!(next.token, AclToken::Name(_))
@@ -308,7 +313,7 @@ impl<'s, 'p> AclParser<'s, 'p> {
             && self.tokens.after_next().is_some_and(|next| next.token == AclToken::Assign)
     }
 
-    /// Whether a value follows on the same line, and not another item.
+    /// Reports whether a value follows on the same line, and not another item.
     fn starts_value(&self) -> bool {
         self.starts_value_anywhere()
             && self.tokens.peek().is_some_and(|next| !next.starts_line)

@@ -1,9 +1,9 @@
-//! What can be wrong with how ACL is written.
+//! The rules about the syntax of ACL.
 
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::rule::{LintRule, RuleExample};
 
-/// Every rule about how ACL is written, in code order.
+/// Every rule about the syntax of ACL, in code order.
 pub const RULES: &[&LintRule] = &[&ACL_SYNTAX, &ACL_UNCLOSED, &ACL_LONE_SLASH, &ACL_BROKEN_NAME];
 
 /// Text that is not ACL.
@@ -17,7 +17,7 @@ pub static ACL_SYNTAX: LintRule = LintRule {
     good: RuleExample::Files(&[INSTRUCTIONS, ("helper/agent.acl", "max_tool_rounds = 10\n")]),
 };
 
-/// A string, list, call or block that never ends.
+/// A string, list, call or block that is never closed.
 pub static ACL_UNCLOSED: LintRule = LintRule {
     code: "AG0064",
     name: "acl-unclosed",
@@ -48,7 +48,7 @@ pub static ACL_LONE_SLASH: LintRule = LintRule {
     ]),
 };
 
-/// A name that the reference reader takes apart.
+/// A name that the reference splits.
 pub static ACL_BROKEN_NAME: LintRule = LintRule {
     code: "AG0066",
     name: "acl-broken-name",

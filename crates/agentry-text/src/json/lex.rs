@@ -1,4 +1,5 @@
-//! Takes JSON apart into strings, numbers, words and marks; comments are reported and dropped.
+//! Splits JSON text into tokens for the parser. Comments are reported, unless the dialect has them,
+//! and dropped.
 
 use super::{JSON_SYNTAX, JsonDialect};
 use crate::cursor::{TextCursor, is_line_end};
@@ -9,10 +10,11 @@ use crate::problems::{ParseProblems, short};
 use crate::source::{SourceFile, Span};
 use crate::tree::TreeValue;
 
-/// What a [`SourceLexeme`] is.
+/// The kind of a [`SourceLexeme`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JsonToken<'s> {
     /// One of `{}[],:`.
+    // `OpenStr` and `Word` are errors in most places; they let the parser go on.
     Mark(char),
     /// A string without its quotes.
     Str(String),
@@ -20,7 +22,7 @@ pub(super) enum JsonToken<'s> {
     OpenStr(String),
     /// A number.
     Number(TreeValue),
-    /// Bare letters: `true`, or a string that lacks its quotes.
+    /// Bare letters: `true`, or a string without its quotes.
     Word(&'s str),
 }
 
@@ -30,7 +32,7 @@ impl MarkToken for JsonToken<'_> {
     }
 }
 
-/// Takes the text of `source` apart.
+/// Splits the text of `source` into lexemes.
 pub(super) fn lex<'s>(
     source: &'s SourceFile,
     dialect: JsonDialect,
@@ -57,12 +59,13 @@ impl<'s> JsonLexer<'s, '_> {
             self.cursor.take_while(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
             let start = self.cursor.at;
             if let Some(token) = self.token(self.cursor.peek()?) {
+                // Line starts do not matter in JSON.
                 return Some(SourceLexeme { token, span: self.since(start), starts_line: false });
             }
         }
     }
 
-    /// The next token; `None` for what was reported and dropped.
+    /// Returns the next token, or `None` if the text was dropped.
     fn token(&mut self, next: char) -> Option<JsonToken<'s>> {
         match next {
             '{' | '}' | '[' | ']' | ',' | ':' => {
@@ -83,7 +86,7 @@ impl<'s> JsonLexer<'s, '_> {
         let mut allowed = self.dialect == JsonDialect::Relaxed;
         if let Some(block) = rest.strip_prefix("/*") {
             let end = block.find("*/");
-            // One that never ends hides all that follows, so no dialect has it.
+            // An unclosed comment hides the rest of the file, so every dialect reports it.
             allowed &= end.is_some();
             self.cursor.at += end.map_or(rest.len(), |end| end + 4);
         } else if rest.starts_with("//") || rest.starts_with('#') {
@@ -103,6 +106,7 @@ impl<'s> JsonLexer<'s, '_> {
     }
 
     fn unknown(&mut self) -> Option<JsonToken<'s>> {
+        // A run of unknown characters is one problem, not one for each character.
         let start = self.cursor.at;
         self.cursor.next();
         let known = |c: char| is_word(c) || c.is_ascii_whitespace() || "{}[],:\"'/#-+.".contains(c);
@@ -145,7 +149,7 @@ impl<'s> JsonLexer<'s, '_> {
         JsonToken::Str(text)
     }
 
-    /// Takes a character of a string, which must not be a control character.
+    /// Takes one character of a string and reports it if it is a control character.
     fn character(&mut self, c: char) {
         let start = self.cursor.at;
         self.cursor.next();
@@ -181,13 +185,14 @@ impl<'s> JsonLexer<'s, '_> {
                 text.push(c);
                 return;
             }
+            // The line ends after the backslash: `string` reports that the string is not closed.
             _ => return,
         };
         self.cursor.next();
         text.push(simple);
     }
 
-    /// The character of a `\u` escape that began at byte `start`.
+    /// Returns the character of a `\u` escape that began at byte `start`.
     fn code_point(&mut self, start: usize) -> char {
         let unit = self.hex();
         let found = match unit {
@@ -207,7 +212,7 @@ impl<'s> JsonLexer<'s, '_> {
         })
     }
 
-    /// The character of `high` and the low surrogate that must follow; takes nothing if none does.
+    /// Combines `high` with the low surrogate that must follow; takes nothing if none does.
     fn low_surrogate(&mut self, high: u32) -> Option<char> {
         let before = self.cursor.at;
         let low = self.cursor.eat("\\u").then(|| self.hex()).flatten();
@@ -218,7 +223,7 @@ impl<'s> JsonLexer<'s, '_> {
         None
     }
 
-    /// Four hexadecimal digits; takes those that are there.
+    /// Takes four hexadecimal digits; if there are fewer, takes those and returns `None`.
     fn hex(&mut self) -> Option<u32> {
         let start = self.cursor.at;
         for _ in 0..4 {
@@ -232,6 +237,7 @@ impl<'s> JsonLexer<'s, '_> {
 
     fn number(&mut self) -> JsonToken<'s> {
         let start = self.cursor.at;
+        // Letters are taken too, so that `1abc` is one wrong number instead of two tokens.
         let written = self.cursor.take_while(|c| is_word(c) || matches!(c, '+' | '-' | '.'));
         let strict = is_number(written).then(|| TreeValue::number(written)).flatten();
         let value = strict.unwrap_or_else(|| {
@@ -261,7 +267,7 @@ impl<'s> JsonLexer<'s, '_> {
     }
 }
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -270,7 +276,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
-/// Whether `text` is a number by the grammar: `-? int frac? exp?`.
+/// Reports whether `text` is a number by the grammar: `-? int frac? exp?`.
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -283,7 +289,7 @@ fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && digits(exponent) && !leading_zero
 }
 
-/// The value of what other dialects take for a number: `+1`, `.5`, `5.`, `007`, `0xff`.
+/// Returns the value of a number that only other dialects accept: `+1`, `.5`, `5.`, `007`, `0xff`.
 fn loose_number(text: &str) -> Option<TreeValue> {
     let text = text.strip_prefix('+').unwrap_or(text);
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {

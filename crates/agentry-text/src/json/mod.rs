@@ -1,7 +1,7 @@
-//! JSON, as RFC 8259 has it: read into the one tree, and written from plain data.
+//! JSON by RFC 8259: parsed into [`TreeNode`], and written from [`Data`].
 //!
-//! What other dialects allow (comments, trailing commas, single quotes, bare keys) is a problem here
-//! but is still understood, so that one such slip does not hide the rest of the file.
+//! Extensions of other dialects (comments, trailing commas, single quotes, bare keys) are reported
+//! but still parsed, so that one such mistake does not hide the rest of the file.
 
 mod lex;
 mod parse;
@@ -15,7 +15,7 @@ use crate::rule::{LintRule, RuleExample};
 use crate::source::SourceFile;
 use crate::tree::TreeNode;
 
-/// Every rule about how JSON is written.
+/// Every rule about the syntax of JSON.
 pub const RULES: &[&LintRule] = &[&JSON_SYNTAX];
 
 /// Text that is not JSON.
@@ -49,22 +49,22 @@ const PERSONA: &str = "# Helper\n\nYou answer questions.\n";
 const PRINCIPLES: &str = "# Principles\n\n## Must Do\n\n- Name your sources.\n\n## Never Do\n\n\
                           - Invent an answer.\n\n## Escalation Path\n\n- Ask the person.\n";
 
-/// What a reader of the file takes.
+/// The syntax that a file may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonDialect {
-    /// JSON and nothing else.
+    /// JSON by the standard.
     Strict,
-    /// With comments and a comma after the last value, as many settings files are written.
+    /// With comments and trailing commas, as in many settings files.
     Relaxed,
 }
 
-/// Reads the whole of `source` as strict JSON. An empty document is null.
+/// Parses the whole of `source` as strict JSON. An empty document is null.
 pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
     parse_as(source, JsonDialect::Strict, findings)
 }
 
-/// Reads the whole of `source`, with comments and last commas if `dialect` has them. An empty document
-/// is null.
+/// Parses the whole of `source`; `dialect` decides about comments and trailing commas. An empty
+/// document is null.
 pub fn parse_as(source: &SourceFile, dialect: JsonDialect, findings: &mut Findings) -> TreeNode {
     let mut problems = ParseProblems::default();
     let lexemes = lex::lex(source, dialect, &mut problems);
@@ -73,7 +73,7 @@ pub fn parse_as(source: &SourceFile, dialect: JsonDialect, findings: &mut Findin
     node
 }
 
-/// Writes `data`, indented by two spaces, with a line end at the end.
+/// Writes `data`, indented by two spaces, with a line break at the end.
 pub fn emit(data: &Data) -> String {
     let mut out = String::new();
     write(data, 0, &mut out);
@@ -81,7 +81,7 @@ pub fn emit(data: &Data) -> String {
     out
 }
 
-/// Writes one value; `serde_json` spells scalars, except whole numbers that it has no type for.
+/// Writes one value. `serde_json` writes scalars, except integers beyond its types.
 fn write(data: &Data, depth: usize, out: &mut String) {
     match data {
         Data::List(items) if !items.is_empty() => {
@@ -91,6 +91,7 @@ fn write(data: &Data, depth: usize, out: &mut String) {
             let entries = entries.iter().map(|(key, value)| (Some(key.as_str()), value));
             block(entries, ('{', '}'), depth, out);
         }
+        // As digits: `serde_json` would lose precision beyond 64 bits.
         Data::Big(value) => out.push_str(&value.to_string()),
         other => out.push_str(&other.to_json().to_string()),
     }

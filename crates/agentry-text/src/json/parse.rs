@@ -1,4 +1,4 @@
-//! Builds the tree from the pieces of a JSON text, mending what it can on the way.
+//! Builds the tree from JSON lexemes. It goes on after a mistake, so that one run reports them all.
 
 use super::lex::{JsonToken, quoted};
 use super::{JSON_SYNTAX, JsonDialect};
@@ -9,7 +9,7 @@ use crate::source::{SourceFile, Span};
 use crate::suggestion::did_you_mean;
 use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
-/// Reads lexemes from the first to the last.
+/// Parses lexemes from the first to the last.
 pub(super) struct JsonParser<'s, 'p> {
     tokens: LexemeReader<'s, 'p, JsonToken<'s>>,
     dialect: JsonDialect,
@@ -25,7 +25,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
         Self { tokens: LexemeReader::new(source, lexemes, &JSON_SYNTAX, problems), dialect }
     }
 
-    /// The one value of the document, and nothing after it.
+    /// Parses the one value of the document, and reports anything after it.
     pub(super) fn document(mut self) -> TreeNode {
         let Some(first) = self.tokens.peek() else {
             self.tokens
@@ -33,6 +33,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
                 .hint("write `{ … }`");
             return TreeNode::new(TreeValue::Null, self.tokens.source.whole());
         };
+        // The first token can be a stray mark; the document is then null at that place.
         let null = TreeNode::new(TreeValue::Null, first.span);
         let node = self.value().unwrap_or(null);
         if let (Some(next), false) = (self.tokens.peek(), self.tokens.problems.full()) {
@@ -46,7 +47,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
         node
     }
 
-    /// The next value; takes nothing if there is none.
+    /// Parses the next value; takes nothing if there is none.
     fn value(&mut self) -> Option<TreeNode> {
         let SourceLexeme { token, span, .. } = self.tokens.peek()?;
         let value = match token {
@@ -60,10 +61,11 @@ impl<'s, 'p> JsonParser<'s, 'p> {
             JsonToken::Word(word) => self.word(word, *span),
         };
         self.tokens.at += 1;
+        // A document that is over the limit of values gets no further nodes.
         self.tokens.problems.count(*span).then(|| TreeNode::new(value, *span))
     }
 
-    /// A bare word: one of the three that JSON has, or a problem.
+    /// Parses a bare word: `true`, `false` or `null`, or else a problem.
     fn word(&mut self, word: &str, span: Span) -> TreeValue {
         match word {
             "true" => return TreeValue::Bool(true),
@@ -79,12 +81,14 @@ impl<'s, 'p> JsonParser<'s, 'p> {
         TreeValue::Str(word.to_owned())
     }
 
-    /// A list or a map that opens at `span`.
+    /// Parses a list or map that opens at `span`.
     fn container(&mut self, span: Span) -> Option<TreeNode> {
         if !self.tokens.problems.count(span) {
+            // Too many values: the limit is reported already.
             return None;
         }
         if !self.tokens.problems.fits(self.tokens.open.len() + 1, span) {
+            // Too deep: the whole container is skipped, so that no recursion follows.
             self.tokens.skip();
             return None;
         }
@@ -112,6 +116,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
             let before = self.tokens.at;
             items.extend(self.value());
             if self.tokens.at == before {
+                // Nothing was taken, so the token is skipped; otherwise the loop would not end.
                 self.tokens.at += 1;
             } else {
                 self.comma();
@@ -156,10 +161,11 @@ impl<'s, 'p> JsonParser<'s, 'p> {
         Some(TreeKey::string(text, *span))
     }
 
-    /// The value after `key`, with the colon that must stand between.
+    /// Parses the value after `key`, with the colon before it.
     fn entry_value(&mut self, key: &TreeKey) -> Option<TreeNode> {
         if self.tokens.is_mark(':') {
             self.tokens.at += 1;
+        // After a cut-off string the missing colon is a consequence, not a second mistake.
         } else if self.starts_value() && !self.is_cut() {
             let span = self.before_next();
             self.tokens
@@ -177,7 +183,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
         None
     }
 
-    /// The comma between two values; none may follow the last.
+    /// Takes the comma between two values and reports a trailing one.
     fn comma(&mut self) {
         let Some(next) = self.tokens.peek() else { return };
         match next.token {
@@ -196,7 +202,7 @@ impl<'s, 'p> JsonParser<'s, 'p> {
             _ if self.is_cut() || self.tokens.problems.full() => {}
             _ => {
                 let span = self.before_next();
-                // The file may mean something else here: a quote that was not escaped, say.
+                // Unsafe, because the mistake may be another one, such as a quote that was not escaped.
                 self.tokens.problem(span, "no comma between two values").fix(Fix::unsafe_(
                     "add the comma",
                     span,
@@ -212,12 +218,12 @@ impl<'s, 'p> JsonParser<'s, 'p> {
             .is_some_and(|next| !matches!(next.token, JsonToken::Mark(',' | ':' | '}' | ']')))
     }
 
-    /// Whether the lexeme before was cut off, which was reported and explains what is missing now.
+    /// Reports whether the previous lexeme is a cut-off string. Its report explains what is missing now.
     fn is_cut(&self) -> bool {
         self.tokens.last().is_some_and(|last| matches!(last.token, JsonToken::OpenStr(_)))
     }
 
-    /// The empty place right after the lexeme before.
+    /// Returns the empty span right after the previous lexeme.
     fn before_next(&self) -> Span {
         let end = self.tokens.last_span().range().end;
         Span::new(self.tokens.source.id, end, end)

@@ -130,7 +130,7 @@ fn safe_fixes_mend_the_text() {
     assert_eq!(probe(parse, &fixed).problems(), [""; 0]);
 }
 
-/// A quote that was not escaped looks like missing commas and colons: no safe fix may guess.
+/// A quote that was not escaped looks like missing commas and colons, so no safe fix may guess.
 #[test]
 fn what_could_be_meant_otherwise_is_not_mended_safely() {
     for text in ["{\"a\": \"say \"hi\" now\"}", "{\"a\": \"b\nc\", \"d\": 1}", "{a: 1 'b' 2}"] {

@@ -1,5 +1,5 @@
-//! What every function on Markdown starts from: the bytes of a range as a document of their own,
-//! and the way back from its offsets to the file.
+//! The base of all functions on Markdown: a byte range of a file as a document,
+//! and the conversion of its offsets to spans of the file.
 
 use std::borrow::Cow;
 use std::iter::once;
@@ -9,15 +9,15 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::source::{FileId, SourceFile, Span};
 
-/// The column from which `-`, `*`, `+` and `1.` open no list. The parser walks through every open list
-/// at each line, so unbounded nesting would make a small file slow; a list takes at least two columns.
+/// The column from which `-`, `*`, `+` and `1.` open no list. The parser walks through every open
+/// list at each line, so unbounded nesting would make a small file slow. A list takes at least two columns.
 const DEEPEST_LIST: usize = 200;
 
 /// A part of a file, ready to parse.
 pub(super) struct MarkdownDocument<'s> {
     file: FileId,
     start: usize,
-    /// As long as the part, byte by byte, and equal to it wherever the words of the text matter.
+    /// As long as the part in bytes, and equal to it except for the replacements of [`tame`].
     text: Cow<'s, str>,
 }
 
@@ -27,40 +27,40 @@ impl<'s> MarkdownDocument<'s> {
         Self { file: source.id, start, text: tame(source.text.get(range).unwrap_or("")) }
     }
 
-    /// What the parser sees. Its offsets are those of [`Self::span`].
+    /// Returns the text that the parser gets. Its offsets are those of [`Self::span`].
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The events of the parser, each with its range in [`Self::text`].
+    /// Returns the events of the parser, each with its range in [`Self::text`].
     pub(super) fn events(&self) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
         Parser::new_ext(&self.text, Options::empty()).into_offset_iter()
     }
 
-    /// The text at a range.
+    /// Returns the text of a range.
     pub(super) fn slice(&self, range: Range<usize>) -> &str {
         self.text.get(range).unwrap_or("")
     }
 
-    /// A range of the document as a span of the file.
+    /// Converts a range of the document to a span of the file.
     pub(super) fn span(&self, range: Range<usize>) -> Span {
         Span::new(self.file, self.start + range.start, self.start + range.end)
     }
 
-    /// The range without white space at its ends.
+    /// Returns the range without white space at its ends.
     pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {
         trimmed(&self.text, range)
     }
 }
 
-/// A range of `text` without white space at its ends.
+/// Returns a range of `text` without white space at its ends.
 pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let text = text.get(range.clone()).unwrap_or("");
     let start = range.start + (text.len() - text.trim_start().len());
     start..start + text.trim().len()
 }
 
-/// Hands every event of the block that was just opened to `each`, its end excepted.
+/// Passes every event of the block that was just opened to `each`, except its end.
 pub(super) fn inside<'d>(
     events: &mut impl Iterator<Item = (Event<'d>, Range<usize>)>,
     mut each: impl FnMut(Event<'d>, Range<usize>),
@@ -77,7 +77,7 @@ pub(super) fn inside<'d>(
     }
 }
 
-/// Gathers the text that a reader of the page sees: no markup, no image.
+/// Collects the text that is visible on the rendered page: no markup, no image.
 #[derive(Default)]
 pub(super) struct VisibleText {
     pub(super) text: String,
@@ -97,9 +97,10 @@ impl VisibleText {
     }
 }
 
-/// The text with what the parser stumbles over put into its own terms, byte for byte: a lone CR
-/// becomes LF, a tab at the end of a line a space, and a list marker that stands too deep a letter.
+/// Replaces what the parser handles badly, without changing any offset: a lone CR becomes LF, a tab
+/// at the end of a line becomes a space, and a list marker that is too deep becomes a letter.
 fn tame(text: &str) -> Cow<'_, str> {
+    // The length is tested first, because almost no line is that long.
     let is_deep = |line: &str| line.len() > DEEPEST_LIST && deep_marker(line.as_bytes()).is_some();
     if !text.contains('\r') && !text.contains('\t') && !text.split('\n').any(is_deep) {
         return Cow::Borrowed(text);
@@ -114,6 +115,7 @@ fn tame(text: &str) -> Cow<'_, str> {
             *marker = b'x';
         }
     }
+    // Only ASCII bytes were replaced by ASCII bytes, so the text is still UTF-8.
     Cow::Owned(String::from_utf8(bytes).unwrap_or_default())
 }
 
@@ -121,12 +123,13 @@ fn space(byte: &mut u8) {
     *byte = b' ';
 }
 
-/// Where the first list marker of a line stands that is beyond [`DEEPEST_LIST`].
+/// Returns the offset of the first list marker of a line that is beyond [`DEEPEST_LIST`].
 fn deep_marker(line: &[u8]) -> Option<usize> {
     let (mut at, mut column) = (0, 0);
     loop {
         let gap = line.get(at..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>'));
         let (bytes, columns) = gap.fold((0, 0), |(bytes, columns), byte| {
+            // A tab counts as four columns at most, so the column is never underestimated.
             (bytes + 1, columns + if *byte == b'\t' { 4 } else { 1 })
         });
         (at, column) = (at + bytes, column + columns);

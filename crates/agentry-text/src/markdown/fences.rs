@@ -1,4 +1,4 @@
-//! Fenced code blocks, and what stands between them.
+//! Fenced code blocks, and the text between them.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::source::{SourceFile, Span};
 pub struct CodeFence {
     /// The first word after the opening fence, in lower case.
     pub language: String,
-    /// The code between the fences, whole lines as written: in a list item with their indent.
+    /// The code between the fences: whole lines, with their indentation if the block is in a list item.
     pub code: Span,
     /// The whole block with its fences.
     pub block: Span,
@@ -22,7 +22,7 @@ pub struct CodeFence {
     pub closed: bool,
 }
 
-/// Every fenced block of the bytes `range`, those in lists and quotes included.
+/// Returns every fenced block of the bytes `range`, including those in lists and quotes.
 pub fn fences(source: &SourceFile, range: Range<usize>) -> Vec<CodeFence> {
     let document = MarkdownDocument::new(source, range);
     let mut found = Vec::new();
@@ -37,8 +37,9 @@ pub fn fences(source: &SourceFile, range: Range<usize>) -> Vec<CodeFence> {
     found
 }
 
-/// A block whose code ends at `last`. The parser does not say whether it found a closing fence, but
-/// it covers every line of code and nothing else: a rest after the last one is the closing fence.
+/// Builds a block whose code ends at `last`.
+/// The parser does not report whether it found a closing fence, but its events cover every line of
+/// code and nothing else. So any text after the last event is the closing fence.
 fn fence(
     document: &MarkdownDocument<'_>,
     language: String,
@@ -59,13 +60,14 @@ fn fence(
     }
 }
 
-/// The stretches of text in the bytes `range` that are not in `blocks`, without blank ones.
+/// Returns the parts of the bytes `range` that are not in `blocks`, without blank ones.
 pub fn outside(source: &SourceFile, range: Range<usize>, blocks: &[Span]) -> Vec<Span> {
     let mut blocks: Vec<_> = blocks.iter().map(|block| block.range()).collect();
     blocks.sort_by_key(|block| block.start);
     let end = range.end;
     let mut at = range.start;
     let mut found = Vec::new();
+    // The empty block at the end flushes the text after the last real block.
     for block in blocks.into_iter().chain(std::iter::once(end..end)) {
         let stretch = trimmed(&source.text, at..block.start.min(end).max(at));
         if !stretch.is_empty() {

@@ -1,8 +1,8 @@
-//! Markdown: front matter, sections, fenced code, images and paragraphs, each with its bytes.
+//! Markdown: front matter, sections, fenced code, images and paragraphs, each with its span.
 //!
-//! `CommonMark` decides what a heading, a fence and a paragraph is (`pulldown-cmark`, no extensions).
-//! A section or a first paragraph is one of the document itself: what stands in a quote or in a list
-//! item is content. Every function takes the bytes to look at and gives spans in the whole file.
+//! `CommonMark` defines headings, fences and paragraphs (`pulldown-cmark`, no extensions). Headings
+//! and paragraphs inside a quote or a list item are content of it, not of the document. Every
+//! function takes a byte range and returns spans of the whole file.
 
 mod document;
 mod fences;

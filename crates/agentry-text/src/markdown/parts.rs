@@ -1,22 +1,22 @@
-//! Front matter: the lines between two `---` at the head of a file.
+//! Splits a Markdown file into front matter and body.
 
 use std::ops::Range;
 
 use crate::source::{SourceFile, Span};
 
-/// A Markdown file taken apart at its metadata.
+/// A Markdown file, split into front matter and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkdownParts {
     /// The bytes between the fences, if the file opens with `---`.
     pub metadata: Option<Range<usize>>,
-    /// The bytes after the closing fence; the whole file without metadata.
+    /// The bytes after the closing fence, or the whole file if there is no front matter.
     pub body: Range<usize>,
     /// The opening fence, when no closing one follows.
     pub unclosed: Option<Span>,
 }
 
-/// Takes a file apart. Blank lines may stand before the opening fence; a fence is a line of exactly
-/// `---`, spaces after it aside.
+/// Splits a file. Blank lines may precede the opening fence. A fence is a line of exactly `---`,
+/// apart from trailing spaces.
 pub fn parts(source: &SourceFile) -> MarkdownParts {
     let text = &*source.text;
     let mut parts = MarkdownParts { metadata: None, body: 0..text.len(), unclosed: None };
@@ -32,7 +32,7 @@ pub fn parts(source: &SourceFile) -> MarkdownParts {
     parts
 }
 
-/// One line of a text.
+/// One line of a text, as byte offsets.
 struct LineRange {
     start: usize,
     /// Before the line ending.
@@ -41,7 +41,7 @@ struct LineRange {
     next: usize,
 }
 
-/// The lines of `text`, ended by LF, CRLF or a lone CR.
+/// Returns the lines of `text`, which end with LF, CRLF or a lone CR.
 fn lines(text: &str) -> impl Iterator<Item = LineRange> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -59,7 +59,7 @@ fn lines(text: &str) -> impl Iterator<Item = LineRange> {
     })
 }
 
-/// A line without the spaces after it.
+/// Returns a line without trailing spaces.
 fn content<'t>(text: &'t str, line: &LineRange) -> &'t str {
     text.get(line.start..line.end).unwrap_or("").trim_end_matches([' ', '\t'])
 }

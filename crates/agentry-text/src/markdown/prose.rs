@@ -1,4 +1,4 @@
-//! Paragraphs and images.
+//! The first paragraph and the first image of a text. Formats use them as description and picture.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag};
 use super::document::{MarkdownDocument, VisibleText, inside};
 use crate::source::{SourceFile, Spanned};
 
-/// The first paragraph of the bytes `range`, if one stands before the first heading: its raw text,
-/// with runs of white space as one space. A paragraph of images alone is none.
+/// Returns the first paragraph of the bytes `range`, if it comes before the first heading.
+/// It is the raw text, with each run of white space as one space. A paragraph of images alone does not count.
 pub fn first_paragraph(source: &SourceFile, range: Range<usize>) -> Option<Spanned<String>> {
     let document = MarkdownDocument::new(source, range);
     let mut events = document.events();
@@ -24,6 +24,7 @@ pub fn first_paragraph(source: &SourceFile, range: Range<usize>) -> Option<Spann
                     return Some(Spanned::new(folded(source.slice(span)), span));
                 }
             }
+            // Lists, quotes and code are skipped as a whole: a paragraph inside them is not the document's.
             Event::Start(_) => inside(&mut events, |_, _| {}),
             _ => {}
         }
@@ -31,15 +32,18 @@ pub fn first_paragraph(source: &SourceFile, range: Range<usize>) -> Option<Spann
     None
 }
 
-/// The text with every run of white space as one space.
+/// Returns the text with each run of white space as one space.
 fn folded(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The address of the first image of the bytes `range`. The span is the address itself, or the whole
-/// image when its address stands elsewhere (`![me][picture]`).
+/// Returns the address of the first image of the bytes `range`.
+/// The span is the address itself, or the whole image if the address is elsewhere (`![me][picture]`).
 pub fn first_image(source: &SourceFile, range: Range<usize>) -> Option<Spanned<String>> {
     let document = MarkdownDocument::new(source, range);
+    // The definition of a reference may be outside of `range`, so it is looked up in the whole
+    // file.
+    // That parser is built only when a reference needs it.
     let whole = MarkdownDocument::new(source, 0..source.text.len());
     let definitions = OnceCell::new();
     let elsewhere = |link: BrokenLink<'_>| {
@@ -63,7 +67,7 @@ pub fn first_image(source: &SourceFile, range: Range<usize>) -> Option<Spanned<S
     None
 }
 
-/// Where the address stands in the rest of an inline image, `](address "title")`.
+/// Returns the range of the address in the rest of an inline image, `](address "title")`.
 fn address(document: &MarkdownDocument<'_>, rest: Range<usize>) -> Option<Range<usize>> {
     let text = document.slice(rest.clone());
     let after = text.find("](")? + "](".len();
@@ -76,8 +80,9 @@ fn address(document: &MarkdownDocument<'_>, rest: Range<usize>) -> Option<Range<
     }
 }
 
-/// How much of `text` stands before the character at which an address ends, given how many
-/// parentheses are open after it. A backslash hides the next character.
+/// Returns the number of bytes of `text` before the character that ends the address.
+/// `ends` gets the character and the number of open parentheses after it. A backslash escapes the
+/// next character.
 fn until(text: &str, ends: impl Fn(char, i32) -> bool) -> usize {
     let (mut open, mut hidden) = (0_i32, false);
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Headings, and what stands under each.
+//! Headings, and the content of their sections.
 
 use std::ops::Range;
 
@@ -7,22 +7,22 @@ use pulldown_cmark::{Event, Tag};
 use super::document::{MarkdownDocument, VisibleText, inside};
 use crate::source::{SourceFile, Span, Spanned};
 
-/// A heading with what stands under it.
+/// A heading with the content below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkdownSection {
     /// 1 for `#`.
     pub level: u8,
-    /// The text of the heading, trimmed and without markup; its span holds the markup.
+    /// The text of the heading, trimmed and without markup; its span includes the markup.
     pub title: Spanned<String>,
-    /// The whole heading line(s), without the line ending.
+    /// The whole heading, without the line ending. A heading underlined with `=` or `-` has two lines.
     pub heading: Span,
-    /// From after the heading to the next heading of this level or above (outside code).
+    /// From after the heading to the next heading of the same or a higher level.
     pub content: Span,
     /// From after the heading to the next heading of any level.
     pub own: Span,
 }
 
-/// Every section of the bytes `body`, in source order.
+/// Returns every section of the bytes `body`, in source order.
 pub fn sections(source: &SourceFile, body: Range<usize>) -> Vec<MarkdownSection> {
     let document = MarkdownDocument::new(source, body);
     let headings = headings(&document);
@@ -49,11 +49,11 @@ struct MarkdownHeading {
     text: Range<usize>,
     /// From the first `#` or letter to the next line.
     range: Range<usize>,
-    /// Where its first line starts.
+    /// The start of its first line, before any indentation.
     line: usize,
 }
 
-/// The headings of the document itself: those in quotes and lists are content.
+/// Returns the headings of the document itself; those in quotes and lists are content.
 fn headings(document: &MarkdownDocument<'_>) -> Vec<MarkdownHeading> {
     let mut found = Vec::new();
     let mut events = document.events();
@@ -62,6 +62,7 @@ fn headings(document: &MarkdownDocument<'_>) -> Vec<MarkdownHeading> {
             Event::Start(Tag::Heading { level, .. }) => {
                 found.push(heading(document, level as u8, range, &mut events));
             }
+            // Skips other blocks as a whole, and the headings inside them.
             Event::Start(_) => inside(&mut events, |_, _| {}),
             _ => {}
         }

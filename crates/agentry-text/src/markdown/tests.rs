@@ -51,7 +51,7 @@ fn front_matter_may_be_unclosed() {
     }
 }
 
-/// One line a section: level, title, raw title, heading, own text, content.
+/// Returns one line per section: level, title, raw title, heading, own text, content.
 fn outline(text: &str) -> Vec<(u8, String, String, String, String)> {
     let source = source(text);
     let show = |section: MarkdownSection| {
@@ -78,7 +78,7 @@ fn sections_nest() {
     assert_eq!(outline(text), expected);
 }
 
-/// Title, raw title, heading.
+/// Returns title, raw title and heading.
 type Shown = (&'static str, &'static str, &'static str);
 
 #[test]
@@ -150,7 +150,7 @@ fn spans_count_from_the_start_of_the_file() {
     assert_eq!(source.slice(image.span), "p.png");
 }
 
-/// Language, code, block, closed.
+/// Returns language, code, block and whether it is closed.
 type Found = (&'static str, &'static str, &'static str, bool);
 
 #[test]
@@ -232,7 +232,7 @@ fn text_outside_of_blocks() {
     assert_eq!(outside(&text, 1..5, &blocks), [Span::new(FileId(0), 2, 4)]);
 }
 
-/// The value and its raw text.
+/// Returns the value and its raw text.
 fn pair(source: &SourceFile, found: Option<Spanned<String>>) -> Option<(String, String)> {
     found.map(|found| (found.value.clone(), source.slice(found.span).to_owned()))
 }
@@ -320,7 +320,7 @@ fn ranges_that_do_not_fit_are_empty() {
     }
 }
 
-/// Everything at once, for texts that are only looked at for not failing.
+/// Calls every function, for texts that must only not fail.
 fn look(source: &SourceFile) {
     let body = parts(source).body;
     let sections = sections(source, body.clone());

@@ -1,20 +1,19 @@
-//! The few lines of a file that a finding shows, cut to size and safe for a terminal.
+//! The few lines of a file that a finding shows, shortened and safe for a terminal.
 //!
-//! A line may have a megabyte, a span may have a thousand lines, and a text may hold escape
-//! sequences. What comes out of here is small and clean, with `\n` as its only line end, and knows
-//! where the marked ranges went.
+//! A line may have a megabyte, a span a thousand lines, and a text escape sequences. An excerpt is
+//! small, has `\n` as its only line break, and records where the marked ranges are in it.
 
 use std::ops::{Range, RangeInclusive};
 
 use super::sanitize;
 
-/// The most lines that are shown of one span; of a longer one only the first is.
+/// The most lines of one span that are shown; of a longer span, only the first is.
 pub(super) const LINES: usize = 6;
 /// The most bytes between two spans that are shown together.
 const TOGETHER: usize = 2048;
 /// Columns of a tab.
 const TAB: &str = "    ";
-/// Stands for the part of a line that is left out.
+/// Marks the part of a line that is left out.
 const CUT: &str = "...";
 
 /// Lines of a file, as shown.
@@ -22,14 +21,14 @@ const CUT: &str = "...";
 pub(super) struct SourceExcerpt {
     /// The lines; none is empty, so that each can be pointed at.
     pub text: String,
-    /// Where the ranges that were asked for are in `text`.
+    /// The ranges of the caller, as offsets into `text`.
     pub marks: Vec<Range<usize>>,
 }
 
-/// The lines of `text` around `ranges`, none of them much longer than `width`.
+/// Returns the lines of `text` around `ranges`, none of them much longer than `width`.
 ///
-/// The ranges must lie in the text, on character boundaries, and start with the one that matters
-/// most: its start is always shown.
+/// The ranges must be inside the text and on character boundaries. The most important one comes
+/// first: its start is always shown.
 pub(super) fn excerpt(text: &str, ranges: &[Range<usize>], width: usize) -> SourceExcerpt {
     let from = ranges.iter().map(|range| range.start).min().unwrap_or(0);
     let to = ranges.iter().map(|range| range.end).max().unwrap_or(0);
@@ -44,12 +43,12 @@ pub(super) fn excerpt(text: &str, ranges: &[Range<usize>], width: usize) -> Sour
     SourceExcerpt { text: copy.out, marks: copy.marks }
 }
 
-/// Whether `ranges` are so near each other, on lines so short, that one excerpt can show them all.
+/// Reports whether `ranges` are so near each other, on short lines, that one excerpt can show all.
 pub(super) fn fit_together(text: &str, ranges: &[Range<usize>], width: usize) -> bool {
     let from = ranges.iter().map(|range| range.start).min().unwrap_or(0);
     let to = ranges.iter().map(|range| range.end).max().unwrap_or(0);
     let (start, cut) = window(text, from, width);
-    // A multi-line range beside others draws a thicket of lines.
+    // Several annotations with a multi-line range are drawn as a tangle of lines.
     let single =
         |range: &Range<usize>| !text.get(range.clone()).is_some_and(|it| it.contains(is_end));
     let lines = || text.get(start..to).unwrap_or("").split(is_end);
@@ -59,11 +58,11 @@ pub(super) fn fit_together(text: &str, ranges: &[Range<usize>], width: usize) ->
         && lines().all(|line| line.chars().count() < width)
 }
 
-/// Where to begin showing the line of byte `at`, and whether that leaves out some of it.
+/// Returns where to start showing the line of byte `at`, and whether its beginning is left out.
 fn window(text: &str, at: usize, width: usize) -> (usize, bool) {
     let before = text.get(..at).unwrap_or("");
     let mut near = before.char_indices().rev().take_while(|(_, char)| !is_end(*char));
-    // Room for a good part of what is pointed at.
+    // Keeps a third of the width for the text at `at`.
     let room = width - width / 3;
     let start = near.by_ref().take(room).last().map_or(at, |(byte, _)| byte);
     if near.next().is_none() {
@@ -77,15 +76,15 @@ fn is_end(char: char) -> bool {
     matches!(char, '\n' | '\r')
 }
 
-/// Copies lines, and follows the ranges while it does.
+/// Copies lines and tracks the ranges in them.
 struct ExcerptCopier<'r> {
     ranges: &'r [Range<usize>],
     width: usize,
-    /// The last byte of interest: what is after its line is not copied.
+    /// The last byte of interest; nothing after its line is copied.
     to: usize,
     out: String,
     marks: Vec<Range<usize>>,
-    /// Characters on the line so far.
+    /// The number of characters on the current line.
     column: usize,
 }
 
@@ -94,6 +93,7 @@ impl ExcerptCopier<'_> {
     fn lines(&mut self, text: &str, mut at: usize) {
         loop {
             at = self.line(text, at);
+            // An empty line gets a space, because an underline needs a character.
             if self.column == 0 {
                 self.push_str(" ");
             }
@@ -108,7 +108,7 @@ impl ExcerptCopier<'_> {
         }
     }
 
-    /// Copies one line from byte `at`, as much of it as fits; gives the byte at which it ends.
+    /// Copies one line from byte `at`, as much as fits; returns the byte where it ends.
     fn line(&mut self, text: &str, at: usize) -> usize {
         let rest = text.get(at..).unwrap_or("");
         let mut before = None;
@@ -128,7 +128,7 @@ impl ExcerptCopier<'_> {
         text.len()
     }
 
-    /// Leaves out the rest of the line; ranges that go on in it end here.
+    /// Leaves out the rest of the line; ranges that continue there end here.
     fn cut(&mut self, text: &str, at: usize) -> usize {
         let rest = text.get(at..self.to).unwrap_or("");
         let end = rest.find(is_end).map_or(self.to.max(at), |offset| at + offset);
@@ -137,7 +137,7 @@ impl ExcerptCopier<'_> {
         end
     }
 
-    /// Sets the marks of the ranges that start or end in `bytes`, which come next.
+    /// Sets the marks of ranges that start or end in `bytes`, which are the next to be copied.
     fn note(&mut self, bytes: RangeInclusive<usize>) {
         let here = self.out.len();
         for (range, mark) in self.ranges.iter().zip(&mut self.marks) {

@@ -1,4 +1,4 @@
-//! Findings as workflow commands, which GitHub shows beside the lines of a pull request.
+//! Findings as workflow commands, which GitHub shows next to the lines of a pull request.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::{ReportLocation, sanitize};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::SourceFiles;
 
-/// One finding as one command, without a line end.
+/// Returns one finding as one command, without a line break.
 pub fn line(diagnostic: &Diagnostic, sources: &SourceFiles) -> String {
     let Diagnostic { rule, severity, message, span, hint, .. } = diagnostic;
     let ReportLocation { path, start, end } = ReportLocation::of(*span, sources);
@@ -32,18 +32,19 @@ pub fn line(diagnostic: &Diagnostic, sources: &SourceFiles) -> String {
     out
 }
 
-/// Which part of a command a text is in.
+/// The part of a command that a text is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WorkflowCommandPart {
     Property,
     Message,
 }
 
-/// The text with what would end its part escaped, and what would drive a terminal spelt out.
+/// Escapes characters that would end the part of the command or control a terminal.
 fn escape(text: &str, part: WorkflowCommandPart) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
+            // `%` is escaped as well, because it starts every escape.
             '%' => out.push_str("%25"),
             '\r' => out.push_str("%0D"),
             '\n' => out.push_str("%0A"),

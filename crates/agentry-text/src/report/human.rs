@@ -1,7 +1,7 @@
-//! Findings for people: the look that rustc made familiar.
+//! Findings for people, in the style of rustc.
 //!
-//! The lines are cut and cleaned here and drawn by `annotate-snippets`. The place is written by us:
-//! its line and column are those of the file, not of what is shown of it.
+//! The lines are shortened and sanitised here and drawn by `annotate-snippets`. The location is
+//! written here too: its line and column are those of the file, not of the excerpt.
 
 use std::ops::Range;
 
@@ -16,30 +16,30 @@ use crate::source::{SourceFile, SourceFiles, Span};
 
 /// The most characters of one message.
 const MESSAGE: usize = 1000;
-/// The least width that leaves room for anything.
+/// The least width that is useful.
 const NARROWEST: usize = 40;
-/// Columns that line numbers and cuts may take.
+/// Columns for line numbers and for the marks of shortened lines.
 const GUTTER: usize = 12;
-/// The most further places that are shown of one finding.
+/// The most related places that are shown for one finding.
 const PLACES: usize = 8;
 
-/// How findings should look.
+/// How findings are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportStyle {
-    /// Whether to colour them with ANSI sequences.
+    /// Whether to use ANSI colours.
     pub color: bool,
-    /// How many columns there are; longer lines are cut.
+    /// The number of columns; longer lines are shortened.
     pub width: usize,
 }
 
 impl Default for ReportStyle {
-    /// Without colours, for a hundred columns.
+    /// Without colours, a hundred columns wide.
     fn default() -> Self {
         Self { color: false, width: 100 }
     }
 }
 
-/// One finding with the lines it is about, ready to print; ends with a line end.
+/// Renders one finding with its source lines; the text ends with a line break.
 pub fn render(diagnostic: &Diagnostic, sources: &SourceFiles, style: ReportStyle) -> String {
     let writer = HumanWriter { sources, style };
     let (near, far) = writer.split(diagnostic);
@@ -57,7 +57,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceFiles, style: ReportStyle
     out
 }
 
-/// One finding on one line: `agents/helper.agent:2:21: error[AG0104]: …`.
+/// Renders one finding on one line: `agents/helper.agent:2:21: error[AG0104]: …`.
 pub fn line(diagnostic: &Diagnostic, sources: &SourceFiles) -> String {
     let Diagnostic { rule, severity, message, span, .. } = diagnostic;
     let place = ReportLocation::of(*span, sources);
@@ -72,9 +72,9 @@ fn level(severity: Severity) -> Level<'static> {
     }
 }
 
-/// What follows the lines: the hint, and how to have the finding mended.
+/// Returns the text below the source lines: the hint and the option that applies the fix.
 fn notes(diagnostic: &Diagnostic) -> Vec<Message<'static>> {
-    // A hint that the fix repeats word for word says nothing more.
+    // A hint that is equal to the title of the fix is left out.
     let is_new = |hint: &&str| diagnostic.fix.as_ref().is_none_or(|fix| fix.title != **hint);
     let hint = diagnostic.hint.as_deref().filter(is_new).map(shown);
     let fix = diagnostic.fix.as_ref().map(|Fix { title, applicability, .. }| {
@@ -93,11 +93,11 @@ fn notes(diagnostic: &Diagnostic) -> Vec<Message<'static>> {
     notes
 }
 
-/// Lines of one file under a title.
+/// Lines of one file, with a title.
 struct ReportBlock<'d> {
     title: Title<'d>,
     span: Span,
-    /// Further places, near enough to be shown among the same lines.
+    /// Related places that are near enough to be shown in the same excerpt.
     labels: Vec<&'d SpanLabel>,
     notes: Vec<Message<'static>>,
 }
@@ -108,9 +108,10 @@ struct HumanWriter<'s> {
 }
 
 impl HumanWriter<'_> {
-    /// The further places that can be shown beside the main one, and those that need their own lines.
+    /// Splits the related places into those that fit the main excerpt and those that need their own.
     fn split<'d>(&self, diagnostic: &'d Diagnostic) -> (Vec<&'d SpanLabel>, Vec<&'d SpanLabel>) {
         let main = diagnostic.span;
+        // Related places in another file or far away get an excerpt each.
         let is_near = |label: &&SpanLabel| {
             let Some(source) = self.sources.get(main.file) else { return false };
             let ranges = [range(source, main), range(source, label.span)];
@@ -122,7 +123,7 @@ impl HumanWriter<'_> {
 
     fn write(&self, block: ReportBlock<'_>) -> String {
         let renderer = if self.style.color { Renderer::styled() } else { Renderer::plain() };
-        // The lines are cut to the width already; a second cut could only lose the mark.
+        // The lines are already shortened to the width; a second cut could lose the underline.
         let renderer = renderer.term_width(usize::MAX / 2);
         let Some(source) = self.sources.get(block.span.file) else {
             return renderer.render(&[block.title.elements(block.notes)]) + "\n";
@@ -139,7 +140,7 @@ impl HumanWriter<'_> {
         out
     }
 
-    /// The finding without lines: its file is empty, or could not be read.
+    /// Writes the finding without source lines: its file is empty or could not be read.
     fn write_bare(&self, renderer: &Renderer, block: ReportBlock<'_>) -> String {
         let arrow = self.arrow(block.span, 1);
         let drawn = renderer.render(&[block.title.elements(block.notes)]);
@@ -149,7 +150,7 @@ impl HumanWriter<'_> {
         out
     }
 
-    /// The lines with their marks, and the number of the last one.
+    /// Returns the lines with their underlines, and the number of the last one.
     fn snippet<'d>(
         &self,
         source: &SourceFile,
@@ -172,14 +173,14 @@ impl HumanWriter<'_> {
         (snippet.annotations(labels), last_line)
     }
 
-    /// The line that says where: ` --> agents/helper.agent:2:21`.
+    /// Returns the line with the location: ` --> agents/helper.agent:2:21`.
     fn arrow(&self, span: Span, last_line: usize) -> String {
         let color = if self.style.color { DEFAULT_LINE_NUM_STYLE } else { Ansi::new() };
         let indent = " ".repeat(last_line.to_string().len());
         format!("{indent}{color}--> {color:#}{}", at(&ReportLocation::of(span, self.sources)))
     }
 
-    /// The columns that are left for a line of a file.
+    /// Returns the columns that are left for a source line.
     fn columns(&self) -> usize {
         self.style.width.max(NARROWEST) - GUTTER
     }
@@ -190,7 +191,7 @@ fn at(ReportLocation { path, start, .. }: &ReportLocation<'_>) -> String {
     format!("{}:{}:{}", shown(path), start.line, start.column)
 }
 
-/// The part of `span` to underline, with a word about what is left out of it.
+/// Returns the part of `span` to underline, and a note about the lines that are left out.
 fn main_range(source: &SourceFile, span: Span) -> (Range<usize>, Option<String>) {
     let range = range(source, span);
     let lines = source.position(range.end).line - source.position(range.start).line;
@@ -202,9 +203,10 @@ fn main_range(source: &SourceFile, span: Span) -> (Range<usize>, Option<String>)
     (range.start..range.start + first, Some(format!("and {lines} more lines")))
 }
 
-/// The bytes of `span`, made to fit the text, without line ends after the last word.
+/// Returns the bytes of `span`, adjusted to the text and without trailing line breaks.
 fn range(source: &SourceFile, span: Span) -> Range<usize> {
     let text = &*source.text;
+    // A span may end inside a character or between CR and LF; slicing there would fail or look odd.
     let settle = |at: usize| {
         let at = text.floor_char_boundary(at);
         let in_crlf = text.get(at.saturating_sub(1)..=at) == Some("\r\n");
@@ -218,7 +220,7 @@ fn range(source: &SourceFile, span: Span) -> Range<usize> {
     start..end
 }
 
-/// A text on one line, safe to show, and not too long.
+/// Returns a text on one line, sanitised and shortened.
 fn shown(text: &str) -> String {
     match text.char_indices().nth(MESSAGE) {
         Some((end, _)) => visible(text.get(..end).unwrap_or("")).into_owned() + "...",

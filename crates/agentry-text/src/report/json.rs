@@ -1,4 +1,4 @@
-//! Findings for programs.
+//! Findings as JSON, for programs.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, SpanLabel};
 use crate::edit::{Applicability, Fix};
 use crate::source::SourceFiles;
 
-/// One finding. Texts are as they are; [`text()`] and [`line()`] make them safe to show.
+/// Returns one finding. Its texts are unchanged; [`text()`] and [`line()`] make them safe to show.
 pub fn diagnostic(diagnostic: &Diagnostic, sources: &SourceFiles) -> Value {
     let Diagnostic { rule, severity, message, span, hint, related, fix, .. } = diagnostic;
     let ReportLocation { path, start, end } = ReportLocation::of(*span, sources);
@@ -29,28 +29,28 @@ pub fn diagnostic(diagnostic: &Diagnostic, sources: &SourceFiles) -> Value {
     })
 }
 
-/// The counts.
+/// Returns the counts.
 pub fn summary(summary: &CheckSummary) -> Value {
     let CheckSummary { agents, errors, warnings, notes } = summary;
     json!({ "agents": agents, "errors": errors, "warnings": warnings, "notes": notes })
 }
 
-/// A value as indented text in which no character can drive a terminal or hide.
+/// Returns a value as indented text without characters that control a terminal or are invisible.
 pub fn text(value: &Value) -> String {
     escape(&format!("{value:#}"))
 }
 
-/// A value on one line in which no character can drive a terminal or hide.
+/// Returns a value on one line, without characters that control a terminal or are invisible.
 pub fn line(value: &Value) -> String {
     escape(&value.to_string())
 }
 
-/// Escapes further than JSON must: outside of strings it has no such characters, and inside `\u`
-/// means the same.
+/// Escapes more characters than JSON requires. They occur only inside strings, where `\u` means the same.
 fn escape(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for char in json.chars() {
         if char != '\n' && is_hidden(char) {
+            // JSON has escapes of 16 bits only, so larger characters need a surrogate pair.
             let mut units = [0; 2];
             out.extend(char.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
         } else {

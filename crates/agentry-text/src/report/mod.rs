@@ -1,9 +1,8 @@
-//! Findings as people and machines read them.
+//! Findings for people and programs.
 //!
-//! Every writer takes one finding at a time and gives text or JSON back; none prints, and none keeps
-//! more than it must, so that a check of ten thousand agents can forget each as it goes. Text that
-//! people will see in a terminal passes through [`sanitize()`] first: a hostile file can neither move
-//! the cursor nor reorder what is read.
+//! Every writer takes one finding at a time and returns text or JSON. No writer prints, and none
+//! keeps findings, so a check of ten thousand agents needs little memory. Text for a terminal
+//! passes through [`visible()`], so that a hostile file cannot move the cursor or reorder the text.
 
 mod excerpt;
 pub mod github;
@@ -22,7 +21,7 @@ pub use sanitize::visible;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{SourceFiles, Span, TextPosition};
 
-/// What a check came to.
+/// The counts of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckSummary {
     /// How many agents were checked.
@@ -46,7 +45,7 @@ impl CheckSummary {
     }
 }
 
-/// The closing line: `checked 12 agents: 2 errors, 1 warning`.
+/// Writes the last line of a check: `checked 12 agents: 2 errors, 1 warning`.
 impl fmt::Display for CheckSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let findings = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
@@ -65,13 +64,13 @@ impl fmt::Display for CheckSummary {
     }
 }
 
-/// A number of things: `1 error`, `2 errors`.
+/// Returns a count with its noun: `1 error`, `2 errors`.
 pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
-/// Where a span is, in the words that all writers share.
+/// The location of a span, as all writers need it.
 struct ReportLocation<'s> {
     path: &'s str,
     start: TextPosition,
@@ -123,7 +122,7 @@ mod tests {
             for text in &texts {
                 sources.add(&path, text);
             }
-            // Not `Span::new`, which would mend a range that ends before it starts.
+            // Not `Span::new`, which would correct a range that ends before it starts.
             let mut spans = ranges.into_iter().map(|(file, start, end)| Span { file: FileId(file), start, end });
             let main = spans.next().unwrap_or(Span::start_of(FileId(9)));
             let mut found = Diagnostic::new(&samples::RULE, main, &*texts[0]);
@@ -149,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Short texts full of line ends, tabs, wide characters and what drives terminals.
+    /// Short texts with many line breaks, tabs, wide characters and terminal control characters.
     fn hostile() -> impl Strategy<Value = String> {
         const PIECES: &[&str] = &[
             "\r\n",

@@ -1,4 +1,4 @@
-//! The findings that every writer is tried with.
+//! The findings with which the tests try every writer.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::edit::Fix;
@@ -14,14 +14,14 @@ pub(super) static RULE: LintRule = LintRule {
     good: RuleExample::Files(&[("a.agent", "filesystem: read-only"), ("b.md", "```\n```\n")]),
 };
 
-/// A finding and its files, under a name.
+/// A finding and its files, with a name for the test.
 pub(super) struct DiagnosticSample {
     pub name: &'static str,
     pub diagnostic: Diagnostic,
     pub sources: SourceFiles,
 }
 
-/// A finding about `marked`, which occurs in `text`.
+/// A finding about `marked`, a part of `text`.
 pub(super) fn sample(name: &'static str, path: &str, text: &str, marked: &str) -> DiagnosticSample {
     let mut sources = SourceFiles::default();
     let source = sources.add(path, text);

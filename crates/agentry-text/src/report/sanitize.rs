@@ -1,8 +1,8 @@
-//! Text from strangers, made safe to show: what would drive a terminal, or hide, is spelt out.
+//! Makes untrusted text safe to show: characters that control the terminal or are invisible are escaped.
 
 use std::borrow::Cow;
 
-/// The text with every control, bidi and zero-width character spelt out: `\n`, `\u{1b}`.
+/// Returns the text with every control, bidi and zero-width character escaped: `\n`, `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) && !text.contains('\u{200D}') {
         return Cow::Borrowed(text);
@@ -16,9 +16,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Adds one character, spelt out if need be; `before` is the one before it.
+/// Adds one character, escaped if necessary; `before` is the character before it.
 pub(super) fn push(out: &mut String, before: Option<char>, char: char) {
-    // A joiner belongs into an emoji; after a letter or a space it only hides.
+    // A zero-width joiner is part of an emoji; after a letter or a space it only hides text.
     let stray = char == '\u{200D}'
         && before.is_none_or(|char| char.is_ascii() || char.is_alphanumeric() || is_hidden(char));
     if stray || is_hidden(char) {
@@ -31,7 +31,7 @@ pub(super) fn push(out: &mut String, before: Option<char>, char: char) {
     }
 }
 
-/// Whether a character acts on the terminal, changes the reading order, or cannot be seen.
+/// Reports whether a character controls the terminal, changes the reading order, or is invisible.
 pub(super) fn is_hidden(char: char) -> bool {
     char.is_control()
         || matches!(char,

@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, the form in which code scanners exchange them.
+//! Findings as SARIF 2.1.0, the exchange format of code scanners.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use crate::edit::{Fix, TextEdit};
 use crate::rule::{LintRule, RuleExample};
 use crate::source::{FileId, SourceFiles, Span};
 
-/// A log with one run, made one finding at a time.
+/// A log with one run, built finding by finding.
 #[derive(Debug)]
 pub struct SarifLog {
     version: String,
     results: Vec<(&'static LintRule, Map<String, Value>)>,
-    /// How often each fingerprint was given out.
+    /// How often each fingerprint occurred.
     seen: HashMap<u64, usize>,
 }
 
@@ -26,7 +26,7 @@ impl SarifLog {
         Self { version: version.into(), results: Vec::new(), seen: HashMap::new() }
     }
 
-    /// Takes a finding in.
+    /// Adds a finding.
     pub fn add(&mut self, diagnostic: &Diagnostic, sources: &SourceFiles) {
         let mut result = Map::new();
         result.insert("ruleId".into(), diagnostic.rule.code.into());
@@ -45,8 +45,8 @@ impl SarifLog {
         self.results.push((diagnostic.rule, result));
     }
 
-    /// The whole log. `rules` are all that could have been broken; one that was and is not among
-    /// them is added.
+    /// Returns the whole log. `rules` are all rules that were checked; a rule of a finding that is
+    /// missing there is added.
     pub fn finish(self, rules: &[&'static LintRule]) -> Value {
         let mut rules = rules.to_vec();
         let mut indices: HashMap<_, _> =
@@ -78,8 +78,9 @@ impl SarifLog {
         })
     }
 
-    /// Names a finding by what it says and not by its line, so that it stays the same finding when
-    /// text above it changes; equal ones in a file are numbered.
+    /// Identifies a finding by its text and not by its line, so that edits above it do not change
+    /// it.
+    /// Equal findings in one file are numbered.
     fn fingerprint(&mut self, diagnostic: &Diagnostic, sources: &SourceFiles) -> String {
         let path = sources.path(diagnostic.span);
         let hash = hash([diagnostic.rule.code, path, &diagnostic.message]);
@@ -89,21 +90,22 @@ impl SarifLog {
     }
 }
 
-/// FNV-1a: must give the same number in every version, which the standard hasher does not promise.
+/// FNV-1a, which gives the same number in every version. The standard hasher does not promise that.
 fn hash(parts: [&str; 3]) -> u64 {
+    // The separator keeps `ab`, `c` apart from `a`, `bc`.
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xFF]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Message and hint as one plain text.
+/// Returns message and hint as one plain text.
 fn message(diagnostic: &Diagnostic) -> String {
     let text = match &diagnostic.hint {
         Some(hint) => format!("{}\n\nhelp: {hint}", diagnostic.message),
         None => diagnostic.message.clone(),
     };
-    // Viewers make a link of `[text](target)` unless its brackets are escaped.
+    // Viewers turn `[text](target)` into a link, unless its brackets are escaped.
     if text.contains("](") { text.replace('[', "\\[").replace(']', "\\]") } else { text }
 }
 
@@ -133,6 +135,7 @@ fn related(label: &SpanLabel, sources: &SourceFiles) -> Value {
 }
 
 fn fix(fix: &Fix, sources: &SourceFiles) -> Value {
+    // SARIF groups replacements by file.
     let mut files: Vec<(FileId, Vec<&TextEdit>)> = Vec::new();
     for edit in &fix.edits {
         match files.iter_mut().find(|(file, _)| *file == edit.span.file) {
@@ -158,7 +161,7 @@ fn change(file: FileId, edits: &[&TextEdit], sources: &SourceFiles) -> Value {
     })
 }
 
-/// A path as a URI reference: relative as it is, absolute as a `file:` URI.
+/// Returns a path as a URI reference: a relative path, or a `file:` URI.
 fn uri(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     if path.starts_with('/') {
@@ -185,7 +188,7 @@ fn descriptor(rule: &LintRule) -> Value {
     })
 }
 
-/// `unknown-field` as `UnknownField`.
+/// Converts `unknown-field` to `UnknownField`.
 fn pascal(name: &str) -> String {
     let capital = |word: &str| {
         let mut chars = word.chars();
@@ -194,7 +197,7 @@ fn pascal(name: &str) -> String {
     name.split('-').map(capital).collect()
 }
 
-/// Why the rule exists, and its two examples.
+/// Returns the reason of the rule with its two examples.
 fn help(rule: &LintRule) -> String {
     let mut out = format!("{}\n", rule.why);
     for (title, example) in [("Bad", rule.bad), ("Good", rule.good)] {
@@ -213,7 +216,7 @@ fn help(rule: &LintRule) -> String {
     out
 }
 
-/// Adds a file in a fence that is longer than any inside it.
+/// Adds a file in a code fence that is longer than any fence inside it.
 fn shown(out: &mut String, title: &str, path: &str, text: &str) {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
@@ -335,7 +338,7 @@ mod tests {
         }
     }
 
-    /// What the schema of SARIF 2.1.0 demands of the parts that are written here.
+    /// Checks the written parts against the requirements of the SARIF 2.1.0 schema.
     #[test]
     fn the_log_is_well_formed() {
         let log = log(&[&RULE]);

@@ -1,9 +1,9 @@
-//! What a block says beyond what its absence would say: two blocks that mean the same become one.
+//! Normalises a block to its meaning: two blocks that mean the same become equal.
 
 use super::{FieldKind, FieldNeed, FieldTable};
 use crate::data::Data;
 
-/// `data` under its documented keys, without the values that a field has anyway.
+/// Returns `data` with its documented keys, without default values and empty blocks.
 pub fn meaning(table: &'static FieldTable, data: Data) -> Data {
     let Data::Map(entries) = data else { return data };
     let mut out: Vec<(String, Data)> = Vec::with_capacity(entries.len());
@@ -13,7 +13,7 @@ pub fn meaning(table: &'static FieldTable, data: Data) -> Data {
             continue;
         };
         let value = of_kind(&field.kind, value);
-        // Of a field in two spellings the last counts.
+        // Of a field in two spellings, the last one counts.
         out.retain(|(other, _)| other != field.name);
         let is_default =
             matches!(field.need, FieldNeed::Default(default) if is_same(&value, default));
@@ -39,7 +39,7 @@ fn of_kind(kind: &'static FieldKind, data: Data) -> Data {
     }
 }
 
-/// Whether `data` is what the JSON text `default` says; `1` and `1.0` are one number.
+/// Reports whether `data` equals the JSON text `default`; `1` and `1.0` are the same number.
 fn is_same(data: &Data, default: &str) -> bool {
     let Ok(default) = serde_json::from_str::<serde_json::Value>(default) else { return false };
     let written = data.to_json();

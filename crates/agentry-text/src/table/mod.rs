@@ -1,10 +1,9 @@
-//! Field tables: one description of what a document may hold, which feeds the reader
-//! ([`validate`](fn@validate)), the editor's JSON Schema ([`crate::schema`]) and the page of the
-//! reference ([`reference`](fn@reference)).
+//! Field tables: one description of the fields of a document. Three things are made from it:
+//! validation ([`validate`](fn@validate)), the JSON Schema for editors ([`crate::schema`]) and the
+//! reference page ([`reference`](fn@reference)).
 //!
-//! A table is data. A reader validates a tree against its table first, which reports everything that
-//! is wrong with names, types and values; then it picks values through a [`crate::TableRecord`], which is
-//! silent about what was reported already.
+//! A table is data. A reader first validates a tree against its table, which reports wrong names,
+//! types and values. Then it gets the values through a [`crate::TableRecord`], which reports nothing again.
 
 mod form;
 mod meaning;
@@ -19,16 +18,16 @@ pub use meaning::meaning;
 pub use reference::reference;
 pub use validate::{full_version, validate};
 
-/// What a map may hold.
+/// The fields that a map may have.
 #[derive(Debug)]
 pub struct FieldTable {
-    /// What a person calls such a map: `trust`, `the metadata`.
+    /// The name of such a map in messages: `trust`, `the metadata`.
     pub title: &'static str,
     /// The fields, in the order in which they are documented and written.
     pub fields: &'static [Field],
     /// How keys are compared.
     pub keys: KeyMatching,
-    /// What becomes of a key that no field has.
+    /// How a key that is not in the table is handled.
     pub unknown: UnknownKeys,
 }
 
@@ -41,28 +40,28 @@ pub struct Field {
     pub aliases: &'static [&'static str],
     /// What the value may be.
     pub kind: FieldKind,
-    /// Whether it must be there.
+    /// Whether it must be present.
     pub need: FieldNeed,
     /// What it is for: one sentence of Markdown.
     pub doc: &'static str,
 }
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Debug)]
 pub enum FieldKind {
     /// Text.
     Str,
     /// Text on one line.
     Line,
-    /// Text of a certain form; what does not fit is the reader's to report.
+    /// Text of a certain form. The reader of the format reports text that does not fit.
     Form(&'static TextForm),
     /// A list of texts of a certain form, or one text with commas between them.
     Forms(&'static TextForm),
     /// `true` or `false`.
     Bool,
-    /// A whole number from the first to the second.
+    /// An integer from the first to the second, inclusive.
     Int(i64, i64),
-    /// A number from the first to the second.
+    /// A number from the first to the second, inclusive.
     Float(f64, f64),
     /// A semantic version, as a string.
     Semver,
@@ -70,23 +69,23 @@ pub enum FieldKind {
     Choice(&'static [&'static str]),
     /// One of these words, in any case.
     ChoiceAnyCase(&'static [&'static str]),
-    /// Text; one of these words is expected, another is a warning.
+    /// Text; one of these words is expected, another gets a warning.
     Known(&'static [&'static str]),
     /// Values of one kind, in order.
     List(&'static FieldKind),
     /// A list of texts, or one text.
     Strings,
-    /// Values of one kind by names that the author chooses.
+    /// Values of one kind, with free keys.
     Map(&'static FieldKind),
-    /// A map with fields of its own.
+    /// A map with a field table.
     Block(&'static FieldTable),
-    /// One of several kinds; the first that fits by its shape is taken.
+    /// One of several kinds; the first one with the shape of the value is used.
     Either(&'static [FieldKind]),
     /// Anything.
     Any,
 }
 
-/// Whether a field must be there.
+/// Whether a field must be present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldNeed {
     /// Its absence is an error.
@@ -95,7 +94,7 @@ pub enum FieldNeed {
     Optional,
     /// It may be left out and then has this value, written as JSON.
     Default(&'static str),
-    /// It must not be there; says why.
+    /// It must not be present, for this reason.
     Excluded(&'static str),
 }
 
@@ -104,39 +103,39 @@ pub enum FieldNeed {
 pub enum KeyMatching {
     /// As written.
     Exact,
-    /// Without regard to case.
+    /// Ignoring case.
     AnyCase,
-    /// `snake_case`, `camelCase` and `kebab-case` spell the same key.
+    /// `snake_case`, `camelCase` and `kebab-case` are the same key.
     SnakeOrCamel,
 }
 
-/// What becomes of a key that no field has. `x-…` keys are silent everywhere.
+/// How a key that is not in the table is handled. `x-…` keys are always silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownKeys {
     /// Kept, with a warning.
     Warn,
-    /// Kept, without a word.
+    /// Kept, without a finding.
     Silent,
     /// An error.
     Error,
 }
 
-/// Whether a scalar of another type may stand for the one that is expected.
+/// Whether a scalar of another type is converted to the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coercion {
-    /// Types are as written.
+    /// Nothing is converted.
     Strict,
-    /// `"12"` and `12.0` are whole numbers, `"yes"` and `1` booleans, as the manifest's reference reads them.
+    /// `"12"` and `12.0` are integers, `"yes"` and `1` booleans, as for the manifest's reference.
     Lax,
 }
 
-/// The least and most of a whole number without bounds of its own.
+/// An integer without bounds.
 pub const ANY_INT: FieldKind = FieldKind::Int(i64::MIN, i64::MAX);
 /// Any number.
 pub const ANY_FLOAT: FieldKind = FieldKind::Float(f64::NEG_INFINITY, f64::INFINITY);
 
 impl Field {
-    /// A field that must be there.
+    /// A field that must be present.
     pub const fn required(name: &'static str, kind: FieldKind, doc: &'static str) -> Self {
         Self { name, aliases: &[], kind, need: FieldNeed::Required, doc }
     }
@@ -146,7 +145,7 @@ impl Field {
         Self { name, aliases: &[], kind, need: FieldNeed::Optional, doc }
     }
 
-    /// A field that has a value (JSON) when left out.
+    /// A field with a default value (JSON).
     pub const fn default(
         name: &'static str,
         kind: FieldKind,
@@ -156,12 +155,12 @@ impl Field {
         Self { name, aliases: &[], kind, need: FieldNeed::Default(default), doc }
     }
 
-    /// A field that must not be there; `why` completes «`x` is not part of this format: …».
+    /// A field that must not be present; `why` completes «`x` is not part of this format: …».
     pub const fn excluded(name: &'static str, why: &'static str) -> Self {
         Self { name, aliases: &[], kind: FieldKind::Any, need: FieldNeed::Excluded(why), doc: why }
     }
 
-    /// The same field with other spellings.
+    /// Returns the field with other spellings.
     #[must_use]
     pub const fn or(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
@@ -175,32 +174,32 @@ impl FieldTable {
         Self { title, fields, keys: KeyMatching::Exact, unknown: UnknownKeys::Warn }
     }
 
-    /// The same table with other key rules.
+    /// Returns the table with other key rules.
     #[must_use]
     pub const fn keys(mut self, keys: KeyMatching) -> Self {
         self.keys = keys;
         self
     }
 
-    /// The same table with another answer to unknown keys.
+    /// Returns the table with another handling of unknown keys.
     #[must_use]
     pub const fn unknown(mut self, unknown: UnknownKeys) -> Self {
         self.unknown = unknown;
         self
     }
 
-    /// The field that `key` spells.
+    /// Returns the field that `key` spells.
     pub fn field(&self, key: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| self.is_key(field, key))
     }
 
-    /// Whether `key` is a spelling of `field`, which is one of this table.
+    /// Reports whether `key` is a spelling of `field`, which must be in this table.
     pub fn is_key(&self, field: &Field, key: &str) -> bool {
         self.keys.same(field.name, key)
             || field.aliases.iter().any(|alias| self.keys.same(alias, key))
     }
 
-    /// Every key that may be written, for «did you mean».
+    /// Returns every key that is allowed, for «did you mean».
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let wanted = |field: &&Field| !matches!(field.need, FieldNeed::Excluded(_));
         self.fields.iter().filter(wanted).map(|field| field.name)
@@ -208,18 +207,19 @@ impl FieldTable {
 }
 
 impl KeyMatching {
-    /// Whether two spellings are one key.
+    /// Reports whether two spellings are the same key.
     pub fn same(self, a: &str, b: &str) -> bool {
         match self {
             Self::Exact => a == b,
             _ if differ_at_once(a, b) => false,
+            // ASCII first, which is faster; the second test is for other scripts.
             Self::AnyCase => a.eq_ignore_ascii_case(b) || lower(a).eq(lower(b)),
             Self::SnakeOrCamel => a == b || plain(a).eq(plain(b)),
         }
     }
 }
 
-/// Whether two keys start with different letters of ASCII, as most keys do that are not the same.
+/// Reports whether two keys start with different ASCII letters. This cheap test excludes most pairs.
 fn differ_at_once(a: &str, b: &str) -> bool {
     let first = |key: &str| key.bytes().next().filter(u8::is_ascii_alphanumeric);
     match (first(a), first(b)) {
@@ -228,17 +228,17 @@ fn differ_at_once(a: &str, b: &str) -> bool {
     }
 }
 
-/// The letters of a key in lower case.
+/// Returns a key in lower case.
 fn lower(key: &str) -> impl Iterator<Item = char> {
     key.chars().flat_map(char::to_lowercase)
 }
 
-/// The letters of a key in lower case, without `_` and `-`.
+/// Returns a key in lower case, without `_` and `-`.
 fn plain(key: &str) -> impl Iterator<Item = char> {
     key.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase)
 }
 
-/// Whether a key is an extension, about which nothing is said.
+/// Reports whether a key is an extension, which is never reported.
 pub fn is_extension(key: &str) -> bool {
     key.starts_with("x-") || key.starts_with("x_") || key.starts_with("X-")
 }

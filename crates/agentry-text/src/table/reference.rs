@@ -1,8 +1,8 @@
-//! A field table as a page of the reference: one Markdown table, nested blocks by dotted names.
+//! A field table as a Markdown table for the reference; fields of blocks have dotted names.
 
 use super::{Field, FieldKind, FieldNeed, FieldTable};
 
-/// One row a field; `model.capability` is a field of a block, `skills[]` an item of a list.
+/// Returns one row per field. `model.capability` is a field of a block, `skills[]` an item of a list.
 pub fn reference(table: &'static FieldTable) -> String {
     let mut page = ReferencePage { text: String::new(), open: Vec::new() };
     page.line(&["field", "type", "default", "meaning"]);
@@ -13,7 +13,7 @@ pub fn reference(table: &'static FieldTable) -> String {
 
 struct ReferencePage {
     text: String,
-    /// The tables around the row that is being written: one inside itself is not written again.
+    /// The tables around the current row. A table inside itself is not written again.
     open: Vec<&'static FieldTable>,
 }
 
@@ -59,6 +59,7 @@ impl ReferencePage {
     fn line(&mut self, cells: &[&str]) {
         for cell in cells {
             self.text.push_str("| ");
+            // A bar or a line break would end the cell.
             self.text.push_str(&cell.replace('|', "\\|").replace('\n', " "));
             self.text.push(' ');
         }
@@ -66,7 +67,7 @@ impl ReferencePage {
     }
 }
 
-/// What one value is.
+/// Describes one value of a kind.
 fn one(kind: &FieldKind) -> String {
     match kind {
         FieldKind::Str => "string".to_owned(),
@@ -96,7 +97,7 @@ fn one(kind: &FieldKind) -> String {
     }
 }
 
-/// What several values are.
+/// Describes several values of a kind.
 fn many(kind: &FieldKind) -> String {
     match kind {
         FieldKind::Str => "strings".to_owned(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a document against its field table.
+//! The rules about fields: a document against its field table.
 
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::rule::{LintRule, RuleExample};
@@ -35,7 +35,7 @@ pub static UNKNOWN_FIELD: LintRule = LintRule {
     ),
 };
 
-/// A field that must be there and is not.
+/// A required field that is missing.
 pub static MISSING_FIELD: LintRule = LintRule {
     code: "AG0102",
     name: "missing-field",
@@ -45,7 +45,7 @@ pub static MISSING_FIELD: LintRule = LintRule {
     good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
-/// A value of another type than the field has.
+/// A value of a wrong type.
 pub static WRONG_TYPE: LintRule = LintRule {
     code: "AG0103",
     name: "wrong-type",
@@ -62,7 +62,7 @@ pub static WRONG_TYPE: LintRule = LintRule {
     ),
 };
 
-/// A word that the field does not know.
+/// A word that the field does not allow.
 pub static UNKNOWN_VALUE: LintRule = LintRule {
     code: "AG0104",
     name: "unknown-value",
@@ -79,7 +79,7 @@ pub static UNKNOWN_VALUE: LintRule = LintRule {
     ),
 };
 
-/// A word outside the usual ones, where the format allows any.
+/// A word that has no meaning, in a field that allows any text.
 pub static UNEXPECTED_VALUE: LintRule = LintRule {
     code: "AG0105",
     name: "unexpected-value",
@@ -113,7 +113,7 @@ pub static OUT_OF_RANGE: LintRule = LintRule {
     ),
 };
 
-/// A field that the format leaves out on purpose.
+/// A field that the format excludes on purpose.
 pub static EXCLUDED_FIELD: LintRule = LintRule {
     code: "AG0107",
     name: "excluded-field",
@@ -133,7 +133,7 @@ pub static EXCLUDED_FIELD: LintRule = LintRule {
     ]),
 };
 
-/// A text that must be one line and is not.
+/// A text with several lines in a one-line field.
 pub static SEVERAL_LINES: LintRule = LintRule {
     code: "AG0108",
     name: "several-lines",
@@ -150,7 +150,7 @@ pub static SEVERAL_LINES: LintRule = LintRule {
     ]),
 };
 
-/// A version that is not semantic.
+/// A version that is not a semantic version.
 pub static NOT_A_VERSION: LintRule = LintRule {
     code: "AG0109",
     name: "not-a-version",
@@ -167,7 +167,7 @@ pub static NOT_A_VERSION: LintRule = LintRule {
     ),
 };
 
-/// A document whose top level is no map.
+/// A document that is not a map.
 pub static NOT_A_MAP: LintRule = LintRule {
     code: "AG0110",
     name: "not-a-map",

@@ -39,7 +39,7 @@ fn check(table: &'static FieldTable, value: TreeValue, coerce: Coercion) -> Vec<
     findings.iter().cloned().collect()
 }
 
-/// One line a finding, `ok` without any.
+/// Returns one line per finding, or `ok`.
 fn shown(found: &[Diagnostic]) -> String {
     let mut lines = String::new();
     for Diagnostic { rule, severity, message, hint, fix, .. } in found {
@@ -61,7 +61,7 @@ fn table_of(field: Field) -> &'static FieldTable {
     Box::leak(Box::new(FieldTable::new("the block", fields)))
 }
 
-/// What is said about each value of a field of `kind`.
+/// Returns the findings about each value of a field of `kind`.
 fn report(kind: FieldKind, coerce: Coercion, values: Vec<TreeValue>) -> String {
     let mut report = format!("{kind:?}\n");
     let table = table_of(Field::required("f", kind, "what it is"));

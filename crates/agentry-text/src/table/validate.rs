@@ -1,4 +1,4 @@
-//! Walks a tree along its field table and reports everything that does not fit.
+//! Compares a tree with its field table and reports everything that does not fit.
 
 use super::rules::{
     EXCLUDED_FIELD, MISSING_FIELD, NOT_A_MAP, NOT_A_VERSION, OUT_OF_RANGE, SAME_FIELD_TWICE,
@@ -22,6 +22,7 @@ pub fn validate(
     let mut walk = TableValidator { coerce, findings };
     match &node.value {
         TreeValue::Map(map) => walk.table(table, map, node.span),
+        // An empty file has no fields, so only missing ones are reported.
         TreeValue::Null => walk.table(table, &TreeMap::default(), node.span),
         other => {
             let message = format!("{} holds {}, not fields", table.title, other.describe());
@@ -38,6 +39,7 @@ struct TableValidator<'f> {
 impl TableValidator<'_> {
     fn table(&mut self, table: &'static FieldTable, map: &TreeMap, span: Span) {
         let mut first_of: Vec<(&str, &TreeEntry)> = Vec::new();
+        // A field with the value null counts as missing.
         let mut written: Vec<&str> = Vec::new();
         for entry in &map.entries {
             let Some(field) = table.field(&entry.key.text) else {
@@ -62,7 +64,7 @@ impl TableValidator<'_> {
         }
     }
 
-    /// Another spelling of the same field. The same spelling twice is the parser's finding.
+    /// Reports a field that is present in two spellings. The parser reports the same spelling twice.
     fn repeated(&mut self, first: &TreeEntry, again: &TreeEntry) {
         if first.key.text != again.key.text {
             let message =
@@ -84,6 +86,7 @@ impl TableValidator<'_> {
         let found = self.findings.add(&UNKNOWN_FIELD, entry.key.span, message);
         found.hint_opt(hint);
         if let Some(name) = nearest(key, table.names()) {
+            // Unsafe, because the nearest name is a guess.
             found.fix(Fix::unsafe_(format!("rename to `{name}`"), entry.key.span, name));
         }
         if table.unknown == UnknownKeys::Error {
@@ -107,8 +110,9 @@ impl TableValidator<'_> {
         self.value(field.name, &field.kind, &entry.value);
     }
 
-    /// Whether null says no more than leaving the field out; for a required one that is said elsewhere.
-    /// The manifest's reference takes null only where there is no default.
+    /// Reports whether null means the same as an absent field.
+    /// For a required one, the absence is reported separately. The manifest's reference accepts
+    /// null only where there is no default.
     fn may_be_null(&self, field: &Field) -> bool {
         let scalar_default = || field.kind.is_scalar() && self.coerce == Coercion::Strict;
         match field.need {
@@ -135,6 +139,7 @@ impl TableValidator<'_> {
             FieldKind::ChoiceAnyCase(words) => self.choice(name, words, node, true),
             FieldKind::Known(words) => self.known(name, words, node),
             FieldKind::List(item) => self.list(name, item, node),
+            // A single text counts as a list.
             FieldKind::Strings | FieldKind::Forms(_) if node.as_str().is_some() => {}
             FieldKind::Strings | FieldKind::Forms(_) => self.list(name, &FieldKind::Str, node),
             FieldKind::Map(value) => self.map(name, value, node),
@@ -142,6 +147,7 @@ impl TableValidator<'_> {
                 TreeValue::Map(map) => self.table(table, map, node.span),
                 _ => self.wrong(name, "a map", node),
             },
+            // The shape alone selects the kind, so that problems inside the value are reported in detail.
             FieldKind::Either(kinds) => match kinds.iter().find(|kind| kind.fits(node)) {
                 Some(kind) => self.value(name, kind, node),
                 None => {
@@ -185,6 +191,7 @@ impl TableValidator<'_> {
     fn line(&mut self, name: &str, node: &TreeNode) {
         match node.as_str() {
             None => self.wrong(name, "a string", node),
+            // A block scalar of YAML ends with a line break, which is not a second line.
             Some(text) if text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']) => {
                 let message = format!("`{name}` has several lines");
                 self.findings.add(&SEVERAL_LINES, node.span, message).hint("write it on one line");
@@ -194,6 +201,7 @@ impl TableValidator<'_> {
     }
 
     fn int(&mut self, name: &str, least: i64, most: i64, node: &TreeNode) {
+        // The type is right; only the size is wrong.
         if let TreeValue::Big(_) = node.value {
             self.range(name, node, &bounds(least, most));
             return;
@@ -210,6 +218,7 @@ impl TableValidator<'_> {
     fn float(&mut self, name: &str, (least, most): (f64, f64), node: &TreeNode) {
         match as_float(node, self.coerce) {
             None => self.wrong(name, "a number", node),
+            // NaN is in no range, so it is reported as well.
             Some(value) if !(least..=most).contains(&value) => {
                 let bounds = match (least.is_finite(), most.is_finite()) {
                     (true, true) => format!("from {least} to {most}"),
@@ -290,14 +299,14 @@ impl TableValidator<'_> {
     }
 }
 
-/// A sentence of documentation as a remark: lower case, no full stop.
+/// Converts a sentence of documentation to a remark: lower case, no full stop.
 fn remark(doc: &str) -> String {
     let mut chars = doc.trim_end_matches('.').chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// Where to report that something is missing: the first key, else the place of the map.
+/// Returns the span for a missing field: the first key, or the start of the map.
 fn head(map: &TreeMap, span: Span) -> Span {
     map.entries.first().map_or(Span { end: span.start, ..span }, |entry| entry.key.span)
 }
@@ -315,7 +324,7 @@ fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The semantic version that was meant: `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` → `1.2.3`.
+/// Returns the semantic version that was probably meant: `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` → `1.2.3`.
 pub fn full_version(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['v', 'V']);
     [text.to_owned(), format!("{text}.0"), format!("{text}.0.0")]
@@ -332,7 +341,7 @@ impl FieldKind {
         }
     }
 
-    /// Whether a value has the shape of this kind: the choice between several.
+    /// Reports whether a value has the shape of this kind, to choose one of several.
     fn fits(&self, node: &TreeNode) -> bool {
         match self {
             Self::Any => true,
@@ -355,7 +364,7 @@ impl FieldKind {
         }
     }
 
-    /// What a person calls such a value.
+    /// Returns a description of such a value for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Any => "anything".to_owned(),

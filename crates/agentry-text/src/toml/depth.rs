@@ -1,5 +1,5 @@
-//! How deep a TOML text goes, found before any tree is built: dotted keys and inline tables multiply,
-//! and a tree of many thousand levels could not even be dropped.
+//! Measures the nesting of a TOML text before a tree is built. Dotted keys and inline tables
+//! multiply the levels, and dropping a tree of many thousand levels overflows the stack.
 
 use toml_parser::decoder::Encoding;
 use toml_parser::parser::EventReceiver;
@@ -7,16 +7,16 @@ use toml_parser::{ErrorSink, Span};
 
 use crate::limits;
 
-/// The first place of a text that is nested too deeply.
+/// The first place that is nested too deep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooDeepNesting {
-    /// The key, `{` or `[` that goes too far.
+    /// The key, `{` or `[` that is too deep.
     pub(super) span: (usize, usize),
-    /// Where the line or header with it begins; all before can be read.
+    /// Where its line or header starts; all text before it can be parsed.
     pub(super) statement: usize,
 }
 
-/// Finds the first place of `text` that is nested too deeply.
+/// Finds the first place of `text` that is nested too deep.
 pub(super) fn too_deep(text: &str) -> Option<TooDeepNesting> {
     let tokens = toml_parser::Source::new(text).lex().into_vec();
     let mut gauge = DepthGauge { levels: vec![0, 0], dotted: false, statement: 0, found: None };
@@ -24,11 +24,11 @@ pub(super) fn too_deep(text: &str) -> Option<TooDeepNesting> {
     gauge.found
 }
 
-/// Follows the events of the parser.
+/// Counts levels from the events of the parser.
 struct DepthGauge {
-    /// How many keys are in force: of the header, of the line, then of each `{` and `[` inside it.
+    /// The number of keys: of the header, of the line, then of each `{` and `[` inside it.
     levels: Vec<usize>,
-    /// Whether the key that comes next belongs to the one before.
+    /// Whether the next key continues a dotted key.
     dotted: bool,
     statement: usize,
     found: Option<TooDeepNesting>,
@@ -47,12 +47,14 @@ impl DepthGauge {
     }
 
     fn close(&mut self) {
+        // The first two entries are the header and the line, which no bracket closes.
         if self.levels.len() > 2 {
             self.levels.pop();
         }
     }
 
     fn check(&mut self, span: Span) -> bool {
+        // Each key is a level, and so is each open bracket beyond header and line.
         let depth = self.levels.iter().sum::<usize>() + self.levels.len().saturating_sub(2);
         let fits = depth <= limits::DEPTH;
         if !fits && self.found.is_none() {

@@ -1,5 +1,5 @@
-//! Writes plain data as TOML that a person would write: scalars first, then tables under their
-//! headers, long lists one item a line.
+//! Writes plain data as TOML in the usual style: scalars first, then tables with headers, long
+//! lists with one item per line.
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
@@ -8,8 +8,8 @@ use crate::data::Data;
 /// The most columns of a list on one line.
 const WIDTH: usize = 80;
 
-/// Writes `data`, which should be a map; anything else has no words in TOML and gives no text. Null
-/// is left out, a call becomes its text, and a whole number beyond 64 bits a string.
+/// Writes `data`, which must be a map; other data gives an empty text.
+/// Null is left out, a call becomes its text, and an integer beyond 64 bits becomes a string.
 pub fn emit(data: &Data) -> String {
     let Data::Map(entries) = data else { return String::new() };
     let mut document = DocumentMut::new();
@@ -24,7 +24,7 @@ fn table(entries: &[(String, Data)]) -> Table {
             table.insert(key, item);
         }
     }
-    // A table of tables needs no header of its own.
+    // A table that has only tables needs no header.
     let only_tables = |item: &Item| item.is_table() || item.is_array_of_tables();
     table.set_implicit(!table.is_empty() && table.iter().all(|(_, item)| only_tables(item)));
     table
@@ -41,19 +41,20 @@ fn item(key: &str, data: &Data) -> Option<Item> {
     }
 }
 
-/// The list as tables under `[[…]]` headers, if it holds nothing but maps.
+/// Returns the list as tables with `[[…]]` headers, if it has only maps.
 fn tables(items: &[Data]) -> Option<ArrayOfTables> {
     let mut tables = ArrayOfTables::new();
     for item in items {
         let Data::Map(entries) = item else { return None };
         let mut table = table(entries);
+        // Each item needs its `[[…]]` header, even if it has only tables.
         table.set_implicit(false);
         tables.push(table);
     }
     (!items.is_empty()).then_some(tables)
 }
 
-/// A list that starts in column `indent`: on one line if it is short enough.
+/// Returns a list that starts in column `indent`, on one line if it is short enough.
 fn array(items: &[Data], indent: usize) -> Array {
     let mut array: Array = items.iter().filter_map(value).collect();
     if indent + array.to_string().chars().count() > WIDTH {
@@ -66,7 +67,7 @@ fn array(items: &[Data], indent: usize) -> Array {
     array
 }
 
-/// The value on one line; `None` for null.
+/// Returns the value on one line; `None` for null.
 fn value(data: &Data) -> Option<Value> {
     Some(match data {
         Data::Null => return None,

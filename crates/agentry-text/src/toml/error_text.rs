@@ -1,31 +1,32 @@
-//! The parser's errors in our words: what was found, and what to do.
+//! Converts the errors of the TOML parser to messages and hints in our terms.
 
 use std::ops::Range;
 
 use crate::problems::short;
 
-/// An error of the parser, in its place.
+/// An error of the parser, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TomlFault {
-    /// What the parser calls it.
+    /// The parser's name for it.
     pub(super) kind: String,
-    /// What the parser would have liked to see; may be empty.
+    /// What the parser expected; may be empty.
     pub(super) expected: String,
-    /// Where.
+    /// The bytes it is about.
     pub(super) range: Range<usize>,
 }
 
 impl TomlFault {
-    /// The parser's `error` about `text`.
+    /// Converts the parser's `error` about `text`.
     pub(super) fn new(error: &toml::de::Error, text: &str) -> Self {
         let message = error.message();
         let (kind, expected) = message.split_once(", expected ").unwrap_or((message, ""));
         let mut range = error.span().unwrap_or(0..0);
         if range.is_empty() {
-            // The parser points before the first character that it did not like.
+            // The parser's span is empty and before the unexpected character, so the word there is taken.
             let rest = text.get(range.start..).unwrap_or("").chars().take(LONGEST);
             range.end += rest.take_while(|c| !c.is_whitespace()).map(char::len_utf8).sum::<usize>();
         }
+        // The whole key is shown, not only the place where its value is missing.
         if kind == NO_VALUE {
             let line = text.get(..range.start).unwrap_or("");
             range.start = line.rfind(['\n', '\r']).map_or(0, |end| end + 1);
@@ -34,14 +35,15 @@ impl TomlFault {
         Self { kind: kind.to_owned(), expected: expected.to_owned(), range }
     }
 
-    /// Whether the line is a bare key, after which the parser builds no more of the tree.
+    /// Reports whether the line is a bare key, after which the parser adds nothing to the tree.
     pub(super) fn ends_tree(&self) -> bool {
         self.kind == NO_VALUE
     }
 
-    /// What to say, and what to do, if `found` is the text in its place.
+    /// Returns the message and the hint; `found` is the text at the place of the error.
     pub(super) fn words(&self, found: &str) -> (String, Option<String>) {
         let found = short(found.trim());
+        // The parser has no error codes, so the text of its message decides.
         let (message, hint) = match self.kind.as_str() {
             "string values must be quoted" if found == "``" => ("a value is missing".into(), PAIR),
             "string values must be quoted" => (format!("{found} needs quotes"), "write `\"…\"`"),
@@ -85,7 +87,7 @@ impl TomlFault {
         }
     }
 
-    /// The parser's own words, which begin in lower case and have no full stop.
+    /// Keeps the parser's message, which is in lower case and has no full stop.
     fn own_words(&self, found: &str) -> (String, Option<String>) {
         let message = match self.kind.strip_prefix("invalid ") {
             Some(what) if found != "``" => format!("{found} is no {what} of TOML"),
@@ -96,7 +98,7 @@ impl TomlFault {
     }
 }
 
-/// The most characters that are underlined where the parser does not say how many.
+/// The most characters to underline if the parser gives no range.
 const LONGEST: usize = 40;
 const NO_VALUE: &str = "key with no value";
 const PAIR: &str = "write `key = value`";

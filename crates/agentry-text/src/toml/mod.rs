@@ -1,4 +1,4 @@
-//! TOML 1.1: read into the one tree, and written from plain data.
+//! TOML 1.1: parsed into the tree that all data languages share, and written from plain data.
 
 mod depth;
 mod emit;
@@ -13,7 +13,7 @@ pub use parse::parse;
 use crate::diagnostic::Severity;
 use crate::rule::{LintRule, RuleExample};
 
-/// Every rule about how TOML is written.
+/// Every rule about the syntax of TOML.
 pub const RULES: &[&LintRule] = &[&TOML_SYNTAX];
 
 /// Text that is not TOML.

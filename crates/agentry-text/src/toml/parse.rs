@@ -1,4 +1,4 @@
-//! Reads TOML into the tree.
+//! Parses TOML into the tree.
 
 use toml::de::{DeTable, DeValue};
 
@@ -12,13 +12,14 @@ use crate::problems::{ParseProblems, short};
 use crate::source::{SourceFile, Span};
 use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 
-/// Reads the whole of `source`. A table is where its header is; of a key that was written twice, the
-/// first counts.
+/// Parses the whole of `source`. The span of a table is its header. Of a duplicate key, the first
+/// value counts.
 pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
     let mut reader = TomlReader { source, problems: ParseProblems::default() };
     let text = reader.shallow_text();
     let (mut table, errors) = DeTable::parse_recoverable(text);
     let mut faults: Vec<_> = errors.iter().map(|error| TomlFault::new(error, text)).collect();
+    // After a bare key the parser drops the rest of the file, so such lines are blanked and parsed again.
     let mended = without_bare_keys(text, &faults);
     if let Some(mended) = &mended {
         faults.retain(TomlFault::ends_tree);
@@ -32,7 +33,7 @@ pub fn parse(source: &SourceFile, findings: &mut Findings) -> TreeNode {
     TreeNode::new(TreeValue::Map(map), source.whole())
 }
 
-/// The text with spaces in place of the lines after which the parser would give up.
+/// Returns the text with spaces in place of lines that are bare keys.
 fn without_bare_keys(text: &str, faults: &[TomlFault]) -> Option<String> {
     let mut mended = None;
     for fault in faults.iter().filter(|fault| fault.ends_tree()) {
@@ -51,7 +52,7 @@ struct TomlReader<'s> {
 }
 
 impl<'s> TomlReader<'s> {
-    /// The text up to the first statement that is nested too deeply, which is reported.
+    /// Returns the text before the first statement that is nested too deep, and reports that statement.
     fn shallow_text(&mut self) -> &'s str {
         let text = &*self.source.text;
         let Some(found) = too_deep(text) else { return text };
@@ -59,7 +60,7 @@ impl<'s> TomlReader<'s> {
         text.get(..found.statement).unwrap_or("")
     }
 
-    /// Reports the faults. One of another kind than the first on its line is its echo.
+    /// Reports the faults. After the first on a line, other kinds on it are only its consequence.
     fn faults(&mut self, mut faults: Vec<TomlFault>) {
         faults.sort_by_key(|fault| fault.range.start);
         faults.dedup();
@@ -87,6 +88,7 @@ impl<'s> TomlReader<'s> {
         let (message, hint) = fault.words(found);
         let problem = self.problems.add(&TOML_SYNTAX, span, message);
         problem.hint_opt(hint);
+        // A literal string (`'…'`) has no escapes, so the text must fit as it is.
         let quotable = !found.is_empty() && !found.contains(|c: char| c == '\'' || c.is_control());
         if fault.kind == "string values must be quoted" && quotable {
             problem.fix(Fix::unsafe_("put it in quotes", span, format!("'{found}'")));
@@ -94,6 +96,7 @@ impl<'s> TomlReader<'s> {
     }
 
     fn table(&mut self, table: &DeTable<'_>, depth: usize) -> TreeMap {
+        // The parser's table need not be in source order; the tree must be.
         let mut pairs: Vec<_> = table.iter().collect();
         pairs.sort_by_key(|(key, _)| key.span().start);
         let mut map = TreeMap::default();
@@ -108,7 +111,7 @@ impl<'s> TomlReader<'s> {
         map
     }
 
-    /// A value; `None` for one that is missing (reported already) or beyond the limits.
+    /// Returns a value; `None` if it is absent (reported already) or beyond the limits.
     fn node(&mut self, value: &toml::Spanned<DeValue<'_>>, depth: usize) -> Option<TreeNode> {
         let range = value.span();
         let span = self.span(range.start, range.end);
@@ -124,6 +127,7 @@ impl<'s> TomlReader<'s> {
             }
             DeValue::Float(float) => {
                 let value = float.as_str().parse::<f64>().ok();
+                // A number that overflows becomes infinite, unless `inf` itself is written.
                 let stated = float.as_str().contains("inf");
                 let value = value.filter(|value| stated || !value.is_infinite());
                 self.number(value.map(TreeValue::Float), float.as_str(), span)
@@ -143,7 +147,7 @@ impl<'s> TomlReader<'s> {
         Some(TreeNode::new(value, span))
     }
 
-    /// The number, or null: `written` is empty if the parser had something to say already.
+    /// Returns the number, or null. `written` is empty if the parser has reported it already.
     fn number(&mut self, value: Option<TreeValue>, written: &str, span: Span) -> TreeValue {
         if value.is_none() && !written.is_empty() {
             let message = format!("{} is too large", short(self.source.slice(span)));

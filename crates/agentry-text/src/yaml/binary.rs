@@ -1,7 +1,7 @@
-//! Base64 as Python's lenient decoder reads it: other characters are skipped, and what follows the
-//! padding is not looked at.
+//! Base64 as Python's lenient decoder reads it: other characters are skipped, and text after the
+//! padding is ignored.
 
-/// The bytes that `text` stands for.
+/// Decodes `text`; `None` if it is not ASCII or its last group is incomplete.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.is_ascii() {
         return None;
@@ -11,12 +11,14 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     for byte in text.bytes() {
         if byte == b'=' {
             pads = pads.saturating_add(1);
+            // Enough padding completes the group; Python ignores everything after it.
             if position >= 2 && position + pads.min(4) >= 4 {
                 return Some(out);
             }
             continue;
         }
         let Some(value) = value_of(byte) else { continue };
+        // Python counts only padding characters that follow each other.
         pads = 0;
         match position {
             0 => {}
@@ -30,7 +32,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     (position == 0).then_some(out)
 }
 
-/// The six bits of a character; nothing for one that is skipped.
+/// Returns the six bits of a character; `None` for one that is skipped.
 fn value_of(byte: u8) -> Option<u8> {
     match byte {
         b'A'..=b'Z' => Some(byte - b'A'),

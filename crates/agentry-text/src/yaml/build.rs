@@ -1,5 +1,5 @@
-//! Makes the tree of the parser's events, without recursion and within the limits: what is too deep
-//! becomes null, and reading stops at the first value too many.
+//! Builds the tree from the parser's events, without recursion and within the limits: a value that
+//! is too deep becomes null, and parsing stops at the first value too many.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -20,27 +20,27 @@ use crate::source::{FileId, Span};
 use crate::tree::{TreeNode, TreeValue};
 use crate::tree_rules::{TOO_DEEP, TOO_MANY_VALUES};
 
-/// What is to be read: a part of a file, without characters that YAML forbids.
+/// The text to parse: a part of a file, without characters that YAML forbids.
 pub(super) struct YamlInput<'t> {
     pub(super) text: &'t str,
     pub(super) file: FileId,
     pub(super) base: usize,
     pub(super) version: YamlVersion,
-    /// Whether the text goes on after what may be read; a complaint would be about the cut.
+    /// Whether the text was cut, so that a syntax error at its end would be about the cut.
     pub(super) is_cut: bool,
-    /// Whether halves of characters are disguised in what the parser sees.
+    /// Whether surrogate pairs are replaced in the text that the parser gets.
     pub(super) is_disguised: bool,
 }
 
-/// What came of reading.
+/// The result of parsing.
 pub(super) struct YamlOutcome {
     pub(super) node: TreeNode,
     pub(super) findings: Findings,
-    /// Why reading stopped early, if a mistake of syntax stopped it.
+    /// The syntax error that stopped the parser, if one did.
     pub(super) error: Option<ScanError>,
 }
 
-/// Reads `input`. The parser sees `scanned`, which has as many characters as the text.
+/// Parses `input`. The parser gets `scanned`, which has as many characters as the text.
 pub(super) fn read(input: &YamlInput<'_>, scanned: &str) -> YamlOutcome {
     let mut builder = YamlBuilder::new(input);
     let mut parser = Parser::new_from_str(scanned);
@@ -64,6 +64,7 @@ pub(super) fn read(input: &YamlInput<'_>, scanned: &str) -> YamlOutcome {
             builder.drop_broken(builder.places.byte(*error.marker()));
             builder.report_error(error);
         }
+        // The rest of the text is checked for tabs as well.
         None if !builder.stopped => builder.pass(input.text.len()..input.text.len()),
         _ => {}
     }
@@ -71,7 +72,7 @@ pub(super) fn read(input: &YamlInput<'_>, scanned: &str) -> YamlOutcome {
     YamlOutcome { node, findings: builder.findings, error }
 }
 
-/// Reads `input` by the rules of YAML 1.1, or says why they refuse it.
+/// Parses `input` by the rules of YAML 1.1, or returns why they refuse it.
 pub(super) fn read_old(input: &YamlInput<'_>) -> Result<YamlOutcome, YamlRefusal> {
     let mut builder = YamlBuilder { exact: true, watch_tabs: false, ..YamlBuilder::new(input) };
     let mut parser = pyyaml::YamlParser::new(input.text);
@@ -105,12 +106,12 @@ impl AliasCost {
     }
 }
 
-/// A list or a map whose end has not come yet.
+/// A list or map that is not finished yet.
 struct YamlFrame {
     start: usize,
-    /// Whether it is written with brackets.
+    /// Whether it is written in brackets.
     bracketed: bool,
-    /// What its tag makes of it.
+    /// The effect of its tag.
     shape: TagShape,
     anchor: usize,
     cost: AliasCost,
@@ -127,26 +128,26 @@ pub(super) struct YamlBuilder<'t> {
     pub(super) places: SpanMapper<'t>,
     pub(super) version: YamlVersion,
     pub(super) findings: Findings,
-    /// The end of what was read so far.
+    /// The end of the text that was read so far.
     pub(super) cursor: usize,
     stack: Vec<YamlFrame>,
     root: Option<TreeNode>,
     documents: usize,
-    /// Finished values by the number of their anchor; kept only if there are aliases.
+    /// Finished values by anchor number; kept only if the text has aliases.
     anchors: HashMap<usize, (TreeNode, AliasCost)>,
     has_aliases: bool,
-    /// The anchors so far, where a name may be used once.
+    /// The anchors so far, to report a name that is used twice.
     pub(super) anchor_names: HashSet<&'t str>,
     spent: AliasCost,
     kept: AliasCost,
     /// How many lists and maps are open inside one that is too deep.
     skipped: usize,
-    /// Whether tabs outside of text are to be reported, as YAML 1.1 has it.
+    /// Whether tabs outside of scalars are reported, by the rules of YAML 1.1.
     watch_tabs: bool,
     stopped: bool,
-    /// Whether halves of characters are disguised in what the parser sees.
+    /// Whether surrogate pairs are replaced in the text that the parser gets.
     is_disguised: bool,
-    /// Whether the events are those of YAML 1.1 to the byte, so that nothing is to be checked again.
+    /// Whether the events come from `pyyaml`, so that no check of `strictness` is needed.
     pub(super) exact: bool,
 }
 
@@ -179,6 +180,7 @@ impl<'t> YamlBuilder<'t> {
             Event::Nothing | Event::StreamStart | Event::DocumentEnd => ControlFlow::Continue(()),
             Event::StreamEnd => ControlFlow::Break(()),
             Event::DocumentStart(explicit) => self.document(explicit, range),
+            // Before the other events, because everything inside a value that is too deep is ignored.
             _ if self.skipped > 0 => self.skip(&event, range),
             Event::Scalar(text, style, anchor, tag) => {
                 if anchor > 0 {
@@ -218,7 +220,7 @@ impl<'t> YamlBuilder<'t> {
         ControlFlow::Continue(())
     }
 
-    /// Follows the events inside a value that is too deep, until it ends.
+    /// Ignores the events inside a value that is too deep, until it ends.
     fn skip(&mut self, event: &Event<'_>, range: Range<usize>) -> ControlFlow<()> {
         match event {
             Event::SequenceStart(..) | Event::MappingStart(..) => self.skipped += 1,
@@ -233,7 +235,7 @@ impl<'t> YamlBuilder<'t> {
         self.attach(node, AliasCost::default(), 0)
     }
 
-    /// Moves on to the end of `range`; what lies before it may not hold a tab in YAML 1.1.
+    /// Moves on to the end of `range`. In YAML 1.1, no tab may be in the text before it.
     pub(super) fn pass(&mut self, range: Range<usize>) {
         self.check_tabs(self.cursor..range.start);
         self.cursor = self.cursor.max(range.end);
@@ -279,6 +281,7 @@ impl<'t> YamlBuilder<'t> {
             text => text,
         };
         let cost = AliasCost { values: 1, bytes: text.len(), height: 0 };
+        // Keys do not count as values.
         self.spent.values += usize::from(!self.expects_key());
         let value = match tag {
             Some(tag) => self.tagged(tag, &text, before, &range),
@@ -289,6 +292,7 @@ impl<'t> YamlBuilder<'t> {
     }
 
     fn plain(&mut self, text: Cow<'_, str>, range: &Range<usize>) -> TreeValue {
+        // YAML 1.1 rejects these two as values, but not as keys.
         if self.expects_key() && matches!(&*text, "<<" | "=") {
             return TreeValue::Str(text.into_owned());
         }
@@ -299,7 +303,7 @@ impl<'t> YamlBuilder<'t> {
         })
     }
 
-    /// The raw text of a scalar, which the parser places only roughly.
+    /// Returns the source range of a scalar, which the parser gives only roughly.
     fn scalar_range(&self, style: ScalarStyle, missing: bool, range: Range<usize>) -> Range<usize> {
         match style {
             ScalarStyle::Plain if missing => self.missing_range(),
@@ -318,7 +322,7 @@ impl<'t> YamlBuilder<'t> {
         }
     }
 
-    /// Where a value stands that is not written: after its indicator, or at its tag or anchor.
+    /// Returns the range of a value that is absent: after its indicator, or at its tag or anchor.
     fn missing_range(&self) -> Range<usize> {
         let indicator: &[u8] = match self.stack.last().map(|frame| &frame.kind) {
             Some(FrameKind::List(_)) => b"-",
@@ -338,6 +342,7 @@ impl<'t> YamlBuilder<'t> {
         self.pass(range.clone());
         self.check_name(&range);
         let span = self.places.span(range);
+        // An anchor is recorded when its value ends, so it is missing while the value is still open.
         let Some((node, cost)) = self.anchors.get(&id) else {
             self.findings.add(&YAML_SYNTAX, span, "the alias stands inside of its own anchor");
             return self.attach(TreeNode::new(TreeValue::Null, span), AliasCost::default(), 0);
@@ -347,6 +352,7 @@ impl<'t> YamlBuilder<'t> {
         if total.is_over_limit() {
             return self.stop_at_limit(span);
         }
+        // The copy may be deeper here than where its anchor is.
         if self.stack.len() + cost.height > limits::DEPTH {
             self.findings.add(&TOO_DEEP, span, too_deep());
             return self.attach(TreeNode::new(TreeValue::Null, span), AliasCost::default(), 0);
@@ -373,6 +379,7 @@ impl<'t> YamlBuilder<'t> {
     ) -> ControlFlow<()> {
         let bracketed =
             !range.is_empty() && matches!(self.places.at(range.start), Some(b'[' | b'{'));
+        // For a list below a key, `saphyr` gives no exact start, so its first `-` is searched.
         let start = match (&kind, self.stack.last()) {
             (FrameKind::List(_), Some(YamlFrame { kind: FrameKind::Map(_), .. }))
                 if !bracketed && !self.exact =>
@@ -404,7 +411,7 @@ impl<'t> YamlBuilder<'t> {
         ControlFlow::Continue(())
     }
 
-    /// Closes a list or a map; a bracket that closes it stands at `bracket`.
+    /// Closes a list or map; its closing bracket, if it has one, is at `bracket`.
     fn close(&mut self, frame: YamlFrame, bracket: usize) -> ControlFlow<()> {
         if frame.bracketed {
             self.pass(bracket..(bracket + 1).min(self.places.text.len()));
@@ -426,6 +433,7 @@ impl<'t> YamlBuilder<'t> {
     fn attach(&mut self, node: TreeNode, cost: AliasCost, anchor: usize) -> ControlFlow<()> {
         let span = node.span;
         if anchor > 0 && self.has_aliases {
+            // Copies for aliases use memory too, so they have the same limit.
             self.kept.add(cost);
             if self.kept.is_over_limit() {
                 return self.stop_at_limit(span);
@@ -455,13 +463,13 @@ impl<'t> YamlBuilder<'t> {
         matches!(self.stack.last(), Some(YamlFrame { kind: FrameKind::Map(map), .. }) if !map.expects_value())
     }
 
-    /// Where the innermost open bracket stands.
+    /// Returns the offset of the innermost open bracket.
     pub(super) fn open_bracket(&self) -> Option<usize> {
         self.stack.iter().rev().find(|frame| frame.bracketed).map(|frame| frame.start)
     }
 
-    /// Leaves out the value in whose line the mistake at `at` stands, and a key without its value:
-    /// what they say is not known.
+    /// Drops the value in the line of the syntax error at `at`, and a key without its value,
+    /// because neither can be trusted.
     fn drop_broken(&mut self, at: usize) {
         let line = self.places.span(self.places.line_start(at)..at);
         if let Some(YamlFrame { kind: FrameKind::Map(map), .. }) = self.stack.last_mut() {
@@ -476,10 +484,11 @@ impl<'t> YamlBuilder<'t> {
         syntax::report(error, &place, self.cursor, &mut self.findings);
     }
 
-    /// Closes what is open and gives the tree.
+    /// Closes all open values and returns the tree.
     fn finish(&mut self) -> TreeNode {
         while let Some(frame) = self.stack.pop() {
             let end = self.cursor;
+            // A value that is still open has no closing bracket, and no alias can follow.
             let frame = YamlFrame { bracketed: false, anchor: 0, ..frame };
             let _ = self.close(frame, end);
         }

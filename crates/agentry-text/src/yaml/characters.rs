@@ -1,12 +1,12 @@
-//! Characters that YAML forbids. The parser would stop at some of them without a word, so the text
-//! is cut before the first one and the cut is reported.
+//! Characters that YAML forbids. The parser would stop at some of them without an error, so the
+//! text is cut before the first one and that character is reported.
 
 use super::rules::YAML_SYNTAX;
 use crate::diagnostic::Findings;
 use crate::hygiene::unusual;
 use crate::source::{SourceFile, Span};
 
-/// Where the first forbidden character stands.
+/// Returns the offset of the first forbidden character.
 pub(super) fn first_forbidden(text: &str) -> Option<usize> {
     unusual(text).find(|(_, found)| is_forbidden(*found)).map(|(at, _)| at)
 }

@@ -1,24 +1,25 @@
-//! The timestamps of YAML 1.1, printed as JSON readers of the reference print them: ISO 8601, with
-//! a `T`, six digits of a fraction or none, and `Z` for an offset of nothing. Which days and times
-//! exist is asked of `chrono`; none of its forms is that of YAML 1.1.
+//! Timestamps of YAML 1.1, written as the reference writes them in JSON: ISO 8601 with a `T`, six
+//! digits of a fraction or none, and `Z` for a zero offset. `chrono` decides which dates exist; it
+//! has no parser for this syntax.
 
 use chrono::{NaiveDate, NaiveDateTime, Timelike as _};
 
-/// How strictly a date without a time is written.
+/// How strict the syntax of a date without a time is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DateForm {
-    /// Two digits for month and day: what makes a plain scalar a date.
+    /// Two digits for month and day, as in a plain scalar.
     Implicit,
-    /// One digit is enough: what `!!timestamp` takes.
+    /// One digit is enough, as with the tag `!!timestamp`.
     Tagged,
 }
 
-/// Reads a date or a time: `None` if `text` has not the form of one, and an error if it has the
-/// form but names no day, hour or offset that exists.
+/// Parses a date or a time. Returns `None` if `text` is neither, and an error if the day, time or
+/// offset does not exist.
 pub(super) fn read(text: &str, form: DateForm) -> Option<Result<String, ()>> {
     let mut cursor = DateCursor { rest: text.as_bytes() };
     let year = 100 * cursor.digits(2)? + cursor.digits(2)?;
     let (month, day) = (cursor.after(b'-', 1)?, cursor.after(b'-', 1)?);
+    // Python has no year 0.
     let year = i32::try_from(year).ok().filter(|year| *year > 0);
     let date = year.and_then(|year| NaiveDate::from_ymd_opt(year, month, day));
     if cursor.rest.is_empty() {
@@ -44,8 +45,7 @@ fn printed(moment: NaiveDateTime) -> String {
     moment.format(form).to_string()
 }
 
-/// How far a time is from universal time, nothing if that is not written; an error if there is no such
-/// offset.
+/// Parses the offset from UTC; an empty text if there is none, and an error if it does not exist.
 fn offset(cursor: &mut DateCursor<'_>) -> Option<Result<String, ()>> {
     if cursor.rest.is_empty() {
         return Some(Ok(String::new()));
@@ -61,7 +61,7 @@ fn offset(cursor: &mut DateCursor<'_>) -> Option<Result<String, ()>> {
     };
     let hours = cursor.digits(1)?;
     let rest = if cursor.byte(b':') { cursor.digits(2)? } else { 0 };
-    // The reference adds hours and minutes, so `+1:99` is `+02:39`.
+    // `PyYAML` adds hours and minutes, so `+1:99` is `+02:39`.
     Some(match hours * 60 + rest {
         0 => Ok("Z".to_owned()),
         sum if sum < 24 * 60 => Ok(format!("{sign}{:02}:{:02}", sum / 60, sum % 60)),
@@ -81,14 +81,14 @@ impl DateCursor<'_> {
         after.is_some()
     }
 
-    /// Takes spaces and tabs, and says whether there were any.
+    /// Takes spaces and tabs, and returns whether there were any.
     fn blanks(&mut self) -> bool {
         let before = self.rest.len();
         while self.byte(b' ') || self.byte(b'\t') {}
         self.rest.len() < before
     }
 
-    /// Takes a number of two digits, or also of one if `least` is 1.
+    /// Takes a number of two digits; one digit is enough if `least` is 1.
     fn digits(&mut self, least: usize) -> Option<u32> {
         let first = self.digit()?;
         match self.digit() {
@@ -102,7 +102,7 @@ impl DateCursor<'_> {
         if self.byte(mark) { self.digits(least) } else { None }
     }
 
-    /// Takes all digits of a fraction of a second; those after the sixth do not count.
+    /// Takes all digits of a fraction of a second; digits after the sixth are ignored.
     fn fraction(&mut self) -> u32 {
         let (mut value, mut unit) = (0, 100_000);
         while let Some(digit) = self.digit() {

@@ -1,5 +1,5 @@
-//! Writes YAML that cannot be misread: a string goes without quotes only if no version takes it for
-//! anything else, and only characters that show what they are are written as they are.
+//! Writes YAML that every version reads the same. A string is unquoted only if no version reads it
+//! as another type, and characters without a visible shape are escaped.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use super::scalar;
 use crate::data::Data;
 use crate::tree::TreeValue;
 
-/// The widest line that a list between brackets may make.
+/// The widest line for a list in brackets.
 const WIDTH: usize = 80;
-/// Readers give up on longer keys, unless a `?` announces them.
+/// YAML readers reject longer keys, unless a `?` introduces them.
 const LONGEST_KEY: usize = 500;
 
-/// Writes `data` so that YAML 1.1 and 1.2 readers both read the same value back.
+/// Writes `data` so that YAML 1.1 and 1.2 readers both get the same value.
 pub fn emit(data: &Data) -> String {
     let mut out = String::new();
     match data {
@@ -27,14 +27,14 @@ pub fn emit(data: &Data) -> String {
     out
 }
 
-/// What a scalar stands in.
+/// Where a scalar is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScalarContext {
     Block,
     Brackets,
 }
 
-/// Writes the entries of a map; the first goes where the writing stands.
+/// Writes the entries of a map. The first goes on the current line.
 fn map(out: &mut String, entries: &[(String, Data)], indent: usize) {
     for (index, (key, data)) in entries.iter().enumerate() {
         if index > 0 {
@@ -52,7 +52,7 @@ fn map(out: &mut String, entries: &[(String, Data)], indent: usize) {
     }
 }
 
-/// Writes the items of a list; the first goes where the writing stands.
+/// Writes the items of a list. The first goes on the current line.
 fn list(out: &mut String, items: &[Data], indent: usize) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -79,7 +79,7 @@ fn margin(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// Writes what follows a `:` or `-` that stands at `indent`, with the end of its last line.
+/// Writes the text after a `:` or `-` at `indent`, including its last line break.
 fn value(out: &mut String, data: &Data, indent: usize) {
     match data {
         Data::Map(entries) if !entries.is_empty() => {
@@ -104,7 +104,7 @@ fn value(out: &mut String, data: &Data, indent: usize) {
     }
 }
 
-/// The list between brackets, if it holds only scalars and is not wider than `width`.
+/// Returns the list in brackets, if it has only scalars and fits into `width`.
 fn short_list(items: &[Data], width: usize) -> Option<String> {
     let mut line = String::from("[");
     for (index, item) in items.iter().enumerate() {
@@ -120,7 +120,7 @@ fn short_list(items: &[Data], width: usize) -> Option<String> {
     (line.chars().count() <= width).then_some(line)
 }
 
-/// A scalar or an empty list or map, in one line.
+/// Returns a scalar, or an empty list or map, on one line.
 fn inline(data: &Data, around: ScalarContext) -> String {
     match data {
         Data::Null => "null".to_owned(),
@@ -135,8 +135,8 @@ fn inline(data: &Data, around: ScalarContext) -> String {
     }
 }
 
-/// The shortest digits that give the number back, with the dot and the sign of the exponent that
-/// YAML 1.1 needs.
+/// Returns the shortest digits that give the number back, with the dot and the sign of the exponent
+/// that YAML 1.1 requires.
 fn float(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();
@@ -150,6 +150,7 @@ fn float(value: f64) -> String {
     let shortest = format!("{value:e}");
     let (digits, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     match exponent.parse::<i32>().unwrap_or(0) {
+        // The same range as Python's `repr`, which writes other numbers with an exponent.
         -4..16 => with_dot(&value.to_string()),
         exponent => {
             let sign = if exponent < 0 { '-' } else { '+' };
@@ -158,12 +159,13 @@ fn float(value: f64) -> String {
     }
 }
 
-/// A string in one line, between quotes unless nobody can misread it.
+/// Returns a string on one line, in quotes unless it is safe without them.
 fn text(value: &str, around: ScalarContext) -> String {
     if is_plain(value, around) { value.to_owned() } else { quoted(value) }
 }
 
 fn is_plain(text: &str, around: ScalarContext) -> bool {
+    // A leading `-` is safe before a letter, so options such as `--all` need no quotes.
     let inner = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
     let option = inner.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
     let starts_badly = text.starts_with(|c: char| "-?:,[]{}#&*!|>'\"%@`".contains(c)) && !option
@@ -182,19 +184,20 @@ fn is_plain(text: &str, around: ScalarContext) -> bool {
         && !is_word(text)
 }
 
-/// Whether some reader takes the plain `text` for more than text.
+/// Reports whether some reader takes the plain `text` for anything but a string.
 fn is_word(text: &str) -> bool {
     if !scalar::is_special(text) {
         return false;
     }
     let lower = text.to_ascii_lowercase();
+    // `y` and `n` are booleans in the YAML 1.1 specification, though not in `PyYAML`.
     let words = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"];
     let is_text = |version| matches!(scalar::plain(text, version), Ok(TreeValue::Str(_)));
     words.contains(&lower.as_str()) || !is_text(YamlVersion::V1_1) || !is_text(YamlVersion::V1_2)
 }
 
-/// Whether a character may be written as it is: no control, none that breaks a line in some
-/// version, and none that changes the direction of the text around it.
+/// Reports whether a character may be written as it is: no control character, no line break of
+/// either version, none that changes the direction of text.
 fn is_shown(found: char) -> bool {
     !matches!(
         found,
@@ -203,7 +206,7 @@ fn is_shown(found: char) -> bool {
     ) && (found == '\n' || found == '\t' || !found.is_control())
 }
 
-/// Whether the lines of `text` can stand as they are.
+/// Reports whether `text` can be a literal block, with its lines as they are.
 fn is_literal(text: &str) -> bool {
     let bare = |line: &str| !line.ends_with([' ', '\t']);
     text.contains('\n')
@@ -212,8 +215,9 @@ fn is_literal(text: &str) -> bool {
         && text.split('\n').all(bare)
 }
 
-/// Writes `text` line by line at `indent`, after what stands two columns less.
+/// Writes `text` line by line at `indent`, which is two columns more than its key.
 fn literal(out: &mut String, text: &str, indent: usize) {
+    // Without the number, the spaces of the first line would count as indentation.
     let indicator = if text.starts_with(' ') { "2" } else { "" };
     let body = text.trim_end_matches('\n');
     let chomp = match text.len() - body.len() {

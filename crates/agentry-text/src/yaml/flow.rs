@@ -1,30 +1,32 @@
-//! Brackets and quotes that people close at the start of a line. YAML wants them indented, most
-//! readers do not care; so, when the parser complains, it gets a text in which the lines between
-//! brackets are joined, character for character as long as the one that was written.
+//! Accepts brackets and quotes that are closed at the start of a line. YAML requires indentation
+//! there, most readers do not.
+//! If the parser rejects such a text, it gets another one of the same length, in which the lines
+//! between brackets are joined.
 
 use saphyr_parser::ScanError;
 
 use crate::limits;
 
-/// The most indicators between brackets: a value has a comma, a colon and two brackets at most.
+/// The most indicators between brackets: per value one comma, one colon and two brackets.
 const MOST_INDICATORS: usize = 4 * limits::NODES;
 
-/// Whether joining lines may help against `error`.
+/// Reports whether joining lines may remove `error`.
 pub(super) fn may_mend(error: &ScanError) -> bool {
     error.info().contains("invalid indentation")
 }
 
-/// The text with lines joined that YAML does not need apart. Characters keep their count.
+/// Returns the text with lines joined where YAML allows it. The number of characters stays the same.
 pub(super) fn joined(text: &str) -> String {
     let mut joiner = FlowJoiner::new(text);
     joiner.lines();
     joiner.out
 }
 
-/// Where there are more values between brackets than a document may have. The parser holds all of
-/// them in memory before it gives the first, so it must not see them.
+/// Returns the offset at which there are more values between brackets than the limit.
+/// The parser would hold all of them in memory before its first event, so it must not get them.
 pub(super) fn excess(text: &str) -> Option<usize> {
     let is_indicator = |byte: &u8| b"[]{},:".contains(byte);
+    // A short text cannot have that many, so counting is skipped.
     if text.len() <= MOST_INDICATORS || text.bytes().filter(is_indicator).count() <= MOST_INDICATORS
     {
         return None;
@@ -39,7 +41,7 @@ struct FlowJoiner<'t> {
     out: String,
     indicators: usize,
     excess: Option<usize>,
-    /// How many bytes the text has.
+    /// The number of bytes of the text.
     length: usize,
 }
 
@@ -55,7 +57,7 @@ impl<'t> FlowJoiner<'t> {
         }
     }
 
-    /// How many bytes of the text were read.
+    /// Returns how many bytes of the text were read.
     fn done(&self) -> usize {
         self.length - self.rest.len()
     }
@@ -79,16 +81,18 @@ impl<'t> FlowJoiner<'t> {
         self.keep_while(|found| found != '\n' && found != '\r');
     }
 
-    /// One line of block style, with whatever its values bring along.
+    /// Reads one line of block style, with the further lines of its values.
     fn line(&mut self) {
         let start = self.out.len();
         self.keep_while(|found| matches!(found, ' ' | '\t' | '\n' | '\r'));
         let line =
             self.out.rfind(['\n', '\r']).map_or(0, |at| at + 1).max(start.min(self.out.len()));
+        // A value may follow the start of a document on the same line.
         if self.rest.starts_with("--- ") {
             self.keep(4);
         }
         let mut parent = self.out.len() - line;
+        // Each indicator opens a level; the last one is the parent of a block scalar.
         while self.rest.starts_with("- ") || self.rest.starts_with("? ") {
             parent = self.out.len() - line;
             self.keep(1);
@@ -104,7 +108,7 @@ impl<'t> FlowJoiner<'t> {
         self.keep_line();
     }
 
-    /// A value or a key, up to its end or to the end of the line.
+    /// Reads a value or a key, up to its end or the end of the line.
     fn value(&mut self, parent: usize) {
         self.keep_while(|found| matches!(found, ' ' | '\t'));
         while matches!(self.peek(), Some('!' | '&')) {
@@ -124,7 +128,7 @@ impl<'t> FlowJoiner<'t> {
         }
     }
 
-    /// The lines of a block scalar: all that are indented more than `parent`.
+    /// Reads the lines of a block scalar: all that are indented more than `parent`.
     fn block(&mut self, parent: usize) {
         self.keep_line();
         while !self.rest.is_empty() {
@@ -139,7 +143,7 @@ impl<'t> FlowJoiner<'t> {
         }
     }
 
-    /// A quoted text; a break before a line that is not indented becomes the space it stands for.
+    /// Reads a quoted text. A line break before a line without indentation becomes a space.
     fn quotes(&mut self) {
         let Some(quote) = self.peek() else { return };
         self.keep(1);
@@ -149,20 +153,21 @@ impl<'t> FlowJoiner<'t> {
             match found {
                 '\\' if quote == '"' => self.keep(1 + next.map_or(0, char::len_utf8)),
                 _ if found == quote => return self.keep(1),
+                // Only a simple fold: no white space or backslash before it, no empty line after it.
                 '\n' if !last && next.is_some_and(|next| !next.is_whitespace()) => self.blank(1),
                 _ => self.keep(found.len_utf8()),
             }
         }
     }
 
-    /// Replaces so many bytes by spaces, one for a character.
+    /// Replaces the given number of bytes by spaces, one for each character.
     fn blank(&mut self, bytes: usize) {
         let (done, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.out.extend(done.chars().map(|_| ' '));
         self.rest = rest;
     }
 
-    /// All between a bracket and the one that closes it.
+    /// Reads from a bracket to the one that closes it.
     fn brackets(&mut self) {
         let mut depth = 0_usize;
         while let Some(found) = self.peek() {
@@ -170,6 +175,7 @@ impl<'t> FlowJoiner<'t> {
                 '[' | '{' => depth += 1,
                 ']' | '}' => depth = depth.saturating_sub(1),
                 ',' | ':' => {}
+                // A quote in the middle of a plain scalar does not start a string.
                 '"' | '\'' if self.out.trim_end_matches(' ').ends_with(['[', '{', ',', ':']) => {
                     self.quotes();
                     continue;
@@ -196,8 +202,8 @@ impl<'t> FlowJoiner<'t> {
         }
     }
 
-    /// Blanks, breaks and comments between brackets. They are one gap, unless they stand within a
-    /// plain text of several lines.
+    /// Reads white space and comments between brackets. They become spaces, unless they are inside
+    /// a plain scalar of several lines.
     fn gap(&mut self) {
         let mut end = 0;
         while let Some(rest) = self.rest.get(end..) {

@@ -1,5 +1,5 @@
-//! Maps while they are read: keys wait for their values, merge keys bring the entries of others, and
-//! a key that comes twice is reported.
+//! Maps while they are parsed: keys wait for their values, merge keys (`<<`) add entries of other
+//! maps, and duplicate keys are reported.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,16 +10,16 @@ use crate::source::Span;
 use crate::tree::{TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue};
 use crate::tree_rules::DUPLICATE_KEY;
 
-/// Up to this many entries, comparing each with each is faster than a table.
+/// Up to this many entries, comparing all pairs is faster than a hash table.
 const FEW: usize = 12;
 
-/// A map whose end has not come yet.
+/// A map that is not finished yet.
 #[derive(Default)]
 pub(super) struct MapFrame {
     entries: Vec<TreeEntry>,
     /// The key whose value comes next.
     pending: Option<PendingKey>,
-    /// Entries of other maps, those that count most last.
+    /// Entries of merged maps, in increasing order of precedence.
     merged: Vec<TreeEntry>,
     merge_key: Option<Span>,
 }
@@ -30,19 +30,19 @@ struct PendingKey {
 }
 
 impl MapFrame {
-    /// Whether a key was read and its value was not.
+    /// Reports whether a key was read and its value was not.
     pub(super) fn expects_value(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Leaves out what a mistake in the line that starts at byte `line` makes doubtful.
+    /// Drops the entry that a syntax error in the line that starts at byte `line` makes unreliable.
     pub(super) fn drop_broken(&mut self, line: u32) {
         if self.pending.take().is_none() {
             self.entries.pop_if(|entry| entry.value.span.start >= line);
         }
     }
 
-    /// Takes the next key or value.
+    /// Adds the next key or value.
     pub(super) fn take(
         &mut self,
         node: TreeNode,
@@ -50,6 +50,7 @@ impl MapFrame {
         findings: &mut Findings,
     ) {
         let Some(PendingKey { key, is_merge }) = self.pending.take() else {
+            // Only a plain `<<` merges; a quoted one is an ordinary key.
             let is_merge = node.plain && node.as_str() == Some("<<");
             self.pending = Some(PendingKey { key: to_key(node, places, findings), is_merge });
             return;
@@ -64,11 +65,12 @@ impl MapFrame {
         }
     }
 
-    /// Takes over the entries of a map or of several; of these, the first counts most.
+    /// Adds the entries of one map or of a list of maps, of which the first takes precedence.
     fn merge(&mut self, node: TreeNode, findings: &mut Findings) {
         match node.value {
             TreeValue::Map(map) => self.merged.extend(map.entries),
             TreeValue::List(items) => {
+                // Reversed, because later entries of `merged` override earlier ones.
                 for item in items.into_iter().rev() {
                     match item.value {
                         TreeValue::Map(map) => self.merged.extend(map.entries),
@@ -80,12 +82,13 @@ impl MapFrame {
         }
     }
 
-    /// The map, own entries last; a key without a value is null.
+    /// Returns the map, with its direct entries after the merged ones. A key without a value is null.
     pub(super) fn finish(mut self, findings: &mut Findings) -> TreeMap {
         if let Some(PendingKey { key, is_merge: false }) = self.pending {
             let value = TreeNode::new(TreeValue::Null, Span { start: key.span.end, ..key.span });
             self.entries.push(TreeEntry { key, value });
         }
+        // Before merging: a direct entry that overrides a merged one is not a duplicate.
         report_duplicates(&self.entries, findings);
         if self.merged.is_empty() {
             return TreeMap::from(self.entries);
@@ -96,7 +99,7 @@ impl MapFrame {
     }
 }
 
-/// Leaves out entries of merged maps that a later entry overrides.
+/// Drops entries of merged maps that a later entry overrides.
 fn last_of_each(entries: Vec<TreeEntry>) -> Vec<TreeEntry> {
     let mut seen = HashSet::new();
     let mut kept: Vec<TreeEntry> = Vec::with_capacity(entries.len());
@@ -116,6 +119,7 @@ fn to_key(node: TreeNode, places: &SpanMapper<'_>, findings: &mut Findings) -> T
         other => {
             if matches!(other, TreeValue::List(_) | TreeValue::Map(_)) {
                 let message = format!("{} cannot be a key", other.describe());
+                // `{{ name }}` is a template placeholder; YAML sees a map that is the key of a map.
                 let templated = places.slice(raw.clone()).starts_with('{')
                     && raw.start.checked_sub(1).and_then(|at| places.at(at)) == Some(b'{');
                 let hint = templated.then(|| "quote a value that starts with `{{`".to_owned());
@@ -166,8 +170,8 @@ fn is_same(a: &TreeKey, b: &TreeKey) -> bool {
     }
 }
 
-/// What makes two keys the same: the text of strings, the value of others, where `1`, `1.0` and
-/// `true` are one as they are in Python.
+/// Returns a text that is equal for equal keys: the text of strings, the value of others.
+/// As in Python, `1`, `1.0` and `true` are one key.
 fn identity(key: &TreeKey) -> String {
     let Some(other) = &key.other else { return key.text.clone() };
     let value = match &**other {
@@ -181,5 +185,6 @@ fn identity(key: &TreeKey) -> String {
             key.text.clone()
         }
     };
+    // The zero byte keeps the number `1` apart from the string `"1"`.
     format!("\0{value}")
 }

@@ -1,10 +1,10 @@
-//! YAML: read into the one tree, and written from plain data.
+//! YAML: parsed into [`TreeNode`], and written from plain data by [`emit()`].
 //!
-//! The parser gives events; `build` makes the tree of them, `scalar` says what a plain word is,
-//! `syntax` says in our own words what the parser did not like, `strictness` refuses what it should not
-//! have liked, and `flow` lets brackets close where people write them. YAML 1.1 is taken apart by
-//! `pyyaml`, exactly as the manifest's reference does it; what `pyyaml` refuses, the parser is asked about,
-//! so that mistakes are told alike everywhere. [`emit()`] goes the other way.
+//! The parser (`saphyr`) gives events. `build` makes the tree, `scalar` resolves plain scalars,
+//! `syntax` writes the messages for syntax errors, `strictness` rejects text that only this parser
+//! accepts, and `flow` accepts brackets that are closed without indentation. `pyyaml` parses YAML
+//! 1.1, exactly as the manifest's reference does. A text that it refuses is parsed again by
+//! `saphyr` for the better message.
 
 mod binary;
 mod build;
@@ -37,17 +37,17 @@ pub use emit::emit;
 pub use rules::{RULES, YAML_DOCUMENTS, YAML_RARE_TAG, YAML_SYNTAX, YAML_TAG};
 pub use scalar::{ambiguous, resolve};
 
-/// Which words of a plain scalar are more than text.
+/// Which plain scalars are not strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YamlVersion {
-    /// `yes`, `on`, `017` and `12:30` are no strings: what the manifest's reference reads.
+    /// `yes`, `on`, `017` and `12:30` are not strings. The manifest's reference reads this version.
     V1_1,
-    /// The core schema, which everything else reads.
+    /// The core schema, for all other formats.
     V1_2,
 }
 
-/// Reads the part `range` of `source` (a whole file, or its front matter). What follows a mistake of
-/// syntax is left out; a text that holds nothing is null.
+/// Parses the part `range` of `source`: a whole file, or its front matter.
+/// The text after a syntax error is ignored. An empty text is null.
 pub fn parse(
     source: &SourceFile,
     range: Range<usize>,
@@ -57,11 +57,13 @@ pub fn parse(
     let part = source.text.get(range.clone()).unwrap_or("");
     let forbidden = characters::first_forbidden(part);
     let allowed = part.get(..forbidden.unwrap_or(part.len())).unwrap_or(part);
+    // A text with too many values is cut as well, before the parser allocates memory for them.
     let excess = flow::excess(allowed);
     let text = allowed.get(..excess.unwrap_or(allowed.len())).unwrap_or(allowed);
     let is_cut = text.len() < part.len();
     let (file, base) = (source.id, range.start);
     let input = build::YamlInput { text, file, base, version, is_cut, is_disguised: false };
+    // A cut text may end inside a value, which `pyyaml` would refuse.
     let old = (version == YamlVersion::V1_1 && !is_cut).then(|| build::read_old(&input));
     let outcome = match old {
         Some(Ok(outcome)) => outcome,
@@ -80,23 +82,25 @@ pub fn parse(
     outcome.node
 }
 
-/// What the parser makes of `input`.
+/// Parses `input` with `saphyr`.
 fn parsed(input: &build::YamlInput<'_>) -> build::YamlOutcome {
     let disguised = surrogates::disguised(input.text);
     let input = build::YamlInput { is_disguised: disguised.is_some(), ..*input };
     let scanned = disguised.as_deref().unwrap_or(input.text);
     let outcome = build::read(&input, scanned);
+    // Second try, with the lines between brackets joined.
     if outcome.error.as_ref().is_some_and(flow::may_mend) {
         return build::read(&input, &flow::joined(scanned));
     }
     outcome
 }
 
-/// What the parser makes of a text that YAML 1.1 refuses, with at least one finding that says so.
+/// Parses a text that YAML 1.1 refuses, for its messages. There is at least one finding.
 fn refused(input: &build::YamlInput<'_>, refusal: pyyaml::YamlRefusal) -> build::YamlOutcome {
     let at = input.base + refusal.at;
     let span = Span::new(input.file, at, at + 1);
     let mut outcome = parsed(input);
+    // These three rules do not explain why YAML 1.1 refuses the text.
     let tells =
         |rule: &LintRule| *rule != DUPLICATE_KEY && *rule != YAML_TAG && *rule != YAML_RARE_TAG;
     let is_told = outcome.error.is_some() || outcome.findings.iter().any(|found| tells(found.rule));

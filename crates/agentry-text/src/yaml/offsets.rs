@@ -1,5 +1,5 @@
-//! Where things stand: turns the parser's character counts into bytes of the file, and finds in the
-//! text what the parser does not place (closing quotes, headers of block scalars, tags).
+//! Converts the parser's character counts to byte offsets, and finds parts of the text for which
+//! the parser gives no position: closing quotes, headers of block scalars, tags.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::source::{FileId, Span};
 
 /// The text that is parsed, as a part of its file.
 pub(super) struct SpanMapper<'t> {
-    /// The part of the file that is YAML; all offsets below are into it.
+    /// The part of the file that is YAML; all offsets are relative to it.
     pub(super) text: &'t str,
     file: FileId,
     /// Where the part starts in its file.
     base: usize,
-    /// For each character of several bytes: the number of the character after it, and by how much
-    /// the byte there exceeds that number.
+    /// For each character of several bytes: the index of the next character, and the difference
+    /// between its byte offset and that index.
     wide: Vec<(usize, usize)>,
 }
 
@@ -25,19 +25,20 @@ impl<'t> SpanMapper<'t> {
         Self { text, file, base, wide: wide(text) }
     }
 
-    /// The byte at which the parser's mark stands.
+    /// Returns the byte offset of the parser's mark.
     pub(super) fn byte(&self, mark: Marker) -> usize {
+        // The last wide character before the mark has the number of extra bytes up to there.
         let before = self.wide.partition_point(|(next, _)| *next <= mark.index());
         let extra = before.checked_sub(1).and_then(|at| self.wide.get(at)).map_or(0, |wide| wide.1);
         mark.index().saturating_add(extra).min(self.text.len())
     }
 
-    /// The bytes `range` of the text as a span of the file.
+    /// Converts a byte range of the text to a span of the file.
     pub(super) fn span(&self, range: Range<usize>) -> Span {
         Span::new(self.file, self.base + range.start, self.base + range.end)
     }
 
-    /// The bytes of the text that a span of the file stands for.
+    /// Converts a span of the file to a byte range of the text.
     pub(super) fn local(&self, span: Span) -> Range<usize> {
         let range = span.range();
         range.start.saturating_sub(self.base)..range.end.saturating_sub(self.base)
@@ -51,7 +52,7 @@ impl<'t> SpanMapper<'t> {
         self.text.as_bytes().get(offset).copied()
     }
 
-    /// The end of the quoted scalar that starts at `start`, past its closing quote.
+    /// Returns the end of the quoted scalar that starts at `start`, after its closing quote.
     pub(super) fn closing_quote(&self, start: usize) -> usize {
         let quote = self.at(start);
         let mut at = start + 1;
@@ -69,8 +70,8 @@ impl<'t> SpanMapper<'t> {
         self.text.len()
     }
 
-    /// The first byte after `from` that is one of `wanted`, if only blanks, comments, tags, anchors
-    /// and the indicators `through` stand before it.
+    /// Returns the first byte after `from` that is one of `wanted`, if only white space, comments,
+    /// tags, anchors and the indicators `through` are before it.
     pub(super) fn seek(&self, from: usize, wanted: &[u8], through: &[u8]) -> Option<usize> {
         let mut at = from;
         loop {
@@ -88,7 +89,7 @@ impl<'t> SpanMapper<'t> {
         }
     }
 
-    /// The tags and anchors that start at `from`, up to the last of them.
+    /// Returns the range of the tags and anchors that start at `from`.
     pub(super) fn properties(&self, from: usize) -> Range<usize> {
         let mut end = from;
         let mut at = from;
@@ -102,7 +103,7 @@ impl<'t> SpanMapper<'t> {
         from..end
     }
 
-    /// The end of the word at `from`: a blank, a break or a flow indicator.
+    /// Returns the end of the word at `from`: white space or a bracket or comma.
     pub(super) fn word_end(&self, from: usize) -> usize {
         let ends = |byte: &u8| {
             matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'[' | b']' | b'{' | b'}')
@@ -110,12 +111,12 @@ impl<'t> SpanMapper<'t> {
         self.find(from, ends)
     }
 
-    /// The end of the line at `from`, before its break.
+    /// Returns the end of the line at `from`, before its line break.
     pub(super) fn line_end(&self, from: usize) -> usize {
         self.find(from, |byte| matches!(byte, b'\n' | b'\r'))
     }
 
-    /// The start of the line that holds `at`.
+    /// Returns the start of the line that contains `at`.
     pub(super) fn line_start(&self, at: usize) -> usize {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |found| found + 1)
@@ -126,7 +127,7 @@ impl<'t> SpanMapper<'t> {
         rest.iter().position(wanted).map_or(self.text.len(), |found| from + found)
     }
 
-    /// The end of what is written in `range`, without blank lines after it.
+    /// Returns the end of the text in `range`, without blank lines after it.
     pub(super) fn without_blank_lines(&self, range: Range<usize>) -> usize {
         let written = self.slice(range.clone()).as_bytes();
         let last = written.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
@@ -134,7 +135,7 @@ impl<'t> SpanMapper<'t> {
         self.line_end(range.start + last).min(range.end)
     }
 
-    /// The first tab in `range` that is not part of a comment.
+    /// Returns the first tab in `range` that is not in a comment.
     pub(super) fn tab(&self, range: Range<usize>) -> Option<usize> {
         let mut at = range.start;
         while at < range.end {
@@ -148,11 +149,12 @@ impl<'t> SpanMapper<'t> {
     }
 }
 
-/// The characters of several bytes, as [`SpanMapper`] keeps them.
+/// Returns the table of wide characters for [`SpanMapper`].
 fn wide(text: &str) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut extra = 0;
     for (at, found) in unusual(text).filter(|(_, found)| !found.is_ascii()) {
+        // `at` counts bytes; without the extra ones it is the index of the character.
         let next = at - extra + 1;
         extra += found.len_utf8() - 1;
         out.push((next, extra));

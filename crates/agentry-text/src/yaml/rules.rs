@@ -1,4 +1,4 @@
-//! What can be wrong with YAML as such, before anyone asks what it means.
+//! The rules about the syntax of YAML.
 
 use crate::diagnostic::Severity::Error;
 use crate::rule::{LintRule, RuleExample};
@@ -6,7 +6,7 @@ use crate::rule::{LintRule, RuleExample};
 /// Every rule about YAML, in code order.
 pub const RULES: &[&LintRule] = &[&YAML_SYNTAX, &YAML_DOCUMENTS, &YAML_TAG, &YAML_RARE_TAG];
 
-/// Text that is no YAML.
+/// Text that is not YAML.
 pub static YAML_SYNTAX: LintRule = LintRule {
     code: "AG0051",
     name: "yaml-syntax",
@@ -55,7 +55,7 @@ pub static YAML_TAG: LintRule = LintRule {
     ),
 };
 
-/// A tag that plain data has, but hardly any reader of it.
+/// A tag for plain data that few readers know.
 pub static YAML_RARE_TAG: LintRule = LintRule {
     code: "AG0057",
     name: "yaml-rare-tag",

@@ -1,5 +1,5 @@
-//! What a plain scalar is: the core schema of YAML 1.2, and YAML 1.1 exactly as `PyYAML`'s safe
-//! loader reads it, because hashes of manifests depend on its every corner.
+//! The value of a plain scalar: by the core schema of YAML 1.2, or by YAML 1.1 exactly as
+//! `PyYAML`'s safe loader reads it, because digests of manifests depend on every detail.
 
 use num_bigint::BigInt;
 
@@ -7,26 +7,27 @@ use super::YamlVersion;
 use super::date::{self, DateForm};
 use crate::tree::TreeValue;
 
-/// The most characters of a number; Python refuses longer ones too.
+/// The most digits of a number; Python has the same limit.
 const NUMBER_LENGTH: usize = 4300;
 
-/// The value of the plain scalar `text`; text, where the version refuses it.
+/// Returns the value of the plain scalar `text`; a string if the version rejects it.
 pub fn resolve(text: &str, version: YamlVersion) -> TreeValue {
     plain(text, version).unwrap_or_else(|_| TreeValue::Str(text.to_owned()))
 }
 
-/// Whether YAML 1.1 and 1.2 read the plain scalar `text` differently.
+/// Reports whether YAML 1.1 and 1.2 read the plain scalar `text` differently.
 pub fn ambiguous(text: &str) -> bool {
     if !is_special(text) {
         return false;
     }
     match (plain(text, YamlVersion::V1_1), plain(text, YamlVersion::V1_2)) {
+        // By bits, because NaN is not equal to itself.
         (Ok(TreeValue::Float(old)), Ok(TreeValue::Float(new))) => old.to_bits() != new.to_bits(),
         (old, new) => old != new,
     }
 }
 
-/// The value of the plain scalar `text`, or why the version refuses it.
+/// Returns the value of the plain scalar `text`, or why the version rejects it.
 pub(super) fn plain(text: &str, version: YamlVersion) -> Result<TreeValue, String> {
     if text.is_empty() {
         return Ok(TreeValue::Null);
@@ -39,11 +40,11 @@ pub(super) fn plain(text: &str, version: YamlVersion) -> Result<TreeValue, Strin
     Ok(value.unwrap_or_else(|| TreeValue::Str(text.to_owned())))
 }
 
-/// Whether a scalar starts as one that is more than text; most do not.
+/// Reports whether a scalar starts like anything but a string. This skips the slow tests for most text.
 pub(super) fn is_special(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'<' | b'=') => true,
-        // `false` is the longest word.
+        // `false` is the longest special word.
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => {
             text.len() <= 5
         }
@@ -51,12 +52,12 @@ pub(super) fn is_special(text: &str) -> bool {
     }
 }
 
-/// Numbers and dates start with something else.
+/// Reports whether a scalar starts with a letter, which numbers and dates do not.
 fn starts_with_letter(text: &str) -> bool {
     text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
 }
 
-/// The words that both versions read alike.
+/// Returns the value of the words that both versions read the same.
 fn common(text: &str) -> Option<TreeValue> {
     Some(match text {
         "" | "~" | "null" | "Null" | "NULL" => TreeValue::Null,
@@ -69,7 +70,7 @@ fn common(text: &str) -> Option<TreeValue> {
     })
 }
 
-/// YAML 1.1; `None` if it is text.
+/// Reads YAML 1.1; `None` is a string.
 fn old(text: &str) -> Result<Option<TreeValue>, String> {
     if let Some(value) = common(text).or_else(|| switch(text).map(TreeValue::Bool)) {
         return Ok(Some(value));
@@ -80,6 +81,7 @@ fn old(text: &str) -> Result<Option<TreeValue>, String> {
     if starts_with_letter(text) {
         return Ok(None);
     }
+    // In the order of `PyYAML`'s resolvers: float, integer, timestamp.
     if let Some(value) = old_float(text) {
         return Ok(Some(TreeValue::Float(value)));
     }
@@ -101,7 +103,7 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// A whole number of YAML 1.1: binary, octal, decimal, hexadecimal or sexagesimal, with underscores.
+/// Reads an integer of YAML 1.1: binary, octal, decimal, hexadecimal or sexagesimal, with underscores.
 fn old_int(text: &str) -> Option<Result<TreeValue, String>> {
     let (negative, body) = sign(text);
     let all = |part: &str, wanted: fn(u8) -> bool| {
@@ -111,6 +113,7 @@ fn old_int(text: &str) -> Option<Result<TreeValue, String>> {
         (all(part, |byte| matches!(byte, b'0' | b'1')).then_some(part)?, 2)
     } else if let Some(part) = body.strip_prefix("0x") {
         (all(part, |byte| byte.is_ascii_hexdigit()).then_some(part)?, 16)
+    // A leading zero makes it octal, so `09` is a string.
     } else if body.starts_with('0') {
         (all(body, |byte| matches!(byte, b'0'..=b'7')).then_some(body)?, 8)
     } else if !body.starts_with(|first: char| first.is_ascii_digit()) {
@@ -126,7 +129,7 @@ fn old_int(text: &str) -> Option<Result<TreeValue, String>> {
     Some(whole(negative, digits, radix))
 }
 
-/// The number that `digits` are in `radix`, underscores aside.
+/// Returns the number of `digits` in `radix`, ignoring underscores.
 fn whole(negative: bool, digits: &str, radix: u32) -> Result<TreeValue, String> {
     let digits: std::borrow::Cow<'_, str> =
         if digits.contains('_') { digits.replace('_', "").into() } else { digits.into() };
@@ -154,7 +157,7 @@ fn sexagesimal(body: &str) -> Option<(&str, std::str::Split<'_, char>)> {
     Some((first, rest.split(':')))
 }
 
-/// Whether `part` is a digit of a sexagesimal number: `0` to `59`.
+/// Reports whether `part` is a sexagesimal digit: `0` to `59`.
 fn is_sixty(part: &str) -> bool {
     match part.as_bytes() {
         [only] => only.is_ascii_digit(),
@@ -183,7 +186,7 @@ fn sum_of_sixties<'t>(
     Ok(i64::try_from(&sum).map_or(TreeValue::Big(sum), TreeValue::Int))
 }
 
-/// A float of YAML 1.1: it needs a dot, and its exponent needs a sign.
+/// Reads a float of YAML 1.1: it needs a dot, and its exponent needs a sign.
 fn old_float(text: &str) -> Option<f64> {
     let (negative, body) = sign(text);
     let signed = body.len() < text.len();
@@ -198,6 +201,7 @@ fn old_float(text: &str) -> Option<f64> {
     }
     let leads = |part: &str| part.starts_with(|first: char| first.is_ascii_digit());
     let value = match sexagesimal(before) {
+        // `PyYAML` quirk: `.5` is a float, `+.5` is a string.
         _ if before.is_empty() => (!signed && leads(fraction)).then(|| number(body))?,
         None => (leads(before) && digits(before)).then(|| number(body))?,
         Some((first, mut parts)) => {
@@ -213,12 +217,12 @@ fn is_signed_exponent(text: &str) -> bool {
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The float that `text` is, underscores aside.
+/// Returns the float of `text`, ignoring underscores.
 fn number(text: &str) -> f64 {
     text.replace('_', "").parse().unwrap_or(f64::NAN)
 }
 
-/// Adds up in the order of the reference, so that the last bit is the same.
+/// Adds up in the order that `PyYAML` does, so that the last bit is the same.
 fn float_of_sixties(body: &str) -> f64 {
     let (mut sum, mut base) = (0.0, 1.0);
     for part in body.rsplit(':') {
@@ -228,7 +232,7 @@ fn float_of_sixties(body: &str) -> f64 {
     sum
 }
 
-/// Splits off a sign: whether it is a minus, and the rest.
+/// Splits off a sign; returns whether it is a minus, and the rest.
 pub(super) fn sign(text: &str) -> (bool, &str) {
     match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -236,7 +240,7 @@ pub(super) fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// The core schema of YAML 1.2; `None` if it is text.
+/// Reads the core schema of YAML 1.2; `None` is a string.
 fn core(text: &str) -> Result<Option<TreeValue>, String> {
     if let Some(value) = common(text) {
         return Ok(Some(value));
@@ -261,6 +265,7 @@ fn core(text: &str) -> Result<Option<TreeValue>, String> {
     let numeric =
         |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
     let leads = body.starts_with(|first: char| first == '.' || first.is_ascii_digit());
+    // Rust's parser accepts `inf`, `nan` and more, hence the test of the characters before.
     let float = (leads && all(body, numeric)).then(|| text.parse().ok()).flatten();
     Ok(float.map(TreeValue::Float))
 }
@@ -283,7 +288,7 @@ mod tests {
         }
     }
 
-    /// The first column was read by `PyYAML` 6.0.3.
+    /// The first column has the values of `PyYAML` 6.0.3.
     const TABLE: &[(&str, &str, &str)] = &[
         ("", "null", "null"),
         ("~", "null", "null"),

@@ -1,5 +1,6 @@
-//! What the parser lets pass and others do not: text that the readers of YAML 1.1, or all readers
-//! but this parser, refuse. Checked here so that a file that passes is one that all can read.
+//! Checks for text that the parser accepts and other YAML readers reject.
+//! A file that passes them can be read by all of them. `exact` turns them off: the `PyYAML` parser
+//! is strict itself.
 
 use std::ops::Range;
 
@@ -10,13 +11,14 @@ use super::build::YamlBuilder;
 use super::rules::YAML_SYNTAX;
 
 impl YamlBuilder<'_> {
-    /// Checks the plain scalar at `range`, which is written.
+    /// Checks the plain scalar at `range` of the source.
     pub(super) fn check_plain(&mut self, range: &Range<usize>) {
         if self.exact {
             return;
         }
         let text = self.places.slice(range.clone());
         let old = self.version == YamlVersion::V1_1;
+        // `saphyr` accepts these characters in brackets, where no block scalar is possible.
         let found = if text.starts_with(['|', '>']) {
             0
         } else if let Some(at) = text.find('?').filter(|_| old) {
@@ -32,7 +34,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Checks a scalar that is a key; `before` is the end of what was read before it.
+    /// Checks a scalar that is a key; `before` is the end of the text that was read before it.
     pub(super) fn check_key(&mut self, before: usize, range: &Range<usize>) {
         if self.exact {
             return;
@@ -51,7 +53,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Checks the anchor that stands after `before`.
+    /// Checks the anchor after `before`.
     pub(super) fn check_anchor(&mut self, before: usize) {
         if self.version != YamlVersion::V1_1 || self.exact {
             return;
@@ -66,7 +68,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Checks the name of an anchor or an alias, which stands at `range` with its sign.
+    /// Checks the name of an anchor or alias; `range` includes its `&` or `*`.
     pub(super) fn check_name(&mut self, range: &Range<usize>) {
         let name = self.places.slice(range.start + 1..range.end);
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -81,14 +83,15 @@ impl YamlBuilder<'_> {
         self.findings.add(&YAML_SYNTAX, span, message).hint(hint);
     }
 
-    /// The value of the block scalar that is written in `range`. At the end of a text, the parser
-    /// adds a line break that nobody wrote.
+    /// Returns the value of the block scalar in `range`.
+    /// If the text ends without a line break, the parser adds one to the value; it is removed here.
     pub(super) fn chomped(&self, mut value: String, range: Range<usize>) -> String {
         let raw = self.places.slice(range.clone());
         let (header, body) = raw.split_once('\n').unwrap_or((raw, ""));
         if range.end < self.places.text.len() || body.trim().is_empty() {
             return value;
         }
+        // A `-` in the comment is not the chomping indicator.
         let header = header.split('#').next().unwrap_or(header);
         let last = raw.rsplit(['\n', '\r']).next().unwrap_or(raw);
         let indent_of = |line: &str| line.len() - line.trim_start_matches(' ').len();
@@ -101,7 +104,7 @@ impl YamlBuilder<'_> {
     }
 }
 
-/// Whether a scalar is written as `|` or `>`.
+/// Reports whether a scalar is written with `|` or `>`.
 pub(super) fn is_block(style: ScalarStyle) -> bool {
     matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
 }

@@ -1,17 +1,17 @@
-//! Escapes of JSON that the parser does not know: `"\ud83d\ude80"` is one character, written as the
-//! two halves that UTF-16 has for it. The parser is shown private characters in their place.
+//! Surrogate pairs in escapes, which JSON allows and the parser does not: `"\ud83d\ude80"` is one
+//! character. The parser gets escapes for private characters in their place.
 
 use std::borrow::Cow;
 
 use saphyr_parser::ScalarStyle;
 
-/// Halves are shown as `\ue8…` to `\uef…` instead of `\ud8…` to `\udf…`: as long, and no halves.
+/// Shifts `\ud8…`–`\udf…` to `\ue8…`–`\uef…`: escapes of the same length, and valid characters.
 const SHIFT: u32 = 0xE800 - 0xD800;
 
-/// The text with every pair of halves disguised, if there is one and nothing in the text looks like
-/// the disguise already.
+/// Returns the text with every surrogate pair replaced. `None` if there is no pair, or if the text
+/// already contains such private characters.
 pub(super) fn disguised(text: &str) -> Option<String> {
-    // To ask whether there is any escape at all is much faster than to look for each.
+    // `contains` is much faster than looking at each escape.
     let pairs: Vec<usize> = if text.contains("\\u") { pairs(text).collect() } else { Vec::new() };
     if pairs.is_empty() || is_taken(text) {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn disguised(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The text of a scalar of a disguised document, as it was meant.
+/// Restores the original text of a scalar.
 pub(super) fn revealed(text: Cow<'_, str>, style: ScalarStyle) -> Cow<'_, str> {
     if style == ScalarStyle::DoubleQuoted {
         if text.chars().any(is_disguise) { Cow::Owned(joined(&text)) } else { text }
@@ -37,7 +37,7 @@ pub(super) fn revealed(text: Cow<'_, str>, style: ScalarStyle) -> Cow<'_, str> {
     }
 }
 
-/// Where pairs of halves start; a backslash that is itself escaped starts none.
+/// Returns the offsets of surrogate pairs. An escaped backslash starts none.
 fn pairs(text: &str) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let half = |at: usize, second: &[u8]| {
@@ -52,7 +52,7 @@ fn pairs(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether the text holds what the disguise would be mistaken for.
+/// Reports whether the text already contains characters of the replacement range.
 fn is_taken(text: &str) -> bool {
     let escaped = |(at, _): (usize, &str)| {
         let part = text.as_bytes().get(at + 2..at + 4).unwrap_or_default();
@@ -78,7 +78,7 @@ fn joined(text: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Undoes the disguise where it was no escape, but text with a backslash in it.
+/// Restores escapes outside of double quotes, where a backslash is ordinary text.
 fn spelt_out(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for (at, _) in text.match_indices("\\u") {

@@ -1,5 +1,5 @@
-//! Says what is wrong with a text that is no YAML: the parser's complaint, told in our own words, at
-//! the place a person would look at, with a fix for the mistakes that have only one.
+//! Messages for YAML syntax errors: the parser's error in our terms, at the place where the user
+//! has to look, with a fix if only one is possible.
 
 use std::ops::Range;
 
@@ -11,20 +11,20 @@ use crate::diagnostic::Findings;
 use crate::edit::Fix;
 use crate::tree_rules::TOO_DEEP;
 
-/// Where the parser gave up.
+/// Where the parser stopped.
 pub(super) struct ErrorPosition<'a, 't> {
     pub(super) places: &'a SpanMapper<'t>,
     pub(super) at: usize,
-    /// The innermost bracket that is open.
+    /// The innermost open bracket.
     pub(super) bracket: Option<usize>,
 }
 
-/// What to tell of a mistake.
+/// The message for one mistake.
 struct SyntaxProblem {
     range: Range<usize>,
     message: String,
     hint: Option<&'static str>,
-    /// The text to put between quotes.
+    /// The range that the fix puts in quotes.
     quote: Option<Range<usize>>,
 }
 
@@ -38,7 +38,7 @@ impl SyntaxProblem {
     }
 }
 
-/// Reports `error`; the text up to `read` was understood.
+/// Reports `error`; the text up to `read` was parsed.
 pub(super) fn report(
     error: &ScanError,
     place: &ErrorPosition<'_, '_>,
@@ -46,6 +46,7 @@ pub(super) fn report(
     findings: &mut Findings,
 ) {
     let info = error.info();
+    // The parser has no error codes, so the text of its message decides.
     if info.contains("recursion limit") {
         if !findings.iter().any(|found| *found.rule == TOO_DEEP) {
             let span = place.places.span(place.character());
@@ -66,6 +67,7 @@ pub(super) fn report(
 }
 
 impl ErrorPosition<'_, '_> {
+    /// Explains the error. The order matters: later tests match parts of messages that earlier ones handle.
     fn explain(&self, info: &str, read: usize) -> SyntaxProblem {
         let has = |part: &str| info.contains(part);
         if has("tab") && !has("table") || has("valid YAML whitespace") {
@@ -80,7 +82,7 @@ impl ErrorPosition<'_, '_> {
         if has("mapping values are not allowed") {
             return self.colon();
         }
-        // `cron: * * * * *` is meant as text, not as the name of an anchor.
+        // `cron: * * * * *` is meant as text, not as an alias.
         if has("unexpected character") || self.starts_with("* ") || self.starts_with("*/") {
             return self.reserved();
         }
@@ -103,13 +105,13 @@ impl ErrorPosition<'_, '_> {
         self.indented(info).or_else(|| self.inline(info, read)).unwrap_or_else(|| self.other(read))
     }
 
-    /// The character at which the parser stopped.
+    /// Returns the range of the character at which the parser stopped.
     fn character(&self) -> Range<usize> {
         let rest = self.places.slice(self.at..self.places.text.len());
         self.at..self.at + rest.chars().next().map_or(0, char::len_utf8)
     }
 
-    /// A tab in the indentation of this line or a following one, or else where the parser stopped.
+    /// Finds a tab in the indentation of this line or a following one, or else before the error.
     fn tab(&self) -> SyntaxProblem {
         let mut line = self.places.line_start(self.at);
         let found = loop {
@@ -140,6 +142,7 @@ impl ErrorPosition<'_, '_> {
                 let escape = self.places.slice(at..end);
                 if is_half(escape, 0xD800..0xDC00)
                     && is_half(escape.get(6..).unwrap_or(""), 0xDC00..0xE000)
+                // A surrogate pair is allowed, as in JSON.
                 {
                     at += 12;
                     continue;
@@ -179,12 +182,13 @@ impl ErrorPosition<'_, '_> {
         SyntaxProblem::new(quote, "the quote is never closed")
     }
 
-    /// A second `: ` in a line, or a key among the lines of a plain text.
+    /// Explains a second `: ` in a line, or a key among the lines of a plain text.
     fn colon(&self) -> SyntaxProblem {
         let Some(value) = self.value_of_line().filter(|value| value.contains(&self.at)) else {
             return SyntaxProblem::new(self.at..self.at + 1, "`:` is not expected here")
                 .hint("indent the line like the key above it, or quote the whole value");
         };
+        // The fix quotes one line only, so the text must not continue on the next.
         let quote = self.is_last_line(&value).then_some(value);
         let message = "`: ` cannot stand in a value without quotes";
         SyntaxProblem {
@@ -193,7 +197,7 @@ impl ErrorPosition<'_, '_> {
         }
     }
 
-    /// The value of the key in this line, if both are plain.
+    /// Returns the value of the key in this line, if both are plain.
     fn value_of_line(&self) -> Option<Range<usize>> {
         let start = self.places.line_start(self.at);
         let line = self.places.slice(start..self.places.line_end(start));
@@ -208,7 +212,7 @@ impl ErrorPosition<'_, '_> {
         fits.then(|| first..first + value.trim().len())
     }
 
-    /// Whether the plain text in `value` does not go on in the next line.
+    /// Reports whether the plain text in `value` ends with its line.
     fn is_last_line(&self, value: &Range<usize>) -> bool {
         let start = self.places.line_start(value.start);
         let own = self.places.slice(start..value.start);
@@ -218,7 +222,7 @@ impl ErrorPosition<'_, '_> {
         next.is_none_or(|line| line.len() - line.trim_start().len() <= indent)
     }
 
-    /// `@`, a backtick or `%` at the start of a value.
+    /// Explains `@`, a backtick or `%` at the start of a value.
     fn reserved(&self) -> SyntaxProblem {
         let range = self.character();
         let found = self.places.slice(range.clone());
@@ -232,13 +236,13 @@ impl ErrorPosition<'_, '_> {
         SyntaxProblem { quote: alone.then_some(value), ..problem }
     }
 
-    /// Whether nothing but indentation stands before `range`, so that it may be a key.
+    /// Reports whether only indentation precedes `range`, so that it may be a key.
     fn is_key(&self, range: &Range<usize>) -> bool {
         let before = self.places.slice(self.places.line_start(range.start)..range.start);
         before.trim_start_matches([' ', '-']).is_empty()
     }
 
-    /// A line without `:` among keys: the last line before the place where the parser noticed.
+    /// Explains a line without `:` among keys: the last line before the error.
     fn missing_colon(&self) -> SyntaxProblem {
         let before = self.places.slice(0..self.at).trim_end();
         let start = self.places.line_start(before.len());
@@ -248,7 +252,7 @@ impl ErrorPosition<'_, '_> {
             .hint("write `key: value`, or indent the line if it belongs to the value above it")
     }
 
-    /// Mistakes of block style.
+    /// Explains mistakes of block style.
     fn indented(&self, info: &str) -> Option<SyntaxProblem> {
         let has = |part: &str| info.contains(part);
         let rest = self.at..self.places.line_end(self.at).max(self.at);
@@ -291,7 +295,7 @@ impl ErrorPosition<'_, '_> {
         Some(SyntaxProblem::new(rest, message))
     }
 
-    /// The line of a directive, if that is what `info` complains about.
+    /// Returns the line of a directive, if `info` is about one.
     fn directive(&self, info: &str) -> Option<Range<usize>> {
         let at = if info.contains("document start") {
             let text = self.places.text;
@@ -309,7 +313,7 @@ impl ErrorPosition<'_, '_> {
         self.places.slice(self.at..self.places.text.len()).starts_with(text)
     }
 
-    /// Mistakes between brackets.
+    /// Explains mistakes between brackets.
     fn inline(&self, info: &str, read: usize) -> Option<SyntaxProblem> {
         if info.contains("comments must be separated") {
             let range = self.at..self.at + 1;
@@ -324,6 +328,7 @@ impl ErrorPosition<'_, '_> {
                 SyntaxProblem::new(range, "`:` needs a space after it").hint("add a space"),
             );
         }
+        // The parser may fail before it reports the bracket, so the text after `read` is searched.
         let bracket = self.bracket.or_else(|| {
             let next = self.places.seek(read, b"[{", b":-?,")?;
             (next < self.at).then_some(next)
@@ -333,6 +338,7 @@ impl ErrorPosition<'_, '_> {
         let own = self.places.line_start(bracket);
         let own_indent = bracket - own;
         let ended = self.at >= self.places.text.len();
+        // A line that is indented less than the bracket probably belongs to the parent.
         let fell_out =
             line > own && indent < own_indent && !self.starts_with("]") && !self.starts_with("}");
         let shown = self.places.slice(bracket..bracket + 1);
@@ -366,13 +372,13 @@ impl ErrorPosition<'_, '_> {
     }
 }
 
-/// Whether `text` starts with `\uXXXX`, the code being one of `halves`.
+/// Reports whether `text` starts with `\uXXXX`, with a code in `halves` of a surrogate pair.
 fn is_half(text: &str, halves: Range<u32>) -> bool {
     let code = text.strip_prefix("\\u").and_then(|rest| rest.get(..4));
     code.is_some_and(|code| u32::from_str_radix(code, 16).is_ok_and(|code| halves.contains(&code)))
 }
 
-/// Whether `text` starts with an escape sequence of a double-quoted scalar.
+/// Reports whether `text` starts with an escape sequence of a double-quoted scalar.
 fn is_escape(text: &str) -> bool {
     let hex = |count: usize| {
         text.get(2..2 + count).is_some_and(|code| {

@@ -1,5 +1,5 @@
-//! Scalars whose tag says what they are. YAML 1.1 reads numbers then as Python's own functions do:
-//! with white space around them, and with spellings that no plain scalar could have.
+//! Scalars with a tag for their type. YAML 1.1 then parses numbers with Python's functions, which
+//! accept white space around them and forms that a plain scalar cannot have.
 
 use num_bigint::BigInt;
 
@@ -8,15 +8,15 @@ use super::date::{self, DateForm};
 use super::scalar::{plain, sign, switch};
 use crate::tree::TreeValue;
 
-/// The most digits of a number; Python refuses longer ones too.
+/// The most digits of a number; Python has the same limit.
 const DIGITS: usize = 4300;
 
-/// The value of `text` under the tag `!!int`, `!!float`, `!!bool`, `!!null` or `!!timestamp`,
-/// whatever its quotes; `None` if the tag does not fit the text.
+/// Returns the value of `text` under a tag such as `!!int`, in quotes or not; `None` if it does not fit.
 pub(super) fn tagged(name: &str, text: &str, version: YamlVersion) -> Option<TreeValue> {
     let natural = || plain(text, version).ok();
     match (name, version) {
         ("str", _) => Some(TreeValue::Str(text.to_owned())),
+        // `PyYAML` makes every text null here.
         ("null", YamlVersion::V1_1) => Some(TreeValue::Null),
         ("null", YamlVersion::V1_2) => natural().filter(|value| *value == TreeValue::Null),
         ("bool", YamlVersion::V1_1) => {
@@ -40,7 +40,7 @@ pub(super) fn tagged(name: &str, text: &str, version: YamlVersion) -> Option<Tre
     }
 }
 
-/// Any number as a float: a tag lifts the rule that floats need a dot.
+/// Parses any number as a float: with the tag, it needs no dot.
 fn any_float(text: &str) -> Option<f64> {
     let numeric =
         |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
@@ -54,6 +54,7 @@ fn old_int(text: &str) -> Option<TreeValue> {
         whole(digits, 2)?
     } else if let Some(digits) = body.strip_prefix("0x") {
         whole(digits, 16)?
+    // `PyYAML` takes every leading zero as octal, also that of `0:30`.
     } else if body.starts_with('0') {
         whole(body, 8)?
     } else {
@@ -67,7 +68,7 @@ fn old_int(text: &str) -> Option<TreeValue> {
     Some(i64::try_from(&value).map_or(TreeValue::Big(value), TreeValue::Int))
 }
 
-/// A whole number as Python's `int` takes it.
+/// Parses an integer as Python's `int` does.
 fn whole(text: &str, radix: u32) -> Option<BigInt> {
     let (negative, body) = sign(text.trim());
     let prefix = match radix {
@@ -90,7 +91,7 @@ fn old_float(text: &str) -> Option<f64> {
         ".inf" => f64::INFINITY,
         ".nan" => f64::NAN,
         body => {
-            // In the order of the reference, so that the last bit is the same.
+            // In the order of `PyYAML`, so that the last bit is the same.
             let (mut sum, mut base) = (0.0, 1.0);
             for part in body.rsplit(':') {
                 sum += part.trim().parse::<f64>().ok()? * base;

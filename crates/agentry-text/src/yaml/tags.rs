@@ -1,4 +1,4 @@
-//! Tags: those of plain data are obeyed, every other one is refused and its value never used.
+//! Tags: those for plain data are applied. Every other tag is reported, and its value is not used.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use crate::tree::{TreeKey, TreeNode, TreeValue};
 
 const PREFIX: &str = "tag:yaml.org,2002:";
 
-/// What a tag says of its value.
+/// The kind of a tag.
 enum TagMeaning {
-    /// One of the tags that YAML itself has: `!!str`.
+    /// A tag of YAML itself: `!!str`.
     Core(String),
-    /// `!`: do not look at the text to find the type.
+    /// `!`: the type does not depend on the text.
     Unspecific,
-    /// A tag of somebody else.
+    /// An application's tag.
     Other,
 }
 
@@ -37,21 +37,21 @@ impl TagMeaning {
     }
 }
 
-/// What a tag makes of a list or a map.
+/// The effect of a tag on a list or map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TagShape {
-    /// What it is anyway.
+    /// None.
     Natural,
-    /// Nothing: the tag is refused.
+    /// The value is dropped, because the tag is refused.
     Dropped,
-    /// `!!set`: the keys of a map.
+    /// `!!set`: the keys of a map become a list.
     Set,
-    /// `!!omap` and `!!pairs`: the one key and the one value of each map of a list.
+    /// `!!omap` and `!!pairs`: each map of the list has one entry, which becomes a list of key and value.
     Pairs,
 }
 
 impl YamlBuilder<'_> {
-    /// The value of a scalar with a tag, which stands between `before` and the scalar.
+    /// Returns the value of a scalar with a tag, which is between `before` and the scalar.
     pub(super) fn tagged(
         &mut self,
         tag: &Tag,
@@ -64,7 +64,7 @@ impl YamlBuilder<'_> {
             (TagMeaning::Core(name), YamlVersion::V1_1) if name == "binary" => {
                 return self.binary(text, before, range);
             }
-            // The reference looks at the text all the same, even between quotes.
+            // `PyYAML` resolves the text all the same, even in quotes.
             (TagMeaning::Unspecific, YamlVersion::V1_1) => scalar::plain(text, self.version).ok(),
             (TagMeaning::Unspecific, YamlVersion::V1_2) => Some(TreeValue::Str(text.to_owned())),
             (TagMeaning::Core(name), version) => tagged_scalar::tagged(&name, text, version),
@@ -76,7 +76,7 @@ impl YamlBuilder<'_> {
         })
     }
 
-    /// What the tag of a list or map makes of it; it stands between the cursor and `start`.
+    /// Returns the effect of the tag of a list or map. The tag is between the cursor and `start`.
     pub(super) fn shape(&mut self, tag: &Tag, is_list: bool, start: usize) -> TagShape {
         self.check_tag_end(self.cursor);
         let shape = match (TagMeaning::of(tag), is_list, self.version) {
@@ -102,10 +102,12 @@ impl YamlBuilder<'_> {
         shape
     }
 
-    /// The list or map `value` as its tag has it.
+    /// Applies the effect of a tag to the list or map `value`.
     pub(super) fn shaped(&mut self, value: TreeValue, shape: TagShape, span: Span) -> TreeValue {
         match (shape, value) {
             (TagShape::Set, TreeValue::Map(map)) => {
+                // Python's sets have no fixed order, so the digest of a manifest would change from
+                // run to run.
                 if map.entries.len() > 1 {
                     let message = "the values of a set have no order, so no hash can be made";
                     self.findings.add(&YAML_SYNTAX, span, message).hint("write a list");
@@ -119,7 +121,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// The key and the value of a map that has one of each.
+    /// Returns the key and the value of a map with one entry, as a list.
     fn pair(&mut self, item: TreeNode) -> TreeNode {
         let span = item.span;
         let entries = if let TreeValue::Map(map) = item.value { map.entries } else { Vec::new() };
@@ -131,13 +133,14 @@ impl YamlBuilder<'_> {
         TreeNode::new(TreeValue::List(parts.collect()), span)
     }
 
-    /// Reports a tag that no blank divides from what follows: to readers of YAML 1.1 that belongs to it.
+    /// Reports a tag without a space after it: YAML 1.1 reads the next characters as part of the tag.
     fn check_tag_end(&mut self, before: usize) {
         let watched = self.version == YamlVersion::V1_1 && !self.exact;
         let tag = self.places.seek(before, b"!", b":-?,").filter(|_| watched);
         let Some(at) = tag else { return };
         let end = self.places.word_end(at);
         let follows = self.places.at(end).is_some_and(|byte| !byte.is_ascii_whitespace());
+        // `!!str"x"` is one word for `word_end`, which does not end at quotes.
         let quoted = self.places.slice(at..end).contains(['"', '\'']);
         if (follows || quoted) && !self.places.slice(at..end).starts_with("!<") {
             let span = self.places.span(at..end);
@@ -145,7 +148,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// The text that `!!binary` stands for: nobody can see what it says, but hashes depend on it.
+    /// Decodes `!!binary`. The text is not readable in the source, but digests depend on it.
     fn binary(&mut self, text: &str, before: usize, range: &Range<usize>) -> TreeValue {
         let decoded = binary::decode(text).and_then(|bytes| String::from_utf8(bytes).ok());
         match decoded {
@@ -161,7 +164,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Refuses a tag whose value is read all the same.
+    /// Reports a tag of YAML 1.1 that few readers know. Its value is used all the same.
     fn warn_rare(&mut self, before: usize, start: usize) {
         let (range, written) = self.written_tag(before, start);
         let message = format!("the tag `{written}` means nothing to most readers");
@@ -169,7 +172,7 @@ impl YamlBuilder<'_> {
         self.findings.add(&YAML_RARE_TAG, span, message).hint("write the value without it");
     }
 
-    /// The tag between `before` and `start`.
+    /// Returns the tag between `before` and `start`.
     fn written_tag(&self, before: usize, start: usize) -> (Range<usize>, String) {
         let at = self.places.seek(before, b"!", b":-?,").unwrap_or(start);
         let range = at..self.places.word_end(at);
@@ -190,7 +193,7 @@ impl YamlBuilder<'_> {
     }
 }
 
-/// A key as a value of its own.
+/// Returns a key as a value.
 fn key_node(key: TreeKey) -> TreeNode {
     let TreeKey { text, span, other } = key;
     TreeNode::new(other.map_or(TreeValue::Str(text), |other| *other), span)

@@ -1,5 +1,4 @@
-//! YAML as a whole: trees with their places, what is refused and where, limits, and the promise that
-//! what is written is read back.
+//! YAML as a whole: trees with spans, syntax errors, limits, and that emitted text is read back unchanged.
 
 use std::fmt::Write as _;
 
@@ -22,7 +21,7 @@ fn read(text: &str, version: YamlVersion) -> (SourceFile, TreeNode, Findings) {
     (source, node, findings)
 }
 
-/// The findings, one a line: `AG0051 2:1 message`.
+/// Returns the findings, one per line: `AG0051 2:1 message`.
 fn told(text: &str, findings: &Findings) -> String {
     let mut lines = Vec::new();
     for found in findings.iter() {
@@ -32,7 +31,7 @@ fn told(text: &str, findings: &Findings) -> String {
     lines.join("\n")
 }
 
-/// The tree, one value a line: its bytes, what it is, and its raw text.
+/// Returns the tree, one value per line: its bytes, its type and its raw text.
 fn drawn(source: &SourceFile, node: &TreeNode, depth: usize, out: &mut String) {
     let margin = "  ".repeat(depth);
     let range = node.span.range();
@@ -108,7 +107,7 @@ fn nothing_is_null() {
     }
 }
 
-/// Text that is refused, with the finding.
+/// Texts that are refused, with the finding.
 const REFUSED: &[(&str, &str)] = &[
     ("a: b: c\n", "AG0051 1:5 `: ` cannot stand in a value without quotes"),
     ("a: b\n  c: d\n", "AG0051 2:4 `:` is not expected here"),
@@ -225,7 +224,7 @@ fn values_that_need_quotes_get_them() {
     }
 }
 
-/// What `PyYAML` 6.0.3 reads, where 1.2 or this parser alone would read something else.
+/// Values of `PyYAML` 6.0.3 that YAML 1.2 or `saphyr` alone would read differently.
 #[test]
 fn the_old_version_reads_like_the_reference() {
     let cases = [
@@ -426,8 +425,8 @@ proptest! {
     }
 }
 
-/// Whether every value stands where text is, and no value outside of its parent unless an alias or a
-/// merge key brought it there.
+/// Checks that every span is inside the text, and inside its parent unless an alias or merge key
+/// put it there.
 fn within(source: &SourceFile, node: &TreeNode) -> bool {
     let fits = |inner: &TreeNode| {
         let inside = node.span.start <= inner.span.start && inner.span.end <= node.span.end;

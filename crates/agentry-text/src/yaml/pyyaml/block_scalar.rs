@@ -1,4 +1,4 @@
-//! Scalars that start with `|` or `>` and go on in the lines below.
+//! Block scalars: `|` or `>` with the text in the lines below.
 
 use saphyr_parser::ScalarStyle;
 
@@ -6,7 +6,7 @@ use super::YamlRefusal;
 use super::reader::is_break;
 use super::scan::{ScalarParts, YamlScanner, YamlToken};
 
-/// What becomes of the line breaks at the end.
+/// How line breaks at the end of the text are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockChomping {
     Strip,
@@ -21,6 +21,7 @@ impl<'t> YamlScanner<'t> {
         let start = self.reader.at;
         self.reader.forward();
         let (chomp, increment) = self.block_header()?;
+        // The text must be indented deeper than its parent; at the top level by at least one space.
         let least = self.indent.map_or(1, |indent| indent + 1);
         let (indent, breaks) = match increment {
             Some(increment) => (least + increment - 1, self.block_breaks(least + increment - 1)),
@@ -54,6 +55,7 @@ impl<'t> YamlScanner<'t> {
                 break;
             }
             let is_blank = |c: Option<char>| matches!(c, Some(' ' | '\t'));
+            // Folding joins two lines with a space, unless one of them is indented more.
             if folded && last == "\n" && !is_blank(line.chars().next()) && !is_blank(next) {
                 text.push(if breaks.is_empty() { " " } else { "" });
             } else {
@@ -69,7 +71,7 @@ impl<'t> YamlScanner<'t> {
         text
     }
 
-    /// What follows `|` or `>` in its line, in either order: how to chomp, and the indentation.
+    /// Reads the chomping and the indentation after `|` or `>`, in either order.
     fn block_header(&mut self) -> Result<(BlockChomping, Option<usize>), YamlRefusal> {
         const MESSAGE: &str = "nothing but `-`, `+` or a number may follow `|` or `>`";
         let (mut chomp, mut increment) = (None, None);
@@ -89,7 +91,7 @@ impl<'t> YamlScanner<'t> {
         Ok((chomp.unwrap_or(BlockChomping::Clip), increment.map(|digit| digit as usize)))
     }
 
-    /// The deepest indentation before the first text, and the breaks before it.
+    /// Returns the deepest indentation before the first text, and the line breaks before it.
     fn block_indentation(&mut self) -> (usize, Vec<&'static str>) {
         let (mut deepest, mut breaks) = (0, Vec::new());
         loop {
@@ -102,7 +104,7 @@ impl<'t> YamlScanner<'t> {
         }
     }
 
-    /// The breaks of empty lines, up to a line that is indented as the text is.
+    /// Takes the line breaks of empty lines, up to a line with the indentation of the text.
     fn block_breaks(&mut self, indent: usize) -> Vec<&'static str> {
         let mut breaks = Vec::new();
         loop {

@@ -1,10 +1,10 @@
-//! YAML 1.1 as `PyYAML` takes it apart, event by event: which texts it accepts and where each value
-//! ends, because hashes of manifests depend on its every corner. It stops at the first mistake and
-//! says little about it; what to tell a person is `syntax`'s to say.
+//! YAML 1.1 as `PyYAML` parses it: which texts it accepts and where each value ends. Digests of
+//! manifests depend on every detail. The parser stops at the first mistake with a short message;
+//! `syntax` makes better messages for users.
 //!
-//! `reader` walks over the text, `scan` makes tokens of it (`plain_scalar`, `quoted_scalar`, `block_scalar` and `tag` take
-//! their kinds of tokens), `parse` makes events of the tokens. Nothing recurses, and no more than
-//! about a thousand characters wait for the `:` that would make them a key.
+//! `reader` moves through the text, `scan` makes tokens (with `plain_scalar`, `quoted_scalar`,
+//! `block_scalar` and `tag` for their kinds), and `parse` makes events. Nothing recurses, and at
+//! most about a thousand characters wait for a `:` that makes them a key.
 
 mod block_scalar;
 mod parse;

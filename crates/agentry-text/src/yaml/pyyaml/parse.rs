@@ -1,4 +1,4 @@
-//! Events: the grammar over the tokens. States wait on a stack, so no depth is too deep.
+//! Makes events from tokens: the grammar. The states are on an explicit stack, so depth is no problem.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use saphyr_parser::{Event, ScalarStyle, Tag};
 use super::YamlRefusal;
 use super::scan::{YamlScanner, YamlToken};
 
-/// What the grammar expects next.
+/// The part of the grammar that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParserState {
     ImplicitDocument,
@@ -31,7 +31,7 @@ enum ParserState {
     End,
 }
 
-/// Where a node stands, which says what it may be.
+/// Where a node is, which decides what it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NodePosition {
     Flow,
@@ -48,7 +48,7 @@ pub(in super::super) struct YamlParser<'t> {
     tokens: YamlScanner<'t>,
     state: ParserState,
     states: Vec<ParserState>,
-    /// What the handles of tags stand for, besides the two that every document has.
+    /// The prefixes of the tag handles, besides the two that every document has.
     handles: Vec<(&'t str, String)>,
     anchors: HashMap<&'t str, usize>,
 }
@@ -64,7 +64,7 @@ impl<'t> YamlParser<'t> {
         }
     }
 
-    /// The next event; after the end of the stream, the end again.
+    /// Returns the next event. After the end of the stream, it returns the end again.
     pub(in super::super) fn next(&mut self) -> Result<PositionedEvent<'t>, YamlRefusal> {
         match self.state {
             ParserState::ImplicitDocument => self.implicit_document(),
@@ -90,7 +90,7 @@ impl<'t> YamlParser<'t> {
         }
     }
 
-    /// Whether one of `wanted` comes next.
+    /// Reports whether one of `wanted` comes next.
     fn comes(&mut self, wanted: &[YamlToken<'static>]) -> Result<bool, YamlRefusal> {
         let next = &self.tokens.peek()?.0;
         Ok(wanted.contains(next))
@@ -115,13 +115,13 @@ impl<'t> YamlParser<'t> {
         self.state = self.states.pop().unwrap_or(ParserState::End);
     }
 
-    /// A value that is not written, and the state after it.
+    /// Returns an empty scalar for a value that is absent, and sets the state after it.
     fn nothing_then(&mut self, state: ParserState) -> Result<PositionedEvent<'t>, YamlRefusal> {
         self.state = state;
         self.here(Event::Scalar(Cow::Borrowed(""), ScalarStyle::Plain, 0, None))
     }
 
-    /// A node, unless one of `ends` shows that there is none, and the state after it.
+    /// Returns a node, or an empty scalar if one of `ends` comes next, and sets the state after it.
     fn node_unless(
         &mut self,
         ends: &[YamlToken<'static>],
@@ -153,6 +153,7 @@ impl<'t> YamlParser<'t> {
     }
 
     fn document(&mut self) -> Result<PositionedEvent<'t>, YamlRefusal> {
+        // Any number of `...` lines may precede a document.
         while self.eat(&YamlToken::DocumentEnd)?.is_some() {}
         if self.comes(&[YamlToken::StreamEnd])? {
             self.state = ParserState::End;
@@ -168,12 +169,13 @@ impl<'t> YamlParser<'t> {
     }
 
     fn directives(&mut self) -> Result<(), YamlRefusal> {
+        // Directives are valid for one document only.
         self.handles.clear();
         let mut versions = 0;
         loop {
             match &self.tokens.peek()?.0 {
                 YamlToken::YamlDirective(major) => {
-                    // The reference reads a number, so `%YAML 01.1` is the first version too.
+                    // `PyYAML` reads a number, so `%YAML 01.1` is also version 1.
                     let fits = major.trim_start_matches('0') == "1";
                     versions += 1;
                     if versions > 1 || !fits {
@@ -183,6 +185,7 @@ impl<'t> YamlParser<'t> {
                 }
                 YamlToken::TagDirective(..) => {
                     let (token, range) = self.tokens.next()?;
+                    // The `else` cannot happen, because `peek` saw a tag directive.
                     let YamlToken::TagDirective(handle, prefix) = token else { continue };
                     if self.handles.iter().any(|(known, _)| *known == handle) {
                         let message = "this handle of tags is here twice";
@@ -242,6 +245,7 @@ impl<'t> YamlParser<'t> {
 
     fn indentless_entry(&mut self) -> Result<PositionedEvent<'t>, YamlRefusal> {
         if self.eat(&YamlToken::Entry)?.is_some() {
+            // Such a list has no end token: the next key or the end of the map ends it.
             let ends = [YamlToken::Entry, YamlToken::Key, YamlToken::Value, YamlToken::BlockEnd];
             return self.node_unless(&ends, ParserState::IndentlessEntry, NodePosition::Block);
         }
@@ -265,7 +269,7 @@ impl<'t> YamlParser<'t> {
         self.nothing_then(ParserState::BlockKey)
     }
 
-    /// Takes the comma before an entry; whether one is there or none is needed.
+    /// Takes the comma before an entry, which only the first entry lacks.
     fn comma(&mut self, first: bool) -> Result<(), YamlRefusal> {
         if first || self.eat(&YamlToken::Comma)?.is_some() {
             return Ok(());
@@ -276,6 +280,7 @@ impl<'t> YamlParser<'t> {
     fn flow_entry(&mut self, first: bool) -> Result<PositionedEvent<'t>, YamlRefusal> {
         if !self.comes(&[YamlToken::FlowListEnd])? {
             self.comma(first)?;
+            // `[a: b]` is a list with a map of one entry, which has no brackets.
             if self.comes(&[YamlToken::Key])? {
                 self.state = ParserState::PairKey;
                 return self.here(Event::MappingStart(0, None));
@@ -312,6 +317,7 @@ impl<'t> YamlParser<'t> {
                 return self.node_unless(&ends, ParserState::FlowValue, NodePosition::Flow);
             }
             if !self.comes(&[YamlToken::FlowMapEnd])? {
+                // `{a, b}`: a key without a value.
                 self.states.push(ParserState::FlowNoValue);
                 return self.node(NodePosition::Flow);
             }
@@ -356,6 +362,7 @@ impl<'t> YamlParser<'t> {
             YamlToken::BlockMap if place != NodePosition::Flow => {
                 (Event::MappingStart(anchor, tag), ParserState::BlockKey)
             }
+            // An anchor or tag alone is a node: an empty scalar.
             _ if anchor > 0 || tag.is_some() => {
                 self.pop();
                 return self.here(Event::Scalar(
@@ -380,6 +387,7 @@ impl<'t> YamlParser<'t> {
         let (token, range) = self.tokens.next()?;
         let (text, style) = match token {
             YamlToken::Scalar(text, style) => (text, style),
+            // Cannot happen, because `node` saw a scalar.
             _ => (Cow::Borrowed(""), ScalarStyle::Plain),
         };
         Ok((Event::Scalar(text, style, anchor, tag), range))
@@ -395,7 +403,7 @@ impl<'t> YamlParser<'t> {
         }
     }
 
-    /// The anchor and the tag before a node, in either order.
+    /// Reads the anchor and the tag before a node, in either order.
     fn properties(&mut self) -> Result<(usize, Option<Cow<'t, Tag>>), YamlRefusal> {
         let (mut anchor, mut tag) = (0, None);
         loop {
@@ -403,8 +411,10 @@ impl<'t> YamlParser<'t> {
                 YamlToken::Anchor(_) if anchor == 0 => {
                     let (token, range) = self.tokens.next()?;
                     let YamlToken::Anchor(name) = token else { continue };
+                    // Zero stands for no anchor in an event.
                     anchor = self.anchors.len() + 1;
                     if self.anchors.insert(name, anchor).is_some() {
+                        // `PyYAML` refuses an anchor name that is used again; YAML 1.2 allows it.
                         let message = "an anchor of this name is here twice";
                         return Err(YamlRefusal { at: range.start, message });
                     }

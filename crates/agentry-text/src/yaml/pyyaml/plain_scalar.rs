@@ -6,12 +6,14 @@ use super::reader::{DOCUMENT_MARKS, is_break, is_gap};
 use super::scan::{ScalarParts, YamlScanner, ends_word};
 
 impl<'t> YamlScanner<'t> {
-    /// A plain scalar, and where its text ends.
+    /// Returns a plain scalar, and the offset where its text ends.
     pub(super) fn plain(&mut self) -> (Cow<'t, str>, usize) {
         let mut text = ScalarParts::default();
         let mut end = self.reader.at;
+        // White space counts only if another word follows, so it waits here.
         let mut spaces: Vec<&'t str> = Vec::new();
         let indent = self.indent.map_or(0, |indent| indent + 1);
+        // A `#` after white space starts a comment; inside a word it never gets here.
         while self.reader.peek() != Some('#') {
             let word = self.reader.take(self.word_length());
             if word.is_empty() {
@@ -22,6 +24,8 @@ impl<'t> YamlScanner<'t> {
             text.push(word);
             end = self.reader.at;
             self.plain_spaces(&mut spaces);
+            // In block style, a line with less indentation belongs to the parent. Brackets ignore
+            // indentation.
             if spaces.is_empty() || self.level == 0 && self.reader.column < indent {
                 break;
             }
@@ -29,7 +33,7 @@ impl<'t> YamlScanner<'t> {
         (text.finish(), end)
     }
 
-    /// How many bytes belong to the scalar without a doubt.
+    /// Returns the number of bytes up to the next character that may end the scalar.
     fn word_length(&self) -> usize {
         let rest = self.reader.rest();
         let in_flow = self.level > 0;
@@ -44,7 +48,7 @@ impl<'t> YamlScanner<'t> {
         rest.char_indices().find(|found| ends(*found)).map_or(rest.len(), |(at, _)| at)
     }
 
-    /// What stands between this word and the next one, as it counts.
+    /// Collects the white space before the next word, after folding of line breaks.
     fn plain_spaces(&mut self, out: &mut Vec<&'t str>) {
         let blanks = self.reader.take_while(|c| c == ' ');
         let Some(first) = self.reader.line_break() else {
@@ -55,6 +59,7 @@ impl<'t> YamlScanner<'t> {
         let mut breaks = Vec::new();
         loop {
             if self.reader.column == 0 && self.reader.at_document_mark(DOCUMENT_MARKS) {
+                // The scalar ends before `---` or `...`; the breaks before it are dropped.
                 return;
             }
             self.reader.skip_spaces();

@@ -1,4 +1,4 @@
-//! Scalars between quotes.
+//! Scalars in single or double quotes.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::scan::{ScalarParts, YamlScanner, ends_word};
 const OPEN: &str = "the quote is never closed";
 
 impl<'t> YamlScanner<'t> {
-    /// A scalar between two `quote`s.
+    /// Reads a scalar between two `quote`s.
     pub(super) fn quoted(&mut self, quote: char) -> Result<Cow<'t, str>, YamlRefusal> {
         let mut text = ScalarParts::default();
         self.reader.forward();
@@ -29,6 +29,7 @@ impl<'t> YamlScanner<'t> {
             let is_text = |c: char| c != quote && !(is_double && c == '\\') && !ends_word(c);
             text.push(self.reader.take_while(is_text));
             match self.reader.peek() {
+                // In single quotes, `''` is the only escape.
                 Some('\'') if !is_double && self.reader.second() == Some('\'') => {
                     text.push("'");
                     self.reader.take(2);
@@ -41,6 +42,7 @@ impl<'t> YamlScanner<'t> {
 
     fn escape(&mut self, text: &mut ScalarParts<'t>) -> Result<(), YamlRefusal> {
         let Some(found) = self.reader.second() else { return Err(self.reader.refuse(OPEN)) };
+        // A backslash at the end of a line joins it to the next one without a space.
         if is_break(found) {
             self.reader.forward();
             self.reader.line_break();
@@ -57,7 +59,7 @@ impl<'t> YamlScanner<'t> {
         Ok(())
     }
 
-    /// `\x41` and its longer kin. Two halves of a character, as JSON writes them, are one.
+    /// Reads `\x41` and its longer forms. A surrogate pair, as JSON writes it, is one character.
     fn numbered(&mut self, digits: usize, text: &mut ScalarParts<'t>) -> Result<(), YamlRefusal> {
         let refusal = self.reader.refuse("this escape sequence names no character");
         let code = code_at(self.reader.rest(), digits).ok_or(refusal)?;
@@ -77,7 +79,7 @@ impl<'t> YamlScanner<'t> {
         Ok(())
     }
 
-    /// Blanks, or one break with what it stands for.
+    /// Takes spaces, or a line break with the text that folding makes of it.
     fn quoted_spaces(&mut self, text: &mut ScalarParts<'t>) -> Result<(), YamlRefusal> {
         let blanks = self.reader.take_while(|c| matches!(c, ' ' | '\t'));
         if self.reader.peek().is_none() {
@@ -97,10 +99,11 @@ impl<'t> YamlScanner<'t> {
         Ok(())
     }
 
-    /// Empty lines and indentation; whether there were any breaks.
+    /// Takes empty lines and indentation; returns whether there were any line breaks.
     fn quoted_breaks(&mut self, text: &mut ScalarParts<'t>) -> Result<bool, YamlRefusal> {
         let mut any = false;
         loop {
+            // `PyYAML` refuses these lines even inside quotes.
             if self.reader.at_document_mark(DOCUMENT_MARKS) {
                 return Err(self.reader.refuse("a quoted text cannot hold this line"));
             }
@@ -112,7 +115,7 @@ impl<'t> YamlScanner<'t> {
     }
 }
 
-/// What a backslash and this character stand for.
+/// Returns the character that a backslash and this character stand for.
 fn meaning(found: char) -> Option<char> {
     Some(match found {
         '0' => '\0',
@@ -133,7 +136,7 @@ fn meaning(found: char) -> Option<char> {
     })
 }
 
-/// How many digits follow a backslash and this character.
+/// Returns how many digits follow a backslash and this character.
 fn digits(found: char) -> Option<usize> {
     match found {
         'x' => Some(2),
@@ -143,7 +146,7 @@ fn digits(found: char) -> Option<usize> {
     }
 }
 
-/// The number that an escape sequence of so many digits has.
+/// Returns the code of an escape sequence with this number of digits.
 fn code_at(text: &str, digits: usize) -> Option<u32> {
     let digits = text.strip_prefix('\\')?.get(1..=digits)?;
     let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,11 +1,12 @@
-//! Walks over a text and knows the line and the column. A mark at the very start has no column.
+//! Moves through a text and keeps count of lines and columns, as `PyYAML`'s reader does.
+//! A byte order mark has no column.
 
 use super::YamlRefusal;
 
 #[derive(Debug)]
 pub(super) struct YamlReader<'t> {
     pub(super) text: &'t str,
-    /// The byte that comes next.
+    /// The offset of the next byte.
     pub(super) at: usize,
     pub(super) line: usize,
     /// In characters, from 0.
@@ -25,12 +26,12 @@ impl<'t> YamlReader<'t> {
         self.rest().chars().next()
     }
 
-    /// The character after the next one.
+    /// Returns the character after the next one.
     pub(super) fn second(&self) -> Option<char> {
         self.rest().chars().nth(1)
     }
 
-    /// Whether the text ends here, or a blank or a break follows.
+    /// Reports whether the text ends here, or a space or a line break follows.
     pub(super) fn is_gap(&self) -> bool {
         is_gap(self.peek())
     }
@@ -39,6 +40,7 @@ impl<'t> YamlReader<'t> {
     pub(super) fn forward(&mut self) {
         let Some(found) = self.peek() else { return };
         self.at += found.len_utf8();
+        // CRLF is one line break, counted at its second character.
         let first_of_two = found == '\r' && self.peek() == Some('\n');
         if is_break(found) && !first_of_two {
             self.line += 1;
@@ -48,7 +50,7 @@ impl<'t> YamlReader<'t> {
         }
     }
 
-    /// Takes so many bytes, which hold no break.
+    /// Takes the given number of bytes, which must not contain a line break.
     pub(super) fn take(&mut self, bytes: usize) -> &'t str {
         let taken = self.rest().get(..bytes).unwrap_or("");
         self.at += taken.len();
@@ -56,7 +58,7 @@ impl<'t> YamlReader<'t> {
         taken
     }
 
-    /// Takes characters of a line as long as `wanted` says so.
+    /// Takes characters of the line as long as `wanted` returns true.
     pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         self.take(rest.find(|c| is_break(c) || !wanted(c)).unwrap_or(rest.len()))
@@ -66,10 +68,11 @@ impl<'t> YamlReader<'t> {
         self.take_while(|c| c == ' ');
     }
 
-    /// Takes a break, and gives the text that it stands for.
+    /// Takes a line break, and returns the text that it becomes in a scalar.
     pub(super) fn line_break(&mut self) -> Option<&'static str> {
         let (text, count) = match self.peek()? {
             '\r' if self.second() == Some('\n') => ("\n", 2),
+            // NEL becomes a line feed; the two Unicode separators stay as they are.
             '\r' | '\n' | '\u{85}' => ("\n", 1),
             '\u{2028}' => ("\u{2028}", 1),
             '\u{2029}' => ("\u{2029}", 1),
@@ -79,7 +82,7 @@ impl<'t> YamlReader<'t> {
         Some(text)
     }
 
-    /// Takes blanks and a comment up to the end of the line, and its break.
+    /// Takes spaces, a comment and the line break; refuses anything else.
     pub(super) fn rest_of_line(&mut self, message: &'static str) -> Result<(), YamlRefusal> {
         self.skip_spaces();
         if self.peek() == Some('#') {
@@ -92,7 +95,7 @@ impl<'t> YamlReader<'t> {
         Ok(())
     }
 
-    /// Whether a line `---` or `...` starts here.
+    /// Reports whether a line `---` or `...` starts here.
     pub(super) fn at_document_mark(&self, marks: &[&str]) -> bool {
         let rest = self.rest();
         marks
@@ -105,14 +108,14 @@ impl<'t> YamlReader<'t> {
     }
 }
 
-/// The two lines that no text goes on over.
+/// The two lines that end every scalar.
 pub(super) const DOCUMENT_MARKS: &[&str] = &["---", "..."];
 
 pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether `next` is a blank, a break or the end of the text.
+/// Reports whether `next` is a space, a tab, a line break or the end of the text.
 pub(super) fn is_gap(next: Option<char>) -> bool {
     next.is_none_or(|c| matches!(c, ' ' | '\t') || is_break(c))
 }

@@ -1,4 +1,5 @@
-//! Tokens: indentation becomes brackets, and what turns out to be a key gets its token afterwards.
+//! Makes tokens from text. Indentation becomes start and end tokens.
+//! A key is known only when its `:` comes, so its token is inserted before tokens that are already there.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,12 +10,12 @@ use saphyr_parser::ScalarStyle;
 use super::YamlRefusal;
 use super::reader::{YamlReader, is_break, is_gap};
 
-/// How many characters a key may have without `?` before it.
+/// The most characters of a key without `?` before it.
 const LONGEST_KEY: usize = 1024;
 
 #[derive(Debug, PartialEq)]
 pub(super) enum YamlToken<'t> {
-    /// `%TAG`: a handle and what it stands for.
+    /// `%TAG`: a handle and its prefix.
     TagDirective(&'t str, String),
     /// `%YAML`, with the number before the dot.
     YamlDirective(&'t str),
@@ -37,23 +38,23 @@ pub(super) enum YamlToken<'t> {
     Value,
     Alias(&'t str),
     Anchor(&'t str),
-    /// A handle, unless the tag is written out, and the rest.
+    /// A handle, unless the tag is verbatim (`!<…>`), and the rest.
     Tag(Option<&'t str>, String),
     Scalar(Cow<'t, str>, ScalarStyle),
 }
 
 pub(super) type PositionedToken<'t> = (YamlToken<'t>, Range<usize>);
 
-/// What comes after the last token.
+/// The token after the last one.
 const END: &PositionedToken<'static> = &(YamlToken::StreamEnd, 0..0);
 
-/// What may yet turn out to be a key.
+/// A position where a key may have started.
 #[derive(Debug)]
 struct PossibleKey {
     level: usize,
-    /// The number of its first token.
+    /// The number of its first token, counted from the start of the text.
     token: usize,
-    /// Whether nothing else can stand here.
+    /// Whether only a key can be here, because the column is that of an open map.
     required: bool,
     at: usize,
     line: usize,
@@ -64,15 +65,15 @@ struct PossibleKey {
 pub(super) struct YamlScanner<'t> {
     pub(super) reader: YamlReader<'t>,
     tokens: VecDeque<PositionedToken<'t>>,
-    /// How many tokens were given away.
+    /// How many tokens were handed out.
     taken: usize,
-    /// The column of the innermost block; none before the first.
+    /// The column of the innermost block; `None` before the first.
     pub(super) indent: Option<usize>,
     indents: Vec<Option<usize>>,
     /// How many brackets are open.
     pub(super) level: usize,
     pub(super) allow_key: bool,
-    /// Outermost first, which is also in the order of their tokens.
+    /// Outermost first, which is also the order of their tokens.
     keys: VecDeque<PossibleKey>,
     done: bool,
 }
@@ -92,7 +93,7 @@ impl<'t> YamlScanner<'t> {
         }
     }
 
-    /// The next token; the end of the stream comes again and again.
+    /// Returns the next token; the end of the stream is repeated.
     pub(super) fn peek(&mut self) -> Result<&PositionedToken<'t>, YamlRefusal> {
         while self.needs_more()? {
             self.fetch()?;
@@ -116,6 +117,7 @@ impl<'t> YamlScanner<'t> {
             return Ok(true);
         }
         self.forget_stale_keys()?;
+        // The front token may still get a key token before it, so it must not be handed out yet.
         Ok(self.keys.front().is_some_and(|key| key.token == self.taken))
     }
 
@@ -139,6 +141,7 @@ impl<'t> YamlScanner<'t> {
             '}' => self.close(YamlToken::FlowMapEnd),
             ',' => self.comma(),
             '-' if is_gap(self.reader.second()) => self.entry(),
+            // In brackets, `PyYAML` takes `?` and `:` as indicators even without a space after them.
             '?' if self.level > 0 || is_gap(self.reader.second()) => self.key(),
             ':' if self.level > 0 || is_gap(self.reader.second()) => self.value(),
             '|' if self.level == 0 => self.block_scalar(ScalarStyle::Literal),
@@ -155,7 +158,7 @@ impl<'t> YamlScanner<'t> {
         !indicator || exempt && !is_gap(self.reader.second())
     }
 
-    /// Moves over blanks, breaks and comments.
+    /// Skips white space, line breaks and comments.
     fn skip_to_token(&mut self) {
         if self.reader.at == 0 && self.reader.peek() == Some('\u{feff}') {
             self.reader.forward();
@@ -168,6 +171,7 @@ impl<'t> YamlScanner<'t> {
             if self.reader.line_break().is_none() {
                 return;
             }
+            // Line breaks in brackets do not start a new key.
             if self.level == 0 {
                 self.allow_key = true;
             }
@@ -189,6 +193,7 @@ impl<'t> YamlScanner<'t> {
         while let Some(key) = self.keys.front() {
             let YamlReader { text, at, line, .. } = self.reader;
             let length = at - key.at;
+            // Bytes first: counting characters is needed only for a long key.
             let is_long = length > LONGEST_KEY
                 && text.get(key.at..at).is_some_and(|key| key.chars().count() > LONGEST_KEY);
             if key.line == line && !is_long {
@@ -208,20 +213,21 @@ impl<'t> YamlScanner<'t> {
         Ok(())
     }
 
-    /// Remembers that what comes next may be a key.
+    /// Records that the next token may start a key.
     pub(super) fn save_key(&mut self) -> Result<(), YamlRefusal> {
         if !self.allow_key {
             return Ok(());
         }
         self.forget_key()?;
         let YamlReader { at, line, column, .. } = self.reader;
+        // At the column of an open map, only another key can follow.
         let required = self.level == 0 && self.indent == Some(column);
         let token = self.taken + self.tokens.len();
         self.keys.push_back(PossibleKey { level: self.level, token, required, at, line, column });
         Ok(())
     }
 
-    /// Closes the blocks that are indented more than `column`.
+    /// Closes the blocks that are indented deeper than `column`.
     pub(super) fn unwind(&mut self, column: Option<usize>) {
         while self.level == 0 && self.indent > column {
             self.indent = self.indents.pop().flatten();
@@ -229,7 +235,7 @@ impl<'t> YamlScanner<'t> {
         }
     }
 
-    /// Opens a block at `column`, if none is open there.
+    /// Opens a block at `column` if that is deeper; returns whether it did.
     fn indents(&mut self, column: usize) -> bool {
         let deeper = self.indent < Some(column);
         if deeper {
@@ -269,7 +275,7 @@ impl<'t> YamlScanner<'t> {
 
     fn close(&mut self, token: YamlToken<'t>) -> Result<(), YamlRefusal> {
         self.forget_key()?;
-        // A bracket too many is the parser's to refuse.
+        // The parser refuses an unmatched closing bracket.
         self.level = self.level.saturating_sub(1);
         self.allow_key = false;
         self.indicator(token);
@@ -304,7 +310,7 @@ impl<'t> YamlScanner<'t> {
         Ok(())
     }
 
-    /// Makes sure that a map is open for a key or a value that starts here.
+    /// Opens a map if needed, for a key or value that starts here.
     fn block_map(&mut self, message: &'static str) -> Result<(), YamlRefusal> {
         if self.level == 0 {
             if !self.allow_key {
@@ -323,6 +329,7 @@ impl<'t> YamlScanner<'t> {
             Some(key) => {
                 let place = key.at..key.at;
                 let index = key.token - self.taken;
+                // The map must start before its first key, so it is inserted second at the same index.
                 self.tokens.insert(index, (YamlToken::Key, place.clone()));
                 if self.level == 0 && self.indents(key.column) {
                     self.tokens.insert(index, (YamlToken::BlockMap, place));
@@ -335,7 +342,7 @@ impl<'t> YamlScanner<'t> {
         Ok(())
     }
 
-    /// An alias, an anchor, a tag, or a scalar that may be a key.
+    /// Reads an alias, an anchor, a tag, or a scalar that may be a key.
     fn part_of_node(&mut self, first: char) -> Result<(), YamlRefusal> {
         self.save_key()?;
         self.allow_key = false;
@@ -367,7 +374,7 @@ fn forget(key: &PossibleKey) -> Result<(), YamlRefusal> {
     Ok(())
 }
 
-/// The text of several parts; of one, without a copy.
+/// The text of a scalar from its parts. A single part is borrowed without a copy.
 #[derive(Debug, Default)]
 pub(super) struct ScalarParts<'t>(Cow<'t, str>);
 
@@ -389,7 +396,7 @@ impl<'t> ScalarParts<'t> {
     }
 }
 
-/// Whether a plain scalar cannot go on over `c`.
+/// Reports whether `c` ends a word of a plain or quoted scalar.
 pub(super) fn ends_word(c: char) -> bool {
     matches!(c, ' ' | '\t') || is_break(c)
 }

@@ -1,4 +1,4 @@
-//! Names of anchors, tags and directives.
+//! Names of anchors and aliases, tags, and directives (`%YAML`, `%TAG`).
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ const NO_DIRECTIVE: &str = "this is no directive of YAML";
 const NO_TAG: &str = "this is no tag";
 
 impl<'t> YamlScanner<'t> {
-    /// The name of an anchor or an alias.
+    /// Reads the name of an anchor or alias.
     pub(super) fn name(&mut self) -> Result<&'t str, YamlRefusal> {
         self.reader.forward();
         let name = self.reader.take_while(is_word);
@@ -33,6 +33,7 @@ impl<'t> YamlScanner<'t> {
                 self.reader.forward();
                 YamlToken::Tag(None, suffix)
             }
+            // `!` alone is the non-specific tag.
             next if is_gap(next) => {
                 self.reader.forward();
                 YamlToken::Tag(None, "!".to_owned())
@@ -46,14 +47,14 @@ impl<'t> YamlScanner<'t> {
         Ok(tag)
     }
 
-    /// Whether a second `!` follows in the word.
+    /// Reports whether a second `!` follows in the word.
     fn has_handle(&self) -> bool {
         let word = self.reader.rest().get(1..).unwrap_or("");
         let end = word.find(|c| c == '!' || c == ' ' || is_break(c));
         end.and_then(|end| word.get(end..)).is_some_and(|rest| rest.starts_with('!'))
     }
 
-    /// `!`, `!!` or `!name!`.
+    /// Reads a handle: `!`, `!!` or `!name!`.
     fn handle(&mut self) -> Result<&'t str, YamlRefusal> {
         let rest = self.reader.rest();
         let body = rest.strip_prefix('!').ok_or(self.reader.refuse(NO_TAG))?;
@@ -105,6 +106,7 @@ impl<'t> YamlScanner<'t> {
                 YamlToken::TagDirective(handle, prefix)
             }
             _ => {
+                // `PyYAML` ignores unknown directives.
                 self.reader.take_while(|_| true);
                 YamlToken::OtherDirective
             }
@@ -113,7 +115,7 @@ impl<'t> YamlScanner<'t> {
         self.reader.rest_of_line(NO_DIRECTIVE)
     }
 
-    /// The number before the dot of a version.
+    /// Returns the number before the dot of a version.
     fn version(&mut self) -> Result<&'t str, YamlRefusal> {
         self.reader.skip_spaces();
         let major = self.reader.take_while(|c| c.is_ascii_digit());
@@ -132,7 +134,7 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// The text with `%41` and the like replaced; `None` if some of it is no UTF-8.
+/// Replaces escapes such as `%41`; `None` if the result is not UTF-8.
 fn unescaped(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));

@@ -1,12 +1,11 @@
-//! Corners in which readers of YAML differ. The values were read by `PyYAML` 6.0.3; what is refused
-//! here, it refuses too.
+//! Cases in which YAML readers differ. `PyYAML` 6.0.3 gave these values, and refuses what is refused here.
 
 use crate::diagnostic::Findings;
 use crate::source::{FileId, SourceFile};
 use crate::tree_rules::DUPLICATE_KEY;
 use crate::yaml::{YAML_RARE_TAG, YamlVersion, parse};
 
-/// The value as JSON, or the first finding that means that the value is not to be trusted.
+/// Returns the value as JSON, or the first finding that makes the value unreliable.
 fn read(text: &str) -> Result<String, String> {
     let source = SourceFile::new(FileId(0), "x.agent", text);
     let mut findings = Findings::default();
