@@ -135,7 +135,7 @@ impl<'a> CommandEffects<'a> {
         }
     }
 
-    /// Returns what an approval covers besides this exact command: the program or the subcommand, if its other
+    /// Returns what an approval covers besides this exact command: the program or subcommand, if its other
     /// arguments without hazards only read, build or test.
     pub fn approval(self) -> Option<String> {
         let words = argv::literal(self.argv)?;
