@@ -29,6 +29,6 @@ pub(crate) const MOST_STATES: usize = 100_000;
 /// The most entries that the table of a machine may have.
 pub(crate) const MOST_ENTRIES: usize = 8_000_000;
 
-/// Some machine grew over its bound, so there is no answer.
+/// A machine exceeded a limit, so there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MachineTooLarge;
