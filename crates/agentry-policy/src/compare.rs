@@ -133,6 +133,7 @@ fn milder(
     first: &[&RuleList],
     second: &[&RuleList],
 ) -> Result<Option<ExampleSubject>, MachineTooLarge> {
+    // Separate commands are cheaper to compare, if the rules allow it.
     let Some(groups) = groups::split(first, second) else {
         let text = milder_text(folder, first, second)?;
         return Ok(text.map(|text| ExampleSubject::decode(kind, &text)));
@@ -161,6 +162,7 @@ fn milder_text(
     let second = actions(folder, second)?;
     let mut found = None;
     search::outputs(&first, &second, |a, b, text| {
+        // Outputs are verdicts in their order, so a smaller one is milder.
         if a != NONE && b != NONE && a < b {
             found = Some(text());
             return ControlFlow::Break(());

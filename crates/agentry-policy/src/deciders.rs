@@ -38,11 +38,13 @@ pub struct Decider {
 
 /// Returns the rules that decide about some member of the set `argv`, each with an example.
 pub fn deciders(rules: &RuleList, argv: &[ShellArg]) -> DeciderSet {
+    // A single command needs no machine.
     if let Some(words) = argv::literal(argv) {
         let (rule, _) = decider(rules, PatternSubject::Command(&words), HazardProtection::On);
         let example = ExampleSubject::Command(words.into_iter().map(str::to_owned).collect());
         return DeciderSet::Known(vec![Decider { rule, example }]);
     }
+    // NUL separates words in a machine, so it must not occur inside one.
     if argv.iter().any(holds_nul) {
         return DeciderSet::Unknown;
     }
@@ -90,6 +92,7 @@ impl<'a> CandidateRules<'a> {
     }
 
     fn follow(&self, argv: &[ShellArg]) -> Result<Vec<Decider>, MachineTooLarge> {
+        // Only `last` can match, so any member is an example.
         if self.machines.is_empty() {
             let example = ExampleSubject::Command(argv.iter().filter_map(some_member).collect());
             return Ok(vec![Decider { rule: self.last, example }]);

@@ -63,6 +63,7 @@ impl Judge {
     pub fn narrowed(&self, layer: PolicyLayer) -> Self {
         let mut layers = self.layers.clone();
         layers.push(layer);
+        // Memoised answers depend on the rules alone, so both judges share them.
         Self { memo: Arc::clone(&self.memo), ..Self::new(layers, self.places.clone()) }
     }
 
@@ -112,6 +113,7 @@ impl Judge {
         let decisions = self.rules(section).map(|(source, rules)| decide(source, rules));
         decisions
             .reduce(LayerDecision::strictest)
+            // Cannot happen: `rules` always yields at least one list.
             .unwrap_or_else(|| LayerDecision::built_in(Action::Ask, "nothing is said: ask"))
     }
 

@@ -56,6 +56,7 @@ pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
     };
     let wider = |name: &&Section| {
         let (before, after) = (source.get(**name), result.get(**name));
+        // The cheap comparisons come first.
         let stricter = result.mildest(**name) >= source.strictest(**name);
         !stricter && !says_the_same(before, after) && {
             let (before, after) = (compiled(source, **name), compiled(result, **name));
@@ -81,6 +82,7 @@ pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
         (false, _) => FilesystemTrust::None,
     };
     let web = allows(Section::Webfetch) && allows(Section::Websearch);
+    // A declared MCP server may use the network, so MCP must be allowed as well.
     let network = if web && (!has_mcp || allows(Section::Mcp)) {
         NetworkTrust::Allowed
     } else {
@@ -122,6 +124,7 @@ pub fn to_abilities(rules: &Permissions) -> Abilities {
     if allow.is_empty() {
         Abilities { allow: None, deny: Some(spanned(deny)) }
     } else {
+        // An allow list denies everything else, so no deny list is needed.
         Abilities { allow: Some(spanned(allow)), deny: None }
     }
 }
@@ -149,6 +152,7 @@ pub fn to_tool_permissions(rules: &Permissions) -> ToolPermissions {
             let tool = Spanned::new(rule.pattern.clone(), rule.span);
             match rule.action {
                 Action::Allow if literal && first => allowed.push(tool),
+                // A denial is safe even if an earlier rule decides.
                 Action::Deny if literal => denied.push(tool),
                 Action::Allow | Action::Ask | Action::Deny => {}
             }

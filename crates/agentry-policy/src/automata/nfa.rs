@@ -132,6 +132,7 @@ impl Nfa {
             }
             here = match segment.as_literal() {
                 Some(text) => self.text(here, text),
+                // A wildcard must not match `..`.
                 None => self.watched(here, segment, any, &never_climbs()),
             };
         }

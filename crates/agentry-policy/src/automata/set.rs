@@ -130,6 +130,7 @@ impl Alphabet {
                 letters.push((left, right));
                 u16::try_from(letters.len() - 1).unwrap_or(u16::MAX)
             });
+            // Adjacent ranges with the same letter are merged.
             if stretches.last().is_none_or(|(_, last)| *last != letter) {
                 stretches.push((start, letter));
             }

@@ -45,6 +45,7 @@ pub(crate) fn encode(kind: PatternKind, subject: PatternSubject<'_>) -> String {
             let end = address[start..].find('/').map_or(address.len(), |at| start + at);
             let (authority, path) = address.split_at(end);
             match authority.rsplit_once(':') {
+                // The `.` ends the last label of the host.
                 Some((host, port)) => format!("{host}.:{port}{path}"),
                 None => address.to_owned(),
             }
@@ -107,6 +108,7 @@ impl ExampleSubject {
         let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
         let own = what(PatternSubject::Text(text));
         let same = |text: &String| what(PatternSubject::Text(text)) == own;
+        // A fully generic address is tried before one that keeps host and path.
         let tries = ["https://example.com:443/".to_owned(), format!("https://{host}:443{path}")];
         match tries.into_iter().find(same) {
             Some(usual) => Self::Text(usual.replacen(":443/", "/", 1)),

@@ -79,6 +79,7 @@ fn find_changes(
         }
         ControlFlow::Continue(())
     })?;
+    // Ordered by the new deciding rule, then by the old one.
     found.sort_by_key(|(labels, _)| *labels);
     let mut diff = RulesDiff::default();
     for ((b, a), example) in found {

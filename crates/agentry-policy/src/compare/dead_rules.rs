@@ -92,6 +92,7 @@ fn find_dead(
     for (at, rule) in rules.rules.iter().enumerate() {
         let decides = deciding.contains(&index(at));
         let words = rule.pattern.as_written();
+        // It decides, and has no additional spellings that could be the only reason.
         if decides && words.is_none() {
             continue;
         }

@@ -120,6 +120,7 @@ fn in_other_words(
             ..decision
         })
     };
+    // Only a rule for every command permits options that no rule names, so only then they are searched.
     let is_open = |rule: &PolicyRule| rule.action == Action::Allow && rule.pattern.is_everything();
     let options =
         if rules.all().any(is_open) { OptionScan::LookedAt } else { OptionScan::LeftAlone };

@@ -25,6 +25,7 @@ impl Judge {
         let Some(real) = real else {
             return self.unknown_path(section, "where it leads cannot be told");
         };
+        // The patterns were converted to lower case when they were compiled.
         let folded = if self.places.ignores_case { real.to_lowercase() } else { real };
         let decision = self.text(section, &folded);
         let decision = match section {

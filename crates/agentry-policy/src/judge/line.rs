@@ -23,6 +23,7 @@ impl Judge {
         let judge =
             |part: &LinePart| self.part(part, &parts, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
+        // Wrappers and shells are no parts, but a rule may still name them: `timeout *:deny`.
         let started = |argv: &Vec<ShellArg>| Some(self.named(argv)?.about(shell::shown(argv)));
         reasons.extend(around.iter().filter_map(started));
         let start = self.entered(&ShellWord::text("."), &CurrentDirs::default(), call, resolver);
@@ -51,6 +52,7 @@ impl Judge {
             PartEffect::Command(command) => {
                 let is_inside = |path: &str| self.leads_inside(path, &part.bases, call, resolver);
                 let decision = self.command(command, parts, is_inside);
+                // Options such as `-C` change the directory that operands are relative to.
                 let bases = match simplify::directories(&command.argv) {
                     Some(all) => all.iter().fold(part.bases.clone(), |bases, it| bases.enter(it)),
                     None => CurrentDirs::Unknown,
@@ -78,6 +80,7 @@ impl Judge {
     ) -> LayerDecision {
         let (Some(path), CurrentDirs::Known(directories)) = (word.literal(), bases) else {
             return match word.literal() {
+                // An absolute path does not depend on the current directory.
                 Some(path) if path.starts_with('/') => {
                     self.path(SectionCall { subject: path, ..call }, resolver)
                 }
@@ -140,6 +143,7 @@ impl Judge {
     /// Judges a variable that is set for a command, or for the rest of the line.
     fn set(&self, name: &str, value: Option<&str>, scope: VariableScope) -> LayerDecision {
         match (setting_to(name, value), scope) {
+            // A variable that is not exported reaches no program.
             (VariableEffect::Harmless, _) | (VariableEffect::Other, VariableScope::Shell) => {
                 LayerDecision::built_in(Action::Allow, "a variable that changes nothing else")
             }

@@ -100,6 +100,7 @@ fn elsewhere(
             LeadingOption::Directory(Some(directory)) if !directory.is_empty() => {
                 let is_first = path.is_empty() || directory.starts_with('/');
                 path = if is_first { directory } else { format!("{path}/{directory}") };
+                // Every intermediate directory has to be inside too.
                 if path.len() > MAX_BYTES || !is_inside(&path) {
                     return argv.to_vec();
                 }
@@ -164,6 +165,7 @@ fn without_outputs(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellA
     while let Some(word) = form.get(at).map(|arg| arg.literal().map(str::to_owned)) {
         let next = form.get(at + 1).and_then(ShellArg::literal).unwrap_or_default().to_owned();
         match word.as_deref() {
+            // After `--`, words that look like options are operands.
             Some("--") => return None,
             Some(word) => match harmless(facts, word, &next) {
                 Some((left, length)) => {

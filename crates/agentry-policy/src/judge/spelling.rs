@@ -46,6 +46,7 @@ fn dashed(name: &str) -> Option<(&str, &str)> {
 /// Lists the names that a program is installed under; empty if it has only one. `python3.12` is `python`.
 fn names(name: &str) -> &'static [&'static str] {
     let of = |name: &str| program(name).map(|facts| facts.same_program.as_slice());
+    // Removes a version: `python3.12`, `clang-17`.
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let plain = plain.strip_suffix('-').unwrap_or(plain);
     of(name).filter(|names| !names.is_empty()).or_else(|| of(plain)).unwrap_or_default()

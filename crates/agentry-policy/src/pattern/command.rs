@@ -51,13 +51,16 @@ impl CommandPattern {
                 before => allow && before.iter().all(|element| *element == PatternElement::Many),
             };
             let stars = token.bytes().all(|byte| byte == b'*');
+            // A `*` at the end, or a `**` anywhere, matches any number of words.
             if stars && (last || token.len() > 1) {
                 elements.push(PatternElement::Many);
                 continue;
             }
+            // In a path of an allow rule, a wildcard stays within one segment.
             let inside = allow && token.contains('/');
             let star = if first || inside { GlobPart::Segment } else { GlobPart::Any };
             elements.push(PatternElement::One(spellings(token, &star, inside, allow, places)));
+            // `git log*` also matches further words.
             if last && token.ends_with('*') && !inside {
                 elements.push(PatternElement::Many);
             }
@@ -142,6 +145,7 @@ fn hazardous(elements: &[PatternElement]) -> HazardousCommands {
             let facts = program(tail.as_literal().unwrap_or_default());
             facts.filter(|it| !it.hazards.is_empty()).map(|it| it.name).into_iter().collect()
         }
+        // One more than the limit shows that there are too many.
         _ => commands().filter(named).take(LOOKED_AT + 1).collect(),
     };
     if commands.len() > LOOKED_AT {
@@ -195,6 +199,7 @@ pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
             Some(word) if here => option_words(options, word),
             _ => OptionWords::Nothing,
         };
+        // After an unknown option, any later word may be the subcommand.
         if drops == OptionWords::Either && !options.is_empty() {
             found.extend(at + 1..=argv.len());
             break;

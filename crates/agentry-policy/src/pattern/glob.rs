@@ -93,6 +93,7 @@ impl GlobPattern {
     }
 
     fn plain(&self, text: &str) -> bool {
+        // The literal prefix is compared first, because it decides most cases.
         let (parts, text) = match self.parts.as_slice() {
             [GlobPart::Text(first), rest @ ..] => match text.strip_prefix(first.as_str()) {
                 Some(text) => (rest, text),
@@ -118,6 +119,7 @@ impl GlobPattern {
                 for end in ends(text, start) {
                     let part = text.get(start..end).unwrap_or_default();
                     let climbs = segment.as_literal().is_none() && climbs(part);
+                    // Only the last segment may end at the end of the text.
                     if (end == text.len()) == last && !climbs && segment.plain(part) {
                         next.push(end + 1);
                     }
@@ -197,6 +199,7 @@ fn step(part: &GlobPart, here: &[bool], text: &[u8]) -> Vec<bool> {
                 next[at] = open;
             }
             GlobPart::Folders => {
+                // Whole segments end after a `/`, or there are none.
                 next[at] = *reached || (open && before == Some(&b'/'));
                 open |= *reached;
             }

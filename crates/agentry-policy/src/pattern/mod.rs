@@ -222,6 +222,7 @@ impl Pattern {
                 Ok(machine) => {
                     machine.run(encoded.get_or_init(|| encode(self.kind, subject))) != NONE
                 }
+                // Without a machine, a deny or ask rule matches, and an allow rule does not.
                 Err(MachineTooLarge) => stricter,
             },
             // A subject or pattern that is not understood is never allowed.

@@ -48,6 +48,7 @@ impl WebPattern {
             host: read_host(host)?,
             port,
             path: if path.is_empty() { None } else { Some(read_path(path)?) },
+            // A deny or ask rule for a path also applies to it with any query.
             without_query: action != Action::Allow,
         })
     }
@@ -101,6 +102,7 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), Stri
     };
     match port {
         "*" => Ok((host, None)),
+        // `parse` would accept a leading `+`.
         _ if port.starts_with('+') => Err(format!("`{port}` is no port")),
         _ => match port.parse() {
             Ok(port) => Ok((host, Some(port))),
@@ -124,6 +126,7 @@ fn read_host(host: &str) -> Result<Vec<PatternElement>, String> {
     for label in host.split('.') {
         match label {
             "" => return Err(wrong()),
+            // `**` matches at least one label.
             "**" => elements.extend([PatternElement::any(), PatternElement::Many]),
             label if label.is_ascii() => {
                 let good = |c: char| c.is_ascii_alphanumeric() || "-_*".contains(c);

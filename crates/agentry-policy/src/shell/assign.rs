@@ -29,6 +29,7 @@ impl ShellAnalyser<'_> {
             self.unclear(text, "an array subscript can run commands", state);
         }
         let word = self.expand(text, state, |words| words.value(value));
+        // `x+=y` and `x[1]=y` change only a part, so the value is unknown.
         let is_whole = !is_array && is_name(raw.split('=').next().unwrap_or_default());
         let word = if is_whole { word } else { ShellWord::any() };
         self.set(text, name, word, scope, state);
@@ -94,6 +95,7 @@ impl ShellAnalyser<'_> {
                 Some(option) if option.starts_with(['-', '+']) => {
                     exports |= option.starts_with('-') && option.contains('x');
                     let letters = option.trim_start_matches(['-', '+']);
+                    // Other letters make the variable an integer, a reference or read-only.
                     if !letters.chars().all(|c| "xgaAtp".contains(c)) {
                         self.unclear(call.text, "an option that changes what a name means", &state);
                     }

@@ -207,6 +207,7 @@ impl WordExpander<'_> {
             return VariableExpansion::Number;
         }
         self.effects.unclear.push("arithmetic on something unknown can run commands".to_owned());
+        // Collects the substitutions inside the expression.
         self.single(&lex_text(text), false);
         VariableExpansion::Unknown
     }

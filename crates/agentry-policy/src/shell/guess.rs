@@ -48,9 +48,11 @@ impl ShellAnalyser<'_> {
         }
         for start in starts(words, operands) {
             let argv = words.get(start..).unwrap_or_default().to_vec();
+            // Each candidate copies the remaining words, so it counts as work.
             if !self.pay(argv.len() * 8) {
                 return self.unclear(call.text, "too much nesting", state);
             }
+            // A quoted word with spaces may be a text for a shell.
             let text = argv.first().and_then(ShellArg::literal).filter(|text| text.contains(' '));
             if let Some(text) = text.map(str::to_owned) {
                 self.text(&text, inside.of_posix_child());
@@ -71,6 +73,7 @@ impl ShellAnalyser<'_> {
         let first = starts(rest, runner.operands).first().map(|start| 1 + at + start);
         let mut inside = state.clone();
         inside.behind = Some(self.outer(first, call, state));
+        // Elsewhere, the current directory is unknown.
         if runner.trust != RunnerTrust::Same {
             inside.bases = CurrentDirs::Unknown;
         }
@@ -128,6 +131,7 @@ fn starts(words: &[ShellArg], operands: usize) -> Vec<usize> {
                     option.len() > 1 && !(option.starts_with("--") && option.contains('='));
                 continue;
             }
+            // An assignment comes before the command.
             Some(word) if word.split_once('=').is_some_and(|(name, _)| is_name(name)) => {
                 may_be_value = false;
                 continue;

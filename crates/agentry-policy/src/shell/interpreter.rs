@@ -67,6 +67,7 @@ impl ShellAnalyser<'_> {
 
     fn program_file(&mut self, file: &ShellArg, call: &ShellCall<'_>, state: &ShellState) {
         match file.literal() {
+            // `/dev/stdin` and `/proc/self/fd/0` are input, not a fixed file.
             Some(file) if !file.starts_with("/dev/") && !file.starts_with("/proc/") => {
                 let index = self.command(call.text, call.argv.clone(), state);
                 self.scripts.push((file.to_owned(), index));
@@ -78,6 +79,7 @@ impl ShellAnalyser<'_> {
     /// Analyses standard input as a program; only a literal here-document or here-string is known.
     pub(super) fn program_input(&mut self, call: &ShellCall<'_>, state: &ShellState) {
         let mut inputs = call.redirects.iter().filter(|redirect| redirect.is_input);
+        // With more than one input redirection, the program is unknown.
         let program = match (inputs.next(), inputs.next()) {
             (Some(input), None) => match (input.kind, &input.target) {
                 (RedirectKind::Here { expands: false }, Some(body)) => Some(body.clone()),
@@ -138,9 +140,11 @@ fn program(argv: &[ShellArg]) -> InterpreterProgram<'_> {
                 }
                 // `+c` also enables `-c`.
                 has_text |= letters.contains('c');
+                // `-s` reads the program from standard input.
                 if letters.contains('s') {
                     return InterpreterProgram::Input;
                 }
+                // `-o` takes the next word as its value.
                 let name = letters.contains('o').then(|| words.next().and_then(ShellArg::literal));
                 if name.is_some_and(|name| !name.is_some_and(|name| SET_NAMES.contains(&name))) {
                     return InterpreterProgram::Unclear("an option of the shell");

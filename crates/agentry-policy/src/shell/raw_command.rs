@@ -86,6 +86,7 @@ impl RawCommand {
         let mut operator = String::new();
         for item in items {
             match item {
+                // A name, an operator or a keyword ends the command before it.
                 ShellItem::Name(_) | ShellItem::Mark(_) | ShellItem::Bound(_)
                     if !current.words.is_empty() =>
                 {
@@ -179,6 +180,7 @@ impl ShellRedirect {
 
     /// Parses an operator with its descriptor.
     fn parse(operator: &str, target: &str) -> Self {
+        // The descriptor comes before the operator: `2>`.
         let descriptor: Option<i32> =
             operator.trim_end_matches(['<', '>', '&', '|', '-']).parse().ok();
         let operator = operator.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -210,6 +212,7 @@ impl ShellRedirect {
 /// Whether a backslash at the end of a line changes where a here-document ends. The shell joins such lines
 /// before it looks for the end; the parsers do not.
 fn hides_end(body: &str, end: &str) -> bool {
+    // An odd number of backslashes escapes the line break.
     let is_joined = |line: &str| (line.len() - line.trim_end_matches('\\').len()) % 2 == 1;
     let mut joined = String::new();
     for line in body.lines() {

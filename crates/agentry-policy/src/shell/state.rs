@@ -88,6 +88,7 @@ impl ShellState {
         let mut child = Self { variables: Rc::default(), functions: Rc::default(), ..self.clone() };
         child.is_posix = false;
         child.previous = None;
+        // A changed `HOME` may be exported, so `~` in the child is unknown.
         child.is_tainted = self.is_tainted || self.variables.contains_key("HOME");
         child
     }
@@ -110,6 +111,7 @@ impl ShellState {
             value => value,
         };
         if self.variables.len() >= MAX_NAMES && !self.variables.contains_key(name) {
+            // From here on, any other variable may have been set.
             self.is_tainted = true;
             return;
         }

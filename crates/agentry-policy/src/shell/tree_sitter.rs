@@ -170,6 +170,7 @@ impl<'t> TreeSitterReader<'t> {
         let kind = node.kind();
         let parent = self.parent();
         match (parent, kind) {
+            // Brush reports no token for these.
             (_, "in")
             | ("case_item", "(" | ")" | "|")
             | ("function_definition", "(" | ")" | "function")
@@ -189,6 +190,7 @@ impl<'t> TreeSitterReader<'t> {
                 self.word(node);
             }
             ("binary_expression" | "unary_expression" | "parenthesized_expression", _) => {
+                // Brush does not report operators inside `[[ … ]]`.
                 if !self.brackets {
                     self.word(node);
                 }
@@ -226,6 +228,7 @@ impl<'t> TreeSitterReader<'t> {
     /// Adds a word, or joins it to the last one if they touch.
     fn word(&mut self, node: Node<'t>) {
         let text = joined(self.slice(node).trim());
+        // Touching parts belong to one word: `a"b"$c`.
         let touches = self.end == node.start_byte();
         self.end = node.end_byte();
         self.seen = self.end;

@@ -101,6 +101,7 @@ impl PathSet {
         }
         match self.literal() {
             Some(path) => pattern.matches(PatternSubject::Text(path)),
+            // If a character that no pattern contains matches, so does any text of the wildcard.
             None => pattern.matches(PatternSubject::Text(&self.sample(Some(FRESH)))),
         }
     }
@@ -222,6 +223,7 @@ fn stars_meet(left: &[Option<char>], right: &[Option<char>]) -> bool {
     if left.len() * right.len() > MOST {
         return true;
     }
+    // Computed from the end: whether the remaining texts have a match in common.
     let mut reached = vec![vec![false; right.len() + 1]; left.len() + 1];
     for at in (0..=left.len()).rev() {
         for other in (0..=right.len()).rev() {

@@ -49,6 +49,7 @@ impl BrushItems {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline) {
+        // Tree-sitter reads `time` as a command, so the same tokens are made here.
         if let Some(timed) = &pipeline.timed {
             self.items.push(ShellItem::Name("time".to_owned()));
             if timed.is_posix_output() {

@@ -83,6 +83,7 @@ pub(super) fn processes(raw: &str) -> Option<Vec<String>> {
             at = end + 1;
         } else {
             at = ShellScan::new(raw).plain(at)?;
+            // `plain` advances by bytes, so the next character boundary is searched.
             while at < raw.len() && !raw.is_char_boundary(at) {
                 at += 1;
             }
@@ -181,12 +182,14 @@ impl<'t> WordLexer<'t> {
             QuoteMode::Double => matches!(next, '$' | '`' | '"' | '\\' | '\n'),
             QuoteMode::Here => matches!(next, '$' | '`' | '\\' | '\n'),
         };
+        // A line continuation disappears.
         if next == '\n' {
             self.at = after;
         } else if escapes {
             self.bits.push(WordBit::Quoted(next.to_string()));
             self.at = after;
         } else {
+            // Inside double quotes, other backslashes are literal.
             self.bits.push(WordBit::Quoted("\\".to_owned()));
             self.at += 1;
         }
@@ -235,6 +238,7 @@ impl<'t> WordLexer<'t> {
                 self.at += 2;
             }
             (Some(byte), _) if byte.is_ascii_alphabetic() || byte == b'_' => self.name(),
+            // A `$` before any other character is literal.
             _ => {
                 self.push_plain("$");
                 self.at += 1;

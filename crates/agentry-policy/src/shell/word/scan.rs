@@ -137,6 +137,7 @@ impl<'t> ShellScan<'t> {
                     open -= 1;
                     at + 1
                 }
+                // A here-document without its body is not closed.
                 b')' => return here.is_empty().then_some(at),
                 b'\n' => self.bodies(at + 1, &mut here)?,
                 b'<' if self.starts(at, "<<<") => at + 3,
@@ -145,6 +146,7 @@ impl<'t> ShellScan<'t> {
                     here.push(delimiter);
                     after
                 }
+                // A comment ends with its line.
                 b'#' if self.is_word_start(at, start) => self.find(at, b'\n')?,
                 _ => inner.plain(at)?,
             };
@@ -183,6 +185,7 @@ impl<'t> ShellScan<'t> {
         };
         let after = range.end + usize::from(quote.is_some());
         let word = self.text.get(range)?;
+        // Other delimiters are not certain to end where this scanner expects.
         let is_plain =
             word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
         let ends = self.byte(after).is_none_or(|byte| b" \t\n;&|<>)".contains(&byte));
@@ -204,6 +207,7 @@ impl<'t> ShellScan<'t> {
                 let line = self.text.get(at..end)?;
                 let line = if delimiter.indented { line.trim_start_matches('\t') } else { line };
                 let is_last = line == delimiter.word;
+                // The text ends inside the body, before the closing bracket.
                 if end == self.text.len() {
                     return None;
                 }

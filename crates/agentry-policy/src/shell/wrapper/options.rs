@@ -140,6 +140,7 @@ impl WrapperOptions<'_> {
             return at + 1;
         }
         let letters = option.get(1..).unwrap_or_default();
+        // A number as an option, such as `nice -10`.
         if entry.flags.has("-#") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
             return at + 1;
         }
