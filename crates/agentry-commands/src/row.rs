@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! # A comment.
-//! sort gsort                         programs; what follows is about each of them
+//! sort gsort                         programs; the rows below apply to each of them
 //!   own-rule write: -o --output~     key: values
 //!   own-rule run [a b]: -x           only with one of these subcommands
-//!     -y                             the row goes on
+//!     -y                             the row continues
 //! ```
 //!
 //! Rows with options of an `operands:` or `wraps:` row come directly after it.

@@ -189,7 +189,7 @@ mod tests {
             for row in &facts.wrappers {
                 let is_own = |word: &str| row.flags.has(word) || row.valued.has(word);
                 let mut options = row.effects.iter().flat_map(|(_, list)| list.iter());
-                // An option of one row may stand for all of the program's subcommands.
+                // An option of one row may apply to all subcommands of the program.
                 let is_known = |option| is_own(option) || !row.subcommands.is_empty();
                 assert!(options.all(is_known), "{name}: {row:?}");
             }

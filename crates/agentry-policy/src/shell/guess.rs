@@ -73,7 +73,7 @@ impl ShellAnalyser<'_> {
         let first = starts(rest, runner.operands).first().map(|start| 1 + at + start);
         let mut inside = state.clone();
         inside.behind = Some(self.outer(first, call, state));
-        // Elsewhere, the current directory is unknown.
+        // Only `Same` is certain to keep the current directory.
         if runner.trust != RunnerTrust::Same {
             inside.bases = CurrentDirs::Unknown;
         }

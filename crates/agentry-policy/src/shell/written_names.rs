@@ -91,7 +91,7 @@ impl WrittenNames {
         match word.pieces.as_slice() {
             [] => {}
             [WordPiece::Text(text)] => {
-                // The file may be the value of an option or a setting: `of=x`, `?file=x`.
+                // The name may be the value of an option or a setting, such as `of=x`.
                 let value = text.rsplit(['=', '?']).next().unwrap_or_default();
                 self.names.extend([base(text).to_owned(), base(value).to_owned()]);
             }

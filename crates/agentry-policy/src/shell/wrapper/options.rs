@@ -193,7 +193,6 @@ impl WrapperOptions<'_> {
         let options = valued.iter().chain(flags.iter());
         let mut longer = options.filter(|option| option.starts_with(name));
         let option = longer.next().filter(|_| longer.next().is_none())?;
-        // Other versions of the program may have more options, so an abbreviation is never certain.
         found.unclear.push(format!("the option `{name}` is abbreviated"));
         Some(option)
     }
