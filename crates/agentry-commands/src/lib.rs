@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! data/*.txt ─▶ ProgramFacts ─▶ effects(argv): reads, writes, runs, configures, own rules, approval
-//!                          └──▶ rows, for what must hold for all words at once (automata, shells)
+//!                          └──▶ rows, for code that covers all argument lists at once (automata, shells)
 //! ```
 //!
 //! Nothing here decides what is allowed. A program without rows may do anything.

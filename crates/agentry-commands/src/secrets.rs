@@ -134,7 +134,7 @@ fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
     telling.then_some("credentials of a program")
 }
 
-/// Whether the segments start with those of the place.
+/// Whether the segments start with those of the entry `place`.
 fn agree(place: &str, segments: &[&str]) -> bool {
     // Comparing the first byte alone rejects most entries cheaply.
     let first = |text: &str| text.bytes().next();
