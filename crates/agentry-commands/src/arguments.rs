@@ -1,16 +1,16 @@
-//! The regular expressions of harmless arguments, put together from the pieces in `data/arguments.txt`.
+//! Builds the regular expressions of harmless arguments from the named pieces in `data/arguments.txt`.
 
 const TEXT: &str = include_str!("../data/arguments.txt");
 
-/// Pieces stand inside of each other so deep at most.
+/// How deep pieces may be nested; a piece that refers to itself stops here.
 const MAX_DEPTH: usize = 16;
 
-/// The regular expression of this name. Nothing if one of its pieces is missing.
+/// Returns the regular expression with this name, or `None` if one of its pieces is missing.
 pub(crate) fn regex(name: &str) -> Option<String> {
     expand(&body(name)?, &[], 0)
 }
 
-/// The lines below a name, joined.
+/// Returns the lines below a name, joined without separators.
 fn body(name: &str) -> Option<String> {
     let mut lines = TEXT.lines().skip_while(|line| *line != name);
     lines.next()?;
@@ -18,7 +18,7 @@ fn body(name: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A text with its `{{…}}` replaced.
+/// Replaces each `{{…}}` in a text.
 fn expand(text: &str, arguments: &[String], depth: usize) -> Option<String> {
     if depth > MAX_DEPTH {
         return None;
@@ -31,6 +31,7 @@ fn expand(text: &str, arguments: &[String], depth: usize) -> Option<String> {
         let end = end_of_call(inside)?;
         let mut words = words(inside.get(..end)?);
         let name = words.next()?;
+        // `{{1}}` is an argument of the call; any other name is a piece.
         match name.parse::<usize>() {
             Ok(number) => out.push_str(arguments.get(number.checked_sub(1)?)?),
             Err(_) => {
@@ -45,7 +46,7 @@ fn expand(text: &str, arguments: &[String], depth: usize) -> Option<String> {
     Some(out)
 }
 
-/// Where the `}}` stands that ends a call whose `{{` is gone.
+/// Returns the offset of the `}}` that ends a call; `text` starts after its `{{`.
 fn end_of_call(text: &str) -> Option<usize> {
     let mut depth = 1;
     let mut at = 0;
@@ -66,7 +67,7 @@ fn end_of_call(text: &str) -> Option<usize> {
     None
 }
 
-/// The words of a call; a space inside of another call does not end one.
+/// Splits a call into words; a space inside a nested call does not separate words.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -78,6 +79,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
             if tail.starts_with(' ') {
                 break;
             }
+            // A nested call is skipped as a whole, with its four braces.
             at += match tail.strip_prefix("{{").and_then(end_of_call) {
                 Some(end) => end + 4,
                 None => tail.chars().next().map_or(1, char::len_utf8),

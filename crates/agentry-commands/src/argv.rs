@@ -1,12 +1,12 @@
-//! A command as the set of argument lists that it may become.
+//! The argument lists that a command may have at run time.
 //!
 //! A literal word is one text. A glob, a variable of unknown value or the input of `xargs` is a set
-//! of texts; the verdict of a policy is the strictest over the whole set.
+//! of texts; the verdict of a policy is the strictest one for any text of the set.
 
-/// What one word may become: its pieces in order.
+/// The texts that one word may have, as a sequence of pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ShellWord {
-    /// An empty list is the empty word.
+    /// No pieces means the empty word.
     pub pieces: Vec<WordPiece>,
 }
 
@@ -17,33 +17,33 @@ pub enum WordPiece {
     Text(String),
     /// Any characters except `/`, or none: what a glob stands for.
     Segment,
-    /// Any characters, or none: a value that is not known.
+    /// Any characters, or none: a value that is unknown before the command runs.
     Any,
 }
 
-/// One place of an argument list.
+/// One item of an argument list, which may become several words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ShellArg {
     /// One word.
     One(ShellWord),
     /// One or more words, each from the set: an unquoted glob.
     Some(ShellWord),
-    /// Any number of words, none too, each from the set: an unquoted variable, the input of `xargs`.
+    /// Zero or more words, each from the set: an unquoted variable, the input of `xargs`.
     Many(ShellWord),
 }
 
 impl ShellWord {
-    /// The word that is exactly `text`.
+    /// Makes the word that is exactly `text`.
     pub fn text(text: impl Into<String>) -> Self {
         Self { pieces: vec![WordPiece::Text(text.into())] }
     }
 
-    /// The word that may be anything.
+    /// Makes the word that may be any text.
     pub fn any() -> Self {
         Self { pieces: vec![WordPiece::Any] }
     }
 
-    /// The only text that it may be, if there is only one.
+    /// Returns the text of the word, or `None` if it may have more than one.
     pub fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -54,12 +54,12 @@ impl ShellWord {
 }
 
 impl ShellArg {
-    /// The argument that is exactly `text`.
+    /// Makes the argument that is exactly `text`.
     pub fn text(text: impl Into<String>) -> Self {
         Self::One(ShellWord::text(text))
     }
 
-    /// The only text that it may be, if it is one word with one text.
+    /// Returns the text, or `None` unless this is one word with one possible text.
     pub fn literal(&self) -> Option<&str> {
         match self {
             Self::One(word) => word.literal(),
@@ -68,7 +68,7 @@ impl ShellArg {
     }
 }
 
-/// The only argument list that `args` may be, if there is only one.
+/// Returns the argument list, or `None` if there is more than one possible list.
 pub fn literal(args: &[ShellArg]) -> Option<Vec<&str>> {
     args.iter().map(ShellArg::literal).collect()
 }

@@ -1,5 +1,6 @@
-//! The data files, and where in them a program stands. A start of Agentry meets few programs: only the
-//! blocks of those are read.
+//! The embedded data files and an index of their blocks by program name.
+//!
+//! One run of Agentry meets few programs, so blocks are parsed only when their program is looked up.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -9,7 +10,7 @@ use foldhash::fast::FixedState;
 use crate::program::ProgramFacts;
 use crate::row;
 
-/// The files about programs.
+/// The data files that describe programs.
 const FILES: &[&str] = &[
     include_str!("../data/build.txt"),
     include_str!("../data/containers.txt"),
@@ -33,26 +34,27 @@ static INDEX: LazyLock<HashMap<&str, IndexEntry, FixedState>> = LazyLock::new(||
     index
 });
 
-/// The blocks of a program; they are read on the first question.
+/// The blocks of one program, parsed at the first lookup.
 #[derive(Debug, Default)]
 struct IndexEntry {
     blocks: Vec<&'static str>,
     facts: OnceLock<ProgramFacts>,
 }
 
-/// What is known about a program, by its base name.
+/// Returns the facts of a program, by its base name.
 pub fn program(name: &str) -> Option<&'static ProgramFacts> {
     let (name, entry) = INDEX.get_key_value(name)?;
     Some(entry.facts.get_or_init(|| row::read(name, &entry.blocks)))
 }
 
-/// The names of all programs, sorted.
+/// Lists the names of all programs, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
     sorted(|_| true)
 }
 
-/// The names of the programs with a row whose key starts like this, sorted.
+/// Lists the programs that have a row whose key starts with `key`, sorted.
 pub(crate) fn names_with(key: &str) -> impl Iterator<Item = &'static str> {
+    // A text search is enough: rows are indented by exactly two spaces.
     let start = format!("\n  {key}");
     sorted(move |entry| entry.blocks.iter().any(|block| block.contains(&start)))
 }
@@ -64,18 +66,18 @@ fn sorted(is_wanted: impl Fn(&IndexEntry) -> bool) -> impl Iterator<Item = &'sta
     names.into_iter()
 }
 
-/// Every block about programs; a comment that stands alone is none.
+/// Lists every block that describes programs; a block of comments alone does not.
 pub(crate) fn blocks_of_programs() -> impl Iterator<Item = &'static str> {
     let blocks = FILES.iter().flat_map(|text| blocks(text));
     blocks.filter(|block| heads(block).next().is_some())
 }
 
-/// The blocks of a file: empty lines stand between them.
+/// Splits a file into blocks, which are separated by empty lines.
 pub(crate) fn blocks(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.split("\n\n").map(|block| block.trim_matches('\n')).filter(|block| !block.is_empty())
 }
 
-/// The names that a block is about: the words before its first row, without comments.
+/// Lists the program names at the head of a block.
 fn heads(block: &'static str) -> impl Iterator<Item = &'static str> {
     let lines = block.lines().filter(|line| !line.starts_with('#'));
     lines.take_while(|line| !line.starts_with(' ')).flat_map(str::split_ascii_whitespace)

@@ -1,5 +1,6 @@
-//! The one question about a command: what it does with its words. Policy, protection and approval scope
-//! ask only this.
+//! What a command does, computed from its argument list and the facts of its program.
+//!
+//! Policy, protected names and approval scope all use this one interface.
 
 use std::fmt;
 
@@ -11,72 +12,72 @@ use crate::options::subcommand;
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait};
 use crate::{base_name, git};
 
-/// What a command does. The words may be sets of texts; each answer is computed when it is asked for.
+/// The effects of one command; each answer is computed on demand.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandEffects<'a> {
     argv: &'a [ShellArg],
     facts: Option<&'static ProgramFacts>,
 }
 
-/// What a command does to files, beyond those that it names as read or written.
+/// What a command does to files, besides those that its arguments name as read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileEffect {
-    /// It reads at most.
+    /// It only reads.
     Reads,
-    /// It may change what it is given.
+    /// It may change the files in its arguments.
     Changes,
-    /// It makes a checkout in the last of its operands.
+    /// It makes a checkout in its last operand.
     Checkout,
-    /// It copies or moves its operands into the last of them.
+    /// It copies or moves its operands into the last one.
     Copies {
-        /// Whether the others are gone afterwards.
+        /// Whether the sources are removed.
         moves: bool,
     },
-    /// It makes files that an archive or a patch names, in the directory that it is in.
+    /// It creates the files that an archive or a patch names, in the current directory.
     Unpacks,
-    /// It changes some of what is below the directories that it is given, or the one that it is in.
+    /// It changes some files below the given directories, or below the current one.
     TakesSome,
-    /// It changes what is below the directories that it is given.
+    /// It changes everything below the given directories.
     TakesAll,
-    /// It writes what Agentry keeps.
+    /// It writes files that Agentry manages.
     Own,
-    /// It changes the files of a checkout, apart from where paths limit it.
+    /// It changes files of a checkout.
     Tree {
-        /// Whether all of its operands are paths.
+        /// Whether its operands limit the change to the paths that they name.
         limited: bool,
     },
-    /// It changes settings of git, or takes hooks from a directory.
+    /// It changes git settings, or installs hooks from a directory.
     Configures,
 }
 
-/// What the command `argv` does.
+/// Returns the effects of the command `argv`.
 pub fn effects(argv: &[ShellArg]) -> CommandEffects<'_> {
     let name = argv.first().and_then(ShellArg::literal).map_or("", base_name);
     CommandEffects { argv, facts: program(name) }
 }
 
 impl<'a> CommandEffects<'a> {
-    /// What is known about its program.
+    /// Returns the facts of its program, if it is in the data files.
     pub fn facts(self) -> Option<&'static ProgramFacts> {
         self.facts
     }
 
-    /// Whether its program has a trait.
+    /// Whether its program has this trait.
     pub fn has(self, wanted: ProgramTrait) -> bool {
         self.facts.is_some_and(|facts| facts.has(wanted))
     }
 
-    /// The files that it reads or writes and the addresses that it fetches, in order.
+    /// Lists the files that it reads or writes and the addresses that it fetches, in order.
     pub fn uses(self) -> Vec<(FileUse, ShellWord)> {
         self.facts.map_or_else(Vec::new, |facts| operands::files(facts, self.argv))
     }
 
-    /// Options that an allow rule has to name. Of a word that is not known, what it starts with counts.
+    /// Lists the options that an allow rule has to name; of an unknown word, its literal start counts.
     pub fn own_rules(self) -> Vec<&'static CommandHazard> {
         own_rules(&self.texts()).collect()
     }
 
-    /// Whether it runs another program that its words name, or words of it are a program.
+    /// Whether it runs a program named in its arguments, or an argument is itself a program text.
     pub fn runs(self) -> bool {
         let Some(facts) = self.facts else { return false };
         let reads_commands = matches!(facts.syntax, Some(InnerSyntax::Input | InnerSyntax::Later));
@@ -95,12 +96,12 @@ impl<'a> CommandEffects<'a> {
             || own_rules(&texts).any(|hazard| hazard.does == RUNS)
     }
 
-    /// Whether it changes settings of git, or brings hooks along.
+    /// Whether it changes git settings, or installs hooks.
     pub fn configures(self) -> bool {
         self.files() == FileEffect::Configures
     }
 
-    /// What it does to files. A program that is not known may change what it is given.
+    /// Returns what it does to files; an unknown program may change the files in its arguments.
     pub fn files(self) -> FileEffect {
         let Some(facts) = self.facts else { return FileEffect::Changes };
         let texts = self.texts();
@@ -113,16 +114,18 @@ impl<'a> CommandEffects<'a> {
             Some(FileRow::TakesAll) => FileEffect::TakesAll,
             Some(FileRow::Copies) => FileEffect::Copies { moves: false },
             Some(FileRow::Moves) => FileEffect::Copies { moves: true },
+            // Making or listing an archive creates no file that only the archive names.
             Some(FileRow::Unpacks) if lists(facts, words) => FileEffect::Changes,
             Some(FileRow::Unpacks) => FileEffect::Unpacks,
             Some(FileRow::Checkout | FileRow::NewRepository) => FileEffect::Checkout,
             Some(FileRow::NamedTree) => FileEffect::Tree { limited: true },
             Some(FileRow::Tree) => FileEffect::Tree { limited: false },
-            // Without a subcommand it only shows its help.
+            // Without a subcommand the program only prints its help.
             Some(FileRow::Own) if name.is_none() => FileEffect::Reads,
             Some(FileRow::Own) => FileEffect::Own,
             Some(FileRow::Reads) if writes(facts, words) => FileEffect::Own,
             Some(FileRow::Reads) if own_rules(&texts).next().is_none() => FileEffect::Reads,
+            // `find` with a hazard such as `-delete` changes some of the files below.
             Some(FileRow::Reads) if facts.syntax == Some(InnerSyntax::Find) => {
                 FileEffect::TakesSome
             }
@@ -132,12 +135,12 @@ impl<'a> CommandEffects<'a> {
         }
     }
 
-    /// What an approval covers besides the command as it stands: the program or the subcommand whose other
-    /// arguments do no more than read, build or test either.
+    /// Returns what an approval covers besides this exact command: the program or subcommand, if its other
+    /// arguments without hazards only read, build or test.
     pub fn approval(self) -> Option<String> {
         let words = argv::literal(self.argv)?;
         let (facts, name) = (self.facts?, *words.first()?);
-        // A file of that name may be anything.
+        // A path such as `./cargo` may be any program, so only the plain name counts.
         if name != facts.name || own_rules(&words).next().is_some() {
             return None;
         }
@@ -148,12 +151,13 @@ impl<'a> CommandEffects<'a> {
         facts.approval.has(word).then(|| format!("{name} {word}"))
     }
 
+    /// Returns the literal start of each argument.
     fn texts(self) -> Vec<&'a str> {
         self.argv.iter().map(known_start).collect()
     }
 }
 
-/// What an argument certainly starts with.
+/// Returns the literal text that an argument starts with.
 fn known_start(arg: &ShellArg) -> &str {
     let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
     match word.pieces.first() {
@@ -162,20 +166,22 @@ fn known_start(arg: &ShellArg) -> &str {
     }
 }
 
-/// Whether an option makes a reading subcommand write.
+/// Whether an option makes a subcommand write that otherwise reads.
 fn writes(facts: &ProgramFacts, words: &[&str]) -> bool {
     words.iter().any(|word| facts.writing.iter().any(|option| word.starts_with(option)))
 }
 
-/// Whether an archive is only made or looked at.
+/// Whether an archive is only made or listed, not unpacked.
 fn lists(facts: &ProgramFacts, words: &[&str]) -> bool {
     if facts.operands.iter().all(|row| row.kind != OperandKind::Tar) {
         return words.iter().any(|word| facts.lists.has(word));
     }
     let has = |long: &[&str]| words.iter().any(|word| long.contains(word));
+    // The first word of `tar` may be option letters without a dash: `tar xf`.
     let first = words.first().map_or("", |word| word.trim_start_matches('-'));
     let is_long = words.first().is_some_and(|word| word.starts_with("--"));
     let mode = !is_long && first.contains(['c', 't']) && !first.contains('x');
+    // A later `-x` wins even if the first word says `c` or `t`.
     let is_short = |word: &&str| word.starts_with('-') && !word.starts_with("--");
     let mut later = words.iter().skip(1).filter(|word| is_short(word));
     let extracts = has(&["--extract", "--get"]) || later.any(|word| word.contains('x'));
@@ -183,7 +189,7 @@ fn lists(facts: &ProgramFacts, words: &[&str]) -> bool {
 }
 
 impl fmt::Display for CommandEffects<'_> {
-    /// As the examples in the data files have it.
+    /// Writes the effects in the form that the examples in the data files use.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> = Vec::new();
         for (used, word) in self.uses() {

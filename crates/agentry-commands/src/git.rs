@@ -1,12 +1,12 @@
-//! What `git` does to files and settings, as far as rows cannot say it.
+//! What `git` does to files and settings, where rows of the data files are not enough.
 
 use crate::effects::FileEffect;
 use crate::hazard::own_rules;
 use crate::options::CommandFront;
 use crate::program::{FileRow, ProgramFacts};
 
-/// What a call does to files. Behind an option that is not known any word may be the subcommand: the worst
-/// of them counts.
+/// Returns what a call does to files. After an unknown option any word may be the subcommand, so the worst
+/// effect of all candidates counts.
 pub(crate) fn files(facts: &ProgramFacts, argv: &[&str]) -> FileEffect {
     let front = CommandFront::new(&facts.globals, argv);
     if let Some((name, after)) = front.subcommand {
@@ -25,7 +25,9 @@ fn of_subcommand(
     if configures(name, after) {
         return FileEffect::Configures;
     }
+    // An unknown subcommand may be an alias for anything.
     let row = facts.file_row(Some(name)).unwrap_or(FileRow::Tree);
+    // These calls only create a branch or list stashes, although their subcommand can do more.
     let is_free = match name {
         "checkout" => matches!(after, ["-b", branch] if !branch.is_empty()),
         "switch" => matches!(after, ["-c" | "--create", branch] if !branch.is_empty()),
@@ -38,14 +40,15 @@ fn of_subcommand(
         FileRow::Checkout | FileRow::NewRepository => FileEffect::Checkout,
         FileRow::Writes | FileRow::Repository => FileEffect::Changes,
         row => {
+            // `git checkout -- path` changes only the paths after the dashes.
             let behind = name == "checkout" && after.contains(&"--") && after.last() != Some(&"--");
             FileEffect::Tree { limited: row == FileRow::NamedTree || behind }
         }
     }
 }
 
-/// Whether a rule would have to name something in the command. Another directory alone changes nothing
-/// about what is done.
+/// Whether the command contains a hazard that a rule has to name. `-C dir` alone is none here: it changes
+/// where the command runs, not what it does.
 fn needs_own_rule(argv: &[&str], name: &str, after: &[&str]) -> bool {
     let is_elsewhere = argv.get(1) == Some(&"-C") && argv.len() == after.len() + 4;
     if is_elsewhere {
@@ -55,10 +58,11 @@ fn needs_own_rule(argv: &[&str], name: &str, after: &[&str]) -> bool {
     own_rules(argv).next().is_some()
 }
 
-/// Whether a subcommand changes settings, or brings hooks along.
+/// Whether a subcommand changes settings, or installs hooks from a template directory.
 fn configures(name: &str, words: &[&str]) -> bool {
     const READING: &[&str] =
         &["--get", "--list", "-l", "--get-all", "--get-regexp", "--get-urlmatch"];
+    // git accepts abbreviations of `--template`.
     let templates = |word: &&str| word.starts_with("--templ");
     match name {
         "init" | "clone" => words.iter().any(templates),
@@ -68,7 +72,7 @@ fn configures(name: &str, words: &[&str]) -> bool {
                 let edits = ["--unset", "--add", "--replace", "--rename", "--remove", "--edit"];
                 *word == "-e" || edits.iter().any(|option| word.starts_with(option))
             };
-            // As a value the same words mean nothing.
+            // `get`, `list` and `edit` are subcommands only as the first word; later they are values.
             let first = words.iter().find(|word| !word.starts_with('-'));
             let reads = matches!(first, Some(&"get" | &"list"))
                 || words.iter().any(|word| READING.contains(word));
@@ -78,7 +82,7 @@ fn configures(name: &str, words: &[&str]) -> bool {
     }
 }
 
-/// Whether the words from the subcommand on do nothing but show a setting.
+/// Whether the words from the subcommand on only show a setting.
 pub fn reads_setting(words: &[&str]) -> bool {
     match words {
         ["config", key] => {

@@ -1,9 +1,9 @@
-//! Options that make a harmless-looking command write, delete or run something, so that an allow rule has
-//! to name them: how they are spelled, and how they are found among the words of a command.
+//! Hazards: options that make a harmless-looking command write, delete or run something. This module
+//! defines how they are spelled and finds them in an argument list.
 //!
-//! They are for people who write `git log*:allow` or `sort *:allow`: such an option is not what the
-//! rule means. A program whose plain purpose is to run or change things (`python`, `cp`, `docker rm`) has
-//! no such row for that purpose. What may be a hazard counts as one.
+//! A user who writes `git log*:allow` or `sort *:allow` does not mean such an option, so an allow rule has to
+//! name it. A program whose main purpose is to run or change files (`python`, `cp`, `docker rm`) has no
+//! hazard for that purpose. In doubt, an option counts as a hazard.
 
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
@@ -14,52 +14,52 @@ use crate::program::{ProgramFacts, words};
 use crate::regex::ArgumentRegex;
 use crate::{arguments, base_name};
 
-/// What a hazard does that runs a program.
+/// The description of hazards that run a program.
 pub const RUNS: &str = "run another program";
 
-/// Abbreviations count from so many characters on, the dashes included. Whether `--o` is unambiguous
-/// differs between versions, so one letter is enough.
+/// The shortest abbreviation that counts, dashes included. Whether `--o` is ambiguous depends on the version
+/// of the program, so one letter is enough.
 const SHORTEST: usize = 3;
 
-/// One such option.
+/// One hazardous option of one command.
 #[derive(Debug)]
 pub struct CommandHazard {
     /// The base name of the command.
     pub command: &'static str,
-    /// Only for these first words after the global options; empty for all.
+    /// The subcommands that it applies to; empty for all.
     pub subcommands: &'static [&'static str],
     /// How it is spelled.
     pub sign: HazardSign,
-    /// What it does, after «can»: `write a file`.
+    /// What it does, as the end of a sentence with «can»: `write a file`.
     pub does: &'static str,
-    /// The regular expression of [`HazardSign::Unless`], once it is needed.
+    /// The compiled regular expression of [`HazardSign::Unless`], made on first use.
     harmless: OnceLock<Option<ArgumentRegex>>,
 }
 
-/// How a hazard is recognised among the arguments; [`DashMeaning`] says what a bare `--` means for that.
+/// How a hazard is recognised among the arguments; [`DashMeaning`] defines where a bare `--` ends the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HazardSign {
     /// `--output`, `--output=x`, and its abbreviations down to this many characters, the dashes
     /// included: `("--output", 4)` is also `--ou` and `--ou=x`, not `--o`.
     Long(&'static str, usize),
-    /// The character anywhere in a word that begins with exactly one dash: `-o`, `-ox`, `-no`. It may
-    /// be part of another option's value there (`-to`); the doubt counts as the hazard.
+    /// The character anywhere in a word that begins with exactly one dash: `-o`, `-ox`, `-no`. In `-to` it
+    /// may be part of another option's value; it counts as the hazard all the same.
     Short(char),
     /// Exactly this word: `-delete`.
     Word(&'static str),
-    /// A word that starts like this: `-fprint`, `SHELL=`.
+    /// A word that starts with this: `-fprint`, `SHELL=`.
     Prefix(&'static str),
-    /// A word that starts like this where global options and the subcommand stand: `-c`, `config`.
+    /// A word with this start, in the place of a global option or the subcommand: `-c`, `config`.
     Global(&'static str),
-    /// The arguments are harmless only if, joined by NUL, they match this regular expression as a
-    /// whole. It covers all of them, whatever `--` means.
+    /// The arguments are a hazard unless, joined by NUL, they match this regular expression as a whole. All
+    /// arguments are compared, also those after `--`.
     Unless(&'static str),
 }
 
 impl HazardSign {
-    /// `^-c` global, `=-delete` a whole word, `-fprint*` a start, `--out~` with abbreviations,
-    /// `--out~5` with those of five characters or more, `--out` exactly, `-o` a letter, `run` a word,
-    /// `unless(sed)` arguments.
+    /// Parses the notation of the data files: `^-c` global, `=-delete` a whole word, `-fprint*` a prefix,
+    /// `--out~` with abbreviations, `--out~5` with those of five characters or more, `--out` exactly, `-o`
+    /// a letter, `run` a word, `unless(sed)` a regular expression.
     pub(crate) fn read(word: &'static str) -> Option<Self> {
         if let Some(global) = word.strip_prefix('^') {
             return Some(Self::Global(global));
@@ -71,6 +71,7 @@ impl HazardSign {
             return Some(Self::Prefix(start));
         }
         if let Some(name) = word.strip_prefix("unless(").and_then(|it| it.strip_suffix(')')) {
+            // Leaked once per row; the facts of a program live until the end anyway.
             return Some(Self::Unless(arguments::regex(name)?.leak()));
         }
         if let Some((name, least)) = word.split_once('~') {
@@ -86,7 +87,7 @@ impl HazardSign {
         })
     }
 
-    /// Whether a single word is the sign.
+    /// Whether a single word is the hazard.
     fn is(self, word: &str) -> bool {
         match self {
             Self::Long(spelling, least) => {
@@ -105,7 +106,7 @@ impl HazardSign {
 }
 
 impl fmt::Display for HazardSign {
-    /// As one would write it.
+    /// Writes the option as a user would type it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Long(spelling, _)
@@ -119,11 +120,11 @@ impl fmt::Display for HazardSign {
 }
 
 words! {
-    /// Whether hazards are looked for behind a bare `--`.
+    /// Whether hazards are searched for after a bare `--`.
     DashMeaning {
-        /// No: the program takes the first `--` for the end of its options, wherever it stands.
+        /// No: the first `--` always ends the options.
         End = "end",
-        /// Only if the word before it starts with a dash, because it may be that option's value:
+        /// Only if the word before `--` starts with a dash, because `--` may then be that option's value:
         /// `sort -T -- -o x` writes `x`.
         EndAfterOperand = "end-after-operand",
         /// Yes: the program does not stop at `--`: `find -- . -delete`.
@@ -131,7 +132,7 @@ words! {
     }
 }
 
-/// The hazards among the words of a command: what an allow rule has to name.
+/// Lists the hazards in a command, which an allow rule has to name.
 pub fn own_rules<'a>(
     argv: &'a [&'a str],
 ) -> impl Iterator<Item = &'static CommandHazard> + use<'a> {
@@ -143,12 +144,12 @@ pub fn own_rules<'a>(
     })
 }
 
-/// The hazards of a command, by its base name.
+/// Lists the hazards of a program, by its base name.
 pub fn hazards(name: &str) -> &'static [CommandHazard] {
     program(name).map_or(&[], |facts| &facts.hazards)
 }
 
-/// The commands with hazards, sorted. Every pattern with a wildcard in its command word asks.
+/// Lists the programs with hazards, sorted; cached because every pattern with a wildcard program needs it.
 pub fn commands() -> impl Iterator<Item = &'static str> {
     static COMMANDS: LazyLock<Vec<&str>> = LazyLock::new(|| names_with("own-rule").collect());
     COMMANDS.iter().copied()
@@ -164,7 +165,7 @@ impl CommandHazard {
         Self { command, subcommands, sign, does, harmless: OnceLock::new() }
     }
 
-    /// Whether it is among the words of `argv`.
+    /// Whether the hazard occurs in `argv`.
     fn is_in(&self, facts: &ProgramFacts, argv: &[&str], front: &CommandFront<'_>) -> bool {
         let rest = argv.get(1..).unwrap_or_default();
         match self.sign {
@@ -178,6 +179,7 @@ impl CommandHazard {
             sign => {
                 let chosen = front.subcommand.filter(|(name, _)| self.subcommands.contains(name));
                 let after = |(name, rest)| found(sign, rest, facts.dashes(Some(name)), false);
+                // After an unknown option any word may be the subcommand.
                 let anywhere = || found(sign, front.unknown, DashMeaning::Nothing, false);
                 chosen.is_some_and(after) || anywhere()
             }
@@ -190,8 +192,8 @@ impl CommandHazard {
     }
 }
 
-/// Whether the sign is among `words`, as far as `dashes` lets it be an option. Where global options may
-/// stand first, a bare `--` at the very front does not end them.
+/// Whether the hazard is among `words`, before a `--` that ends the search. Where global options may come
+/// first, a bare `--` at the very front does not end it.
 fn found(sign: HazardSign, words: &[&str], dashes: DashMeaning, globals: bool) -> bool {
     let mut may_be_value = globals;
     for word in words {

@@ -1,12 +1,12 @@
-//! What programs do with their words. The knowledge stands in `data/`, one file a family of programs;
-//! one reader (`data.rs`, `row.rs`) looks it up by the name of a program.
+//! What programs do with their arguments. The knowledge is in `data/`, one file per family of programs.
+//! One parser (`data.rs`, `row.rs`) looks it up by program name.
 //!
 //! ```text
 //! data/*.txt ─▶ ProgramFacts ─▶ effects(argv): reads, writes, runs, configures, own rules, approval
-//!                          └──▶ rows, for what must hold for all words at once (automata, shells)
+//!                          └──▶ rows, for code that covers all argument lists at once (automata, shells)
 //! ```
 //!
-//! Nothing here decides what is allowed. A program that has no rows may do anything.
+//! Nothing here decides what is allowed. A program without rows may do anything.
 #![warn(clippy::disallowed_methods)]
 
 mod arguments;
@@ -37,12 +37,12 @@ pub use wrapper::{
     InnerForm, RunnerRow, RunnerTrust, TextPlace, WrapperOption, WrapperReach, WrapperRow,
 };
 
-/// What follows the last `/`.
+/// Returns the part after the last `/`.
 pub fn base_name(word: &str) -> &str {
     word.rsplit_once('/').map_or(word, |(_, base)| base)
 }
 
-/// Whether a program has a trait, by its base name. One that is not known has none.
+/// Whether a program has a trait, by its base name; an unknown program has none.
 pub fn has_trait(name: &str, wanted: ProgramTrait) -> bool {
     program(name).is_some_and(|facts| facts.has(wanted))
 }

@@ -1,5 +1,5 @@
-//! Which arguments of a command are files that it reads or writes, or web addresses: `cat .env` is a way
-//! to read `.env`.
+//! Finds the arguments of a command that are files it reads or writes, or web addresses, so that rules about
+//! files also apply to `cat .env`.
 
 mod tar;
 
@@ -7,18 +7,18 @@ use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::options::subcommand;
 use crate::program::{ProgramFacts, ProgramTrait, WordList, words};
 
-/// What becomes of a file or an address.
+/// How a command uses a file or an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileUse {
-    /// Its contents are read.
+    /// The contents of the file are read.
     Read,
-    /// It is made, changed or deleted.
+    /// The file is created, changed or deleted.
     Write,
-    /// An address is fetched.
+    /// The address is fetched.
     Fetch,
 }
 
-/// What a command does to a file or an address that it was given.
+/// A file or an address in the arguments, and how it is used.
 pub(crate) type UsedFile = (FileUse, ShellWord);
 
 words! {
@@ -34,13 +34,13 @@ words! {
         Both = "both",
         /// The last one is written, the others are read.
         Copy = "copy",
-        /// The same, and the others are gone afterwards.
+        /// Like `copy`, and the others are removed.
         Move = "move",
         /// The first one is written, the others are read.
         Pack = "pack",
-        /// Like `copy`, but `host:path` is a file elsewhere.
+        /// Like `copy`, but `host:path` is a file on another machine.
         Remote = "remote",
-        /// Files behind a revision: `HEAD:.env`.
+        /// Files after a revision: `HEAD:.env`.
         Revision = "revision",
         /// Web addresses.
         Web = "web",
@@ -48,22 +48,22 @@ words! {
         Assignments = "assignments",
         /// Options as whole words, with any number of dashes: `openssl enc -in x`.
         Words = "words",
-        /// Those of `tar`.
+        /// The operands of `tar`.
         Tar = "tar",
     }
 }
 
-/// What is known about the arguments of a program, or of some of its subcommands. An option that takes no
-/// value must not stand among those that do: it would hide the file behind it.
+/// The arguments of a program, or of some of its subcommands. An option without a value must not be listed
+/// as one with a value: it would hide the file after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OperandRow {
-    /// Only with one of these subcommands; empty for all.
+    /// The subcommands that the row applies to; empty for all.
     pub(crate) subcommands: WordList,
     /// What the operands are.
     pub(crate) kind: OperandKind,
-    /// So many operands come first that are no files: a pattern, a mode.
+    /// How many operands come first that are no files: a pattern, a mode.
     pub(crate) skip: usize,
-    /// Options that take the place of those.
+    /// Options that replace those skipped operands.
     pub(crate) instead: WordList,
     /// Options with a value that is no file.
     pub(crate) valued: WordList,
@@ -71,9 +71,9 @@ pub(crate) struct OperandRow {
     pub(crate) reads: WordList,
     /// Options with a file that is written.
     pub(crate) writes: WordList,
-    /// Options that make the operands written as well.
+    /// Options that make the command write its operands as well.
     pub(crate) in_place: WordList,
-    /// Options with a name before their value.
+    /// Options with two values, a name and then the value.
     pub(crate) named: WordList,
 }
 
@@ -94,7 +94,7 @@ impl Default for OperandRow {
     }
 }
 
-/// The files and addresses that `argv` names, as far as its program is known.
+/// Lists the files and addresses in `argv`, as far as the rows of its program describe them.
 pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
     let of_all = || facts.operands.iter().find(|row| row.subcommands.is_empty());
     let rest = argv.get(1..).unwrap_or_default();
@@ -116,7 +116,7 @@ pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
     }
 }
 
-/// `dd if=x of=y`
+/// Reads values of the form `dd if=x of=y`.
 fn assigned(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
     let value =
         |options: WordList, arg: &ShellArg| options.iter().find_map(|name| behind(arg, name));
@@ -127,7 +127,7 @@ fn assigned(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
     words.iter().filter_map(word).collect()
 }
 
-/// `openssl enc -in x -out y`
+/// Reads values of the form `openssl enc -in x -out y`.
 fn behind_words(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
     let pairs = words.iter().zip(words.iter().skip(1));
     let used = pairs.filter_map(|(option, value)| {
@@ -139,7 +139,7 @@ fn behind_words(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
     used.collect()
 }
 
-/// Reads arguments by one row.
+/// Reads the arguments of one command by one row.
 struct OperandReader<'a> {
     facts: &'a ProgramFacts,
     row: &'a OperandRow,
@@ -147,9 +147,9 @@ struct OperandReader<'a> {
     found: Vec<UsedFile>,
     skip: usize,
     in_place: bool,
-    /// Whether an option says where the operands go.
+    /// Whether an option names the target directory of the operands.
     has_target: bool,
-    /// Whether links are made that hold a path, not a file.
+    /// Whether symbolic links are made, so that a path is stored and no file is copied.
     is_symbolic: bool,
 }
 
@@ -210,7 +210,7 @@ impl<'a> OperandReader<'a> {
             let name = format!("-{letter}");
             let end = at + letter.len_utf8();
             if self.row.in_place.has(&name) {
-                // What follows is the suffix of the copy.
+                // The rest of the word is the backup suffix: `sed -i.bak`.
                 return self.option(&name, None);
             }
             if self.takes_value(&name) {
@@ -253,6 +253,7 @@ impl<'a> OperandReader<'a> {
             return links(&operands);
         }
         for (at, word) in operands.into_iter().enumerate() {
+            // With only one operand, or a target option, no operand is the destination.
             let is_last = at + 1 == count && count > 1 && !self.has_target;
             let uses: &[FileUse] = match self.row.kind {
                 OperandKind::Nothing
@@ -286,7 +287,8 @@ impl<'a> OperandReader<'a> {
     }
 }
 
-/// `ln -s target link`: the target is seen from where the link is, or from inside of a directory.
+/// Reads `ln -s target link`: the target is relative to the directory of the link. If `link` is a directory,
+/// the link is made inside it, and the target is relative to that.
 fn links(operands: &[ShellWord]) -> Vec<UsedFile> {
     let Some((link, targets)) = operands.split_last() else { return Vec::new() };
     let mut found = vec![(FileUse::Write, link.clone())];
@@ -300,19 +302,21 @@ fn links(operands: &[ShellWord]) -> Vec<UsedFile> {
             }
             tar::below(directory, target)
         };
+        // Whether `link` is a directory is unknown, so both possible targets count as read.
         if is_known {
             found.extend([&beside, &inside].map(|directory| (FileUse::Read, from(directory))));
         } else {
             found.push((FileUse::Read, target.clone()));
         }
     }
+    // A single operand is the target; the link is made in the current directory.
     if targets.is_empty() {
         found.push((FileUse::Read, link.clone()));
     }
     found
 }
 
-/// The file in a value of an option of `curl`: `@file`, `name=@file`, `name@file`.
+/// Returns the file in the value of an option of `curl`: `@file`, `name=@file`, `name@file`.
 fn marked_file(name: &str, value: &ShellWord) -> Option<ShellWord> {
     let text = first(value);
     match name {
@@ -321,6 +325,7 @@ fn marked_file(name: &str, value: &ShellWord) -> Option<ShellWord> {
         "-F" | "--form" => {
             let (name, file) = text.split_once('=')?;
             let file = file.strip_prefix(['@', '<'])?;
+            // `curl -F` accepts attributes after the file: `@file;type=text/plain`.
             let end = file.find(';').unwrap_or(file.len());
             match value.literal() {
                 Some(_) => Some(ShellWord::text(file.get(..end).unwrap_or_default())),
@@ -331,19 +336,20 @@ fn marked_file(name: &str, value: &ShellWord) -> Option<ShellWord> {
             let (name, _) = text.split_once('@')?;
             without(value, &format!("{name}@"))
         }
+        // A cookie with `=` is the cookie itself; without it, the name of a file.
         "-b" | "--cookie" if text.contains('=') => None,
         _ => Some(value.clone()),
     }
 }
 
-/// `host:path`
+/// Whether a word has the form `host:path`.
 fn is_remote(word: &ShellWord) -> bool {
     let text = first(word);
     let host = text.split('/').next().unwrap_or_default();
     host.contains(':')
 }
 
-/// The path behind a revision.
+/// Returns the path after a revision: `HEAD:path`.
 fn path_of(word: &ShellWord) -> Option<ShellWord> {
     let text = first(word);
     let (revision, _) = text.split_once(':')?;
@@ -355,7 +361,7 @@ fn word_of(arg: &ShellArg) -> &ShellWord {
     word
 }
 
-/// What an argument certainly starts with.
+/// Returns the literal text that an argument starts with.
 fn start(arg: &ShellArg) -> &str {
     first(word_of(arg))
 }
@@ -371,7 +377,7 @@ fn behind(arg: &ShellArg, prefix: &str) -> Option<ShellWord> {
     without(word_of(arg), prefix)
 }
 
-/// The word behind a text that it starts with.
+/// Returns the word without a literal prefix, or `None` if it does not start with it.
 fn without(word: &ShellWord, prefix: &str) -> Option<ShellWord> {
     let (WordPiece::Text(text), rest) = word.pieces.split_first()? else { return None };
     let text = text.strip_prefix(prefix)?;

@@ -1,24 +1,24 @@
-//! Options that may stand between a program and its subcommand. Everyone skips them in this one way.
+//! Global options, which come between a program and its subcommand. All code skips them through this module.
 //!
-//! A rule `git push *:deny` has to hold for `git -C elsewhere push` too: to see it, these options
-//! are taken away.
+//! A rule `git push *:deny` also has to match `git -C elsewhere push`, so these options are removed before
+//! the comparison.
 
 use crate::argv::ShellArg;
 use crate::data::program;
 use crate::program::words;
 
-/// One option that may stand before the subcommand.
+/// One option that may come before the subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GlobalOption {
-    /// With its dashes: `--git-dir`, `-C`. For [`OptionValue::Plus`] only `+`.
+    /// The option with its dashes: `--git-dir`, `-C`. For [`OptionValue::Plus`] only `+`.
     pub spelling: &'static str,
-    /// Where its value stands. An option with an optional value has two entries, `Nothing` and
-    /// `Joined`.
+    /// Where its value is. An option with an optional value has two entries, `Nothing` and `Joined`.
     pub takes: OptionValue,
 }
 
 words! {
-    /// Where the value of an option stands.
+    /// Where the value of an option is.
+    /// It has no value: `--no-pager`.
     OptionValue {
         /// It has none: `--no-pager`.
         Nothing = "flag",
@@ -28,30 +28,30 @@ words! {
         Joined = "joined",
         /// In the next word or in the same: `--git-dir dir`, `--git-dir=dir`, `-n name`, `-nname`.
         Either = "value",
-        /// The word begins with it, and no dash does: `+nightly`.
+        /// The rest of a word that starts with `+`: `+nightly`.
         Plus = "plus",
     }
 }
 
-/// The global options of a program, by its base name; none for one that is not known.
+/// Lists the global options of a program, by its base name; none for an unknown program.
 pub fn global_options(name: &str) -> &'static [GlobalOption] {
     program(name).map_or(&[], |facts| &facts.globals)
 }
 
-/// How many words an option takes where global options stand.
+/// How many words an option occupies among the global options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionWords {
-    /// None: it is no option.
+    /// None: the word is no option.
     Nothing,
-    /// Itself.
+    /// Only itself.
     One,
     /// Itself and its value.
     Two,
-    /// The option is not known, so the next word may be its value.
+    /// The option is unknown, so the next word may be its value.
     Either,
 }
 
-/// How many words `word` takes among the global `options`.
+/// Returns how many words `word` occupies among the global `options`.
 pub fn option_words(options: &[GlobalOption], word: &str) -> OptionWords {
     if let Some(option) = options.iter().find(|option| option.spelling == word) {
         return match option.takes {
@@ -69,7 +69,7 @@ pub fn option_words(options: &[GlobalOption], word: &str) -> OptionWords {
     }
 }
 
-/// Where the subcommand stands, behind the global options.
+/// Returns the index of the subcommand, after the global options.
 pub fn subcommand(name: &str, argv: &[ShellArg]) -> Option<usize> {
     let options = global_options(name);
     let mut at = 1;
@@ -82,19 +82,19 @@ pub fn subcommand(name: &str, argv: &[ShellArg]) -> Option<usize> {
     }
 }
 
-/// The words at the front of a command, up to its subcommand.
+/// The words at the start of a command, up to its subcommand.
 #[derive(Debug)]
 pub struct CommandFront<'a> {
     /// The global options without their values, and the subcommand.
     pub words: Vec<&'a str>,
     /// The subcommand, and the words after it.
     pub subcommand: Option<(&'a str, &'a [&'a str])>,
-    /// All words after an option that is not known: any of them may be the subcommand.
+    /// All words after an unknown option; any of them may be the subcommand.
     pub unknown: &'a [&'a str],
 }
 
 impl<'a> CommandFront<'a> {
-    /// Reads the front of `argv`, whose program has these options.
+    /// Reads the start of `argv`, whose program has these global options.
     pub fn new(options: &[GlobalOption], argv: &'a [&'a str]) -> Self {
         let mut front = Self { words: Vec::new(), subcommand: None, unknown: &[] };
         let mut rest = argv.get(1..).unwrap_or_default();

@@ -1,21 +1,22 @@
-//! Everything that the data files say about one program.
+//! The facts that the data files contain about one program, and the words that they are written in.
 
 use crate::hazard::{CommandHazard, DashMeaning};
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::GlobalOption;
 use crate::wrapper::{RunnerRow, WrapperRow};
 
-/// Words of a data file, separated by white space.
+/// Words of a data file, separated by white space and split on demand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WordList(pub &'static str);
 
 impl WordList {
-    /// Each word.
+    /// Iterates over the words.
     pub fn iter(self) -> impl Iterator<Item = &'static str> + Clone {
         self.0.split_ascii_whitespace()
     }
 
-    /// Whether `word` is one of them.
+    /// Whether `word` is in the list.
+    /// Whether the list is empty.
     pub fn has(self, word: &str) -> bool {
         self.iter().any(|own| own == word)
     }
@@ -37,43 +38,43 @@ pub struct ProgramFacts {
     pub shell: Option<ShellKind>,
     /// `syntax:`
     pub syntax: Option<InnerSyntax>,
-    /// `same-program:` every name that it is installed under, its own included.
+    /// `same-program:` every name that it is installed under, including this one.
     pub same_program: Vec<&'static str>,
     /// `synonyms:` groups of subcommands with the same meaning, in one word or more.
     pub synonyms: Vec<Vec<&'static str>>,
-    /// `synonyms-of:` the program whose subcommands it takes.
+    /// `synonyms-of:` the program whose synonyms of subcommands apply to it too.
     pub synonyms_of: Option<&'static str>,
-    /// `files:` what it does to files, for some subcommands or for all others.
+    /// `files:` what it does to files, per list of subcommands; an empty list means all others.
     pub files: Vec<(WordList, FileRow)>,
-    /// `lists:` options with which an archive is only looked at.
+    /// `lists:` options that only list an archive.
     pub lists: WordList,
-    /// `writing:` starts of options with which even a reading subcommand writes.
+    /// `writing:` prefixes of options that make a reading subcommand write.
     pub writing: WordList,
     /// `approval:` subcommands whose approval covers other arguments.
     pub approval: WordList,
-    /// `global flag:` and its like: options before the subcommand.
+    /// `global flag:`, `global next:` and so on: options before the subcommand.
     pub globals: Vec<GlobalOption>,
-    /// `directory:` global options that say where it runs.
+    /// `directory:` global options that set the directory in which it runs.
     pub directory: WordList,
-    /// `dashes:` what a bare `--` means, for some subcommands or for all.
+    /// `dashes:` the meaning of a bare `--`, per list of subcommands; an empty list means all.
     pub dashes: Vec<(WordList, DashMeaning)>,
     /// `own-rule …:` options that an allow rule must name.
     pub hazards: Vec<CommandHazard>,
-    /// `operands:` which arguments are files, for some subcommands or for all.
+    /// `operands:` which arguments are files, per list of subcommands; an empty list means all.
     pub(crate) operands: Vec<OperandRow>,
-    /// `discards:` pairs of a short and a long option whose output may go nowhere.
+    /// `discards:` pairs of a short and a long option that name an output, which may be `/dev/null`.
     pub discards: WordList,
-    /// `methods:` the short and the long option with the method of a request.
+    /// `methods:` the short and the long option that set the method of a request.
     pub methods: WordList,
-    /// `no-effect […]:` options that change nothing behind these words.
+    /// `no-effect […]:` options that change nothing after these words.
     pub no_effect: Vec<(WordList, WordList)>,
     /// `wraps:` how it runs another command.
     pub wrappers: Vec<WrapperRow>,
-    /// `runner:` the same where its options are not known.
+    /// `runner:` the same for a program whose options are unknown.
     pub runners: Vec<RunnerRow>,
-    /// Examples: a command line, and its effects.
+    /// `example:` a command line, and its effects.
     pub examples: Vec<(&'static str, &'static str)>,
-    /// Rows that could not be read. A test keeps this empty.
+    /// Rows that could not be parsed; a test keeps this empty.
     pub malformed: Vec<&'static str>,
 }
 
@@ -83,14 +84,14 @@ impl ProgramFacts {
         self.traits.contains(&wanted)
     }
 
-    /// What it does to files with this subcommand.
+    /// Returns what it does to files with this subcommand.
     pub fn file_row(&self, subcommand: Option<&str>) -> Option<FileRow> {
         let own = |(list, _): &&(WordList, FileRow)| subcommand.is_some_and(|it| list.has(it));
         let rest = || self.files.iter().find(|(list, _)| list.is_empty());
         self.files.iter().find(own).or_else(rest).map(|(_, row)| *row)
     }
 
-    /// What a bare `--` means with this subcommand.
+    /// Returns the meaning of a bare `--` with this subcommand.
     pub fn dashes(&self, subcommand: Option<&str>) -> DashMeaning {
         let own = |list: &WordList| list.is_empty() || subcommand.is_some_and(|it| list.has(it));
         let found = self.dashes.iter().find(|(list, _)| own(list));
@@ -103,7 +104,7 @@ impl ProgramFacts {
         self.file_row(None) == Some(FileRow::Writes) || self.operands.iter().any(in_place)
     }
 
-    /// Whether it writes files that stand anywhere among its arguments.
+    /// Whether it writes files that may be anywhere among its arguments.
     pub fn writes_arguments(&self) -> bool {
         let saves = |row: &OperandRow| row.kind == OperandKind::Web;
         self.changes_operands()
@@ -120,7 +121,7 @@ macro_rules! words {
         pub enum $name { $($(#[$vmeta])* $variant,)+ }
 
         impl $name {
-            /// The variant that a word of a data file stands for.
+            /// Returns the variant for a word of a data file.
             pub(crate) fn read(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
@@ -130,66 +131,66 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// A fact that needs no value.
+    /// A property of a program that needs no value.
     ProgramTrait {
-        /// A command line can give it other names for its subcommands: `git -c alias.x=push x`.
+        /// A command line can define aliases for its subcommands: `git -c alias.x=push x`.
         Aliases = "aliases",
-        /// With any arguments that need no rule of their own it does no more than read, so that an
-        /// approval of one covers the others.
+        /// Without a hazard it only reads, whatever its arguments, so that an approval of one call covers the
+        /// others.
         ApprovedWhole = "approved-whole",
-        /// The value of an option is a file only behind `@`: `curl -d @file`.
+        /// The value of an option is a file only after `@`: `curl -d @file`.
         AtFiles = "at-files",
-        /// A command of the shell that changes the directory.
+        /// A shell builtin that changes the directory.
         ChangesDirectory = "changes-directory",
         /// `PROGRAM-x` is `PROGRAM x`: `git-push`.
         Dashed = "dashed",
-        /// A command of the shell that takes assignments as arguments.
+        /// A shell builtin that takes assignments as arguments.
         Declares = "declares",
-        /// Given a directory it touches nothing in it, or only shows what it is.
+        /// Given a directory, it changes nothing in it, or only shows its properties.
         DirectoryItself = "directory-itself",
-        /// It takes no abbreviations of long options.
+        /// It accepts no abbreviations of long options.
         ExactOptions = "exact-options",
-        /// After this command of the shell nothing is known of any variable.
+        /// A shell builtin after which the value of every variable is unknown.
         ForgetsVariables = "forgets-variables",
-        /// A command of the shell that changes nothing outside of it, whatever its arguments.
+        /// A shell builtin that changes nothing outside the shell, whatever its arguments.
         FreeBuiltin = "free-builtin",
-        /// Its arguments are programs in a language of their own.
+        /// Its arguments are programs in its own language.
         Interpreter = "interpreter",
-        /// It makes links, or shows one directory at the place of another.
+        /// It makes links, or mounts one directory at the path of another.
         Links = "links",
-        /// It copies, but `-t` does not name where to.
+        /// It copies, but its `-t` is not the target directory.
         NoTargetOption = "no-target-option",
-        /// A command of the shell that can change what later commands mean.
+        /// A shell builtin that can change the meaning of later commands.
         OpaqueBuiltin = "opaque-builtin",
-        /// It runs others as another user.
+        /// It runs a command as another user.
         Raises = "raises",
-        /// A command of the shell that sets the variables it names.
+        /// A shell builtin that sets the variables in its arguments.
         SetsVariables = "sets-variables",
-        /// It takes the start of a subcommand for the whole: `npm publis`.
+        /// It accepts a prefix of a subcommand: `npm publis`.
         ShortensSubcommand = "shortens-subcommand",
-        /// It takes the start of every word for the whole: `ip a a`.
+        /// It accepts a prefix of every word: `ip a a`.
         ShortensWords = "shortens-words",
-        /// It writes files whose names stand in another file.
+        /// It writes files whose names are in another file.
         WritesUnknownFiles = "writes-unknown-files",
     }
 }
 
 words! {
-    /// How a shell reads a line.
+    /// The language in which a shell reads a line.
     ShellKind {
         /// Like bash.
         Bash = "bash",
-        /// As POSIX has it.
+        /// POSIX.
         Posix = "posix",
-        /// As POSIX has it, but for ways of its own: what is found in its texts may not be all.
+        /// POSIX with extensions of its own, so that the analysis may miss commands.
         Own = "own",
-        /// In another language.
+        /// Another language.
         Other = "other",
     }
 }
 
 words! {
-    /// Arguments that rows cannot describe, and code reads.
+    /// Argument syntax that rows cannot describe, so that code parses it.
     InnerSyntax {
         /// `find … -exec command {} ;`
         Find = "find",
@@ -207,42 +208,42 @@ words! {
 }
 
 words! {
-    /// What a program does to files, as a row has it.
+    /// What a program does to files, as written in a `files:` row.
     FileRow {
-        /// It only reads, but for the options that need a rule of their own.
+        /// It only reads, apart from its hazards.
         Reads = "reads",
-        /// It changes the files that it names.
+        /// It changes the files in its arguments.
         Writes = "writes",
-        /// It changes the repository, and no file that it does not name.
+        /// It changes the repository, and no file outside its arguments.
         Repository = "repository",
-        /// It changes all that is below the directories that it is given.
+        /// It changes everything below the given directories.
         TakesAll = "takes-all",
-        /// It copies its operands into the last of them, or shows them there.
+        /// It copies its operands into the last one, or mounts them there.
         Copies = "copies",
-        /// It moves its operands to the last of them.
+        /// It moves its operands to the last one.
         Moves = "moves",
-        /// It makes the files that an archive or a patch names.
+        /// It creates the files that an archive or a patch names.
         Unpacks = "unpacks",
-        /// It makes a checkout in the last of its operands.
+        /// It makes a checkout in its last operand.
         Checkout = "checkout",
         /// It makes a repository without any checkout.
         NewRepository = "new-repository",
-        /// It changes those files of a checkout that it names.
+        /// It changes only those files of a checkout that its arguments name.
         NamedTree = "named-tree",
-        /// It changes files of a checkout.
+        /// It may change any file of a checkout.
         Tree = "tree",
-        /// It writes what Agentry keeps.
+        /// It writes files that Agentry manages.
         Own = "own",
     }
 }
 
 impl FileRow {
-    /// Whether operands go to the last of them.
+    /// Whether the last operand is the destination of the others.
     pub fn is_copy(self) -> bool {
         matches!(self, Self::Copies | Self::Moves)
     }
 
-    /// Whether files of a checkout stay as they are, apart from those that a redirection writes.
+    /// Whether it leaves the files of a checkout unchanged; redirections are judged separately.
     pub fn keeps_checkout(self) -> bool {
         matches!(self, Self::Reads | Self::Repository | Self::NewRepository)
     }

@@ -1,5 +1,6 @@
-//! Regular expressions that whole argument lists are compared with. Few lists are, so that an expression
-//! is followed as it stands: to make a quicker machine of it takes longer.
+//! Matches whole argument lists against regular expressions, by simulating a nondeterministic automaton.
+//!
+//! Few lists are compared in one run, so compiling a deterministic automaton would take longer.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -10,28 +11,29 @@ pub(crate) struct ArgumentRegex {
     start: usize,
 }
 
-/// A place in an expression, and what leads on from it.
+/// One state of the automaton, and its transitions.
 #[derive(Debug)]
 enum RegexState {
     /// A character in one of the ranges.
     Chars(Vec<(char, char)>, usize),
-    /// Any of these places, without a character.
+    /// Any of these states, without reading a character.
     Either(Vec<usize>),
-    /// All was matched.
+    /// The whole expression was matched.
     End,
 }
 
 impl ArgumentRegex {
-    /// Reads one; nothing for one with a syntax error or an anchor.
+    /// Parses an expression; returns `None` for a syntax error or an anchor.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let hir = regex_syntax::parse(text).ok()?;
+        // The match is always anchored at both ends, so an anchor in the text would be a mistake.
         hir.properties().look_set().is_empty().then_some(())?;
         let mut regex = Self { states: vec![RegexState::End], start: 0 };
         regex.start = regex.add(&hir, 0);
         Some(regex)
     }
 
-    /// Whether it matches the whole text.
+    /// Whether the expression matches the whole text.
     pub(crate) fn takes(&self, text: &str) -> bool {
         let mut here = ReachedStates::new(self.states.len());
         let mut next = ReachedStates::new(self.states.len());
@@ -47,6 +49,7 @@ impl ArgumentRegex {
             here.seen.fill(false);
             std::mem::swap(&mut here, &mut next);
         }
+        // State 0 is `End`.
         here.list.contains(&0)
     }
 
@@ -55,10 +58,11 @@ impl ArgumentRegex {
         self.states.len() - 1
     }
 
-    /// Adds an expression that leads to `next`; answers where it starts.
+    /// Adds an expression that continues at `next`, and returns its first state.
     fn add(&mut self, hir: &Hir, next: usize) -> usize {
         match hir.kind() {
             HirKind::Empty => next,
+            // Cannot happen: `read` rejects anchors. A state without transitions never matches.
             HirKind::Look(_) => self.state(RegexState::Either(Vec::new())),
             HirKind::Literal(literal) => {
                 let text = String::from_utf8_lossy(&literal.0);
@@ -91,8 +95,9 @@ impl ArgumentRegex {
         }
     }
 
-    /// Any number of times.
+    /// Adds an unlimited repetition.
     fn again(&mut self, sub: &Hir, next: usize) -> usize {
+        // The loop needs the number of its own state, so a placeholder is filled in below.
         let around = self.state(RegexState::End);
         let once = self.add(sub, around);
         if let Some(state) = self.states.get_mut(around) {
@@ -112,7 +117,7 @@ fn ranges(class: &Class) -> Vec<(char, char)> {
     }
 }
 
-/// Places that a text may have led to, each once.
+/// The states that the text read so far may lead to, each once.
 struct ReachedStates {
     list: Vec<usize>,
     seen: Vec<bool>,
@@ -123,7 +128,7 @@ impl ReachedStates {
         Self { list: Vec::new(), seen: vec![false; count] }
     }
 
-    /// Adds a place with all that it leads to without a character.
+    /// Adds a state and all states that it reaches without a character.
     fn enter(&mut self, regex: &ArgumentRegex, at: usize) {
         let mut open = vec![at];
         while let Some(at) = open.pop() {

@@ -1,14 +1,14 @@
-//! The one reader of rows.
+//! The parser of rows, shared by all data files.
 //!
 //! ```text
 //! # A comment.
-//! sort gsort                         programs; what follows is about each of them
+//! sort gsort                         programs; the rows below apply to each of them
 //!   own-rule write: -o --output~     key: values
 //!   own-rule run [a b]: -x           only with one of these subcommands
-//!     -y                             the row goes on
+//!     -y                             the row continues
 //! ```
 //!
-//! Rows that say more about `operands:` or `wraps:` stand right behind it.
+//! Rows with options of an `operands:` or `wraps:` row come directly after it.
 
 use crate::hazard::{CommandHazard, DashMeaning, HazardSign};
 use crate::operands::{OperandKind, OperandRow};
@@ -16,20 +16,20 @@ use crate::options::{GlobalOption, OptionValue};
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
 use crate::wrapper::{RunnerRow, WrapperOption, WrapperRow};
 
-/// One row.
+/// One parsed row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DataRow {
-    /// `own-rule write`
+    /// The text before the brackets or the colon: `own-rule write`.
     pub(crate) key: &'static str,
-    /// The words in brackets.
+    /// The words in brackets: the subcommands that the row applies to.
     pub(crate) subcommands: WordList,
-    /// What stands behind the colon.
+    /// The text after the colon.
     pub(crate) values: WordList,
-    /// All of it.
+    /// The whole row.
     text: &'static str,
 }
 
-/// The facts of a program, from its blocks.
+/// Parses the facts of a program from all of its blocks.
 pub(crate) fn read(name: &'static str, blocks: &[&'static str]) -> ProgramFacts {
     let mut facts = ProgramFacts { name, ..ProgramFacts::default() };
     for row in blocks.iter().flat_map(|block| rows(block)) {
@@ -41,7 +41,7 @@ pub(crate) fn read(name: &'static str, blocks: &[&'static str]) -> ProgramFacts 
     facts
 }
 
-/// The rows of a block, or what is none.
+/// Iterates over the rows of a block; text that is no row is returned as an error.
 pub(crate) fn rows(
     block: &'static str,
 ) -> impl Iterator<Item = Result<DataRow, &'static str>> + use<> {
@@ -59,7 +59,7 @@ pub(crate) fn rows(
     })
 }
 
-/// Where the row at the front of `text` ends: before a line that is indented less than its second.
+/// Returns where the row at the start of `text` ends: at the first line break without a continuation line.
 fn end_of_row(text: &str) -> usize {
     let ends = text.match_indices('\n').map(|(at, _)| at);
     let goes_on = |at: &usize| text.get(at + 1..).is_some_and(|rest| rest.starts_with("    "));
@@ -79,13 +79,14 @@ impl DataRow {
         is_row.then_some(Self { key, subcommands, values, text })
     }
 
+    /// Returns the only value, or `None` if there are several.
     fn only(&self) -> Option<&'static str> {
         let mut words = self.values.iter();
         words.next().filter(|_| words.next().is_none())
     }
 }
 
-/// Adds one row. Nothing if it is malformed.
+/// Adds one row to the facts; returns `None` if it is malformed.
 fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
     let DataRow { key, subcommands, values, .. } = row;
     match key.split_once(' ').unwrap_or((key, "")) {
@@ -120,6 +121,7 @@ fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
             let (line, effects) = values.0.split_once(" => ")?;
             facts.examples.push((line.trim(), effects.trim()));
         }
+        // All other keys are options of the last `operands:` row.
         _ => add_operand_options(facts.operands.last_mut()?, key, values)?,
     }
     Some(())
@@ -132,7 +134,7 @@ fn all<T>(values: WordList, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> 
 fn add_hazards(facts: &mut ProgramFacts, does: &str, row: DataRow) -> Option<()> {
     let does = does_what(does)?;
     let command = facts.name;
-    // Leaked once for each row of a program that is met.
+    // Leaked once per row and program; the facts live until the end of the process anyway.
     let subcommands: &'static [&'static str] = row.subcommands.iter().collect::<Vec<_>>().leak();
     for word in row.values.iter() {
         facts.hazards.push(CommandHazard::new(command, subcommands, HazardSign::read(word)?, does));
@@ -140,7 +142,7 @@ fn add_hazards(facts: &mut ProgramFacts, does: &str, row: DataRow) -> Option<()>
     Some(())
 }
 
-/// What an option does, after «can».
+/// Returns the description of a kind of hazard, as the end of a sentence with «can».
 fn does_what(word: &str) -> Option<&'static str> {
     Some(match word {
         "delete" => "delete files",

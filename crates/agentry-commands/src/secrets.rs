@@ -1,7 +1,6 @@
-//! Files whose contents are secrets: reading one is at least a question. The names stand in
-//! `data/secrets.txt`.
+//! Recognises files whose contents are secrets. The verdict for reading one is at least `ask`.
 //!
-//! Names are compared without regard to case, because many file systems do so.
+//! The names are in `data/secrets.txt`. Case is ignored, because many file systems ignore it.
 
 use std::sync::LazyLock;
 
@@ -11,11 +10,12 @@ use crate::row::{DataRow, rows};
 /// A kind of file that holds secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecretFile {
-    /// The last parts of its path, in lower case; a `*` in one is any number of characters.
+    /// The last segments of its path, in lower case; a `*` in a segment matches any number of characters.
     pub path: &'static str,
     /// Whether the path starts at the root.
     pub rooted: bool,
-    /// Whether all that lies below it is secret too.
+    /// Whether everything below it is secret too.
+    /// Returns the path of one such file.
     pub tree: bool,
 }
 
@@ -27,7 +27,7 @@ impl SecretFile {
     }
 }
 
-/// Every kind of file that is known to hold secrets.
+/// Iterates over every kind of file that is known to hold secrets.
 pub fn all() -> impl Iterator<Item = SecretFile> {
     let SecretNames { names, places, rooted, .. } = &*ROWS;
     let tables = [(names, false, false), (places, false, true), (rooted, true, true)];
@@ -36,12 +36,13 @@ pub fn all() -> impl Iterator<Item = SecretFile> {
     })
 }
 
-/// What secret the file at `path` holds, if it is known to hold one. The path is absolute and
-/// resolved; a directory of secrets counts as one.
+/// Describes the secret in the file at `path`, if it is known to hold one. The path is absolute and
+/// resolved; a directory of secrets counts as a secret itself.
 pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     let path = path.to_lowercase();
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let name = original(segments.last()?);
+    // A public file in `.ssh` is no secret; in other secret directories it still counts.
     let public = is_public(name);
     let counts = |what: &str| !public || what != SSH;
     let place = match shared(&segments) {
@@ -53,10 +54,11 @@ pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     place.or_else(|| named().filter(|_| !public))
 }
 
-/// The same for one of the paths that a word with wildcards may become: a name that starts with a
-/// dot may also go on like the name of a secret.
+/// Like [`is_secret`], for one of the paths that a word with wildcards may become. A name that starts with
+/// a dot may also continue as the name of a secret.
 pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     is_secret(path, home).or_else(|| {
+        // The caller replaces wildcards by `x`, so trailing `x` stand for unknown text.
         let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches('x').to_lowercase();
         let longer = |(pattern, _): &&(&str, &str)| pattern.starts_with(&name);
         let found = ROWS.names.iter().filter(|_| name.starts_with('.')).find(longer);
@@ -64,8 +66,8 @@ pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     })
 }
 
-/// What lies above and below a directory whose files are made to be shared with a project, though it
-/// holds secrets in a home: the list of rendered files, agents and skills.
+/// Splits the path at a directory that a project shares, although the same directory in a home holds
+/// secrets: the ledger of rendered files, agents and skills.
 fn shared<'a, 'p>(segments: &'a [&'p str]) -> Option<(&'a [&'p str], &'a [&'p str])> {
     const SHARED: &[&str] = &["agents", "agentry-policies", "skills"];
     let is_shared = |pair: &[&str]| match pair {
@@ -77,13 +79,14 @@ fn shared<'a, 'p>(segments: &'a [&'p str]) -> Option<(&'a [&'p str], &'a [&'p st
     Some((segments.get(..at)?, segments.get(at + 1..)?))
 }
 
-/// The name of the file that `name` is a copy of, as editors and people call copies.
+/// Returns the name of the file that `name` is a backup or swap copy of.
 fn original(name: &str) -> &str {
     const COPIES: &[&str] =
         &["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".tmp", ".swp", ".swo"];
     let mut original = name.trim_matches('#');
-    // The copies of `x` are `.#x` and `.x.swp`; with the dot, `.env` and its like stay as they are.
+    // The copies of `x` are `.#x` and `.x.swp`; the dot in `.env` belongs to the name and stays.
     original = original.strip_prefix(".#").unwrap_or(original);
+    // Repeated, because a copy may have been copied: `.npmrc.bak~`.
     while let Some(shorter) = COPIES.iter().find_map(|end| original.strip_suffix(end)) {
         let is_swap = fits("*.swp", original) || fits("*.swo", original);
         let below = shorter.strip_prefix('.').filter(|below| is_swap && by_name(below).is_some());
@@ -92,7 +95,7 @@ fn original(name: &str) -> &str {
     if original.is_empty() { name } else { original }
 }
 
-/// Examples, and the public halves of keys; the places of other secrets count all the same.
+/// Whether a file is an example or the public half of a key; other secret directories are not affected.
 fn is_public(name: &str) -> bool {
     const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist"];
     let is_example = name.starts_with(".env.") && EXAMPLES.iter().any(|end| name.ends_with(end));
@@ -104,8 +107,8 @@ fn by_name(name: &str) -> Option<&'static str> {
     found.map(|(_, what)| *what)
 }
 
-/// Finds the segments of an entry that counts next to each other anywhere; what lies below is secret
-/// too.
+/// Finds an entry whose segments occur next to each other anywhere in the path; everything below it is
+/// secret too.
 fn by_place(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
     let found = ROWS.places.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
         let starts = (0..segments.len()).filter_map(|at| segments.get(at..));
@@ -123,7 +126,7 @@ fn by_absolute_path(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<
     found.map(|(_, what)| *what)
 }
 
-/// Programs keep their keys in hidden directories of the home, under telling names.
+/// Finds credentials by name, because programs keep them in hidden directories of the home.
 fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
     const TELLING: &[&str] = &["credential", "token", "secret", "passwd", "password", "apikey"];
     let below = path.strip_prefix(&home?.to_lowercase())?.strip_prefix("/.")?;
@@ -131,8 +134,9 @@ fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
     telling.then_some("credentials of a program")
 }
 
-/// Whether the segments start like the place.
+/// Whether the segments start with those of the entry `place`.
 fn agree(place: &str, segments: &[&str]) -> bool {
+    // Comparing the first byte alone rejects most entries cheaply.
     let first = |text: &str| text.bytes().next();
     if segments.first().is_none_or(|name| first(name) != first(place)) && !place.starts_with('*') {
         return false;
@@ -141,7 +145,7 @@ fn agree(place: &str, segments: &[&str]) -> bool {
     place.split('/').all(|pattern| names.next().is_some_and(|name| fits(pattern, name)))
 }
 
-/// Whether `name` is what `pattern` says, where one `*` is any number of characters.
+/// Whether `name` matches `pattern`, in which one `*` is any number of characters.
 fn fits(pattern: &str, name: &str) -> bool {
     let first = pattern.bytes().next();
     if first != Some(b'*') && first != name.bytes().next() {
@@ -153,20 +157,20 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Counts for the private halves of keys only.
+/// The kind of secret from which public files are exempt.
 const SSH: &str = "SSH keys and settings";
 
-/// Patterns in lower case, and what the files hold.
+/// Patterns in lower case, each with a description of its contents.
 type SecretPatterns = Vec<(&'static str, &'static str)>;
 
-/// The rows of the data file.
+/// The parsed rows of the data file.
 #[derive(Debug, Default)]
 struct SecretNames {
-    /// The last segment.
+    /// Patterns of the last segment.
     names: SecretPatterns,
-    /// Segments next to each other; what lies below counts.
+    /// Segments that occur next to each other; everything below counts.
     places: SecretPatterns,
-    /// From the root; what lies below counts.
+    /// Segments from the root; everything below counts.
     rooted: SecretPatterns,
     malformed: Vec<&'static str>,
 }

@@ -1,5 +1,5 @@
-//! Environment variables that change nothing that matters, and those that change what runs: the names stand
-//! in `data/variables.txt`.
+//! Classifies environment variables: those without a relevant effect, and those that change what runs. The
+//! names are in `data/variables.txt`.
 
 use std::sync::LazyLock;
 
@@ -7,25 +7,25 @@ use crate::data::blocks;
 use crate::program::{WordList, words};
 use crate::row::{DataRow, rows};
 
-/// What it means that a command line sets a variable for a command.
+/// What it means if a command line sets a variable for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariableEffect {
-    /// It changes how something looks, or how much is printed: free.
+    /// It only changes how output looks, or how much is printed, so that it needs no rule.
     Harmless,
-    /// It may change what runs, what is loaded, or where data goes: never allowed by a plain rule.
+    /// It may change what runs, what is loaded, or where data goes; a plain rule never allows it.
     Dangerous,
     /// The `env` section decides.
     Other,
 }
 
-/// What the variable `name` is when its value is not known: the worst that any value makes of it.
+/// Classifies the variable `name` with an unknown value: the worst effect of any value.
 pub fn setting(name: &str) -> VariableEffect {
     setting_to(name, None)
 }
 
-/// What the variable `name` is with this value, or with one that is not known. A harmless name with
-/// a value that is not harmless for it is dangerous. A name listed exactly among the harmless ones
-/// counts as such even if a pattern of the dangerous ones covers it.
+/// Classifies the variable `name` with this value, or with an unknown one. A harmless name with a value
+/// outside its harmless set is dangerous. An exact harmless name wins over a dangerous pattern that matches
+/// it.
 pub fn setting_to(name: &str, value: Option<&str>) -> VariableEffect {
     let exactly = NAMES.harmless.iter().find(|(pattern, _)| *pattern == name);
     let dangerous = || NAMES.dangerous.iter().any(|pattern| matches(pattern, name));
@@ -42,21 +42,21 @@ pub fn setting_to(name: &str, value: Option<&str>) -> VariableEffect {
     }
 }
 
-/// Whether a variable changes how the rest of a line is read, or is set by the shell itself.
+/// Whether a variable changes how the rest of a line is parsed, or is set by the shell itself.
 pub fn is_special(name: &str) -> bool {
     NAMES.special.has(name)
 }
 
 words! {
-    /// Which values of a variable are harmless.
+    /// The set of values with which a variable is harmless.
     HarmlessValues {
-        /// All: what reads it takes it apart and does nothing else with it.
+        /// All values, because programs only parse them.
         Any = "any",
-        /// Letters, digits and `_`, because something evaluates it as code.
+        /// Letters, digits and `_`, because some programs evaluate the value as code.
         Word = "word",
-        /// Also `.`, `@`, `:`, `+` and `-`: no path, nothing that a script evaluates.
+        /// Also `.`, `@`, `:`, `+` and `-`: no path, and no code.
         Plain = "plain",
-        /// A time zone, by its name below the directory of them: `Europe/Berlin`.
+        /// The name of a time zone: `Europe/Berlin`.
         Zone = "zone",
     }
 }
@@ -72,13 +72,14 @@ impl HarmlessValues {
             (Self::Plain, Some(value)) => value.chars().all(plain),
             (Self::Zone, Some(value)) => value.split('/').enumerate().all(|(at, part)| {
                 let named = part.starts_with(|c: char| c.is_ascii_alphabetic());
+                // An absolute path and `..` fail here, because each segment has to start with a letter.
                 (named || (at == 0 && value.is_empty())) && part.chars().all(plain)
             }),
         }
     }
 }
 
-/// Whether `name` is what `pattern` says, where `*` is any number of characters.
+/// Whether `name` matches `pattern`, in which `*` is any number of characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(first) else { return false };
@@ -91,7 +92,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     name.ends_with(last)
 }
 
-/// The names and patterns of the data file.
+/// The parsed rows of the data file.
 #[derive(Debug, Default)]
 struct VariableNames {
     harmless: Vec<(&'static str, HarmlessValues)>,

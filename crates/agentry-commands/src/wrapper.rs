@@ -1,14 +1,14 @@
-//! Programs that run another command: where among their arguments it stands, and what the options
-//! before it do.
+//! Wrappers, the programs that run another command: where that command is among the arguments, and what the
+//! options before it do.
 
 use crate::program::{WordList, words};
 
-/// One such program, or one of its subcommands.
+/// One wrapper, or some of its subcommands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrapperRow {
-    /// Only with one of these subcommands; empty for all.
+    /// The subcommands that the row applies to; empty for all.
     pub subcommands: WordList,
-    /// Whether it changes who runs the command, or where.
+    /// Whether it changes the user, the machine or the files of the command.
     pub reach: WrapperReach,
     /// Options without a value.
     pub flags: WordList,
@@ -16,7 +16,7 @@ pub struct WrapperRow {
     pub valued: WordList,
     /// How many operands come before the command.
     pub operands: usize,
-    /// Whether a `--` may stand behind the operands: `kubectl exec pod -- command`.
+    /// Whether a `--` may come after the operands: `kubectl exec pod -- command`.
     pub operands_first: bool,
     /// Whether `NAME=value` before the command sets a variable.
     pub assigns: bool,
@@ -24,34 +24,34 @@ pub struct WrapperRow {
     pub inner: InnerForm,
     /// Whether it starts a shell if no command is given.
     pub starts_shell: bool,
-    /// Where an option with a text may stand.
+    /// Where an option with a command text may be.
     pub text_place: TextPlace,
-    /// Options that do something besides.
+    /// Options with an additional effect.
     pub effects: Vec<(WrapperOption, WordList)>,
 }
 
 words! {
-    /// How far a wrapper reaches.
+    /// How far a wrapper changes the environment of its command.
     WrapperReach {
         /// The same user, machine and files: only the inner command is judged.
         Same = "same",
-        /// Another user: the wrapper needs a rule of its own.
+        /// Another user: the wrapper needs its own rule.
         User = "user",
-        /// Another machine or other files: so it does, and the directory is unknown.
+        /// Another machine or other files: the wrapper needs its own rule, and the directory is unknown.
         Place = "place",
     }
 }
 
 words! {
-    /// How a wrapper's command is given.
+    /// How the command of a wrapper is given.
     InnerForm {
-        /// As words.
+        /// As separate words.
         Words = "words",
-        /// As words that a shell gets, joined by spaces.
+        /// As words that are joined by spaces for a shell.
         Text = "text",
-        /// As words to which unknown ones are added: `xargs`.
+        /// As words, with unknown words appended: `xargs`.
         Fed = "fed",
-        /// By an option with a text: `su -c`.
+        /// As the value of an option: `su -c`.
         Option = "option",
         /// As a template: `parallel`.
         Template = "template",
@@ -59,37 +59,37 @@ words! {
 }
 
 words! {
-    /// Where an option with a text for a shell may stand.
+    /// Where an option with a text for a shell may be.
     TextPlace {
         /// Before the operands.
         Front = "text-before",
-        /// Behind them too: `su user -c text`.
+        /// Also after them: `su user -c text`.
         Behind = "text-behind",
-        /// Behind them too, unless an option names the user.
+        /// Also after them, unless an option names the user.
         BehindUser = "text-behind-user",
     }
 }
 
 words! {
-    /// What an option of a wrapper does besides.
+    /// The additional effect of an option of a wrapper.
     WrapperOption {
-        /// Reads the file that it names.
+        /// Reads the file in its value.
         Read = "read",
-        /// Writes it.
+        /// Writes the file in its value.
         Write = "write",
-        /// Runs the command in this directory.
+        /// Sets the directory of the command.
         Enter = "enter",
-        /// Runs this text with a shell.
+        /// Runs its value with a shell.
         Text = "text",
-        /// Splits this text into further arguments.
+        /// Splits its value into further arguments.
         Split = "split",
-        /// Replaces this word in the command by input.
+        /// Replaces its value in the command by input.
         Replace = "replace",
         /// Runs no command at all.
         Nothing = "nothing",
         /// Starts a shell if no command is given.
         Shell = "shell",
-        /// Does not join the words for a shell.
+        /// Keeps the words separate instead of joining them for a shell.
         Exact = "exact",
         /// Names the command, whose arguments come later.
         Entry = "entry",
@@ -97,7 +97,7 @@ words! {
 }
 
 impl WrapperRow {
-    /// `words user operands 1 assigns shell`: the form first, the others in any order.
+    /// Parses a row such as `words user operands 1 assigns shell`: the form first, the rest in any order.
     pub(crate) fn read(subcommands: WordList, values: WordList) -> Option<Self> {
         let mut words = values.iter();
         let mut row = Self {
@@ -129,40 +129,40 @@ impl WrapperRow {
         Some(row)
     }
 
-    /// What an option does besides.
+    /// Returns the additional effect of an option.
     pub fn effect(&self, option: &str) -> Option<WrapperOption> {
         self.effects.iter().find(|(_, options)| options.has(option)).map(|(effect, _)| *effect)
     }
 }
 
-/// A program that runs another command somewhere behind its options: which words those take is not
-/// known, so every word that may be the command is looked at.
+/// A program that runs another command somewhere after its options. Which options take a value is unknown,
+/// so every word that may be the command is considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunnerRow {
-    /// The subcommand, in one word or more; empty if there is none.
+    /// The subcommand, one or more words; empty if there is none.
     pub subcommand: WordList,
     /// How many operands may come before the command.
     pub operands: usize,
-    /// What a rule for the program itself is worth.
+    /// Whether a rule for the program also covers the command.
     pub trust: RunnerTrust,
 }
 
 words! {
-    /// What a rule for such a program says about the command that it runs.
+    /// What a rule for such a program means for the command that it runs.
     RunnerTrust {
         /// Nothing: the command is judged as well.
         Same = "same",
-        /// Nothing either, and the command runs in another place.
+        /// Nothing: the command is judged as well, and it runs in another directory or on another machine.
         Elsewhere = "elsewhere",
-        /// To allow the program is to allow what it runs: only rules against the command count.
+        /// An allow rule for the program covers the command too: only rules against the command count.
         Package = "package",
     }
 }
 
 impl RunnerRow {
-    /// `same 0`, `elsewhere 1`, `package any`
+    /// Parses a row such as `same 0`, `elsewhere 1` or `package any`.
     pub(crate) fn read(subcommand: WordList, values: WordList) -> Option<Self> {
-        /// Options with several values: every word may be the command.
+        /// Stands for «any number»: some options take several values, so every word may be the command.
         const ANY: usize = 64;
         let mut words = values.iter();
         let trust = RunnerTrust::read(words.next()?)?;
@@ -189,7 +189,7 @@ mod tests {
             for row in &facts.wrappers {
                 let is_own = |word: &str| row.flags.has(word) || row.valued.has(word);
                 let mut options = row.effects.iter().flat_map(|(_, list)| list.iter());
-                // An option of one row may stand for all of the program's subcommands.
+                // An option of one row may apply to all subcommands of the program.
                 let is_known = |option| is_own(option) || !row.subcommands.is_empty();
                 assert!(options.all(is_known), "{name}: {row:?}");
             }

@@ -1,4 +1,4 @@
-//! Named abilities: a base word, and for `sh` a command.
+//! Named abilities of `agent-md` definitions: a base word, and for `sh` a command.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::DeclaredList;
 
 crate::words! {
-    /// The words that an ability may start with.
+    /// The base words of abilities.
     pub enum AbilityBase {
         /// Files.
         Fs = "fs",
@@ -28,23 +28,23 @@ crate::words! {
 /// One ability: `fs`, or `sh:git`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ability {
-    /// What it is about.
+    /// The base word.
     pub base: AbilityBase,
-    /// The one command, for `sh:<command>`.
+    /// The command, for `sh:<command>`.
     pub command: Option<String>,
 }
 
-/// What is allowed and what is denied. When given at all, everything else is denied.
+/// The allowed and the denied abilities; if given at all, everything else is denied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Allowed.
+    /// The allowed abilities.
     pub allow: DeclaredList<Ability>,
-    /// Denied; beats allow.
+    /// The denied abilities, which win over the allowed ones.
     pub deny: DeclaredList<Ability>,
 }
 
 impl Ability {
-    /// Whether everything that `other` names is also named by `self`.
+    /// Whether `self` includes everything that `other` includes.
     pub fn covers(&self, other: &Self) -> bool {
         self.base == other.base && (self.command.is_none() || self.command == other.command)
     }
@@ -59,21 +59,21 @@ impl fmt::Display for Ability {
     }
 }
 
-/// Why some text is no [`Ability`].
+/// The reason why a text is no [`Ability`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidAbility {
-    /// The word before the colon is not known.
+    /// The word before the colon is unknown.
     Unknown(String),
     /// Only `sh` takes a command.
     Scoped(AbilityBase),
-    /// `sh:` without a command, or one with spaces or other signs.
+    /// `sh:` without a command, or with one that contains spaces or other special characters.
     Command(String),
 }
 
 impl FromStr for Ability {
     type Err = InvalidAbility;
 
-    /// Without regard to case and surrounding space.
+    /// Parses an ability; case and surrounding white space are ignored.
     fn from_str(text: &str) -> Result<Self, InvalidAbility> {
         let text = text.trim().to_lowercase();
         let (base, command) = match text.split_once(':') {

@@ -1,19 +1,19 @@
-//! The three answers of a policy, from the mildest to the strictest.
+//! The three verdicts of a policy, from the mildest to the strictest.
 
 crate::words! {
-    /// What becomes of a call. Ordered: a later variant is stricter.
+    /// The verdict about a call; a later variant is stricter.
     pub enum Action {
-        /// It runs.
+        /// The call runs.
         Allow = "allow",
-        /// A person is asked.
+        /// The user is asked for an approval.
         Ask = "ask",
-        /// It does not run.
+        /// The call does not run.
         Deny = "deny",
     }
 }
 
 impl Action {
-    /// The stricter of two answers.
+    /// Returns the stricter of two verdicts.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         self.max(other)

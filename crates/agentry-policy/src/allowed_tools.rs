@@ -1,7 +1,7 @@
-//! `allowed_tools` of a script or a skill: what it may call, for the calls inside it only.
+//! `allowed_tools` of a script or a skill, as a layer that applies only to the calls inside it.
 //!
-//! A name stands for a whole section (`Read`), a part of one (`Bash(git log:*)`), a tool of a server
-//! (`mcp__github__search`) or a tool of the agent itself. What is not named is denied.
+//! A name stands for a whole section (`Read`), a part of one (`Bash(git log:*)`), a tool of an MCP server
+//! (`mcp__github__search`) or a tool of the agent itself. Everything else is denied.
 
 use agentry_text::Spanned;
 
@@ -10,7 +10,7 @@ use crate::{
     Action, LayerSource, PathAnchors, Pattern, PolicyLayer, PolicyRule, RuleList, Section,
 };
 
-/// The layer for the calls inside a script or a skill: the named tools, nothing else.
+/// Makes the layer that allows the named tools and denies everything else.
 pub fn allowed_tools(names: &[Spanned<String>], places: &PathAnchors) -> PolicyLayer {
     let sections = Section::ALL.iter().map(|section| {
         let rules = names.iter().filter_map(|name| {
@@ -33,7 +33,7 @@ pub fn allowed_tools(names: &[Spanned<String>], places: &PathAnchors) -> PolicyL
     PolicyLayer { source: LayerSource::AllowedTools, sections: sections.collect() }
 }
 
-/// What a name allows in a section.
+/// Returns the pattern that a name allows in a section.
 fn pattern(section: Section, name: &str) -> Option<String> {
     let (tool, part) = match name.trim().strip_suffix(')').and_then(|name| name.split_once('(')) {
         Some((tool, part)) => (tool.trim(), Some(part.trim())),
@@ -47,13 +47,13 @@ fn pattern(section: Section, name: &str) -> Option<String> {
             Some(part.strip_prefix("domain:").unwrap_or(part).to_owned())
         }
         (Some(_), Some(part)) => Some(part.to_owned()),
-        // A part of a tool that is not known is not understood.
+        // The meaning of `(…)` is unknown for a tool that has no section.
         (None, Some(_)) => None,
         (None, None) => other(section, tool),
     }
 }
 
-/// A tool of a server, or one of the agent itself.
+/// Returns the pattern for a tool of an MCP server, or for one of the agent itself.
 fn other(section: Section, tool: &str) -> Option<String> {
     let server = tool.strip_prefix("mcp__").map(|rest| match rest.split_once("__") {
         Some((server, tool)) => format!("{server}/{tool}"),

@@ -1,18 +1,18 @@
-//! The two directories that patterns are anchored at.
+//! The directories to which relative patterns and `~` refer.
 
-/// Where relative patterns and `~` lead.
+/// The workspace and the home directory, with the case rule of their file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathAnchors {
     /// The absolute path of the workspace root, without a trailing `/`.
     pub workspace: String,
     /// The absolute path of the home directory, without a trailing `/`, if it is known.
     pub home: Option<String>,
-    /// Whether the file system takes `A` and `a` for the same name.
+    /// Whether the file system treats `A` and `a` as the same name.
     pub ignores_case: bool,
 }
 
 impl Default for PathAnchors {
-    /// Stand-ins for questions that concern no real directory, like the comparison of two policies.
+    /// Placeholders for questions without a real directory, such as the comparison of two policies.
     fn default() -> Self {
         Self {
             workspace: "/workspace".to_owned(),

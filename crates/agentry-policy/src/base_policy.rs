@@ -1,5 +1,4 @@
-//! The policy of an agent that is built on another: whatever the child says, it is nowhere milder than
-//! what its base says.
+//! Combines the policy of an agent with that of its base, so that the child is nowhere milder than the base.
 
 use agentry_text::Spanned;
 
@@ -11,8 +10,8 @@ use crate::{
     SectionRules, ToolPermissions, Trust,
 };
 
-/// The policy of `child` on top of `base`, with the trust that both come to. What only one of them
-/// says is taken over; where both use the same notation, what the base says stays as a further layer.
+/// Returns the policy of `child` on top of `base`, with the combined trust. A notation that only one of them
+/// uses is inherited. Where both use the same notation, the rules of the base become a further layer.
 pub fn under(base: &Policy, child: &Policy, trust: Option<Trust>) -> Policy {
     let Policy { permissions, trust: _, abilities, tool_permissions, bases: _, tests } = child;
     let mut bases: Vec<Permissions> = Vec::new();
@@ -44,11 +43,12 @@ pub fn under(base: &Policy, child: &Policy, trust: Option<Trust>) -> Policy {
     }
 }
 
-/// The child's sections; what it does not write is the base's, in whatever words.
+/// Returns the child's sections, and those of the base for sections that the child omits.
 fn both_permissions(base: &Policy, child: Option<&Permissions>) -> Option<Permissions> {
     let Some(child) = child else { return base.permissions.clone() };
     let inherited = |name: &Section| match &base.permissions {
         Some(rules) => rules.get(*name).cloned(),
+        // The base decides this section in another notation; `allow` here leaves the verdict to that layer.
         None => speaks(base, *name).then(|| section(*name, nowhere(), Action::Allow, Vec::new())),
     };
     let omitted = Section::ALL.iter().filter(|name| child.get(**name).is_none());
@@ -56,14 +56,14 @@ fn both_permissions(base: &Policy, child: Option<&Permissions>) -> Option<Permis
     Some(Permissions { sections: sections.collect() })
 }
 
-/// The child's abilities; what the base denies stays denied.
+/// Returns the child's abilities; abilities that the base denies stay denied.
 fn both_abilities(base: Option<&Abilities>, child: Option<&Abilities>) -> Option<Abilities> {
     let (Some(base), Some(child)) = (base, child) else { return child.or(base).cloned() };
     let allow = child.allow.clone().or_else(|| base.allow.clone());
     Some(Abilities { allow, deny: united(&base.deny, &child.deny) })
 }
 
-/// The child's lists; what the base denies stays denied.
+/// Returns the child's lists; tools that the base denies stay denied.
 fn both_tools(
     base: Option<&ToolPermissions>,
     child: Option<&ToolPermissions>,
@@ -73,7 +73,7 @@ fn both_tools(
     Some(ToolPermissions { allowed, denied: united(&base.denied, &child.denied) })
 }
 
-/// The items of both lists, each once.
+/// Returns the items of both lists, each once.
 fn united<T: Clone + PartialEq>(
     base: &DeclaredList<T>,
     child: &DeclaredList<T>,
@@ -85,7 +85,7 @@ fn united<T: Clone + PartialEq>(
     Some(base.iter().chain(child.iter().filter(new)).cloned().collect())
 }
 
-/// Whether any layer of a policy answers in `section`.
+/// Whether any layer of a policy decides in `section`.
 fn speaks(policy: &Policy, section: Section) -> bool {
     policy.permissions.is_some()
         || policy.tool_permissions.is_some()
@@ -93,7 +93,7 @@ fn speaks(policy: &Policy, section: Section) -> bool {
         || names(policy, section)
 }
 
-/// Whether a policy itself says something about `section`, rather than leaving it to be asked about.
+/// Whether a policy itself has rules about `section`, rather than the default `ask`.
 fn names(policy: &Policy, section: Section) -> bool {
     let tools = policy.tool_permissions.as_ref().map(of_tools);
     let trust = of_trust(&Trust::default(), &PolicyContext::default());
@@ -104,14 +104,14 @@ fn names(policy: &Policy, section: Section) -> bool {
             && crate::AbilityBase::ALL.iter().any(|base| sections_of(*base).contains(&section)))
 }
 
-/// The same rules with every section written: one that was not is asked about.
+/// Returns the same rules with every section present; a missing one becomes `ask`.
 fn spelt_out(permissions: &Permissions) -> Permissions {
     let of =
         |section: &Section| permissions.get(*section).cloned().unwrap_or_else(|| asks(*section));
     Permissions { sections: Section::ALL.iter().map(of).collect() }
 }
 
-/// What holds in a section that nobody speaks about, as rules.
+/// Returns the default rules of a section that no layer mentions.
 fn asks(name: Section) -> SectionRules {
     let free = if name == Section::Read { ["**/*", "."].as_slice() } else { &[] };
     let rule = |text: &&str| {
@@ -121,8 +121,8 @@ fn asks(name: Section) -> SectionRules {
     section(name, nowhere(), Action::Ask, free.iter().map(rule).collect())
 }
 
-/// The same policy without layers of bases, for a format that has no words for them: nowhere milder,
-/// and stricter only where two lists of rules cannot be made one.
+/// Returns the same policy without base layers, for a format that cannot express them. It is nowhere milder,
+/// and stricter only where two lists of rules cannot be merged exactly.
 pub fn flattened(policy: &Policy) -> Policy {
     if policy.bases.is_empty() {
         return policy.clone();
@@ -137,7 +137,7 @@ pub fn flattened(policy: &Policy) -> Policy {
             .map(|rules| rules.get(*name).cloned().unwrap_or_else(|| asks(*name)));
         let bases = policy.bases.iter().filter_map(|rules| rules.get(*name).cloned());
         let all = said.into_iter().chain(bases).reduce(|a, b| strictest(&memo, &a, &b));
-        // Where only the other notations speak, their answer must stay.
+        // `allow` here leaves the verdict to the other notations.
         let left = || section(*name, nowhere(), Action::Allow, Vec::new());
         all.or_else(|| speaks(&rest, *name).then(left))
     };

@@ -1,8 +1,8 @@
-//! Exact questions about policies: is one at most as permissive as another, which rules never
-//! decide, what did a change gain and lose.
+//! Exact comparisons of policies: whether one is at most as permissive as another, which rules never decide,
+//! and what a change gained and lost.
 //!
-//! A side is the layers of one section; the strictest of them decides. Where a bound is reached
-//! there is no answer, and no answer must be taken for «no».
+//! A side is the list of layers of one section; the strictest of them decides. Beyond a size limit there is
+//! no answer, and callers must treat that as «no».
 
 mod changes;
 mod dead_rules;
@@ -23,36 +23,36 @@ use crate::{Action, PolicyRule, RuleList};
 pub use changes::{DecisionChange, RulesDiff, diff};
 pub use dead_rules::{DeadRule, dead};
 
-/// Which rule decides, and how.
+/// The rule that decides, and its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DecidingRule {
     /// The index of its layer.
     pub layer: usize,
-    /// Its index there; the number of rules for the intent.
+    /// Its index in the layer; the number of rules for the intent.
     pub rule: usize,
-    /// Its answer.
+    /// Its verdict.
     pub action: Action,
 }
 
-/// The answer to [`refines`].
+/// The result of [`refines`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefinementAnswer {
-    /// It is so.
+    /// The first side is at most as permissive.
     Yes,
-    /// It is not so, and this shows it.
+    /// It is more permissive for this subject.
     No(Witness),
-    /// It could not be decided, for this reason; counts as «no».
+    /// The sides could not be compared, for this reason; counts as «no».
     Unknown(String),
 }
 
-/// A subject about which the first side is milder than the second.
+/// A subject for which the first side is milder than the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness {
-    /// One of the shortest.
+    /// One of the shortest such subjects.
     pub subject: ExampleSubject,
-    /// What decides on the first side; nothing when it has no layer.
+    /// The deciding rule of the first side; `None` if it has no layer.
     pub first: Option<DecidingRule>,
-    /// What decides on the second side.
+    /// The deciding rule of the second side.
     pub second: Option<DecidingRule>,
 }
 
@@ -65,8 +65,8 @@ impl From<MachineTooLarge> for RefinementAnswer {
 const TOO_LARGE: &str = "the rules are too many or too tangled to compare";
 const KINDS: &str = "the two sides are about different kinds of subjects";
 
-/// The rule that decides about `subject`: the strictest over the layers, the first of those that
-/// are as strict. Nothing without layers.
+/// Returns the rule that decides about `subject`: the strictest one of all layers, and the first of those
+/// that are equally strict. Returns `None` without layers.
 pub fn decide(
     layers: &[&RuleList],
     subject: PatternSubject<'_>,
@@ -82,7 +82,7 @@ pub fn decide(
     strictest
 }
 
-/// The index of the rule that decides about `subject`, and its answer.
+/// Returns the index of the rule that decides about `subject`, and its verdict.
 pub(crate) fn decider(
     rules: &RuleList,
     subject: PatternSubject<'_>,
@@ -96,7 +96,7 @@ pub(crate) fn decider(
     found.map_or((rules.rules.len(), rules.intent.action), |(index, rule)| (index, rule.action))
 }
 
-/// Whether `first` is at most as permissive as `second`: nowhere milder.
+/// Whether `first` is at most as permissive as `second`.
 pub fn refines(
     memo: &PolicyMemo,
     first: &[&RuleList],
@@ -106,6 +106,7 @@ pub fn refines(
     let Some(kind) = kind(first, second) else {
         return RefinementAnswer::Unknown(KINDS.to_owned());
     };
+    // Cheap tests first: most comparisons need no machine.
     if second.is_empty() || holds_all(first, second) || is_plainly_stricter(first, second) {
         return RefinementAnswer::Yes;
     }
@@ -125,13 +126,14 @@ pub fn refines(
     }
 }
 
-/// A shortest subject about which `first` is milder.
+/// Finds a shortest subject for which `first` is milder.
 fn milder(
     folder: &MachineFolder<'_>,
     kind: PatternKind,
     first: &[&RuleList],
     second: &[&RuleList],
 ) -> Result<Option<ExampleSubject>, MachineTooLarge> {
+    // Separate commands are cheaper to compare, if the rules allow it.
     let Some(groups) = groups::split(first, second) else {
         let text = milder_text(folder, first, second)?;
         return Ok(text.map(|text| ExampleSubject::decode(kind, &text)));
@@ -150,7 +152,7 @@ fn milder(
     Ok(shortest.map(|text| ExampleSubject::decode(kind, &text)))
 }
 
-/// The text of a shortest subject about which `first` is milder.
+/// Finds the encoded text of a shortest subject for which `first` is milder.
 fn milder_text(
     folder: &MachineFolder<'_>,
     first: &[&RuleList],
@@ -160,6 +162,7 @@ fn milder_text(
     let second = actions(folder, second)?;
     let mut found = None;
     search::outputs(&first, &second, |a, b, text| {
+        // Outputs are verdicts in their order, so a smaller one is milder.
         if a != NONE && b != NONE && a < b {
             found = Some(text());
             return ControlFlow::Break(());
@@ -169,10 +172,10 @@ fn milder_text(
     Ok(found)
 }
 
-/// The lists of a side: the patterns of their rules, and the actions.
+/// The rule lists of a side, as patterns and verdicts: the key under which its machine is cached.
 pub(crate) type SideRules = Vec<Vec<(Pattern, Action)>>;
 
-/// The machine of a side whose outputs are the actions.
+/// Returns the machine of a side, whose outputs are verdicts.
 pub(crate) fn actions(
     folder: &MachineFolder<'_>,
     layers: &[&RuleList],
@@ -180,7 +183,7 @@ pub(crate) fn actions(
     let list = |rules: &&RuleList| {
         rules.all().map(|rule| (rule.pattern.clone(), rule.action)).collect::<Vec<_>>()
     };
-    // Without a list, nothing tells what kind of subjects it is about.
+    // Without a layer the key would not contain the kind of subject, so the result is not cached.
     if layers.is_empty() {
         return make_actions(folder, layers).map(Arc::new);
     }
@@ -219,7 +222,7 @@ fn action(number: u32) -> Action {
     }
 }
 
-/// The machine of a side: the strictest over its layers.
+/// Builds the machine of a side, in which the strictest layer decides.
 fn side(
     folder: &MachineFolder<'_>,
     layers: &[&RuleList],
@@ -234,7 +237,7 @@ fn side(
             Some(before) => folder.strictest(&before, &machine, &action)?,
         });
     }
-    // Without layers nothing is taken away.
+    // Without layers nothing is restricted.
     Ok(strictest.unwrap_or_else(|| folder.universe.as_ref().clone().relabel(|_| label(0, 0))))
 }
 
@@ -242,19 +245,19 @@ fn index(rule: usize) -> u32 {
     u32::try_from(rule).unwrap_or(NONE - 1)
 }
 
-/// The one kind of subjects that all layers are about.
+/// Returns the kind of subject that all layers have, or `None` if they differ.
 fn kind(first: &[&RuleList], second: &[&RuleList]) -> Option<PatternKind> {
     let mut kinds = first.iter().chain(second).map(|rules| rules.section.kind());
     let kind = kinds.next().unwrap_or(PatternKind::Name);
     kinds.all(|other| other == kind).then_some(kind)
 }
 
-/// Whether both sides say the same in the same words.
+/// Whether both sides have the same rules.
 fn same(first: &[&RuleList], second: &[&RuleList]) -> bool {
     holds_all(first, second) && holds_all(second, first)
 }
 
-/// Whether `first` has every layer of `second`, and perhaps more: more layers only take away.
+/// Whether `first` has every layer of `second`; further layers only make it stricter.
 fn holds_all(first: &[&RuleList], second: &[&RuleList]) -> bool {
     let rule = |(a, b): (&PolicyRule, &PolicyRule)| a.action == b.action && a.pattern == b.pattern;
     let equal = |a: &RuleList, b: &RuleList| {
@@ -263,7 +266,7 @@ fn holds_all(first: &[&RuleList], second: &[&RuleList]) -> bool {
     second.iter().all(|b| first.iter().any(|a| equal(a, b)))
 }
 
-/// Whether some layer of `first` never answers more mildly than `second` ever answers strictly.
+/// Whether the mildest verdict of some layer of `first` is at least as strict as any verdict of `second`.
 fn is_plainly_stricter(first: &[&RuleList], second: &[&RuleList]) -> bool {
     let mildest = |rules: &&RuleList| rules.all().map(|rule| rule.action).min();
     let strictest = second.iter().flat_map(|rules| rules.all()).map(|rule| rule.action).max();

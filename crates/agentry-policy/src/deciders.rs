@@ -1,5 +1,5 @@
-//! The rules that decide about some member of a set of commands, found exactly: the set and the
-//! machines of the rules are followed side by side, as far as the set goes.
+//! Finds the rules that decide about some member of a set of commands. The set and the machines of the rules
+//! are walked together, so that the result is exact.
 
 use agentry_commands::{base_name, global_options};
 
@@ -15,38 +15,40 @@ use crate::pattern::sequence::PatternElement;
 use crate::pattern::{HazardProtection, Pattern, PatternKind, PatternShape, PatternSubject};
 use crate::{Action, RuleList};
 
-/// The most steps that are taken.
+/// The most steps of one walk.
 const MOST: usize = 20_000;
 
-/// What [`deciders`] found.
+/// The result of [`deciders`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeciderSet {
-    /// All of them, in the order of the rules.
+    /// All deciding rules, in rule order.
     Known(Vec<Decider>),
-    /// A bound was reached, or the command itself is not known: to be taken for not understood.
+    /// A limit was reached, or the program is unknown: the caller must treat the command as not understood.
     Unknown,
 }
 
-/// A rule that decides about some member.
+/// A rule that decides about some member of the set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decider {
     /// Its index; the number of rules for the intent.
     pub rule: usize,
-    /// Such a member.
+    /// A member that it decides about.
     pub example: ExampleSubject,
 }
 
-/// The rules that decide about some member of the set `argv`, each with a member.
+/// Returns the rules that decide about some member of the set `argv`, each with an example.
 pub fn deciders(rules: &RuleList, argv: &[ShellArg]) -> DeciderSet {
+    // A single command needs no machine.
     if let Some(words) = argv::literal(argv) {
         let (rule, _) = decider(rules, PatternSubject::Command(&words), HazardProtection::On);
         let example = ExampleSubject::Command(words.into_iter().map(str::to_owned).collect());
         return DeciderSet::Known(vec![Decider { rule, example }]);
     }
+    // NUL separates words in a machine, so it must not occur inside one.
     if argv.iter().any(holds_nul) {
         return DeciderSet::Unknown;
     }
-    // The command word is never empty in a machine.
+    // In a machine the command word is never empty.
     let Some(word) = argv.first().and_then(ShellArg::literal).filter(|word| !word.is_empty())
     else {
         return DeciderSet::Unknown;
@@ -60,11 +62,11 @@ pub fn deciders(rules: &RuleList, argv: &[ShellArg]) -> DeciderSet {
     }
 }
 
-/// The rules that may decide: those with a machine, and the first that matches everything.
+/// The rules that may decide, and the first one that matches everything.
 struct CandidateRules<'a> {
     rules: Vec<usize>,
     machines: Vec<&'a StateMachine>,
-    /// The rule that decides when none of the others does.
+    /// The rule that decides if none of the others does.
     last: usize,
 }
 
@@ -73,6 +75,7 @@ impl<'a> CandidateRules<'a> {
         let mut found = Self { rules: vec![], machines: vec![], last: rules.rules.len() };
         for (index, rule) in rules.rules.iter().enumerate() {
             match &rule.pattern.shape {
+                // A malformed allow rule matches nothing; a malformed deny or ask rule matches everything.
                 PatternShape::Wrong(_) if rule.action == Action::Allow => {}
                 PatternShape::Everything | PatternShape::Wrong(_) => {
                     found.last = index;
@@ -89,6 +92,7 @@ impl<'a> CandidateRules<'a> {
     }
 
     fn follow(&self, argv: &[ShellArg]) -> Result<Vec<Decider>, MachineTooLarge> {
+        // Only `last` can match, so any member is an example.
         if self.machines.is_empty() {
             let example = ExampleSubject::Command(argv.iter().filter_map(some_member).collect());
             return Ok(vec![Decider { rule: self.last, example }]);
@@ -109,6 +113,7 @@ impl<'a> CandidateRules<'a> {
             if state == set.end {
                 walk.end(at);
             }
+            // Every candidate and `last` are found, so the walk can stop.
             if walk.found.len() > self.rules.len() {
                 break;
             }
@@ -135,7 +140,7 @@ impl<'a> CandidateRules<'a> {
         Ok(walk.found)
     }
 
-    /// The rule that decides, given where each machine is.
+    /// Returns the deciding rule for the current states of the machines.
     fn decider(&self, inside: &[u32]) -> usize {
         let mut outputs = self.machines.iter().zip(inside).zip(&self.rules);
         let first = outputs.find(|((machine, state), _)| machine.output(**state) != NONE);
@@ -143,13 +148,13 @@ impl<'a> CandidateRules<'a> {
     }
 }
 
-/// Whether some word holds a NUL, which no command can be given.
+/// Whether some word contains a NUL, which no argument can contain.
 fn holds_nul(arg: &ShellArg) -> bool {
     let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
     word.pieces.iter().any(|piece| matches!(piece, WordPiece::Text(text) if text.contains('\0')))
 }
 
-/// A quick look at the words that are known: whether a pattern has any chance to match.
+/// Whether a pattern can match at all, judging by the literal words alone.
 fn may_match(pattern: &Pattern, word: &str, argv: &[ShellArg]) -> bool {
     let PatternShape::Command(shape) = &pattern.shape else { return true };
     let base = base_name(word);
@@ -158,14 +163,14 @@ fn may_match(pattern: &Pattern, word: &str, argv: &[ShellArg]) -> bool {
         let Some(known) = known.literal() else { continue };
         let takes = element.takes(known) || (at == 0 && !shape.as_written && element.takes(base));
         if !takes {
-            // What follows a global option may stand further in front.
+            // After a global option, a word of the pattern may match a later argument.
             return at > 0 && !shape.as_written && !global_options(base).is_empty();
         }
     }
     true
 }
 
-/// Some text that the argument may be; nothing if it may be left out.
+/// Returns one text that the argument may have; `None` if it may be absent.
 fn some_member(arg: &ShellArg) -> Option<String> {
     let (ShellArg::One(word) | ShellArg::Some(word)) = arg else { return None };
     let text = |piece: &WordPiece| match piece {
@@ -220,17 +225,18 @@ fn add_word(nfa: &mut Nfa, from: StateId, word: &ShellWord, items: &ItemCharacte
     nfa.one(here, &CharSet::one(items.end))
 }
 
-/// The letters that neither the set nor any machine takes apart.
+/// The letters that neither the set nor any machine distinguishes.
 struct SharedLetters {
-    /// A character of each, and the letter that it is for each machine; the best to read first.
+    /// A character of each letter, and its letter in each machine; the most readable first.
     list: Vec<(char, Vec<u16>)>,
-    /// For each set on the edges of the set its letters.
+    /// The letters of each character set on the edges.
     of_set: Vec<Vec<usize>>,
 }
 
 impl SharedLetters {
     fn new(nfa: &Nfa, machines: &[&StateMachine]) -> Self {
         let (mut alphabet, members) = Alphabet::of(&nfa.sets);
+        // The first entry is the letter of the set itself; it is removed at the end.
         let mut own: Vec<Vec<u16>> =
             (0..alphabet.letters).map(|letter| vec![u16::try_from(letter).unwrap_or(0)]).collect();
         for machine in machines {
@@ -256,12 +262,12 @@ impl SharedLetters {
     }
 }
 
-/// Where the set and each machine are after some text.
+/// The states of the set and of each machine after some text.
 #[derive(Clone)]
 struct ProductNode {
     state: StateId,
     inside: Vec<u32>,
-    /// The node before, and the character in between if there is one.
+    /// The previous node, and the character that was read, if any.
     from: Option<(usize, Option<char>)>,
 }
 
@@ -279,7 +285,7 @@ impl ProductWalk<'_> {
         }
     }
 
-    /// Notes the rule that decides about the text of a node.
+    /// Records the rule that decides about the text of a node.
     fn end(&mut self, at: usize) {
         let rule = self.candidates.decider(&self.nodes[at].inside);
         if self.found.iter().all(|found| found.rule != rule) {
@@ -288,7 +294,7 @@ impl ProductWalk<'_> {
         }
     }
 
-    /// Whether a rule that has not been found may decide about a text that goes on from here.
+    /// Whether a rule that was not found yet may decide about a continuation of this text.
     fn can_still_find(&self, inside: &[u32]) -> bool {
         let new = |rule: usize| self.found.iter().all(|found| found.rule != rule);
         let rules = self.candidates.rules.iter().zip(inside);

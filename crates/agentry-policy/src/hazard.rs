@@ -1,5 +1,4 @@
-//! When an allow rule permits an option that makes a harmless-looking command write, delete or run
-//! something: only if the rule names it.
+//! Decides whether an allow rule permits a hazard: only if the rule names it.
 
 use agentry_commands::hazard::hazards;
 use agentry_commands::{
@@ -9,8 +8,8 @@ use agentry_commands::{
 use crate::pattern::command::{CommandPattern, HazardousCommands};
 use crate::pattern::{Pattern, PatternShape};
 
-/// Whether an allow rule that matches `argv` also permits its hazardous options. One whose command
-/// word may name many commands with hazards permits them only with words that it spells out.
+/// Whether an allow rule that matches `argv` also permits its hazards. A rule whose command word can match
+/// many commands with hazards permits only arguments that it spells out.
 pub(crate) fn permits(pattern: &Pattern, argv: &[&str]) -> bool {
     let PatternShape::Command(CommandPattern { hazardous: HazardousCommands::Many, .. }) =
         &pattern.shape
@@ -23,8 +22,9 @@ pub(crate) fn permits(pattern: &Pattern, argv: &[&str]) -> bool {
         || words.iter().all(|word| pattern.tokens().any(|token| token == *word))
 }
 
-/// Whether the pattern names the hazard, so that the author has thought of it.
+/// Whether the pattern names the hazard, which shows that its author intended it.
 pub(crate) fn names(pattern: &Pattern, hazard: &CommandHazard) -> bool {
+    // Without a wildcard the whole command was written by the author.
     if !pattern.has_wildcard() {
         return true;
     }
@@ -32,7 +32,7 @@ pub(crate) fn names(pattern: &Pattern, hazard: &CommandHazard) -> bool {
     let tokens: Vec<String> = pattern.tokens().map(literal).collect();
     let starting = |start: &str| tokens.iter().skip(1).any(|token| token.starts_with(start));
     match hazard.sign {
-        // `--output-indicator-new` is not `--output`, and `addr` is not `add`.
+        // Whole words are compared: `--output-indicator-new` is not `--output`, and `addr` is not `add`.
         HazardSign::Long(spelling, _) | HazardSign::Word(spelling) => {
             let option = |token: &String| token.split('=').next() == Some(spelling);
             tokens.iter().skip(1).any(option)

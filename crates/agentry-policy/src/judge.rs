@@ -1,4 +1,4 @@
-//! The one decision procedure: what becomes of a call, under all layers.
+//! The decision procedure: the verdict about a call, under all layers.
 
 mod command;
 mod files;
@@ -17,30 +17,30 @@ use crate::pattern::PatternSubject;
 use crate::verdict::{LayerDecision, Verdict};
 use crate::{Action, LayerSource, PathAnchors, PolicyLayer, RuleList, Section, default_rules};
 
-/// Everything that decides about the calls of one agent.
+/// All layers that decide about the calls of one agent.
 #[derive(Debug, Clone)]
 pub struct Judge {
     layers: Vec<PolicyLayer>,
     places: PathAnchors,
-    /// What holds in a section that no layer speaks about, by section.
+    /// The default rules of each section that no layer mentions.
     silence: Vec<RuleList>,
-    /// Comparisons with its rules; clones share them.
+    /// Cached comparisons of its rules; clones share them.
     memo: Arc<PolicyMemo>,
 }
 
-/// A call of a tool: the section that it belongs to, and what it touches.
+/// A call of a tool: its section and its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionCall<'a> {
-    /// What kind of call it is.
+    /// The section that the call belongs to.
     pub section: Section,
-    /// The command line, the path, the address, the name.
+    /// The command line, the path, the address or the name.
     pub subject: &'a str,
-    /// The directory that it starts in, from the root of the file system.
+    /// The directory in which the call starts, as an absolute path.
     pub directory: &'a str,
 }
 
 impl Judge {
-    /// A judge over these layers; the strictest answer counts.
+    /// Makes a judge with these layers; the strictest verdict counts.
     pub fn new(layers: Vec<PolicyLayer>, places: PathAnchors) -> Self {
         let spoken = |section: &Section| layers.iter().any(|layer| layer.rules(*section).is_some());
         let silent = Section::ALL.iter().filter(|section| !spoken(section));
@@ -48,25 +48,26 @@ impl Judge {
         Self { layers, places, silence, memo: Arc::default() }
     }
 
-    /// What was found out about its rules so far.
+    /// Returns the cached comparisons of its rules.
     pub fn memo(&self) -> &PolicyMemo {
         &self.memo
     }
 
-    /// The directories that patterns are anchored at.
+    /// Returns the directories to which patterns refer.
     pub fn places(&self) -> &PathAnchors {
         &self.places
     }
 
-    /// The same judge with one more layer, for the calls inside a script or a skill.
+    /// Returns the same judge with one more layer, for the calls inside a script or a skill.
     #[must_use]
     pub fn narrowed(&self, layer: PolicyLayer) -> Self {
         let mut layers = self.layers.clone();
         layers.push(layer);
+        // Memoised answers depend on the rules alone, so both judges share them.
         Self { memo: Arc::clone(&self.memo), ..Self::new(layers, self.places.clone()) }
     }
 
-    /// The answer to a call, with the reason of each of its parts.
+    /// Returns the verdict about a call, with a reason for each of its parts.
     pub fn judge(&self, call: SectionCall<'_>, resolver: &dyn LinkResolver) -> Verdict {
         match call.section {
             Section::Bash => self.line(call, resolver),
@@ -88,7 +89,7 @@ impl Judge {
         }
     }
 
-    /// Every list of rules about `section`, with its layer; at least one.
+    /// Lists the rules about `section` with their layers; there is always at least one list.
     pub fn rules(&self, section: Section) -> impl Iterator<Item = (LayerSource, &RuleList)> {
         let spoken = self.layers.iter().filter_map(move |layer| {
             layer.rules(section).map(|rules| (layer.source_of(rules), rules))
@@ -97,13 +98,13 @@ impl Judge {
         spoken.chain(silence.map(|rules| (LayerSource::Default, rules)))
     }
 
-    /// The strictest decision over all layers about one text.
+    /// Returns the strictest decision of all layers about one text.
     fn text(&self, section: Section, text: &str) -> LayerDecision {
         let subject = PatternSubject::Text(text);
         self.strictest(section, |source, rules| LayerDecision::by(rules.first(subject), source))
     }
 
-    /// The strictest over all layers.
+    /// Returns the strictest decision of all layers.
     fn strictest(
         &self,
         section: Section,
@@ -112,10 +113,11 @@ impl Judge {
         let decisions = self.rules(section).map(|(source, rules)| decide(source, rules));
         decisions
             .reduce(LayerDecision::strictest)
+            // Cannot happen: `rules` always yields at least one list.
             .unwrap_or_else(|| LayerDecision::built_in(Action::Ask, "nothing is said: ask"))
     }
 
-    /// The strictest answer that a section can give to anything.
+    /// Returns the strictest verdict that a section can give to any subject.
     fn worst(&self, section: Section) -> LayerDecision {
         self.strictest(section, |source, rules| {
             let worst = rules.all().map(|rule| LayerDecision::by(rule, source));

@@ -1,6 +1,6 @@
-//! One notation of one policy, compiled: a verdict is the strictest over all layers that speak.
+//! One source of a policy, compiled to rule lists. The verdict is the strictest one of all layers.
 //!
-//! Layers are kept apart, so that a reason can say which of them decided.
+//! Layers are kept apart, so that a reason can name the layer that decided.
 
 use agentry_text::Spanned;
 
@@ -12,52 +12,52 @@ use crate::{
 };
 
 crate::words! {
-    /// Where a layer comes from.
+    /// The source of a layer.
     pub enum LayerSource {
         /// Ordered rules per tool.
         Permissions = "permissions",
-        /// Coarse axes.
+        /// Trust on three axes.
         Trust = "trust",
         /// Named abilities.
         Abilities = "abilities",
         /// Tools by name.
         ToolPermissions = "tool_permissions",
-        /// What a base of the agent says.
+        /// The rules of a base of the agent.
         Base = "base",
-        /// The user's own default policy.
+        /// The user's default policy.
         User = "user",
-        /// What a script or a skill may call.
+        /// The tools that a script or a skill may call.
         AllowedTools = "allowed_tools",
-        /// What holds where nobody says anything.
+        /// The default where no layer has rules.
         Default = "default",
-        /// What holds whatever anybody says: secrets, private addresses, what is not understood.
+        /// Restrictions that no rule can remove: secrets, private addresses, text that is not understood.
         BuiltIn = "built-in",
     }
 }
 
-/// The compiled rules of one source, at most one list a section. It is silent about the rest.
+/// The compiled rules of one source, at most one list per section; it does not decide about other sections.
 #[derive(Debug, Clone)]
 pub struct PolicyLayer {
-    /// Where it comes from.
+    /// The source of the layer.
     pub source: LayerSource,
-    /// The sections that it speaks about.
+    /// The sections that it decides about.
     pub sections: Vec<RuleList>,
 }
 
 impl PolicyLayer {
-    /// Where rules of this layer come from: it is silent about what holds by default.
+    /// Returns the source of a rule list of this layer; lists that were filled in count as `Default`.
     pub(crate) fn source_of(&self, rules: &RuleList) -> LayerSource {
         let is_silent = rules.intent.span.is_none() && rules.intent.text == silence(rules.section);
         if is_silent { LayerSource::Default } else { self.source }
     }
 
-    /// The rules of `section`, if the layer speaks about it.
+    /// Returns the rules of `section`, if the layer decides about it.
     pub fn rules(&self, section: Section) -> Option<&RuleList> {
         self.sections.iter().find(|rules| rules.section == section)
     }
 }
 
-/// All layers of a definition, compiled.
+/// Compiles all layers of a definition.
 pub fn layers(policy: &Policy, place: &PolicyContext, places: &PathAnchors) -> Vec<PolicyLayer> {
     let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
     let compiled = [
@@ -80,8 +80,8 @@ pub fn layers(policy: &Policy, place: &PolicyContext, places: &PathAnchors) -> V
     compiled.into_iter().flatten().chain(bases).collect()
 }
 
-/// All layers of a definition as ordered rules, each with its source: [`layer`] makes the same layers of
-/// them again, but for the words in which they are explained.
+/// Returns all layers of a definition as ordered rules, each with its source. [`layer`] compiles them to the
+/// same layers, apart from the explanations.
 pub fn written(policy: &Policy, place: &PolicyContext) -> Vec<(LayerSource, Permissions)> {
     let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
     let own = [
@@ -94,21 +94,21 @@ pub fn written(policy: &Policy, place: &PolicyContext) -> Vec<(LayerSource, Perm
     own.into_iter().flatten().chain(bases).collect()
 }
 
-/// The layer of ordered rules that a source says.
+/// Compiles ordered rules into a layer with this source.
 pub fn layer(source: LayerSource, permissions: &Permissions, places: &PathAnchors) -> PolicyLayer {
     let words = |section, action| format!("{section} = {action}");
     said(source, permissions, &words, places)
 }
 
 impl RuleList {
-    /// The rules of a section as they are written, compiled.
+    /// Compiles the rules of a section.
     pub fn new(written: &SectionRules, places: &PathAnchors) -> Self {
         let words = |section, action| format!("{section} = {action}");
         compile(LayerSource::Permissions, written, &words, places)
     }
 }
 
-/// The answer of a whole section, in the words of the source.
+/// Explains the verdict of a whole section in the terms of its source.
 type SectionWording<'a> = &'a dyn Fn(Section, Action) -> String;
 
 fn said(
@@ -120,6 +120,7 @@ fn said(
     let written = permissions.sections.iter();
     let mut sections: Vec<RuleList> =
         written.map(|rules| compile(source, rules, words, places)).collect();
+    // These two notations decide about every section, so missing sections get the default rules.
     if matches!(source, LayerSource::Permissions | LayerSource::ToolPermissions) {
         let silent = |section: &&Section| permissions.get(**section).is_none();
         sections.extend(Section::ALL.iter().filter(silent).map(|of| default_rules(*of, places)));
@@ -127,7 +128,7 @@ fn said(
     PolicyLayer { source, sections }
 }
 
-/// The axes of trust that decide about a section.
+/// Names the trust axes that decide about a section.
 fn axis(trust: &Trust, section: Section) -> String {
     let Trust { filesystem, network, exec, scope: _, hosts: _ } = trust;
     let filesystem = || filesystem.map_or("none", |axis| axis.value.as_str());
@@ -143,7 +144,7 @@ fn axis(trust: &Trust, section: Section) -> String {
     }
 }
 
-/// The ability that decides about a section.
+/// Names the ability that decides about a section.
 fn ability(abilities: &Abilities, section: Section, action: Action) -> String {
     let about = |ability: &&Spanned<Ability>| {
         ability.command.is_none() && sections_of(ability.base).contains(&section)
@@ -159,7 +160,7 @@ fn list_of(action: Action) -> &'static str {
     if action == Action::Allow { "allowed" } else { "denied" }
 }
 
-/// What holds in a section that nobody speaks about: ask, but reading in the workspace is free.
+/// Returns the rules of a section that no layer mentions: `ask`, but reading in the workspace is allowed.
 pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
     let mut rules = every(section, Action::Ask, &silence(section), places);
     if section == Section::Read {
@@ -176,12 +177,12 @@ pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
     rules
 }
 
-/// Says that nobody speaks about a section.
+/// Returns the explanation of such default rules; [`PolicyLayer::source_of`] recognises them by it.
 fn silence(section: Section) -> String {
     format!("nothing is said about {section}: ask")
 }
 
-/// One answer for a whole section.
+/// Makes a rule list with one verdict for the whole section.
 fn every(section: Section, action: Action, text: &str, places: &PathAnchors) -> RuleList {
     let pattern = Pattern::new(section.kind(), "**", action, places);
     let intent = PolicyRule { pattern, action, text: text.to_owned(), span: None };
@@ -196,7 +197,7 @@ fn compile(
 ) -> RuleList {
     let section = written.section.value;
     let pattern = |text: &str, action| {
-        // On a file system that ignores case, so do the patterns; the subject is folded too.
+        // On a file system that ignores case, patterns are in lower case, and so are the subjects.
         let folded = (places.ignores_case && section.kind() == PatternKind::Path)
             .then(|| text.to_lowercase());
         Pattern::new(section.kind(), folded.as_deref().unwrap_or(text), action, places)
@@ -218,7 +219,7 @@ fn compile(
     RuleList { section, rules: rules.collect(), intent }
 }
 
-/// A rule in the words of its source.
+/// Explains a rule in the terms of its source.
 fn rule_text(source: LayerSource, section: Section, rule: &crate::PatternRule) -> String {
     match source {
         LayerSource::Abilities => {

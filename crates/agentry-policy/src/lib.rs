@@ -1,4 +1,4 @@
-//! What an agent may do: rules in all their notations, and the one procedure that decides.
+//! What an agent may do: the notations of a policy, and the procedure that decides about calls.
 //!
 //! ```text
 //! permissions, trust, abilities, … ─▶ layers ─▶ Judge ◀─ a call: command line, path, address, name
@@ -6,8 +6,8 @@
 //!                                       └─▶ compare: is A within B, dead rules, gained and lost
 //! ```
 //!
-//! A command line is taken apart by `shell`; what a pattern matches is decided by `pattern`, directly
-//! for one subject and by machines for all of them.
+//! `shell` analyses a command line. `pattern` matches one subject directly; `automata` answers questions
+//! about all subjects.
 #![warn(clippy::disallowed_methods)]
 
 mod ability;
@@ -57,26 +57,26 @@ pub use verdict::{Verdict, VerdictReason};
 
 use agentry_text::Spanned;
 
-/// Everything that one definition says about what its agent may do. The parts are layers: each
-/// only takes away, and the verdict is the strictest over all of them.
+/// The policy of one definition. Its parts are layers: each one only restricts, and the strictest verdict
+/// counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Ordered rules per tool.
     pub permissions: Option<Permissions>,
-    /// Coarse axes.
+    /// Trust on three axes.
     pub trust: Option<Trust>,
     /// Named abilities.
     pub abilities: Option<Abilities>,
     /// Tools by name.
     pub tool_permissions: Option<ToolPermissions>,
-    /// Rules of its bases, nearest first: a section that one does not have it says nothing about.
+    /// Rules of its bases, nearest first; one without a section does not decide about it.
     pub bases: Vec<Permissions>,
-    /// What the author expects of all this together; decides nothing.
+    /// The verdicts that the author expects; they decide nothing.
     pub tests: Vec<Spanned<PolicyTest>>,
 }
 
 impl Policy {
-    /// Whether the definition says nothing, so that the user's default policy alone decides.
+    /// Whether the definition has no policy, so that the user's default policy alone decides.
     pub fn is_empty(&self) -> bool {
         let Self { permissions, trust, abilities, tool_permissions, bases, tests: _ } = self;
         permissions.is_none()
@@ -87,9 +87,9 @@ impl Policy {
     }
 }
 
-/// A value that the author wrote, or nothing.
+/// A value that the author wrote, or `None`.
 pub type Declared<T> = Option<Spanned<T>>;
-/// A list that the author wrote (perhaps empty), or nothing.
+/// A list that the author wrote (possibly empty), or `None`.
 pub type DeclaredList<T> = Option<Vec<Spanned<T>>>;
 
 /// Defines an enum whose variants are words of a format, with `FromStr`, `as_str` and `Display`.
@@ -106,7 +106,7 @@ macro_rules! words {
             /// The words, in order.
             pub const WORDS: &'static [&'static str] = &[$($word,)+];
 
-            /// The word that stands for it.
+            /// Returns the word for the variant.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }

@@ -1,8 +1,7 @@
-//! Memoised answers: while the agents of a workspace are checked or rendered, the same few questions are
-//! asked again and again, and each takes long to answer.
+//! Memoised answers. While the agents of a workspace are checked or rendered, the same few expensive
+//! questions come up many times.
 //!
-//! A [`MemoTable`] belongs to the session that asks, and is dropped with it. All threads of the session
-//! share it.
+//! A [`MemoTable`] belongs to one session and is dropped with it. All threads of the session share it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -16,11 +15,11 @@ use crate::compare::{ExampleSubject, SideRules};
 use crate::overlap::PatternPair;
 use crate::pattern::{HazardProtection, Pattern};
 
-/// Questions with their answers.
+/// A memo of questions and their answers.
 #[derive(Debug)]
 pub struct MemoTable<K, V> {
     answers: RwLock<HashMap<K, V, RandomState>>,
-    /// The most answers that are kept.
+    /// The most answers that are stored.
     most: usize,
 }
 
@@ -31,15 +30,15 @@ impl<K, V> Default for MemoTable<K, V> {
 }
 
 impl<K, V> MemoTable<K, V> {
-    /// An empty table for so many answers: when it is full, it starts anew.
+    /// Makes an empty table for this many answers; when it is full, it is cleared.
     pub fn at_most(most: usize) -> Self {
         Self { answers: RwLock::default(), most }
     }
 }
 
 impl<K: Eq + Hash, V: Clone> MemoTable<K, V> {
-    /// The answer to a question, which must be all that the answer depends on. Two threads that ask at
-    /// once may both compute it.
+    /// Returns the answer to a question, computing it if necessary. The answer must depend on the question
+    /// alone. Two threads may compute the same answer at the same time.
     pub fn get(&self, question: K, answer: impl FnOnce() -> V) -> V {
         let known = self.answers.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(&question) {
@@ -55,14 +54,14 @@ impl<K: Eq + Hash, V: Clone> MemoTable<K, V> {
     }
 }
 
-/// What a session has found out about patterns and rules. Answers depend on the rules alone, so one memo
-/// may serve any number of agents.
+/// The memo of a session about patterns and rules. Answers depend on the rules alone, so one memo may serve
+/// any number of agents.
 #[derive(Debug)]
 pub struct PolicyMemo {
-    /// The machines of patterns. Two sides of a comparison mostly share them, and so do comparisons.
+    /// The machines of patterns, which most comparisons share.
     pub(crate) leaves:
         MemoTable<(HazardProtection, Pattern), Result<StateMachine, MachineTooLarge>>,
-    /// The machines of whole sides: what an agent may do is compared with many lists.
+    /// The machines of whole sides, because one policy is compared with many lists.
     pub(crate) sides:
         MemoTable<(HazardProtection, SideRules), Result<Arc<StateMachine>, MachineTooLarge>>,
     pub(crate) overlaps: MemoTable<PatternPair, Option<ExampleSubject>>,
@@ -73,7 +72,7 @@ impl Default for PolicyMemo {
     fn default() -> Self {
         Self {
             leaves: MemoTable::at_most(2_000),
-            // One may have thousands of states.
+            // One side may have thousands of states, so few are stored.
             sides: MemoTable::at_most(100),
             overlaps: MemoTable::default(),
             covers: MemoTable::default(),

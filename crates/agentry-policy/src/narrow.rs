@@ -1,8 +1,7 @@
-//! From one policy notation to another, never wider.
+//! Converts one policy notation into another, never wider.
 //!
-//! Every notation is first turned into ordered rules, the most expressive one; a coarser notation
-//! then grants only what the rules allow without exception. What is asked about in the source is
-//! granted nowhere.
+//! Every notation is first converted into ordered rules, the most expressive one. A coarser notation then
+//! grants only what the rules allow without exception; subjects with the verdict `ask` are not granted.
 
 use agentry_text::Spanned;
 
@@ -17,7 +16,7 @@ use crate::{
     SectionRules, ToolPermissions, Trust,
 };
 
-/// All layers as one set of ordered rules; `None` when the definition says nothing.
+/// Combines all layers into one set of ordered rules; `None` if the definition has no policy.
 pub fn to_permissions(
     memo: &PolicyMemo,
     policy: &Policy,
@@ -34,8 +33,8 @@ pub fn to_permissions(
     bases.iter().fold(own, |own, base| Some(bounded(memo, own.as_ref(), base)))
 }
 
-/// Rules at least as strict as `own` and as what `base` says; it says nothing about a section that it
-/// does not have.
+/// Returns rules at least as strict as `own` and `base`; a section that `base` does not have is not
+/// restricted.
 fn bounded(memo: &PolicyMemo, own: Option<&Permissions>, base: &Permissions) -> Permissions {
     let section = |name: &Section| {
         let own = own.and_then(|own| own.get(*name));
@@ -47,8 +46,8 @@ fn bounded(memo: &PolicyMemo, own: Option<&Permissions>, base: &Permissions) -> 
     Permissions { sections: Section::ALL.iter().filter_map(section).collect() }
 }
 
-/// The sections in which `result` gives a milder answer than `source` to some call, with the rules of
-/// the source; a section that nobody names asks. Where it cannot be told, it counts as milder.
+/// Returns the sections in which `result` has a milder verdict than `source` for some call, with the rules of
+/// the source. A missing section counts as `ask`, and a comparison without an answer as milder.
 pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
     let (places, memo) = (PathAnchors::default(), PolicyMemo::default());
     let compiled = |permissions: &Permissions, section| match permissions.get(section) {
@@ -57,6 +56,7 @@ pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
     };
     let wider = |name: &&Section| {
         let (before, after) = (source.get(**name), result.get(**name));
+        // The cheap comparisons come first.
         let stricter = result.mildest(**name) >= source.strictest(**name);
         !stricter && !says_the_same(before, after) && {
             let (before, after) = (compiled(source, **name), compiled(result, **name));
@@ -70,8 +70,8 @@ pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
     Permissions { sections: Section::ALL.iter().filter(wider).map(rules).collect() }
 }
 
-/// The trust that grants nothing which the rules do not allow outright. Only that single files may not be
-/// read is left to the rules, which stand beside the trust then: without it, nothing could be read.
+/// Returns the trust that grants only what the rules allow without exception. The one exception is reading
+/// with a few denied files: the rules are kept beside the trust, and without it nothing could be read.
 pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
     let allows = |section| rules.strictest(section) == Action::Allow;
     let span = rules.sections.first().map_or(nowhere(), |first| first.section.span);
@@ -82,6 +82,7 @@ pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
         (false, _) => FilesystemTrust::None,
     };
     let web = allows(Section::Webfetch) && allows(Section::Websearch);
+    // A declared MCP server may use the network, so MCP must be allowed as well.
     let network = if web && (!has_mcp || allows(Section::Mcp)) {
         NetworkTrust::Allowed
     } else {
@@ -97,7 +98,7 @@ pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
     }
 }
 
-/// Whether every file of the workspace may be read but those that rules are about.
+/// Whether every file of the workspace may be read, except those that have their own rules.
 fn reads_but_some(rules: &Permissions) -> bool {
     let Some(SectionRules { intent, rules, .. }) = rules.get(Section::Read) else { return false };
     let all = |rule: &Spanned<PatternRule>| {
@@ -106,7 +107,7 @@ fn reads_but_some(rules: &Permissions) -> bool {
     intent.is_some_and(|intent| intent.value == Action::Allow) || rules.iter().any(all)
 }
 
-/// The abilities that grant nothing which the rules do not allow outright.
+/// Returns the abilities that grant only what the rules allow without exception.
 pub fn to_abilities(rules: &Permissions) -> Abilities {
     let span = rules.sections.first().map_or(nowhere(), |first| first.section.span);
     let allowed = |base: &AbilityBase| {
@@ -123,11 +124,12 @@ pub fn to_abilities(rules: &Permissions) -> Abilities {
     if allow.is_empty() {
         Abilities { allow: None, deny: Some(spanned(deny)) }
     } else {
+        // An allow list denies everything else, so no deny list is needed.
         Abilities { allow: Some(spanned(allow)), deny: None }
     }
 }
 
-/// The tool lists that grant nothing which the rules do not allow outright.
+/// Returns the tool lists that grant only what the rules allow without exception.
 pub fn to_tool_permissions(rules: &Permissions) -> ToolPermissions {
     let span = rules.sections.first().map_or(nowhere(), |first| first.section.span);
     let (mut allowed, mut denied) = (Vec::new(), Vec::new());
@@ -141,7 +143,7 @@ pub fn to_tool_permissions(rules: &Permissions) -> ToolPermissions {
     }
     if let Some(tools) = rules.get(Section::Tool) {
         for (at, rule) in tools.rules.iter().enumerate() {
-            // An earlier wildcard or the same name may decide first: only what is sure is granted.
+            // An earlier wildcard or an equal name may decide first, so only certain grants are kept.
             let earlier = tools.rules.iter().take(at);
             let first = earlier
                 .clone()
@@ -150,6 +152,7 @@ pub fn to_tool_permissions(rules: &Permissions) -> ToolPermissions {
             let tool = Spanned::new(rule.pattern.clone(), rule.span);
             match rule.action {
                 Action::Allow if literal && first => allowed.push(tool),
+                // A denial is safe even if an earlier rule decides.
                 Action::Deny if literal => denied.push(tool),
                 Action::Allow | Action::Ask | Action::Deny => {}
             }
@@ -168,8 +171,8 @@ fn says_the_same(a: Option<&SectionRules>, b: Option<&SectionRules>) -> bool {
     a.map(plain) == b.map(plain)
 }
 
-/// Rules at least as strict as both. Where both have rules of their own, the strictest answer of
-/// either holds for the whole section.
+/// Returns rules at least as strict as both. Where both have rules in a section, the strictest verdict of
+/// either may apply to the whole section.
 fn meet(memo: &PolicyMemo, a: &Permissions, b: &Permissions) -> Permissions {
     let both = |section: Section| match (a.get(section), b.get(section)) {
         (None, None) => None,
@@ -180,8 +183,8 @@ fn meet(memo: &PolicyMemo, a: &Permissions, b: &Permissions) -> Permissions {
     Permissions { sections: Section::ALL.iter().filter_map(|section| both(*section)).collect() }
 }
 
-/// Rules of one section at least as strict as both: exactly both where one of them has no rules of its
-/// own or lies within the other.
+/// Returns rules of one section at least as strict as both. The result is exact if one of them has no rules
+/// or is within the other.
 pub(crate) fn strictest(memo: &PolicyMemo, x: &SectionRules, y: &SectionRules) -> SectionRules {
     let places = PathAnchors::default();
     let within = |one: &SectionRules, other: &SectionRules| {

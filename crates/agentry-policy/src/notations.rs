@@ -1,7 +1,7 @@
-//! Every notation of what an agent may do, as ordered rules: the most expressive one.
+//! Converts every policy notation into ordered rules, the most expressive one.
 //!
-//! A notation that knows only whole tools or axes becomes sections without rules of their own; what
-//! it cannot speak about is left out, so that it stays silent there.
+//! A notation of whole tools or axes becomes sections without rules. Sections that it cannot express are left
+//! out, so that it does not decide about them.
 
 use agentry_text::{Span, Spanned};
 
@@ -11,23 +11,23 @@ use crate::{
     NetworkTrust, PatternRule, Permissions, Section, SectionRules, ToolPermissions, Trust,
 };
 
-/// What a definition says elsewhere that its policy depends on.
+/// Other values of a definition on which its policy depends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicyContext {
     /// The directory of the declaring file, relative to the workspace; empty for the workspace itself.
     pub dir: String,
-    /// The MCP servers it declares.
+    /// The MCP servers that it declares.
     pub servers: Vec<PolicyServer>,
-    /// Whether it promises to ask before writing.
+    /// Whether it declares that it asks before writing.
     pub asks_before_writing: bool,
 }
 
-/// An MCP server, as far as a policy is concerned.
+/// An MCP server, as far as it matters for a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyServer {
     /// Its name.
     pub name: String,
-    /// The host it is reached at; nothing for a program on this machine.
+    /// The host of the server; `None` for a program on this machine.
     pub host: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn of_trust(trust: &Trust, place: &PolicyContext) -> Permissions {
         if net.value == NetworkTrust::Scoped { named(hosts, net.span, place) } else { Vec::new() };
     let open = net.value == NetworkTrust::Allowed;
     let full = allow_if(fs.value == FilesystemTrust::Full);
-    // A server that is not declared may be a program or an address: both must be open.
+    // A server that is not declared may be a program or an address, so both must be allowed.
     let servers = allow_if(open && run.value > ExecTrust::None);
     let server_rules = servers_of(place, run, net, &host_rules);
     let edit = section(Section::Edit, fs.span, full, edit_rules);
@@ -61,7 +61,7 @@ pub(crate) fn of_trust(trust: &Trust, place: &PolicyContext) -> Permissions {
     Permissions { sections }
 }
 
-/// The hosts of `network: scoped`: those it names, else those of its servers.
+/// Returns the hosts of `network: scoped`: the named ones, or else those of the servers.
 fn named(
     hosts: &DeclaredList<String>,
     span: Span,
@@ -76,7 +76,7 @@ fn named(
     }
 }
 
-/// Each declared server by what it is: a program needs `exec`, an address the network.
+/// Returns a rule for each declared server: a program needs `exec`, an address needs the network.
 fn servers_of(
     place: &PolicyContext,
     run: Spanned<ExecTrust>,
@@ -94,7 +94,7 @@ fn servers_of(
             None => (run.value > ExecTrust::None, run.span),
         };
         let action = if open { Action::Allow } else { Action::Deny };
-        // A name that would mean something else as a pattern is left to the whole section's answer.
+        // A name with a wildcard would match other servers, so it is left to the intent.
         let literal = !server.name.contains('*');
         let pattern = format!("{}/**", server.name);
         literal.then(|| Spanned::new(PatternRule { pattern, action }, span))
@@ -102,8 +102,8 @@ fn servers_of(
     place.servers.iter().filter_map(rule).collect()
 }
 
-/// `./data` of a file in `agents/x` is `agents/x/data/**`. A path that leaves the workspace, or that
-/// would mean something else as a pattern, is left out.
+/// Makes a rule of a scope path: `./data` of a file in `agents/x` is `agents/x/data/**`. A path that leaves
+/// the workspace, or that would have another meaning as a pattern, is left out.
 fn scope_rule(path: &Spanned<String>, place: &PolicyContext) -> Option<Spanned<PatternRule>> {
     let absolute = path.starts_with('/') || path.starts_with("~/");
     let start = if absolute { "" } else { place.dir.as_str() };
@@ -144,7 +144,7 @@ pub(crate) fn of_abilities(abilities: &Abilities) -> Permissions {
     Permissions { sections: sections.collect() }
 }
 
-/// `sh:git` as rules: the denied commands first, so that they win.
+/// Makes rules of abilities such as `sh:git`; denied commands come first, so that they win.
 fn commands(
     allow_list: &[Spanned<Ability>],
     deny_list: &[Spanned<Ability>],
@@ -159,7 +159,7 @@ fn commands(
     [rules(deny_list, Action::Deny), rules(allow_list, Action::Allow)].concat()
 }
 
-/// The sections that an ability opens. A browser is never granted: no section is about it alone.
+/// Lists the sections that an ability grants. A browser is never granted, because it has no section.
 pub(crate) fn sections_of(base: AbilityBase) -> &'static [Section] {
     match base {
         AbilityBase::Fs => &[Section::Read, Section::Edit, Section::ExternalDirectory],
@@ -185,7 +185,7 @@ pub(crate) fn of_tools(tools: &ToolPermissions) -> Permissions {
     for tool in tools.allowed.as_deref().unwrap_or_default() {
         match section_of(tool) {
             Some(of) => put(&mut sections, of, tool.span, Action::Allow),
-            // A pattern grants nothing: what it covers is not known.
+            // A pattern in the allowed list grants nothing, because it is unknown which tools it covers.
             None if tool.contains(['*', '(']) => {}
             None => name_tool(&mut sections, tool, Action::Allow),
         }
@@ -193,7 +193,7 @@ pub(crate) fn of_tools(tools: &ToolPermissions) -> Permissions {
     Permissions { sections }
 }
 
-/// The whole sections that a denied name closes: a pattern closes everything that it might mean.
+/// Lists the whole sections that a denied name closes; a pattern closes every section that it might cover.
 fn denied_sections(tool: &str) -> &'static [Section] {
     let name = tool.split('(').next().unwrap_or(tool).trim();
     match section_of(name) {
@@ -207,7 +207,7 @@ fn denied_sections(tool: &str) -> &'static [Section] {
     }
 }
 
-/// Sets the answer of a whole section, unless a stricter one is there.
+/// Sets the verdict of a whole section, unless it already has a stricter one.
 fn put(sections: &mut Vec<SectionRules>, of: Section, span: Span, action: Action) {
     match sections.iter_mut().find(|rules| rules.section.value == of) {
         Some(rules) => *rules = rules.at_least(action),
@@ -239,7 +239,7 @@ fn allow(pattern: String, span: Span) -> Spanned<PatternRule> {
     Spanned::new(PatternRule { pattern, action: Action::Allow }, span)
 }
 
-/// The place of what nobody wrote.
+/// Returns the span of rules that no author wrote.
 pub(crate) fn nowhere() -> Span {
     Span::start_of(agentry_text::FileId::BUILT_IN)
 }

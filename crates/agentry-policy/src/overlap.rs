@@ -1,4 +1,4 @@
-//! Exact questions about two patterns: what both match, and whether one matches all of the other.
+//! Exact questions about two patterns: whether they overlap, and whether one covers the other.
 
 use agentry_text::Span;
 
@@ -10,7 +10,7 @@ use crate::{Action, PathAnchors, PolicyRule, RuleList, Section};
 /// Two patterns of a section.
 pub(crate) type PatternPair = (Section, Pattern, Pattern);
 
-/// A subject that both patterns match, if there is one and a bound was not reached.
+/// Returns a subject that both patterns match; `None` if there is none or a limit was reached.
 pub fn overlap(
     memo: &PolicyMemo,
     section: Section,
@@ -18,7 +18,7 @@ pub fn overlap(
     second: &Pattern,
 ) -> Option<ExampleSubject> {
     memo.overlaps.get((section, first.clone(), second.clone()), || {
-        // Where the first says deny and the second allow, the second side is milder.
+        // Where both match, the first list denies and the second allows, so the second one is milder.
         let denied = only(section, first, Action::Deny);
         let allowed = only(section, second, Action::Allow);
         match refines(memo, &[&allowed], &[&denied], HazardProtection::On) {
@@ -28,7 +28,7 @@ pub fn overlap(
     })
 }
 
-/// Whether `outer` surely matches everything that `inner` matches.
+/// Whether `outer` certainly matches everything that `inner` matches.
 pub fn covers(memo: &PolicyMemo, section: Section, outer: &Pattern, inner: &Pattern) -> bool {
     memo.covers.get((section, outer.clone(), inner.clone()), || {
         let inner = only(section, inner, Action::Allow);
@@ -37,7 +37,7 @@ pub fn covers(memo: &PolicyMemo, section: Section, outer: &Pattern, inner: &Patt
     })
 }
 
-/// The pattern gets `action`, everything else the opposite.
+/// Makes a list that gives `action` to the pattern and the opposite to everything else.
 fn only(section: Section, pattern: &Pattern, action: Action) -> RuleList {
     let rule = |pattern: Pattern, action| {
         let span: Option<Span> = None;

@@ -1,13 +1,13 @@
-//! Paths as rules see them: absolute, with every link, `.` and `..` gone.
+//! Paths in the form in which rules are applied: absolute, without links, `.` and `..`.
 //!
-//! Looking at the disk is the work of a [`LinkResolver`]; this room does no IO.
+//! A [`LinkResolver`] reads the disk; this crate does no IO.
 
 use crate::PathAnchors;
 
-/// Tells where a path really leads.
+/// Resolves the links of a path.
 pub trait LinkResolver {
-    /// The real path of an absolute one, with links followed before `..` is applied. A path that does
-    /// not exist yet is its resolved parent and the rest. Nothing if it cannot be told.
+    /// Returns the real path of an absolute one; links are followed before `..` is applied. A path that does
+    /// not exist yet is resolved up to its existing parent. Returns `None` if the result is unknown.
     fn resolve(&self, path: &str) -> Option<String>;
 }
 
@@ -29,14 +29,14 @@ impl LinkResolver for NoLinks {
     }
 }
 
-/// The absolute form of `path`, seen from the directory `base`; nothing for another user's home or
-/// another process' view of the file system.
+/// Returns the absolute form of `path`, relative to the directory `base`; `None` for the files of another
+/// process.
 pub fn absolute(path: &str, base: &str, places: &PathAnchors) -> Option<String> {
     let joined = if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") };
     through_proc(&joined, base, places)
 }
 
-/// `~` and `~/x` as a person writes them, with the home directory.
+/// Replaces `~` and `~/x` by the home directory; `None` for another user's home.
 pub fn with_home(path: &str, places: &PathAnchors) -> Option<String> {
     match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -54,8 +54,8 @@ pub fn is_inside(path: &str, root: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// `/proc/self/cwd` is the directory of the process that asks, `/proc/self/root` the root. Any other
-/// process sees what we cannot know.
+/// Resolves `/proc/self/cwd`, the directory of the calling process, and `/proc/self/root`, the root. What
+/// another process sees there is unknown.
 fn through_proc(path: &str, base: &str, places: &PathAnchors) -> Option<String> {
     let plain: Vec<&str> =
         path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();

@@ -1,11 +1,11 @@
-//! Ordered rules per tool, first match wins.
+//! Ordered rules per section; the first match decides.
 
 use agentry_text::Spanned;
 
 use crate::{Action, Declared};
 
 crate::words! {
-    /// What a rule is about.
+    /// The kind of call that rules are about.
     pub enum Section {
         /// Shell commands.
         Bash = "bash",
@@ -17,7 +17,7 @@ crate::words! {
         Webfetch = "webfetch",
         /// Searching the web.
         Websearch = "websearch",
-        /// Asking the person a question.
+        /// Asking the user a question.
         Question = "question",
         /// Files outside the workspace.
         ExternalDirectory = "external_directory",
@@ -27,26 +27,26 @@ crate::words! {
         Tool = "tool",
         /// Skills by name.
         Skill = "skill",
-        /// Handing work to another agent.
+        /// Delegating work to another agent.
         Delegate = "delegate",
         /// Environment variables.
         Env = "env",
     }
 }
 
-/// The rules of an agent, one entry a section.
+/// The rules of an agent, one entry per section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// The sections that were written, in source order.
+    /// The sections, in source order.
     pub sections: Vec<SectionRules>,
 }
 
 /// The rules of one section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionRules {
-    /// What they are about.
+    /// The section.
     pub section: Spanned<Section>,
-    /// The answer when no rule matches; ask if it was not written.
+    /// The verdict if no rule matches; `ask` if it was not written.
     pub intent: Declared<Action>,
     /// The rules, in order.
     pub rules: Vec<Spanned<PatternRule>>,
@@ -55,19 +55,19 @@ pub struct SectionRules {
 /// One rule: `git log*:allow`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PatternRule {
-    /// What it matches.
+    /// The pattern as written.
     pub pattern: String,
-    /// Its answer.
+    /// The verdict of the rule.
     pub action: Action,
 }
 
 impl Permissions {
-    /// The rules of `section`, if it was written.
+    /// Returns the rules of `section`, if it was written.
     pub fn get(&self, section: Section) -> Option<&SectionRules> {
         self.sections.iter().find(|rules| rules.section.value == section)
     }
 
-    /// The mildest answer that `section` can give.
+    /// Returns the mildest verdict of `section`.
     pub fn mildest(&self, section: Section) -> Action {
         match self.get(section) {
             Some(rules) => rules.mildest(),
@@ -76,8 +76,8 @@ impl Permissions {
         }
     }
 
-    /// An answer that is at least as strict as every answer of `section`. A section that was not
-    /// written asks, except `read`, which is free inside the workspace.
+    /// Returns a verdict that is at least as strict as every one of `section`. A section that was not written
+    /// asks, except `read`, which is allowed inside the workspace.
     pub fn strictest(&self, section: Section) -> Action {
         match self.get(section) {
             Some(rules) => rules.strictest(),
@@ -88,13 +88,13 @@ impl Permissions {
 }
 
 impl SectionRules {
-    /// The mildest answer of the intent and every rule.
+    /// Returns the mildest verdict of the intent and all rules.
     pub fn mildest(&self) -> Action {
         let intent = self.intent.map_or(Action::Ask, |intent| intent.value);
         self.rules.iter().fold(intent, |mildest, rule| mildest.min(rule.action))
     }
 
-    /// The same rules, none milder than `least`.
+    /// Returns the same rules, none milder than `least`.
     #[must_use]
     pub fn at_least(&self, least: Action) -> Self {
         let mut rules = self.clone();
@@ -107,7 +107,7 @@ impl SectionRules {
         rules
     }
 
-    /// An answer at least as strict as the intent and every rule.
+    /// Returns a verdict at least as strict as the intent and all rules.
     pub fn strictest(&self) -> Action {
         let intent = self.intent.map_or(Action::Ask, |intent| intent.value);
         self.rules.iter().fold(intent, |strictest, rule| strictest.max(rule.action))
@@ -123,7 +123,7 @@ impl std::fmt::Display for PatternRule {
 impl std::str::FromStr for PatternRule {
     type Err = InvalidRule;
 
-    /// Splits at the **last** colon, so that a pattern may hold some.
+    /// Splits at the **last** colon, so that a pattern may contain colons.
     fn from_str(text: &str) -> Result<Self, InvalidRule> {
         let (pattern, action) = text.rsplit_once(':').ok_or(InvalidRule::NoAction)?;
         if pattern.trim().is_empty() {
@@ -134,14 +134,14 @@ impl std::str::FromStr for PatternRule {
     }
 }
 
-/// Why some text is not a [`PatternRule`].
+/// The reason why a text is no [`PatternRule`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidRule {
     /// There is no colon.
     NoAction,
-    /// Nothing stands before the last colon.
+    /// The text before the last colon is empty.
     NoPattern,
-    /// What stands after the last colon is no action.
+    /// The text after the last colon is no action.
     Action(String),
 }
 

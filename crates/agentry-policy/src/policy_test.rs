@@ -1,34 +1,34 @@
-//! Examples that an author writes beside the rules, to keep them true.
+//! Examples with expected verdicts, which an author writes beside the rules as tests.
 
 use crate::{Action, Section};
 
 crate::words! {
-    /// What an author expects of a call.
+    /// The verdict that an author expects.
     pub enum ExpectedVerdict {
-        /// It runs.
+        /// The call runs.
         Allow = "allow",
-        /// A person is asked.
+        /// The user is asked for an approval.
         Ask = "ask",
-        /// It does not run.
+        /// The call does not run.
         Deny = "deny",
-        /// It does not run without a person.
+        /// The call does not run without an approval: `ask` or `deny`.
         NotAllow = "not_allow",
     }
 }
 
-/// One example: a call, and what should become of it.
+/// One example: a call, and its expected verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PolicyTest {
-    /// What kind of call it is.
+    /// The section of the call.
     pub section: Section,
-    /// The command line, the path, the address, the name.
+    /// The command line, the path, the address or the name.
     pub subject: String,
-    /// What should become of it.
+    /// The expected verdict.
     pub expected: ExpectedVerdict,
 }
 
 impl ExpectedVerdict {
-    /// Whether an answer is the expected one.
+    /// Whether a verdict is the expected one.
     pub fn holds(self, action: Action) -> bool {
         match self {
             Self::Allow => action == Action::Allow,

@@ -1,47 +1,47 @@
-//! The rules of one section of one layer, compiled: what a verdict is taken from.
+//! The compiled rules of one section of one layer.
 
 use agentry_text::Span;
 
 use crate::pattern::{Pattern, PatternSubject};
 use crate::{Action, Section};
 
-/// An ordered list of rules; the first that matches decides, else the last one, the intent.
+/// An ordered list of rules: the first match decides, or else the intent.
 #[derive(Debug, Clone)]
 pub struct RuleList {
-    /// What they are about.
+    /// The section of the rules.
     pub section: Section,
-    /// In order.
+    /// The rules in order.
     pub rules: Vec<PolicyRule>,
-    /// The answer when no rule matches. Its pattern matches everything.
+    /// The rule for subjects that no other rule matches; its pattern matches everything.
     pub intent: PolicyRule,
 }
 
 /// One compiled rule.
 #[derive(Debug, Clone)]
 pub struct PolicyRule {
-    /// What it matches.
+    /// The subjects that it matches.
     pub pattern: Pattern,
-    /// Its answer.
+    /// The verdict of the rule.
     pub action: Action,
-    /// As the author wrote it, to show: `git log*:allow`, `trust.exec: none`.
+    /// The text for explanations, as the author wrote it: `git log*:allow`, `trust.exec: none`.
     pub text: String,
-    /// Where it was written; nothing for what is built in.
+    /// Where it was written; `None` for a built-in rule.
     pub span: Option<Span>,
 }
 
 impl RuleList {
-    /// Every rule in order, the intent last.
+    /// Iterates over the rules in order, the intent last.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = &PolicyRule> {
         self.rules.iter().chain(std::iter::once(&self.intent))
     }
 
-    /// The same, to be changed.
+    /// Like [`Self::all`], with mutable rules.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut PolicyRule> {
         self.rules.iter_mut().chain(std::iter::once(&mut self.intent))
     }
 
-    /// The same rules about commands as they are written only: a deny reaches no other way to write
-    /// a command, as `/bin/rm` for `rm`.
+    /// Returns the same rules, restricted to commands as they are written: a deny rule then does not match
+    /// other spellings, such as `/bin/rm` for `rm`.
     #[must_use]
     pub fn as_written(&self) -> Self {
         let plain = |rule: &PolicyRule| PolicyRule {
@@ -55,12 +55,12 @@ impl RuleList {
         }
     }
 
-    /// The rule at `index`; past the last one, the intent.
+    /// Returns the rule at `index`; the intent after the last one.
     pub fn at(&self, index: usize) -> &PolicyRule {
         self.rules.get(index).unwrap_or(&self.intent)
     }
 
-    /// The rule that decides about one subject: the first that matches.
+    /// Returns the rule that decides about one subject.
     pub fn first(&self, subject: PatternSubject<'_>) -> &PolicyRule {
         self.rules.iter().find(|rule| rule.pattern.matches(subject)).unwrap_or(&self.intent)
     }

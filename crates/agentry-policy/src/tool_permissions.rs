@@ -1,17 +1,17 @@
-//! Tools by name, as AgentFS lists them.
+//! Lists of tools by name, as in AgentFS.
 
 use crate::{DeclaredList, Section};
 
-/// The tools that may and may not be used. One that is in neither list is asked about.
+/// The tools that may and may not be used; any other tool needs an approval.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolPermissions {
-    /// Used without asking.
+    /// Tools that are used without an approval.
     pub allowed: DeclaredList<String>,
-    /// Never used; beats allowed.
+    /// Tools that are never used; this list wins over `allowed`.
     pub denied: DeclaredList<String>,
 }
 
-/// The tool names that stand for a whole section, the first of each section written when converting.
+/// The tool names that stand for a whole section; conversion writes the first one of each section.
 const SECTION_TOOLS: &[(&str, Section)] = &[
     ("Bash", Section::Bash),
     ("Edit", Section::Edit),
@@ -23,19 +23,19 @@ const SECTION_TOOLS: &[(&str, Section)] = &[
 ];
 
 impl Section {
-    /// The section that a word names: its own name, or a tool that stands for it.
+    /// Returns the section of a word: the name of the section, or a tool that stands for it.
     pub fn of_tool(word: &str) -> Option<Self> {
         word.to_ascii_lowercase().parse().ok().or_else(|| section_of(word))
     }
 }
 
-/// The section that a tool stands for, without regard to case.
+/// Returns the section that a tool stands for; case is ignored.
 pub(crate) fn section_of(tool: &str) -> Option<Section> {
     let named = |(name, _): &&(&str, Section)| name.eq_ignore_ascii_case(tool);
     SECTION_TOOLS.iter().find(named).map(|(_, section)| *section)
 }
 
-/// The tools that stand for a section.
+/// Lists the tools that stand for a section.
 pub(crate) fn tools_of(section: Section) -> impl Iterator<Item = &'static str> {
     SECTION_TOOLS.iter().filter(move |(_, of)| *of == section).map(|(name, _)| *name)
 }

@@ -1,9 +1,9 @@
-//! Coarse trust: three axes, each with an order.
+//! Trust on three axes, each of them ordered.
 
 use crate::{Declared, DeclaredList};
 
 crate::words! {
-    /// What of the file system is open. Ordered from the least to the most.
+    /// How much of the file system is allowed, from the least to the most.
     pub enum FilesystemTrust {
         /// Nothing.
         None = "none",
@@ -17,7 +17,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// What of the network is open. Ordered from the least to the most.
+    /// How much of the network is allowed, from the least to the most.
     pub enum NetworkTrust {
         /// Nothing.
         None = "none",
@@ -29,18 +29,18 @@ crate::words! {
 }
 
 crate::words! {
-    /// What may be run. Ordered from the least to the most.
+    /// Which programs may run, from the least to the most.
     pub enum ExecTrust {
-        /// Nothing.
+        /// No program.
         None = "none",
-        /// Anything, inside the sandbox.
+        /// Any program, inside the sandbox.
         Sandboxed = "sandboxed",
-        /// Anything.
+        /// Any program.
         Full = "full",
     }
 }
 
-/// How far an agent is trusted. An axis that was not written is inherited, or none.
+/// How far an agent is trusted. An axis that was not written is inherited, or else `none`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trust {
     /// The file system.

@@ -1,37 +1,37 @@
-//! The answer to a call, and why.
+//! The verdict about a call, and its reasons.
 
 use agentry_text::Span;
 
 use crate::{Action, LayerSource, PolicyRule};
 
-/// What becomes of a call.
+/// The verdict about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The strictest answer of all parts.
+    /// The strictest verdict of all parts.
     pub action: Action,
-    /// One entry a part of the call, in source order.
+    /// One entry per part of the call, in source order.
     pub reasons: Vec<VerdictReason>,
 }
 
-/// Why one part of a call got its answer.
+/// The reason for the verdict about one part of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerdictReason {
     /// The part, as written: one command of a line, one redirection.
     pub segment: String,
-    /// Its answer.
+    /// The verdict about the part.
     pub action: Action,
-    /// The rule that decided, or what is built in.
+    /// The rule that decided, or the built-in restriction.
     pub rule: String,
     /// Where the rule was written.
     pub span: Option<Span>,
     /// The layer that decided.
     pub layer: LayerSource,
-    /// What makes the answer stricter than it may look: an option that does more than it seems, a
-    /// command that a word may become.
+    /// Why the verdict is stricter than it may look: an option that does more than expected, a command that
+    /// a word may become.
     pub note: Option<String>,
 }
 
-/// The answer of one layer to one part.
+/// The verdict of one layer about one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LayerDecision {
     pub(crate) action: Action,
@@ -42,35 +42,35 @@ pub(crate) struct LayerDecision {
 }
 
 impl Verdict {
-    /// The verdict of a call with these parts; one without any part does nothing.
+    /// Makes the verdict of a call with these parts; without parts it does nothing, and is allowed.
     pub(crate) fn of(reasons: Vec<VerdictReason>) -> Self {
         let action = reasons.iter().map(|reason| reason.action).max().unwrap_or(Action::Allow);
         Self { action, reasons }
     }
 
-    /// Whether a part has the answer of the whole.
+    /// Whether a part has the same verdict as the whole call.
     pub fn is_decided_by(&self, reason: &VerdictReason) -> bool {
         reason.action == self.action
     }
 }
 
 impl LayerDecision {
-    /// The decision of a rule.
+    /// Makes the decision of a rule.
     pub(crate) fn by(rule: &PolicyRule, layer: LayerSource) -> Self {
         Self { action: rule.action, rule: rule.text.clone(), span: rule.span, layer, note: None }
     }
 
-    /// What holds whatever the rules say.
+    /// Makes a decision that does not depend on the rules.
     pub(crate) fn built_in(action: Action, why: impl Into<String>) -> Self {
         Self { action, rule: why.into(), span: None, layer: LayerSource::BuiltIn, note: None }
     }
 
-    /// The stricter of two decisions; the first where both say the same.
+    /// Returns the stricter of two decisions; the first one if both are equally strict.
     pub(crate) fn strictest(self, other: Self) -> Self {
         if other.action > self.action { other } else { self }
     }
 
-    /// The decision about the part that was written as `segment`.
+    /// Turns the decision into the reason for the part `segment`.
     pub(crate) fn about(self, segment: impl Into<String>) -> VerdictReason {
         let Self { action, rule, span, layer, note } = self;
         VerdictReason { segment: segment.into(), action, rule, span, layer, note }

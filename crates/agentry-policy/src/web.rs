@@ -1,7 +1,7 @@
-//! Web addresses as rules see them: one spelling for each, and whether they lead inside.
+//! Normalises web addresses, and detects those that lead to this machine or a private network.
 //!
-//! A host can be spelled in many ways (`0x7f.1`, `LOCALHOST.`, `good.org@evil.org`). Rules are matched
-//! against the one form that a client would connect to: `scheme://host:port/path?query`.
+//! A host has many spellings (`0x7f.1`, `LOCALHOST.`, `good.org@evil.org`). Rules are matched against the
+//! one form to which a client would connect: `scheme://host:port/path?query`.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,15 +10,15 @@ use url::{Host, Url};
 /// A web address in the form that patterns are matched against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress {
-    /// `https://example.org:443/path?query`: the port is always there.
+    /// The normalised text, such as `https://example.org:443/path?query`; the port is always present.
     pub text: String,
     /// Whether it leads to this machine, a private network or a link-local service.
     pub private: bool,
-    /// Why it must not be let through without a look, although it can be read.
+    /// Why it needs an approval, although it could be parsed.
     pub doubt: Option<&'static str>,
 }
 
-/// Reads an address; without a scheme it is taken for `https`.
+/// Parses an address; without a scheme it is `https`.
 pub fn address(text: &str) -> Result<WebAddress, &'static str> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err("it holds white space or control characters");
@@ -53,7 +53,7 @@ pub fn address(text: &str) -> Result<WebAddress, &'static str> {
 
 fn parse(text: &str) -> Option<Url> {
     let scheme = text.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
-    // A client takes `http:/x` and `http:x` for `http://x`; `host:8080` has a port and no scheme.
+    // Clients read `http:/x` and `http:x` as `http://x`; `host:8080` has a port and no scheme.
     let with_scheme = scheme.is_some_and(|(scheme, rest)| {
         let known = ["http", "https", "ws", "wss", "ftp", "file"].contains(&scheme.as_str());
         let word = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
@@ -62,14 +62,14 @@ fn parse(text: &str) -> Option<Url> {
     if with_scheme { Url::parse(text).ok() } else { Url::parse(&format!("https://{text}")).ok() }
 }
 
-/// Whether some server would read a way up out of an encoded path.
+/// Whether some server would read an encoded path as one with `..`.
 fn climbs(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/").replace('\\', "/");
     path.split('/').any(|segment| segment.split(';').next() == Some(".."))
 }
 
-/// The path with its needlessly encoded letters, digits and `-._~` written out.
+/// Decodes letters, digits and `-._~` that need no percent-encoding.
 fn decoded(path: &str) -> String {
     let mut rest = path;
     let mut text = String::with_capacity(path.len());
@@ -97,8 +97,8 @@ fn is_private(host: &Host<&str>) -> bool {
     }
 }
 
-/// Names that lead to this machine or to a service of the local network: a name without a dot is
-/// looked up there.
+/// Whether a name leads to this machine or to the local network. A name without a dot is looked up in the
+/// local network.
 fn is_private_name(name: &str) -> bool {
     const SUFFIXES: &[&str] =
         &["localhost", "localdomain", "local", "internal", "home.arpa", "intranet", "lan"];
@@ -110,8 +110,7 @@ fn is_private_name(name: &str) -> bool {
     bare || SUFFIXES.iter().any(under) || name.parse().is_ok_and(is_private_ip)
 }
 
-/// Whether an address is one of this machine, of a private network, of a link-local service or of no
-/// single machine.
+/// Whether an address belongs to this machine, a private network, a link-local service or no single machine.
 pub fn is_private_ip(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -121,6 +120,7 @@ pub fn is_private_ip(address: IpAddr) -> bool {
 
 fn is_private_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
+    // Carrier-grade NAT (100.64.0.0/10), protocol assignments (192.0.0.0/24), benchmarks (198.18.0.0/15).
     let shared = a == 100 && (64..128).contains(&b);
     let protocol = a == 192 && b == 0 && c == 0;
     let benchmark = a == 198 && (b == 18 || b == 19);
@@ -142,12 +142,12 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
         || address.is_unspecified()
         || match embedded_v4(segments) {
             Some(address) => is_private_v4(address),
-            // Only this part of the space is given out.
+            // Only 2000::/3 is assigned to public hosts.
             None => first & 0xe000 != 0x2000,
         }
 }
 
-/// The IPv4 address inside a mapped, translated, 6to4 or compatible one.
+/// Returns the IPv4 address inside a mapped, translated, 6to4 or compatible one.
 fn embedded_v4(segments: [u16; 8]) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());

@@ -1,5 +1,5 @@
-//! Command lines and what becomes of them: every file in `commands/` is a table of lines with the
-//! verdict that their rules must give. The workspace is `/workspace`, the home `/home/user`.
+//! Command lines and their verdicts: every file in `commands/` is a table of lines with the expected verdict
+//! under its rules. The workspace is `/workspace`, the home is `/home/user`.
 
 #![expect(clippy::expect_used, reason = "a table that cannot be read has failed")]
 
@@ -44,7 +44,7 @@ fn every_line_gets_its_verdict() {
     assert!(wrong.is_empty(), "{} of {count} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is wrong about one line, if anything is.
+/// Describes what is wrong with one line, if anything.
 fn check(judge: &Judge, case: &Case<'_>, path: &Path) -> Option<String> {
     let call = SectionCall { section: Section::Bash, subject: &case.line, directory: "/workspace" };
     let verdict = judge.judge(call, &NoLinks);
@@ -83,7 +83,7 @@ fn case(value: &Value) -> Case<'_> {
     }
 }
 
-/// A judge over `{bash: {intent, rules}, …}`.
+/// Makes a judge from `{bash: {intent, rules}, …}`.
 fn judge(rules: &Value) -> Judge {
     let nowhere = Span::start_of(FileId(0));
     let at = |text: &Value| Spanned::new(text.as_str().expect("a rule").to_owned(), nowhere);

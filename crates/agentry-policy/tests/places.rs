@@ -1,5 +1,5 @@
-//! Where calls start and what file systems do with names: a file system that takes `.ENV` for `.env`, lines
-//! that start outside the workspace.
+//! Start directories and case: lines that start outside the workspace, and a file system that treats `.ENV`
+//! and `.env` as the same name.
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{
@@ -34,7 +34,7 @@ fn names_are_compared_as_the_file_system_does() {
     }
 }
 
-/// Whoever starts there has gone there: that is asked about like a `cd`.
+/// A start outside the workspace needs an approval, like a `cd` to that directory.
 #[test]
 fn a_line_that_starts_outside() {
     let cases = [
@@ -51,7 +51,7 @@ fn a_line_that_starts_outside() {
     }
 }
 
-/// However often a command goes elsewhere, it is looked at once.
+/// A command with many directory options is judged in reasonable time.
 #[test]
 fn a_command_that_goes_elsewhere_many_times() {
     let subject = format!("git {}push", "-C x ".repeat(50_000));

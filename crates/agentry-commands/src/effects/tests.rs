@@ -1,9 +1,9 @@
-//! The data files are well-formed, and their examples are true.
+//! The data files are well-formed, and their examples are correct.
 
 use super::*;
 use crate::data::{blocks_of_programs, names};
 
-/// The words of a line: split at spaces; quotes hold spaces, `¶` is the end of a line.
+/// Splits a line at spaces; quotes contain spaces, `¶` is a line break.
 fn words(line: &str) -> Vec<ShellArg> {
     let mut found: Vec<String> = Vec::new();
     let mut quote = None;
@@ -53,7 +53,7 @@ fn examples_are_true() {
             count += 1;
             let argv = words(line);
             let found = effects(&argv).to_string();
-            // A wrapped row has ends of lines in it.
+            // A continued row contains line breaks.
             let expected = expected.split_whitespace().collect::<Vec<_>>().join(" ");
             if found != expected {
                 wrong.push(format!("  example: {line} => {found}\n     not: {expected}"));
@@ -83,7 +83,7 @@ fn a_program_has_one_row_of_a_kind() {
     }
 }
 
-/// An approval never covers what changes files.
+/// An approval never covers a command that changes files.
 #[test]
 fn what_is_approved_reads_builds_or_tests() {
     for name in names() {
@@ -96,7 +96,7 @@ fn what_is_approved_reads_builds_or_tests() {
     }
 }
 
-/// Global options of every kind before the subcommand change nothing about what it does.
+/// Global options of every kind before the subcommand do not change its effects.
 #[test]
 fn global_options_hide_no_subcommand() {
     let fronts = [

@@ -62,7 +62,7 @@ fn dashes_of_a_command() {
     }
 }
 
-/// Command lines, split at spaces; `_` inside a word stands for a space, `¶` for a newline.
+/// Command lines, split at spaces; `_` inside a word is a space, `¶` a line break.
 const HARMLESS: &str = "
 awk {print_$1}
 awk -F, {print_$2} file.csv
@@ -293,7 +293,7 @@ mysql -e \\!_id
 mysql -e system_id
 ";
 
-/// The words behind a command, as the table wants them.
+/// Returns the words after a command, as the table expects them.
 fn arguments_of(line: &str) -> String {
     let words = line.split(' ').skip(1);
     words.map(|word| word.replace('_', " ").replace('¶', "\n")).collect::<Vec<_>>().join("\0")
@@ -310,7 +310,7 @@ fn harmless(line: &str) -> bool {
     })
 }
 
-/// The regular expressions are followed here as another engine reads them.
+/// Compares the regular expressions with the result of another engine.
 #[test]
 fn another_engine_agrees() {
     let lines = || HARMLESS.lines().chain(HARMFUL.lines()).filter(|line| !line.is_empty());

@@ -1,18 +1,19 @@
-//! The files of `tar`, whose letters stand first with or without a dash.
+//! Finds the files of `tar`, whose option letters come first with or without a dash.
 
 use super::{FileUse, UsedFile, behind, first, word_of};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
-/// Files are looked for in so many directories.
+/// How many `-C` directories are combined with the members; with more, any file may be read.
 const MAX_DIRECTORIES: usize = 4;
 
-/// The archive, and what goes into it.
+/// Lists the archive and the files that go into it.
 pub(super) fn files(words: &[ShellArg]) -> Vec<UsedFile> {
     let creates = has_mode(words, &['c', 'r', 'u'], &["--create", "--append", "--update"]);
     let extracts = has_mode(words, &['x'], &["--extract", "--get"]);
     let mut tar = TarFiles { creates, extracts, ..TarFiles::default() };
     let mut before = String::new();
     for (at, arg) in words.iter().enumerate() {
+        // The previous word asks for a value: `-f archive`, `-C directory`.
         let takes_value = before.ends_with(['f', 'C']) || is_long_value(&before);
         if let Some(letters) = letters(at, arg).filter(|_| !takes_value) {
             if let Some(directory) = letters.strip_prefix('C').filter(|it| !it.is_empty()) {
@@ -65,7 +66,7 @@ impl TarFiles {
         }
     }
 
-    /// Where files are taken from, or where an archive is unpacked to.
+    /// Records a directory that files are read from or unpacked to.
     fn directory(&mut self, word: &ShellWord) {
         self.directories.extend(word.literal().map(str::to_owned));
         if self.extracts {
@@ -74,6 +75,7 @@ impl TarFiles {
     }
 
     fn archive(&mut self, word: ShellWord) {
+        // `-` is standard input or output.
         if word.literal() != Some("-") {
             self.found.push((if self.creates { FileUse::Write } else { FileUse::Read }, word));
         }
@@ -81,7 +83,7 @@ impl TarFiles {
 
     fn finish(mut self) -> Vec<UsedFile> {
         self.found.extend(self.members.iter().map(|word| (FileUse::Read, word.clone())));
-        // From which of the directories a file is taken is not looked at.
+        // Which `-C` a member belongs to depends on their order, which is not tracked: every pair counts.
         self.directories.sort();
         self.directories.dedup();
         if self.directories.len() > MAX_DIRECTORIES {
@@ -97,7 +99,7 @@ impl TarFiles {
     }
 }
 
-/// A word seen from a directory.
+/// Joins a directory and a word.
 pub(super) fn below(directory: &str, word: &ShellWord) -> ShellWord {
     if let Some(name) = word.literal() {
         return ShellWord::text(format!("{directory}/{name}"));
@@ -106,7 +108,7 @@ pub(super) fn below(directory: &str, word: &ShellWord) -> ShellWord {
     ShellWord { pieces: std::iter::once(start).chain(word.pieces.iter().cloned()).collect() }
 }
 
-/// Whether one of these letters or words says what `tar` does.
+/// Whether one of these letters or long options selects the mode of `tar`.
 fn has_mode(words: &[ShellArg], short: &[char], long: &[&str]) -> bool {
     words.iter().enumerate().any(|(at, arg)| {
         let has_letter = letters(at, arg).is_some_and(|letters| letters.contains(short));
@@ -114,7 +116,7 @@ fn has_mode(words: &[ShellArg], short: &[char], long: &[&str]) -> bool {
     })
 }
 
-/// The letters of a word of short options; the first word needs no dash.
+/// Returns the letters of a word of short options; the first word needs no dash.
 fn letters(at: usize, arg: &ShellArg) -> Option<String> {
     let word = arg.literal()?;
     match word.strip_prefix('-') {

@@ -1,4 +1,4 @@
-//! From a nondeterministic automaton to a machine, state set by state set.
+//! Converts a nondeterministic automaton into a deterministic machine, by the subset construction.
 
 use super::fast_map::FastMap;
 use super::machine::{NONE, StateMachine};
@@ -6,15 +6,15 @@ use super::nfa::{Nfa, StateId};
 use super::set::Alphabet;
 use super::{MOST_ENTRIES, MOST_STATES, MachineTooLarge};
 
-/// What to make of a set of states, given the bits of its parts and what it accepts.
+/// Decides about a set of states, given the bits of its parts and the bits that it accepts.
 pub(crate) struct SubsetJudge<'a> {
-    /// Whether a text that leads here can still matter.
+    /// Whether a text that leads to the set can still be accepted.
     pub(crate) alive: &'a dyn Fn(u128, u128) -> bool,
-    /// Whether a text that ends here counts.
+    /// Whether a text that ends in the set is accepted.
     pub(crate) accepts: &'a dyn Fn(u128) -> bool,
 }
 
-/// The machine that gives `output` for the texts that count.
+/// Builds the machine that gives `output` for the accepted texts.
 pub(crate) fn determinise(
     nfa: &Nfa,
     starts: &[StateId],
@@ -28,6 +28,7 @@ pub(crate) fn determinise(
     let letters = alphabet.letters;
     let mut table = vec![0; letters];
     let mut row = SubsetRow::default();
+    // Index 0 is the dead state, whose row was added above.
     let mut at = 1;
     while let Some(subset) = subsets.list.get(at) {
         row.read(nfa, &members, subset, letters)?;
@@ -45,15 +46,15 @@ pub(crate) fn determinise(
     Ok(StateMachine { alphabet, table, outputs, start })
 }
 
-/// The ways on from one set of states. Most letters are in the same sets, and lead to the same
+/// The transitions of one set of states. Most characters belong to the same sets, and so lead to the same
 /// states.
 #[derive(Default)]
 struct SubsetRow {
-    /// The sets on the edges, and where they lead, in the order of the sets.
+    /// The sets on the edges and their target states, sorted by set.
     edges: Vec<(u32, StateId)>,
-    /// For each letter the sets that hold it, as bits by their order here.
+    /// For each letter the sets that contain it, as bits in the order of `edges`.
     holds: Vec<[u128; 2]>,
-    /// What has been found for some of these bits.
+    /// The targets that are already computed, by these bits.
     known: Vec<([u128; 2], u32)>,
 }
 
@@ -73,6 +74,7 @@ impl SubsetRow {
         self.known.clear();
         for (order, set) in self.edges.chunk_by(|a, b| a.0 == b.0).enumerate() {
             let (half, bit) = (order / 128, 1 << (order % 128));
+            // Two words of 128 bits are the limit of `holds`.
             if half > 1 {
                 return Err(MachineTooLarge);
             }
@@ -83,7 +85,7 @@ impl SubsetRow {
         Ok(())
     }
 
-    /// The number of the set that a letter leads to.
+    /// Returns the number of the set that a letter leads to.
     fn next(&mut self, letter: usize, subsets: &mut StateSubsets<'_>) -> u32 {
         let holds = self.holds[letter];
         if holds == [0; 2] {
@@ -104,13 +106,13 @@ impl SubsetRow {
     }
 }
 
-/// The state sets that were found, the dead one first.
+/// The sets of states found so far; the first one is the dead set.
 struct StateSubsets<'a> {
     nfa: &'a Nfa,
     judge: &'a SubsetJudge<'a>,
     list: Vec<Vec<StateId>>,
     accepts: Vec<bool>,
-    /// By the states before those that take no character are added.
+    /// Numbers by the states before empty transitions are followed.
     seeds: FastMap<Vec<StateId>, u32>,
     numbers: FastMap<Vec<StateId>, u32>,
     seen: Vec<bool>,
@@ -129,7 +131,7 @@ impl<'a> StateSubsets<'a> {
         }
     }
 
-    /// The number of the set that `seed` leads to.
+    /// Returns the number of the set that `seed` leads to.
     fn number(&mut self, mut seed: Vec<StateId>) -> u32 {
         if seed.is_empty() {
             return 0;
@@ -162,6 +164,7 @@ impl<'a> StateSubsets<'a> {
         if !(self.judge.alive)(part, accepts) {
             return 0;
         }
+        // States with only empty transitions add nothing; without them, more sets are equal.
         all.retain(|state| {
             let state = *state as usize;
             !self.nfa.edges[state].is_empty() || self.nfa.accepts[state] != 0

@@ -1,15 +1,15 @@
-//! Hash maps with a quick hash: their keys are numbers of our own making, not a stranger's.
+//! Hash maps with a fast hash; the keys are internal numbers, so no attacker can choose collisions.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map from state numbers, or rows of them.
+/// A map whose keys are state numbers or lists of them.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
-/// A set of rows of state numbers.
+/// A set of lists of state numbers.
 pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<FastHasher>>;
 
-/// Multiplies and rotates.
+/// A hash that multiplies and rotates.
 #[derive(Debug, Default)]
 pub(crate) struct FastHasher(u64);
 
@@ -21,7 +21,7 @@ impl FastHasher {
 
 impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
-        // The map looks at the high and the low bits; a multiplication leaves the low ones poor.
+        // The map uses the high and the low bits, and the multiplication mixes the low ones badly.
         self.0 ^ (self.0 >> 29)
     }
 

@@ -1,4 +1,4 @@
-//! The rules of a section as one machine: merged two by two, so that every merge is small.
+//! Merges the rules of a section into one machine, pairwise, so that each merge stays small.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::memo::PolicyMemo;
 use crate::pattern::{HazardProtection, Pattern, PatternKind};
 use crate::{Action, RuleList};
 
-/// Merges the machines of rules about one kind of subjects.
+/// Merges the machines of rules about one kind of subject.
 #[derive(Debug)]
 pub(crate) struct MachineFolder<'m> {
     pub(crate) memo: &'m PolicyMemo,
-    /// Everything that is a subject.
+    /// The machine of all valid subjects.
     pub(crate) universe: Arc<StateMachine>,
     pub(crate) protections: HazardProtection,
 }
 
 impl<'m> MachineFolder<'m> {
-    /// For rules about `kind`.
+    /// Makes a folder for rules about `kind`.
     pub(crate) fn new(
         memo: &'m PolicyMemo,
         kind: PatternKind,
@@ -28,15 +28,16 @@ impl<'m> MachineFolder<'m> {
         Ok(Self { memo, universe: universe(kind)?, protections })
     }
 
-    /// The subjects of one pattern.
+    /// Returns the machine of one pattern.
     pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<StateMachine, MachineTooLarge> {
         self.memo.leaves.get((self.protections, pattern.clone()), || match self.protections {
+            // Most patterns cache their machine with protection on; only a protected one differs without it.
             HazardProtection::Off if pattern.is_protected() => leaf(pattern, HazardProtection::Off),
             HazardProtection::On | HazardProtection::Off => pattern.machine().cloned(),
         })
     }
 
-    /// The machine whose output is the label of the rule that decides; the intent's index is the
+    /// Builds the machine whose output is the label of the deciding rule; the index of the intent is the
     /// number of rules.
     pub(crate) fn rules(
         &self,
@@ -48,8 +49,8 @@ impl<'m> MachineFolder<'m> {
             machines.push(self.leaf(&rule.pattern)?.relabel(|_| label(index)));
         }
         machines.push(self.universe.as_ref().clone().relabel(|_| label(rules.rules.len())));
-        // Whether it pays to minimise is tried now and then: rules about different things hardly
-        // grow when they are merged.
+        // Minimising is only tried now and then: rules about different commands hardly grow when merged, so
+        // it would cost time for nothing.
         let mut unchanged = 0_u32;
         while machines.len() > 1 {
             let mut merged = Vec::with_capacity(machines.len().div_ceil(2));
@@ -74,7 +75,7 @@ impl<'m> MachineFolder<'m> {
         Ok(machines.pop().unwrap_or_else(StateMachine::nothing))
     }
 
-    /// What the first machine decides, else what the second one does.
+    /// Merges two machines; the output of the first one wins where it has one.
     fn first_of(
         &self,
         first: &StateMachine,
@@ -84,8 +85,8 @@ impl<'m> MachineFolder<'m> {
         first.merge(second, &settled, |a, b| if a == NONE { b } else { a })
     }
 
-    /// The stricter of two answers; of two that are as strict the first. `action` says what an
-    /// output means.
+    /// Merges two machines; the stricter output wins, and the first one if both are equally strict. `action`
+    /// maps an output to its verdict.
     pub(crate) fn strictest(
         &self,
         first: &StateMachine,

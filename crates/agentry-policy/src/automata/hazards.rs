@@ -1,4 +1,4 @@
-//! Hazardous options as automata: the same meaning as the direct search in `hazard`.
+//! Hazards as automata, with the same meaning as the direct search in `agentry_commands::hazard`.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,23 @@ use crate::pattern::command::{CommandPattern, HazardousCommands};
 use crate::pattern::glob::GlobPart;
 use crate::pattern::sequence::PatternElement;
 
-/// The bit of commands with a hazardous option; no further word makes them harmless again.
+/// The bit of commands with a hazard; later words cannot remove it.
 pub(crate) const HAZARD: u128 = 4;
-/// The first bit for commands that are hazards unless they match a regular expression.
+/// The number of the first bit for hazards of the form [`HazardSign::Unless`].
 const FIRST: u32 = 3;
 
-/// The hazards that a pattern does not name.
+/// The hazards that a pattern does not name, as a part of an automaton.
 #[derive(Debug)]
 pub(crate) struct UnnamedHazards {
-    /// Where the automaton starts.
+    /// The first state.
     pub(crate) start: StateId,
-    /// Pairs of bits: a command that accepts the first one is a hazard unless it accepts the second
-    /// one, which also is the part of all states that lead there.
+    /// Pairs of bits: a command that accepts the first one is a hazard unless it accepts the second one. The
+    /// second one is also the part of all states that can still lead there.
     pub(crate) unless: Vec<(u128, u128)>,
 }
 
-/// Adds the hazards that `pattern` does not name, for the commands that it can be about. Nothing
-/// if there are more of them than there are bits.
+/// Adds the hazards that `pattern` does not name, for all commands that it can match. Returns `None` if
+/// there are more of them than bits.
 pub(crate) fn add_hazards(
     nfa: &mut Nfa,
     (pattern, shape): (&Pattern, &CommandPattern),
@@ -42,6 +42,7 @@ pub(crate) fn add_hazards(
     let below = below(nfa, start, items);
     let found = nfa.state();
     nfa.accept(found, HAZARD);
+    // A second word that is certainly a subcommand rules out global options before it.
     let second = shape.elements.get(1).filter(|second| !may_be_option(second));
     let mut builder = HazardBuilder { items, found, second, unless: Vec::new() };
     let HazardousCommands::Commands(commands) = &shape.hazardous else {
@@ -63,13 +64,13 @@ pub(crate) fn add_hazards(
 struct HazardBuilder<'a> {
     items: &'a ItemCharacters,
     found: StateId,
-    /// The element after the command word, if it can only be a subcommand.
+    /// The pattern element after the command word, if it can only be a subcommand.
     second: Option<&'a PatternElement>,
     unless: Vec<(u128, u128)>,
 }
 
 impl HazardBuilder<'_> {
-    /// Any command of the table with a word that the pattern does not spell out.
+    /// Adds every command with hazards, if it has a word that the pattern does not contain literally.
     fn any_command(&self, nfa: &mut Nfa, below: StateId, pattern: &Pattern) {
         let arguments = nfa.state();
         let mut names = PrefixTree::new(below);
@@ -82,6 +83,7 @@ impl HazardBuilder<'_> {
             let word = spelled.add(nfa, token);
             nfa.edge(word, &CharSet::one('\0'), arguments);
         }
+        // Every character that leaves the tree starts a word that is not in the pattern.
         for (state, (text, known)) in spelled.nodes() {
             let rest = known.iter().fold(self.items.any.clone(), |rest, c| rest.without(*c));
             nfa.edge(state, &rest, self.found);
@@ -91,7 +93,7 @@ impl HazardBuilder<'_> {
         }
     }
 
-    /// The hazards of one command, whose arguments start at `arguments`.
+    /// Adds the hazards of one command, whose arguments start at `arguments`.
     fn command(
         &mut self,
         nfa: &mut Nfa,
@@ -127,6 +129,7 @@ impl HazardBuilder<'_> {
                 }
             }
         }
+        // After an unknown global option any word may be the subcommand, so all hazards are searched.
         if self.second.is_none() {
             self.search(nfa, unknown, &everywhere, DashMeaning::Nothing, false);
         }
@@ -147,7 +150,7 @@ impl HazardBuilder<'_> {
         Some(())
     }
 
-    /// The arguments from `from` on are a hazard unless, joined by NUL, they match `text`.
+    /// Makes the arguments from `from` on a hazard unless, joined by NUL, they match `text`.
     fn unless(&mut self, nfa: &mut Nfa, from: StateId, text: &str) -> Option<()> {
         let bit = FIRST + 2 * u32::try_from(self.unless.len()).ok()?;
         let (at_all, harmless) = (1_u128.checked_shl(bit)?, 1_u128.checked_shl(bit + 1)?);
@@ -160,6 +163,7 @@ impl HazardBuilder<'_> {
             let inside = nfa.regex(start, &hir);
             let end = nfa.one(inside, &CharSet::one('\0'));
             nfa.accept(end, harmless);
+            // An empty argument list has no NUL at its end, so it needs its own state.
             if regex::takes_nothing(&hir) {
                 let nothing = nfa.state();
                 nfa.join(from, nothing);
@@ -170,7 +174,7 @@ impl HazardBuilder<'_> {
         Some(())
     }
 
-    /// The words from `from` on, until one is a sign or ends the search.
+    /// Searches the words from `from` on, until one is a hazard or ends the search.
     fn search(
         &self,
         nfa: &mut Nfa,
@@ -202,7 +206,7 @@ impl HazardBuilder<'_> {
             nfa.edge(two, &end, after_option);
         }
         if dashes == DashMeaning::EndAfterOperand {
-            // Behind an option `--` may be its value.
+            // After an option, `--` may be its value.
             let value = nfa.text(after_option, "--");
             nfa.edge(value, &end, after_option);
         }
@@ -211,7 +215,7 @@ impl HazardBuilder<'_> {
         }
     }
 
-    /// A word that is the sign. What is sure before the word has ended is not followed further.
+    /// Adds a word that is the hazard; the search ends as soon as the prefix is decisive.
     fn sign(&self, nfa: &mut Nfa, from: StateId, sign: HazardSign) {
         let any = &self.items.any;
         let end = CharSet::one('\0');
@@ -250,14 +254,14 @@ impl HazardBuilder<'_> {
         }
     }
 
-    /// The rest of a word, whatever it is.
+    /// Adds the rest of a word, with any characters.
     fn tail(&self, nfa: &mut Nfa, from: StateId, to: StateId) {
         let inside = nfa.star(from, &self.items.any);
         nfa.edge(inside, &CharSet::one('\0'), to);
     }
 }
 
-/// Whether the word that stands here may be an option, or may be missing.
+/// Whether the word in this position may be an option, or may be missing.
 fn may_be_option(element: &PatternElement) -> bool {
     let PatternElement::One(globs) = element else { return true };
     globs.iter().any(|glob| match glob.parts.first() {
@@ -266,7 +270,7 @@ fn may_be_option(element: &PatternElement) -> bool {
     })
 }
 
-/// Texts that share their beginnings.
+/// States for texts that share their prefixes.
 struct PrefixTree {
     states: BTreeMap<String, StateId>,
 }
@@ -276,7 +280,7 @@ impl PrefixTree {
         Self { states: BTreeMap::from([(String::new(), root)]) }
     }
 
-    /// The state behind `text`.
+    /// Returns the state after `text`.
     fn add(&mut self, nfa: &mut Nfa, text: &str) -> StateId {
         let mut here = self.states.get("").copied().unwrap_or(0);
         for (at, c) in text.char_indices() {
@@ -287,7 +291,7 @@ impl PrefixTree {
         here
     }
 
-    /// Each state with its text and the characters that lead on.
+    /// Lists each state with its text and the characters that continue it.
     fn nodes(&self) -> impl Iterator<Item = (StateId, (&str, Vec<char>))> {
         self.states.iter().map(|(text, state)| {
             let below = self.states.range(text.clone()..);

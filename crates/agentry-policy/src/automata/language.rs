@@ -1,4 +1,4 @@
-//! Patterns as automata: for each kind the same meaning as the direct matching in `pattern`.
+//! Patterns as automata, with the same meaning as the direct matching in `pattern`.
 
 use std::sync::OnceLock;
 
@@ -17,18 +17,18 @@ use crate::pattern::sequence::PatternElement;
 use crate::pattern::web::WebPattern;
 use crate::pattern::{Pattern, PatternKind, PatternShape};
 
-/// The bit of what the pattern itself matches.
+/// The bit of subjects that the pattern matches.
 pub(crate) const PATTERN: u128 = 1;
-/// The bit of everything that is a subject at all.
+/// The bit of all valid subjects.
 pub(crate) const UNIVERSE: u128 = 2;
 
-/// Adds the subjects of a kind, and gives where they start.
+/// Adds all valid subjects of a kind, and returns the first state.
 pub(crate) fn add_universe(
     nfa: &mut Nfa,
     kind: PatternKind,
     part: u128,
 ) -> Result<StateId, MachineTooLarge> {
-    // Constants of the program, built when they are needed first.
+    // The same for every policy, so they are built once, on first use.
     static UNIVERSES: [OnceLock<Option<Hir>>; PatternKind::COUNT] =
         [const { OnceLock::new() }; PatternKind::COUNT];
     let start = nfa.build(part);
@@ -39,13 +39,14 @@ pub(crate) fn add_universe(
     Ok(start)
 }
 
-/// Adds what a pattern matches apart from protections, and gives where it starts. Nothing for a
-/// pattern that matches nothing.
+/// Adds the subjects that a pattern matches without hazard protection, and returns the first state, or
+/// `None` for a pattern that matches nothing.
 pub(crate) fn add_pattern(
     nfa: &mut Nfa,
     pattern: &Pattern,
 ) -> Result<Option<StateId>, MachineTooLarge> {
     match &pattern.shape {
+        // A malformed allow rule matches nothing; a malformed deny or ask rule matches everything.
         PatternShape::Wrong(_) if pattern.action == Action::Allow => return Ok(None),
         PatternShape::Everything | PatternShape::Wrong(_) => {
             return add_universe(nfa, pattern.kind, PATTERN).map(Some);
@@ -78,8 +79,8 @@ fn command(
     if pattern.as_written {
         return end;
     }
-    // A leading `**` that takes no word leaves the command word to what follows it; one that takes
-    // some can take the global options as well.
+    // If a leading `**` matches no word, the next element is the command word. If it matches some, it can
+    // also match the global options.
     let many =
         pattern.elements.iter().take_while(|element| **element == PatternElement::Many).count();
     let Some((PatternElement::One(globs), rest)) = pattern.elements[many..].split_first() else {
@@ -94,7 +95,7 @@ fn command(
     end
 }
 
-/// A state behind the directory of a command word, or behind nothing.
+/// Returns a state after the directory of a command word, or after nothing.
 pub(crate) fn below(nfa: &mut Nfa, start: StateId, items: &ItemCharacters) -> StateId {
     let inside = nfa.star(start, &items.any);
     let below = nfa.text(inside, "/");
@@ -102,11 +103,11 @@ pub(crate) fn below(nfa: &mut Nfa, start: StateId, items: &ItemCharacters) -> St
     below
 }
 
-/// The ways in which the command word of a deny or an ask may be written.
+/// The spellings of the command word that a deny or ask rule matches.
 struct CommandWord<'a> {
     globs: &'a [GlobPattern],
     items: &'a ItemCharacters,
-    /// Where it starts.
+    /// Where the word starts.
     start: StateId,
     /// Where its base name starts.
     below: StateId,
@@ -122,7 +123,7 @@ impl CommandWord<'_> {
         }
     }
 
-    /// A state behind an option that nobody knows: the words after the command start anywhere.
+    /// Returns a state after an unknown option, from which the following words may start anywhere.
     fn anywhere(&self, nfa: &mut Nfa) -> StateId {
         let unknown = nfa.state();
         let again = nfa.item(unknown, self.items);
@@ -132,6 +133,7 @@ impl CommandWord<'_> {
     }
 
     fn with_options(&self, nfa: &mut Nfa) {
+        // With a wildcard the program is unknown, so its global options are unknown too.
         let open = self.globs.iter().any(|glob| glob.as_literal().is_none());
         for glob in self.globs {
             let base = base_name(glob.as_literal().unwrap_or_default());

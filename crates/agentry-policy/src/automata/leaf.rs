@@ -1,4 +1,4 @@
-//! One pattern as a machine, with all that its rule means: protections included.
+//! The machine of a single pattern, including hazard protection.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,9 +12,9 @@ use super::subject::items;
 use crate::Action;
 use crate::pattern::{HazardProtection, Pattern, PatternKind, PatternShape};
 
-/// The machine of everything that is a subject of a kind. Its output is 0.
+/// Returns the machine of all valid subjects of a kind, with output 0.
 pub(crate) fn universe(kind: PatternKind) -> Result<Arc<StateMachine>, MachineTooLarge> {
-    // Constants of the program, built when they are needed first.
+    // The same for every policy, so they are built once, on first use.
     static UNIVERSES: [OnceLock<Result<Arc<StateMachine>, MachineTooLarge>>; PatternKind::COUNT] =
         [const { OnceLock::new() }; PatternKind::COUNT];
     let build = || {
@@ -26,7 +26,7 @@ pub(crate) fn universe(kind: PatternKind) -> Result<Arc<StateMachine>, MachineTo
     UNIVERSES.get(kind as usize).ok_or(MachineTooLarge)?.get_or_init(build).clone()
 }
 
-/// The machine of the subjects that a pattern matches. Its output is 0.
+/// Returns the machine of the subjects that a pattern matches, with output 0.
 pub(crate) fn leaf(
     pattern: &Pattern,
     protections: HazardProtection,
@@ -51,6 +51,7 @@ pub(crate) fn leaf(
     let harmless = |accepts: u128, bits: u128| {
         unless.iter().all(|(at_all, harmless)| accepts & at_all == 0 || bits & harmless != 0)
     };
+    // A state is alive only while the pattern and the universe can both match and no hazard is found.
     let judge = SubsetJudge {
         alive: &|part, accepts| {
             part & both == both && accepts & HAZARD == 0 && harmless(accepts, part)

@@ -1,54 +1,54 @@
-//! Deterministic machines with an output: for each text the rule that decides about it.
+//! Deterministic machines with outputs: the output of a text is the rule that decides about it.
 
 use super::fast_map::FastMap;
 use super::set::Alphabet;
 use super::{MOST_ENTRIES, MOST_STATES, MachineTooLarge};
 
-/// The output of a text that nothing decides about.
+/// The output of a text that no rule decides about.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A complete machine. State 0 is dead: it has no output and leads nowhere.
+/// A complete machine. State 0 is the dead state: it has no output and only leads to itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StateMachine {
     pub(crate) alphabet: Alphabet,
-    /// For each state and each letter the next state.
+    /// The next state for each state and letter.
     pub(crate) table: Vec<u32>,
-    /// For each state the output of a text that ends there.
+    /// For each state, the output of a text that ends there.
     pub(crate) outputs: Vec<u32>,
     pub(crate) start: u32,
 }
 
 impl StateMachine {
-    /// The machine without any output.
+    /// Makes the machine without any output.
     pub(crate) fn nothing() -> Self {
         let (alphabet, _) = Alphabet::of(&[]);
         let table = vec![0; alphabet.letters];
         Self { alphabet, table, outputs: vec![NONE], start: 0 }
     }
 
-    /// How many states it has.
+    /// Returns the number of states.
     pub(crate) fn states(&self) -> usize {
         self.outputs.len()
     }
 
-    /// The next states of a state, by letter.
+    /// Returns the next states of a state, by letter.
     pub(crate) fn row(&self, state: u32) -> &[u32] {
         let letters = self.alphabet.letters;
         let from = state as usize * letters;
         self.table.get(from..from + letters).unwrap_or_default()
     }
 
-    /// The next state.
+    /// Returns the next state.
     pub(crate) fn step(&self, state: u32, letter: usize) -> u32 {
         self.row(state).get(letter).copied().unwrap_or(0)
     }
 
-    /// The output of a state.
+    /// Returns the output of a state.
     pub(crate) fn output(&self, state: u32) -> u32 {
         self.outputs.get(state as usize).copied().unwrap_or(NONE)
     }
 
-    /// The same with each output changed, [`NONE`] apart.
+    /// Replaces each output except [`NONE`].
     pub(crate) fn relabel(mut self, label: impl Fn(u32) -> u32) -> Self {
         for output in self.outputs.iter_mut().filter(|output| **output != NONE) {
             *output = label(*output);
@@ -56,7 +56,7 @@ impl StateMachine {
         self
     }
 
-    /// The output of a text.
+    /// Returns the output of a text.
     pub(crate) fn run(&self, text: &str) -> u32 {
         let mut state = self.start;
         for c in text.chars() {
@@ -69,8 +69,8 @@ impl StateMachine {
         self.output(state)
     }
 
-    /// For each state whether every subject that leads through it gets an output that satisfies
-    /// `decided`, so that no other machine needs to be asked.
+    /// Returns for each state whether all subjects that lead through it get an output that satisfies
+    /// `decided`. No other machine needs to be followed from there.
     pub(crate) fn settled(&self, universe: &Self, decided: impl Fn(u32) -> bool) -> Vec<bool> {
         let (_, letters) = self.alphabet.refine(&universe.alphabet);
         let mut pairs = StatePairs::new(self.start, universe.start);
@@ -83,6 +83,7 @@ impl StateMachine {
             let mut last = (u32::MAX, u32::MAX);
             for (left, right) in &letters {
                 let next = (row[usize::from(*left)], around[usize::from(*right)]);
+                // Letters that lead to the same pair as the one before are skipped.
                 if next.1 != 0 && next != last {
                     last = next;
                     let next = pairs.number(next.0, next.1);
@@ -99,8 +100,8 @@ impl StateMachine {
         settled
     }
 
-    /// Merges two machines: the output of a text is made from the two outputs. Where `settled`
-    /// holds for a state of `self`, `other` is not asked any more.
+    /// Merges two machines: the output of a text is combined from both outputs. From a state of `self` that
+    /// is `settled`, `other` is not followed any further.
     pub(crate) fn merge(
         &self,
         other: &Self,
@@ -120,7 +121,7 @@ impl StateMachine {
         while let Some(&(left, right)) = pairs.list.get(at) {
             outputs.push(combine(self.output(left), other.output(right)));
             let (left, right) = (self.row(left), other.row(right));
-            // Most letters of a row lead to the same pair.
+            // Most letters of a row lead to the same pair, so the last number is reused.
             let (mut last, mut number) = ((0, 0), 0);
             for (a, b) in &letters {
                 let next = (left[usize::from(*a)], right[usize::from(*b)]);
@@ -140,7 +141,7 @@ impl StateMachine {
     }
 }
 
-/// Makes everything open from which something open can be reached.
+/// Marks every pair as open from which an open one can be reached.
 fn spread(open: &mut [bool], back: &mut [(u32, u32)]) {
     back.sort_unstable();
     let mut stack: Vec<u32> =
@@ -155,21 +156,21 @@ fn spread(open: &mut [bool], back: &mut [(u32, u32)]) {
     }
 }
 
-/// Pairs of states, numbered as they are found.
+/// Pairs of states, numbered in the order in which they are found.
 pub(crate) struct StatePairs {
     pub(crate) list: Vec<(u32, u32)>,
     numbers: FastMap<u64, u32>,
 }
 
 impl StatePairs {
-    /// The first pair has the number 0.
+    /// Makes a list whose pair number 0 is this one.
     pub(crate) fn new(left: u32, right: u32) -> Self {
         let mut pairs = Self { list: Vec::new(), numbers: FastMap::default() };
         pairs.number(left, right);
         pairs
     }
 
-    /// The number of a pair, a new one if it was not known.
+    /// Returns the number of a pair, and adds the pair if it is new.
     pub(crate) fn number(&mut self, left: u32, right: u32) -> u32 {
         let key = (u64::from(left) << 32) | u64::from(right);
         *self.numbers.entry(key).or_insert_with(|| {

@@ -1,11 +1,11 @@
-//! The smallest machine that says the same, by splitting blocks of states and bundles of
-//! transitions in turn until nothing tells two states of a block apart. Transitions to the dead
-//! state are left out, so that the time depends on what a machine says and not on its alphabet.
+//! Minimises a machine by refining two partitions in turn, one of states and one of transitions, until all
+//! states of a block are equivalent. Transitions to the dead state are left out, so that the time does not
+//! depend on the size of the alphabet.
 
 use super::machine::{NONE, StateMachine};
 
 impl StateMachine {
-    /// The smallest machine with the same outputs.
+    /// Returns the smallest machine with the same outputs.
     pub(crate) fn minimise(&self) -> Self {
         let arrows = self.arrows();
         let incoming = IncomingTransitions::new(&arrows.heads, self.states());
@@ -16,8 +16,8 @@ impl StateMachine {
             }
             blocks.split();
         }
-        // What leads to no output is one block with the dead state. Its arrows stay, and tell
-        // nothing apart: all of them lead into that block.
+        // States that lead to no output form one block with the dead state. Their transitions all lead into
+        // that block, so they distinguish nothing.
         let live = self.live(&arrows, &incoming);
         for (state, _) in (0..).zip(&live).filter(|(_, live)| !**live) {
             blocks.mark(state);
@@ -36,7 +36,7 @@ impl StateMachine {
         outputs
     }
 
-    /// For each state whether it can lead to an output at all.
+    /// Returns for each state whether an output can be reached from it.
     fn live(&self, arrows: &SortedTransitions, incoming: &IncomingTransitions) -> Vec<bool> {
         let mut live: Vec<bool> = self.outputs.iter().map(|output| *output != NONE).collect();
         let mut open: Vec<u32> =
@@ -52,7 +52,7 @@ impl StateMachine {
         live
     }
 
-    /// The transitions that do not lead to the dead state, by letter.
+    /// Lists the transitions that do not lead to the dead state, by letter.
     fn arrows(&self) -> SortedTransitions {
         let letters = self.alphabet.letters;
         let mut arrows = SortedTransitions { tails: vec![], heads: vec![], letters: vec![0] };
@@ -67,11 +67,11 @@ impl StateMachine {
         arrows
     }
 
-    /// The machine whose states are the blocks.
+    /// Builds the machine whose states are the blocks.
     fn quotient(&self, blocks: &StatePartition) -> Self {
         let letters = self.alphabet.letters;
         let dead = blocks.block[0];
-        // The block of the dead state gets the number 0, in exchange for the block that has it.
+        // The dead state must have the number 0, so its block swaps numbers with block 0.
         let number = |state: u32| {
             let block = blocks.block[state as usize];
             if block == dead {
@@ -102,12 +102,12 @@ impl StateMachine {
 struct SortedTransitions {
     tails: Vec<u32>,
     heads: Vec<u32>,
-    /// Where the transitions of each letter start, and where the last ones end.
+    /// Where the transitions of each letter start, followed by the total.
     letters: Vec<usize>,
 }
 
 impl SortedTransitions {
-    /// Those between states that are live.
+    /// Keeps only the transitions between live states.
     fn between(&self, live: &[bool]) -> Self {
         let mut kept = Self { tails: vec![], heads: vec![], letters: vec![0] };
         for run in self.letters.windows(2) {
@@ -124,10 +124,10 @@ impl SortedTransitions {
     }
 }
 
-/// The transitions sorted by the state they lead to.
+/// The transitions, sorted by their target state.
 struct IncomingTransitions {
     arrows: Vec<u32>,
-    /// Where those of each state start.
+    /// Where the transitions of each state start.
     first: Vec<u32>,
 }
 
@@ -159,6 +159,7 @@ impl IncomingTransitions {
 fn refine(blocks: &mut StatePartition, arrows: &SortedTransitions) {
     let mut bundles = StatePartition::of_runs(&arrows.letters);
     let incoming = IncomingTransitions::new(&arrows.heads, blocks.elements.len());
+    // Block 0 needs no pass: after all other blocks, the remaining transitions lead into it.
     let (mut block, mut bundle) = (1, 0);
     while bundle < bundles.first.len() {
         for at in bundles.range(bundle) {
@@ -178,12 +179,12 @@ fn refine(blocks: &mut StatePartition, arrows: &SortedTransitions) {
     }
 }
 
-/// A partition that can be refined: elements are marked, then each block is split into its marked
-/// and its other elements. The smaller half becomes the new block.
+/// A partition that can be refined: elements are marked, then each block is split into its marked and its
+/// unmarked elements. The smaller half becomes the new block, which keeps the total time low.
 struct StatePartition {
-    /// The elements, block by block.
+    /// The elements, grouped by block.
     elements: Vec<u32>,
-    /// Where each element stands among `elements`.
+    /// The index of each element in `elements`.
     place: Vec<u32>,
     /// The block of each element.
     block: Vec<u32>,
@@ -191,18 +192,18 @@ struct StatePartition {
     first: Vec<u32>,
     /// Where each block ends.
     past: Vec<u32>,
-    /// How many elements of each block are marked; they stand at its front.
+    /// How many elements of each block are marked; these come first in the block.
     marked: Vec<u32>,
     touched: Vec<u32>,
 }
 
 impl StatePartition {
-    /// All elements in one block.
+    /// Makes one block with all elements.
     fn new(count: usize) -> Self {
         Self::of_runs(&[0, count])
     }
 
-    /// A block for each run of elements that is not empty.
+    /// Makes one block per non-empty run of elements.
     fn of_runs(ends: &[usize]) -> Self {
         let count = ends.last().copied().unwrap_or(0);
         let narrow = |wide: usize| u32::try_from(wide).unwrap_or(u32::MAX);
@@ -224,7 +225,7 @@ impl StatePartition {
         partition
     }
 
-    /// The places of the elements of a block.
+    /// Returns the indices of the elements of a block.
     fn range(&self, block: usize) -> std::ops::Range<usize> {
         self.first[block] as usize..self.past[block] as usize
     }
@@ -232,6 +233,7 @@ impl StatePartition {
     fn mark(&mut self, element: u32) {
         let block = self.block[element as usize] as usize;
         let (from, to) = (self.place[element as usize], self.first[block] + self.marked[block]);
+        // Already marked.
         if from < to {
             return;
         }
@@ -250,6 +252,7 @@ impl StatePartition {
             let block = number as usize;
             let (first, past) = (self.first[block], self.past[block]);
             let middle = first + std::mem::take(&mut self.marked[block]);
+            // All elements are marked, so there is nothing to split.
             if middle == past {
                 continue;
             }

@@ -1,10 +1,10 @@
-//! Patterns as machines, for questions about all subjects at once.
+//! Patterns as machines, for questions about all possible subjects at once.
 //!
-//! A subject is written as one text ([`subject`]), a pattern becomes a nondeterministic automaton
-//! over characters ([`language`], [`hazards`]), that a small deterministic one ([`determinise`]), and
-//! the rules of a section are merged in a balanced tree into one machine whose output is the rule
-//! that decides ([`machine`], [`minimise`]). Everything is bounded: what grows too large is not
-//! answered, and no answer counts as «no».
+//! A subject is encoded as one text ([`subject`]). A pattern becomes a nondeterministic automaton over
+//! characters ([`language`], [`hazards`]) and then a small deterministic one ([`determinise`]). The rules of
+//! a section are merged in a balanced tree into one machine whose output is the deciding rule ([`machine`],
+//! [`minimise`]). All sizes are limited: beyond a limit there is no answer, and callers must treat that as
+//! «no».
 
 pub(crate) mod determinise;
 pub(crate) mod fast_map;
@@ -29,6 +29,6 @@ pub(crate) const MOST_STATES: usize = 100_000;
 /// The most entries that the table of a machine may have.
 pub(crate) const MOST_ENTRIES: usize = 8_000_000;
 
-/// Some machine grew over its bound, so there is no answer.
+/// A machine exceeded a limit, so there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MachineTooLarge;

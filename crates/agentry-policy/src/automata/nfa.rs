@@ -1,5 +1,5 @@
-//! Nondeterministic automata over characters, built from left to right: each method starts at a
-//! state and gives the state at which it ends.
+//! Nondeterministic automata over characters, built from left to right: each method starts at a state and
+//! returns the state at which it ends.
 
 use super::MachineTooLarge;
 use super::set::CharSet;
@@ -15,48 +15,48 @@ const MOST: usize = 200_000;
 /// An automaton under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Nfa {
-    /// Each state's ways on, by the number of a set.
+    /// The transitions of each state, by the number of a character set.
     pub(crate) edges: Vec<Vec<(u32, StateId)>>,
-    /// Each state's ways on that take no character.
+    /// The transitions of each state that read no character.
     pub(crate) empty: Vec<Vec<StateId>>,
-    /// What each state accepts: bits that the builder chose.
+    /// What each state accepts, as bits that the builder assigns.
     pub(crate) accepts: Vec<u128>,
-    /// The part of the automaton that each state belongs to: bits that the builder chose.
+    /// The part of the automaton that each state belongs to, as bits that the builder assigns.
     pub(crate) part: Vec<u128>,
-    /// The sets on the edges.
+    /// The character sets on the edges.
     pub(crate) sets: Vec<CharSet>,
-    /// The part of new states.
+    /// The part that new states belong to.
     building: u128,
     overflow: bool,
 }
 
-/// The characters of an item, and the one that ends it.
+/// The characters of an item, such as a word or a path segment, and the one that ends it.
 #[derive(Debug, Clone)]
 pub(crate) struct ItemCharacters {
-    /// What an item is made of.
+    /// The characters that an item may contain.
     pub(crate) any: CharSet,
-    /// What stands behind each item.
+    /// The character after each item.
     pub(crate) end: char,
 }
 
-/// Watches the text of a glob: a state machine over a few characters and «any other».
+/// Restricts the texts of a glob by a small state machine over some characters and «any other».
 pub(crate) struct GlobWatch<'a> {
-    /// The characters that matter.
+    /// The characters that the state machine distinguishes.
     pub(crate) characters: Vec<char>,
-    /// The next state, if the text may go on.
+    /// The next state, or `None` to reject the text.
     pub(crate) step: &'a dyn Fn(u32, Option<char>) -> Option<u32>,
     /// Whether the text may end.
     pub(crate) accepts: &'a dyn Fn(u32) -> bool,
 }
 
 impl Nfa {
-    /// Makes every new state a part of `part`, until it is called again.
+    /// Assigns all new states to `part`, until the next call, and makes one.
     pub(crate) fn build(&mut self, part: u128) -> StateId {
         self.building = part;
         self.state()
     }
 
-    /// A new state. Past the bound the last one is given again, and [`Self::finish`] fails.
+    /// Makes a new state. Beyond the limit it returns the last one again, and [`Self::finish`] fails.
     pub(crate) fn state(&mut self) -> StateId {
         if self.edges.len() >= MOST {
             self.overflow = true;
@@ -69,19 +69,19 @@ impl Nfa {
         u32::try_from(self.edges.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Whether it was built within its bound.
+    /// Fails if the limit was exceeded.
     pub(crate) fn finish(&self) -> Result<(), MachineTooLarge> {
         if self.overflow { Err(MachineTooLarge) } else { Ok(()) }
     }
 
-    /// A way on that takes no character.
+    /// Adds a transition that reads no character.
     pub(crate) fn join(&mut self, from: StateId, to: StateId) {
         if from != to {
             self.empty[from as usize].push(to);
         }
     }
 
-    /// A way on by one character of a set.
+    /// Adds a transition that reads one character of a set.
     pub(crate) fn edge(&mut self, from: StateId, set: &CharSet, to: StateId) {
         if set.is_empty() {
             return;
@@ -95,24 +95,24 @@ impl Nfa {
         self.edges[from as usize].push((number, to));
     }
 
-    /// Marks a state as an end.
+    /// Marks a state as accepting.
     pub(crate) fn accept(&mut self, state: StateId, bit: u128) {
         self.accepts[state as usize] |= bit;
     }
 
-    /// One character.
+    /// Adds one character.
     pub(crate) fn one(&mut self, from: StateId, set: &CharSet) -> StateId {
         let to = self.state();
         self.edge(from, set, to);
         to
     }
 
-    /// This text.
+    /// Adds a literal text.
     pub(crate) fn text(&mut self, from: StateId, text: &str) -> StateId {
         text.chars().fold(from, |from, c| self.one(from, &CharSet::one(c)))
     }
 
-    /// Any number of characters.
+    /// Adds any number of characters.
     pub(crate) fn star(&mut self, from: StateId, set: &CharSet) -> StateId {
         let around = self.state();
         self.join(from, around);
@@ -120,7 +120,7 @@ impl Nfa {
         around
     }
 
-    /// A text that a glob matches, of characters in `any`.
+    /// Adds the texts that a glob matches, with characters of `any`.
     pub(crate) fn glob(&mut self, from: StateId, glob: &GlobPattern, any: &CharSet) -> StateId {
         if glob.segments.is_empty() {
             return self.parts(from, &glob.parts, any);
@@ -132,6 +132,7 @@ impl Nfa {
             }
             here = match segment.as_literal() {
                 Some(text) => self.text(here, text),
+                // A wildcard must not match `..`.
                 None => self.watched(here, segment, any, &never_climbs()),
             };
         }
@@ -145,6 +146,8 @@ impl Nfa {
                 GlobPart::Text(text) if text.chars().all(|c| any.contains(c)) => {
                     self.text(here, text)
                 }
+                // The literal text contains a character that no item has: a new state without edges never
+                // matches.
                 GlobPart::Text(_) => self.state(),
                 GlobPart::Segment => self.star(here, &any.without('/')),
                 GlobPart::Any => self.star(here, any),
@@ -159,7 +162,7 @@ impl Nfa {
         here
     }
 
-    /// A text that a glob matches and that `watch` lets through.
+    /// Adds the texts that a glob matches and `watch` accepts.
     pub(crate) fn watched(
         &mut self,
         from: StateId,
@@ -167,6 +170,7 @@ impl Nfa {
         any: &CharSet,
         watch: &GlobWatch<'_>,
     ) -> StateId {
+        // Builds the product of the glob's own automaton and the watch.
         let mut plain = Self::default();
         let start = plain.state();
         let end = plain.glob(start, glob, any);
@@ -199,13 +203,13 @@ impl Nfa {
         done
     }
 
-    /// One item, whatever it is.
+    /// Adds one item with any text.
     pub(crate) fn item(&mut self, from: StateId, items: &ItemCharacters) -> StateId {
         let inside = self.star(from, &items.any);
         self.one(inside, &CharSet::one(items.end))
     }
 
-    /// A row of items.
+    /// Adds a sequence of items.
     pub(crate) fn elements(
         &mut self,
         from: StateId,
@@ -240,7 +244,7 @@ impl Nfa {
 }
 
 impl GlobWatch<'_> {
-    /// The parts of `set` that lead on, with the states that they lead to.
+    /// Splits `set` into the parts that are accepted, each with the next state of the watch.
     fn split(&self, set: &CharSet, state: u32) -> Vec<(CharSet, u32)> {
         let mut rest = set.clone();
         let mut found = Vec::new();
@@ -253,7 +257,7 @@ impl GlobWatch<'_> {
     }
 }
 
-/// Lets no `..` segment through. States: the number of dots at the start of a segment, 3 for more.
+/// Rejects `..` segments. The state is the number of dots at the start of a segment; 3 stands for any other.
 fn never_climbs() -> GlobWatch<'static> {
     GlobWatch {
         characters: vec!['.', '/'],

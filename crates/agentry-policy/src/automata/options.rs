@@ -8,9 +8,9 @@ use super::nfa::{ItemCharacters, Nfa, StateId};
 use super::set::CharSet;
 
 impl Nfa {
-    /// A state behind any number of global options that start at `from`. Where an option is not
-    /// known, either the next word may be its value, like in [`crate::pattern::command::starts`], or
-    /// it leads to the state `unknown`, like in [`agentry_commands::CommandFront`].
+    /// Returns a state after any number of global options that start at `from`. After an unknown option, the
+    /// next word may be its value, as in [`crate::pattern::command::starts`]; if `unknown` is given, that
+    /// state follows instead, as in [`agentry_commands::CommandFront`].
     pub(crate) fn global_options(
         &mut self,
         from: StateId,
@@ -38,7 +38,7 @@ struct OptionRegion<'a> {
 }
 
 impl OptionRegion<'_> {
-    /// Follows the spellings of the table like a tree; a word that leaves the tree is unknown.
+    /// Builds a prefix tree of the spellings; a word that leaves the tree is an unknown option.
     fn build(&self, nfa: &mut Nfa) {
         let mut nodes: BTreeMap<String, StateId> = BTreeMap::new();
         nodes.insert(String::new(), self.around);
@@ -72,7 +72,7 @@ impl OptionRegion<'_> {
         }
     }
 
-    /// The ways out of the tree at one of its nodes.
+    /// Adds the transitions that leave the tree at one of its nodes.
     fn leave(
         &self,
         nfa: &mut Nfa,

@@ -1,13 +1,12 @@
-//! Regular expressions as automata: those of harmless arguments, and our own descriptions of what a
-//! subject looks like.
+//! Regular expressions as automata: those of harmless arguments, and those that describe valid subjects.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use super::nfa::{Nfa, StateId};
 use super::set::CharSet;
 
-/// Reads a regular expression that is meant to match a whole text. Nothing for one that we cannot
-/// turn into an automaton: a syntax error, or a look around other than an anchor at either end.
+/// Parses a regular expression that has to match a whole text. Returns `None` for a syntax error, or for an
+/// assertion other than an anchor at the start or the end.
 pub(crate) fn read(text: &str) -> Option<Hir> {
     let hir = regex_syntax::parse(text).ok()?;
     let hir = without_anchors(hir);
@@ -42,10 +41,11 @@ pub(crate) fn takes_nothing(hir: &Hir) -> bool {
 }
 
 impl Nfa {
-    /// A text that the regular expression matches.
+    /// Adds the texts that the regular expression matches.
     pub(crate) fn regex(&mut self, from: StateId, hir: &Hir) -> StateId {
         match hir.kind() {
             HirKind::Empty => from,
+            // Cannot happen: `read` rejects assertions. A state without edges never matches.
             HirKind::Look(_) => self.state(),
             HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
                 Ok(text) => self.text(from, text),
@@ -90,6 +90,7 @@ impl Nfa {
         for _ in 0..times {
             here = self.regex(here, sub);
             self.join(here, after);
+            // A large repetition would otherwise continue long after the limit.
             if self.finish().is_err() {
                 break;
             }

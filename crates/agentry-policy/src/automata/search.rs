@@ -1,12 +1,12 @@
-//! The shortest text for each pair of outputs that two machines give.
+//! Finds the shortest text for each pair of outputs of two machines.
 
 use std::ops::ControlFlow;
 
 use super::machine::{NONE, StateMachine, StatePairs};
 use super::{MOST_STATES, MachineTooLarge};
 
-/// Calls `found` with each pair of outputs, as soon as it is met, and the shortest text that has it;
-/// of texts that are as short the one that reads best.
+/// Calls `found` with each pair of outputs when it is first reached, and with the shortest text that has it.
+/// Among equally short texts, the most readable one is used.
 pub(crate) fn outputs(
     left: &StateMachine,
     right: &StateMachine,
@@ -15,7 +15,7 @@ pub(crate) fn outputs(
     follow(left, right, |next| next != (0, 0), found)
 }
 
-/// The same for texts to which the left machine gives an output.
+/// Like [`outputs`], for texts to which the left machine gives an output.
 pub(crate) fn outputs_within(
     left: &StateMachine,
     right: &StateMachine,
@@ -41,7 +41,7 @@ fn follow(
     let (alphabet, letters) = left.alphabet.refine(&right.alphabet);
     let readable = alphabet.readable();
     let mut pairs = StatePairs::new(left.start, right.start);
-    // How each pair was reached first.
+    // The predecessor through which each pair was first reached.
     let mut from: Vec<(u32, char)> = vec![(0, '\0')];
     let mut at = 0;
     while let Some(&(a, b)) = pairs.list.get(at) {

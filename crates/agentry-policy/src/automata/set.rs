@@ -1,8 +1,8 @@
-//! Sets of characters, and alphabets: characters that no machine tells apart are one letter.
+//! Sets of characters, and alphabets in which characters that no machine distinguishes are one letter.
 
 use super::fast_map::FastMap;
 
-/// A set of characters: ordered ranges, both ends included, that neither meet nor touch.
+/// A set of characters: sorted ranges, both ends included, that neither overlap nor touch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CharSet(Vec<(u32, u32)>);
 
@@ -17,7 +17,7 @@ impl CharSet {
         Self(vec![(u32::from(c), u32::from(c))])
     }
 
-    /// The ranges, which must be in order. A range of characters skips the surrogates.
+    /// Makes a set from ranges, which must be sorted; surrogates are skipped.
     pub(crate) fn ranges(ranges: impl Iterator<Item = (char, char)>) -> Self {
         let split = ranges.flat_map(|(first, last)| {
             let (first, last) = (u32::from(first), u32::from(last));
@@ -28,7 +28,7 @@ impl CharSet {
         Self(split.flatten().collect())
     }
 
-    /// The same without one character.
+    /// Returns the set without one character.
     pub(crate) fn without(&self, c: char) -> Self {
         let c = u32::from(c);
         let mut ranges = Vec::with_capacity(self.0.len() + 1);
@@ -47,13 +47,13 @@ impl CharSet {
         Self(ranges)
     }
 
-    /// Whether it holds the character.
+    /// Whether it contains the character.
     pub(crate) fn contains(&self, c: char) -> bool {
         let c = u32::from(c);
         self.0.iter().any(|&(first, last)| first <= c && c <= last)
     }
 
-    /// Whether it holds nothing.
+    /// Whether it is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -62,16 +62,17 @@ impl CharSet {
 /// A partition of all characters into letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Alphabet {
-    /// Where each stretch of characters starts, and its letter; the first starts at 0.
+    /// The first character of each range, and its letter; the first range starts at 0.
     stretches: Vec<(u32, u16)>,
     /// How many letters there are.
     pub(crate) letters: usize,
 }
 
 impl Alphabet {
-    /// The coarsest alphabet in which each of `sets` is a set of letters, and for each set its
-    /// letters in order.
+    /// Returns the coarsest alphabet in which each of `sets` consists of whole letters, and the letters of
+    /// each set in order.
     pub(crate) fn of(sets: &[CharSet]) -> (Self, Vec<Vec<u16>>) {
+        // At each change a set begins or ends, so `inside` is toggled.
         let mut changes: Vec<(u32, usize)> = Vec::new();
         for (index, set) in sets.iter().enumerate() {
             for &(first, last) in &set.0 {
@@ -107,14 +108,14 @@ impl Alphabet {
         (Self { stretches, letters: letters.len() }, members)
     }
 
-    /// The letter of a character.
+    /// Returns the letter of a character.
     pub(crate) fn letter(&self, c: char) -> usize {
         let c = u32::from(c);
         let after = self.stretches.partition_point(|(start, _)| *start <= c);
         self.stretches.get(after.wrapping_sub(1)).map_or(0, |(_, letter)| usize::from(*letter))
     }
 
-    /// The coarsest alphabet that is finer than both, and the two letters of each of its letters.
+    /// Returns the coarsest alphabet that refines both, and for each of its letters the two original ones.
     pub(crate) fn refine(&self, other: &Self) -> (Self, Vec<(u16, u16)>) {
         let mut pairs: FastMap<u32, u16> = FastMap::default();
         let mut letters = Vec::new();
@@ -129,6 +130,7 @@ impl Alphabet {
                 letters.push((left, right));
                 u16::try_from(letters.len() - 1).unwrap_or(u16::MAX)
             });
+            // Adjacent ranges with the same letter are merged.
             if stretches.last().is_none_or(|(_, last)| *last != letter) {
                 stretches.push((start, letter));
             }
@@ -147,11 +149,12 @@ impl Alphabet {
         (Self { stretches, letters: letters.len() }, letters)
     }
 
-    /// For each letter the character that reads best; nothing for one that no text can hold.
+    /// Returns the most readable character of each letter, or `None` if it has no valid character.
     pub(crate) fn best(&self) -> Vec<Option<char>> {
         let mut best: Vec<Option<char>> = vec![None; self.letters];
         let ends = self.stretches.iter().skip(1).map(|(start, _)| *start);
         for (&(start, letter), end) in self.stretches.iter().zip(ends.chain([0x11_0000])) {
+            // The first 128 characters of a range are enough to find a readable one.
             let near = start..end.min(start.saturating_add(128));
             let candidates = near.filter_map(char::from_u32);
             if let Some(slot) = best.get_mut(usize::from(letter)) {
@@ -161,7 +164,7 @@ impl Alphabet {
         best
     }
 
-    /// The letters from the one that reads best to the one that reads worst, with a character each.
+    /// Lists the letters with a character each, the most readable first.
     pub(crate) fn readable(&self) -> Vec<(usize, char)> {
         let best = self.best().into_iter().enumerate();
         let mut letters: Vec<(usize, char)> =
@@ -171,7 +174,7 @@ impl Alphabet {
     }
 }
 
-/// How badly a character reads in an example.
+/// Ranks a character for examples; a lower rank is more readable.
 fn rank(c: char) -> (u8, u32) {
     let class = match c {
         'x'..='z' => 0,

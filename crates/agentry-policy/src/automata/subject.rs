@@ -1,12 +1,12 @@
-//! Subjects as texts for machines: every item of a row is followed by a character that no item
-//! holds, so that two different rows are never the same text.
+//! Encodes subjects as texts for machines. Every item is followed by a character that no item contains, so
+//! that different subjects never have the same text.
 
 use super::nfa::ItemCharacters;
 use super::set::CharSet;
 use crate::pattern::path::segments;
 use crate::pattern::{PatternKind, PatternSubject};
 
-/// What is known to be a command, a path and so on, as regular expressions over such texts.
+/// The regular expressions of all valid encoded subjects, by kind.
 pub(crate) const fn universe(kind: PatternKind) -> &'static str {
     match kind {
         PatternKind::Command => r"[^\x00]+\x00(?:[^\x00]*\x00)*",
@@ -20,12 +20,12 @@ pub(crate) const fn universe(kind: PatternKind) -> &'static str {
     }
 }
 
-/// The items of a kind's subjects.
+/// Returns the characters of the items of a kind.
 pub(crate) fn items(kind: PatternKind) -> ItemCharacters {
     let any = CharSet::all().without('\0');
     match kind {
         PatternKind::Path => ItemCharacters { any: any.without('/'), end: '/' },
-        // The labels of a host name.
+        // The items are the labels of a host name.
         PatternKind::Web => ItemCharacters { any: any.without('/').without('.'), end: '.' },
         PatternKind::Command | PatternKind::Name | PatternKind::Text => {
             ItemCharacters { any, end: '\0' }
@@ -33,7 +33,7 @@ pub(crate) fn items(kind: PatternKind) -> ItemCharacters {
     }
 }
 
-/// The text of a subject.
+/// Encodes a subject.
 pub(crate) fn encode(kind: PatternKind, subject: PatternSubject<'_>) -> String {
     match (kind, subject) {
         (_, PatternSubject::Command(argv)) => argv.iter().flat_map(|word| [*word, "\0"]).collect(),
@@ -45,6 +45,7 @@ pub(crate) fn encode(kind: PatternKind, subject: PatternSubject<'_>) -> String {
             let end = address[start..].find('/').map_or(address.len(), |at| start + at);
             let (authority, path) = address.split_at(end);
             match authority.rsplit_once(':') {
+                // The `.` ends the last label of the host.
                 Some((host, port)) => format!("{host}.:{port}{path}"),
                 None => address.to_owned(),
             }
@@ -53,7 +54,7 @@ pub(crate) fn encode(kind: PatternKind, subject: PatternSubject<'_>) -> String {
     }
 }
 
-/// A subject that was found by a machine.
+/// A subject that a machine found, as an example for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExampleSubject {
     /// An argument list.
@@ -63,7 +64,7 @@ pub enum ExampleSubject {
 }
 
 impl ExampleSubject {
-    /// The subject whose text this is.
+    /// Decodes a text.
     pub(crate) fn decode(kind: PatternKind, text: &str) -> Self {
         match kind {
             PatternKind::Command => {
@@ -76,7 +77,7 @@ impl ExampleSubject {
         }
     }
 
-    /// The same with a letter in each empty word, where that makes no difference to `what`.
+    /// Puts a letter into each empty word, where `what` stays the same.
     pub(crate) fn filled<T: PartialEq>(self, what: impl Fn(PatternSubject<'_>) -> T) -> Self {
         let Self::Command(mut words) = self else { return self };
         let of = |words: &[String]| {
@@ -95,8 +96,7 @@ impl ExampleSubject {
         Self::Command(words)
     }
 
-    /// The same as one would write it: a web address with a usual host, scheme and port, where that
-    /// makes no difference to `what`.
+    /// Replaces host, scheme and port of a web address by common ones, where `what` stays the same.
     pub(crate) fn usual<T: PartialEq>(
         self,
         kind: PatternKind,
@@ -108,6 +108,7 @@ impl ExampleSubject {
         let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
         let own = what(PatternSubject::Text(text));
         let same = |text: &String| what(PatternSubject::Text(text)) == own;
+        // A fully generic address is tried before one that keeps host and path.
         let tries = ["https://example.com:443/".to_owned(), format!("https://{host}:443{path}")];
         match tries.into_iter().find(same) {
             Some(usual) => Self::Text(usual.replacen(":443/", "/", 1)),
@@ -115,7 +116,7 @@ impl ExampleSubject {
         }
     }
 
-    /// Passes it on as a [`PatternSubject`].
+    /// Calls `then` with it as a [`PatternSubject`].
     pub fn with<T>(&self, then: impl FnOnce(PatternSubject<'_>) -> T) -> T {
         match self {
             Self::Command(words) => {
@@ -128,7 +129,7 @@ impl ExampleSubject {
 }
 
 impl std::fmt::Display for ExampleSubject {
-    /// A command is written as one would type it.
+    /// Writes a command as a user would type it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(text) => write!(f, "{}", visible(text)),
@@ -143,7 +144,7 @@ impl std::fmt::Display for ExampleSubject {
     }
 }
 
-/// A word as one would type it, in quotes where it needs them.
+/// Returns a word as a user would type it, quoted if necessary.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     let tilde = word.strip_prefix('~').is_some_and(|rest| rest.chars().all(plain));
@@ -153,7 +154,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", visible(&word.replace('\'', r"'\''")))
 }
 
-/// The text with what cannot be seen written out.
+/// Escapes the control characters of a text.
 fn visible(text: &str) -> String {
     text.chars()
         .flat_map(|c| {

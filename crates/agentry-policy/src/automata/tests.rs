@@ -1,4 +1,4 @@
-//! The machines say what the direct matching says.
+//! Compares the machines with the direct matching.
 
 use agentry_commands::hazard::hazards;
 use agentry_commands::{HazardSign, global_options, names as programs};
@@ -10,7 +10,7 @@ use crate::automata::machine::NONE;
 use crate::pattern::{HazardProtection, Pattern, PatternKind, PatternSubject};
 use crate::{Action, PathAnchors};
 
-/// Pieces that patterns and subjects are put together from, for each kind.
+/// Pieces of patterns and subjects, for each kind.
 pub(crate) fn pieces(kind: PatternKind) -> &'static [&'static str] {
     match kind {
         PatternKind::Command => &[
@@ -59,7 +59,7 @@ pub(crate) fn pieces(kind: PatternKind) -> &'static [&'static str] {
     }
 }
 
-/// A pattern of any kind, with many wildcards.
+/// Generates a pattern of any kind, with many wildcards.
 pub(crate) fn any_pattern(kind: PatternKind) -> impl Strategy<Value = String> {
     let mut parts = pieces(kind).to_vec();
     parts.extend(["*", "*", "*", "**", "**", "**/", "/*"]);
@@ -80,7 +80,7 @@ pub(crate) fn any_pattern(kind: PatternKind) -> impl Strategy<Value = String> {
     }
 }
 
-/// A command of the tables, perhaps with one of its options.
+/// Generates a command of the data files, sometimes with one of its options.
 fn known_command() -> impl Strategy<Value = String> {
     let mut words: Vec<String> = Vec::new();
     for hazard in programs().flat_map(hazards) {
@@ -105,7 +105,7 @@ fn known_command() -> impl Strategy<Value = String> {
     proptest::sample::select(words)
 }
 
-/// A subject that has something to do with `pattern`: its wildcards filled in.
+/// Generates a subject related to `pattern`, with its wildcards filled in.
 fn filled(pattern: &str, fill: &[&str]) -> String {
     let mut text = String::new();
     let mut fill = fill.iter().cycle();
@@ -118,7 +118,7 @@ fn filled(pattern: &str, fill: &[&str]) -> String {
     text + rest
 }
 
-/// Makes a text into a subject of its kind.
+/// Makes a text into a valid subject of its kind.
 pub(crate) fn subject(kind: PatternKind, text: &str) -> Vec<String> {
     match kind {
         PatternKind::Command => {

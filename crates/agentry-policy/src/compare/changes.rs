@@ -1,4 +1,4 @@
-//! What a change of rules gained and lost, rule by rule.
+//! Lists what a change of rules gained and lost, rule by rule.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -12,35 +12,35 @@ use crate::memo::PolicyMemo;
 use crate::pattern::{HazardProtection, PatternKind, PatternSubject};
 use crate::{Action, PolicyRule, RuleList};
 
-/// What changed between two versions of a section.
+/// The differences between two versions of a section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RulesDiff {
-    /// What is less strict now.
+    /// Subjects with a milder verdict than before.
     pub gained: Vec<DecisionChange>,
-    /// What is stricter now.
+    /// Subjects with a stricter verdict than before.
     pub lost: Vec<DecisionChange>,
-    /// Why this is not the whole truth; then it must be taken for a gain.
+    /// Why the lists are incomplete, if they are; callers must then assume a gain.
     pub unknown: Option<String>,
 }
 
-/// Subjects that one rule used to decide about and another one does now.
+/// Subjects that one rule decided about before, and another one now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionChange {
     /// The narrower pattern of the two.
     pub pattern: String,
-    /// The old answer.
+    /// The old verdict.
     pub from: Action,
-    /// The new answer.
+    /// The new verdict.
     pub to: Action,
     /// One of the shortest subjects.
     pub example: String,
-    /// What decided; nothing when there was no layer.
+    /// The old deciding rule; `None` if there was no layer.
     pub old: Option<DecidingRule>,
-    /// What decides.
+    /// The new deciding rule.
     pub new: Option<DecidingRule>,
 }
 
-/// What `new` gained and lost against `old`.
+/// Returns what `new` gained and lost compared with `old`.
 pub fn diff(
     memo: &PolicyMemo,
     old: &[&RuleList],
@@ -79,6 +79,7 @@ fn find_changes(
         }
         ControlFlow::Continue(())
     })?;
+    // Ordered by the new deciding rule, then by the old one.
     found.sort_by_key(|(labels, _)| *labels);
     let mut diff = RulesDiff::default();
     for ((b, a), example) in found {
@@ -96,6 +97,7 @@ fn find_changes(
         let same = |other: &&mut DecisionChange| {
             (&other.pattern, other.from, other.to) == (&change.pattern, from, to)
         };
+        // Changes with the same pattern and verdicts are reported once, with the shortest example.
         match side.iter_mut().find(same) {
             Some(other) if other.example.chars().count() <= change.example.chars().count() => {}
             Some(other) => *other = change,
@@ -105,7 +107,7 @@ fn find_changes(
     Ok(diff)
 }
 
-/// The narrower pattern of two rules; without one of them, or for the intent, everything.
+/// Returns the narrower pattern of two rules; the intent, or a missing rule, counts as everything.
 fn narrower(
     folder: &MachineFolder<'_>,
     old: Option<&PolicyRule>,
@@ -124,6 +126,7 @@ fn narrower(
         only_new |= a == NONE;
         if only_old && only_new { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
+    // If neither contains the other, the pattern with more literal text is taken as the narrower one.
     let literal = |text: &str| text.chars().filter(|c| *c != '*').count();
     Ok(match (only_old, only_new) {
         (false, true) => old.text,
@@ -132,7 +135,7 @@ fn narrower(
     })
 }
 
-/// The rules of a side, numbered through all its layers.
+/// The rules of a side, numbered across all its layers.
 struct RuleLabels<'a> {
     layers: &'a [&'a RuleList],
     firsts: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Rules that never decide.
+//! Finds rules that never decide.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -12,28 +12,28 @@ use crate::memo::PolicyMemo;
 use crate::pattern::{HazardProtection, Pattern, PatternKind};
 use crate::{PathAnchors, RuleList};
 
-/// A rule that never decides about what it says.
+/// A rule that never decides about the subjects that its pattern spells out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadRule {
-    /// Its index.
+    /// The index of the rule.
     pub rule: usize,
-    /// The earlier rules that decide about what it matches; none if it matches nothing at all.
+    /// The earlier rules that decide instead; empty if the pattern matches nothing.
     pub covered_by: Vec<usize>,
     /// A subject that it matches.
     pub example: Option<ExampleSubject>,
-    /// A subject that it decides about all the same, because a deny or an ask also reaches other
-    /// ways to write a command: `/bin/rm` for `rm`.
+    /// A subject that it does decide about, because a deny or ask rule also matches other spellings of
+    /// a command: `/bin/rm` for `rm`.
     pub still: Option<ExampleSubject>,
 }
 
-/// The rules of a section that never decide about the subjects that they say; what a deny or an ask
-/// reaches beyond its words does not count. Nothing if a bound was reached.
+/// Lists the rules that never decide about the subjects that they spell out; the additional spellings of
+/// a deny or ask rule do not count. Returns `None` if a size limit was reached.
 pub fn dead(
     memo: &PolicyMemo,
     rules: &RuleList,
     protections: HazardProtection,
 ) -> Option<Vec<DeadRule>> {
-    // Nearly always every rule decides about something that its own words spell out.
+    // Almost always, every rule decides about a subject made from its own text; then no machine is needed.
     if (0..rules.rules.len()).all(|at| decides_plainly(rules, at, protections)) {
         return Some(Vec::new());
     }
@@ -42,10 +42,11 @@ pub fn dead(
         .ok()
 }
 
-/// Whether a rule decides about a subject made of its own words, with something short or nothing in
-/// the place of each wildcard.
+/// Whether a rule decides about a subject made from its own text, with a short text or nothing in place of
+/// each wildcard.
 fn decides_plainly(rules: &RuleList, at: usize, protections: HazardProtection) -> bool {
     let Some(pattern) = rules.rules.get(at).map(|rule| &rule.pattern) else { return false };
+    // Three fillings, because an earlier rule may match one of them by chance.
     ["x", "qq7", ""].iter().any(|fill| {
         let subject = plain(pattern, fill);
         subject.with(|subject| {
@@ -91,6 +92,7 @@ fn find_dead(
     for (at, rule) in rules.rules.iter().enumerate() {
         let decides = deciding.contains(&index(at));
         let words = rule.pattern.as_written();
+        // It decides, and has no additional spellings that could be the only reason.
         if decides && words.is_none() {
             continue;
         }
@@ -104,7 +106,7 @@ fn find_dead(
     Ok(found)
 }
 
-/// Which rules decide about the subjects of `own`; nothing if the rule itself is one of them.
+/// Returns the rules that decide about the subjects of `own`, or `None` if the rule itself is among them.
 fn coverage(
     rule: usize,
     kind: PatternKind,
@@ -123,7 +125,7 @@ fn coverage(
     Ok(dead.then_some(DeadRule { rule, covered_by, example, still: None }))
 }
 
-/// A shortest subject of `own` that the rule decides about.
+/// Finds a shortest subject of `own` that the rule decides about.
 fn decided(
     rule: usize,
     kind: PatternKind,

@@ -1,5 +1,5 @@
-//! Rules about different commands do not meet, so each command is compared by itself: many small
-//! machines cost less than a large one, and what both sides say alike costs nothing.
+//! Compares the rules of each command separately. Rules about different commands do not interact, many small
+//! machines cost less than a large one, and groups with equal rules are skipped.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use agentry_commands::base_name;
 use crate::pattern::{Pattern, PatternShape};
 use crate::{Action, PolicyRule, RuleList};
 
-/// The rules of both sides about one command, layer by layer.
+/// The rules of both sides about one command, by layer.
 pub(super) struct CommandGroup {
     pub(super) first: Vec<RuleList>,
     pub(super) second: Vec<RuleList>,
 }
 
-/// The commands about which the sides may differ. Nothing if they cannot be told apart: because a
-/// rule is about several commands, or because what holds for all the others differs as well.
+/// Returns the commands for which the sides may differ, or `None` if they cannot be separated: a rule matches
+/// several commands, or the intents differ.
 pub(super) fn split(first: &[&RuleList], second: &[&RuleList]) -> Option<Vec<CommandGroup>> {
     let mut commands = BTreeSet::new();
     for rule in first.iter().chain(second).flat_map(|rules| &rules.rules) {
@@ -33,7 +33,7 @@ pub(super) fn split(first: &[&RuleList], second: &[&RuleList]) -> Option<Vec<Com
     Some(groups.filter(|group| !is_same(&group.first, &group.second)).collect())
 }
 
-/// The base name of the one command that a pattern is about.
+/// Returns the base name of the only command that a pattern matches.
 fn command(pattern: &Pattern) -> Option<&str> {
     if !matches!(pattern.shape, PatternShape::Command(_)) {
         return None;
@@ -43,7 +43,7 @@ fn command(pattern: &Pattern) -> Option<&str> {
     is_literal.then_some(name)
 }
 
-/// The strictest answer to a command that no rule is about.
+/// Returns the strictest verdict about a command without a rule.
 fn intent(layers: &[&RuleList]) -> Option<Action> {
     layers.iter().map(|rules| rules.intent.action).max()
 }

@@ -1,4 +1,4 @@
-//! Tables of answers, and laws that hold for all policies.
+//! Tables of answers, and properties that hold for all policies.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::automata::subject::encode;
 use crate::automata::tests::{any_pattern, pieces, subject};
 use crate::{PathAnchors, Pattern, PatternRule, Section};
 
-/// Reads rules, the last one the intent: `git log*:allow, ask`.
+/// Parses rules, the last one being the intent: `git log*:allow, ask`.
 pub(crate) fn rules(section: Section, text: &str) -> RuleList {
     let (rules, intent) = text.rsplit_once(", ").unwrap_or(("", text));
     let rules = rules.split(", ").filter(|rule| !rule.is_empty());
@@ -224,7 +224,7 @@ fn changes() {
     }
 }
 
-/// Rules of one section, and some texts that have to do with them.
+/// Generates rules of one section, and some related texts.
 fn policies(count: usize) -> impl Strategy<Value = (Section, Vec<RuleList>, Vec<Vec<String>>)> {
     let sections =
         vec![Section::Bash, Section::Edit, Section::Webfetch, Section::Mcp, Section::Question];
@@ -260,7 +260,7 @@ fn of(section: Section, list: &[(String, Action)], intent: Action) -> RuleList {
     RuleList { section, rules, intent: rule("*", intent) }
 }
 
-/// What the layers say about each subject that is one.
+/// Returns the verdicts of the layers about each text that is a valid subject.
 fn answers(layers: &[&RuleList], subjects: &[Vec<String>]) -> Vec<Option<Action>> {
     let kind = layers[0].section.kind();
     let memo = PolicyMemo::default();

@@ -1,4 +1,4 @@
-//! Tables of sets with the rules that decide, and that no member is forgotten.
+//! Tables of sets with the rules that decide, and a test that no member is missed.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::automata::tests::{any_pattern, pieces};
 use crate::compare::tests::rules;
 use crate::{PathAnchors, Pattern, PolicyRule, Section};
 
-/// Reads a set: `*` is a segment, `?` anything; a word with `+` or `@` before it may be repeated.
+/// Parses a set: `*` is a segment, `?` any text; a word after `+` or `@` may be repeated.
 fn set(line: &str) -> Vec<ShellArg> {
     let word = |text: &str| {
         let mut pieces = Vec::new();
@@ -69,7 +69,7 @@ fn sets() {
     }
 }
 
-/// Some member of a set.
+/// Returns one member of a set.
 fn member(set: &[ShellArg], fills: &[&str]) -> Vec<String> {
     let many = fills.len() % 3;
     let mut fills = fills.iter().cycle();
@@ -117,7 +117,7 @@ proptest! {
         marks in proptest::collection::vec(proptest::sample::select(vec!["", "+", "@", "?"]), 8),
         fills in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(pieces(PatternKind::Command)), 1..5), 12),
     ) {
-        // A line like the first rule, so that the two have something to do with each other.
+        // A line similar to the first rule, so that both overlap.
         let like = rules.rules[0].pattern.text.clone();
         for line in [line, like] {
             let words = line.split(' ').filter(|word| !word.is_empty()).zip(marks.iter().cycle());

@@ -1,4 +1,4 @@
-//! One simple command under the rules of all layers.
+//! Judges one simple command under the rules of all layers.
 
 use agentry_commands::own_rules;
 
@@ -14,8 +14,8 @@ use super::nested_commands::{OptionScan, embedded};
 use super::{Judge, simplify, spelling};
 
 impl Judge {
-    /// The decision about a command. `parts` are those of its line, for the wrapper it may be behind;
-    /// `is_inside` tells whether a directory that it names lies in the workspace.
+    /// Returns the decision about a command. `parts` are all parts of its line, which include its wrapper;
+    /// `is_inside` reports whether a directory lies in the workspace.
     pub(super) fn command(
         &self,
         command: &ShellCommand,
@@ -32,6 +32,8 @@ impl Judge {
             let spelled_out = outer.and_then(|outer| spelling_out(outer, rules));
             let decision = match spelled_out {
                 Some(rule) => {
+                    // A rule that names wrapper and command covers both, unless another rule is against the
+                    // inner one.
                     let against = explicit(&command.argv, rules, source);
                     against.unwrap_or_else(|| LayerDecision::by(rule, source))
                 }
@@ -51,8 +53,8 @@ impl Judge {
 }
 
 impl Judge {
-    /// The strictest rule against a command that only starts others, which are judged themselves: a rule for
-    /// every command is none against it.
+    /// Returns the strictest rule against a command that only starts others, which are judged separately. A
+    /// rule that matches every command does not count.
     pub(super) fn named(&self, argv: &[ShellArg]) -> Option<LayerDecision> {
         let against = self.rules(Section::Bash).filter_map(|(source, rules)| {
             let found = match deciders(rules, argv) {
@@ -68,8 +70,8 @@ impl Judge {
     }
 }
 
-/// The decision about a command, or about its plain form if that is milder and no rule is against
-/// the whole.
+/// Returns the decision about a command. The decision about its plain form is used instead if that is milder
+/// and no rule is against the whole command.
 fn decide_or_plain(
     argv: &[ShellArg],
     plain: Option<&[ShellArg]>,
@@ -86,7 +88,7 @@ fn decide_or_plain(
     }
 }
 
-/// The same decision, unless a rule is against the command in another spelling.
+/// Returns the decision, or a stricter one if a rule is against another spelling of the command.
 fn in_other_words(
     decision: LayerDecision,
     argv: &[ShellArg],
@@ -94,6 +96,7 @@ fn in_other_words(
     rules: &RuleList,
     source: LayerSource,
 ) -> LayerDecision {
+    // No rule is stricter, so other spellings cannot change the decision.
     if rules.rules.iter().all(|rule| rule.action <= decision.action) {
         return decision;
     }
@@ -117,13 +120,14 @@ fn in_other_words(
             ..decision
         })
     };
+    // Only a rule for every command permits options that no rule names, so only then they are searched.
     let is_open = |rule: &PolicyRule| rule.action == Action::Allow && rule.pattern.is_everything();
     let options =
         if rules.all().any(is_open) { OptionScan::LookedAt } else { OptionScan::LeftAlone };
     embedded(argv, options).iter().filter_map(seen).fold(decision, LayerDecision::strictest)
 }
 
-/// The strictest decision of one layer over everything that the command may become.
+/// Returns the strictest decision of one layer about all argument lists that the command may have.
 fn decide(argv: &[ShellArg], rules: &RuleList, source: LayerSource) -> LayerDecision {
     let DeciderSet::Known(found) = deciders(rules, argv) else {
         return LayerDecision::built_in(Action::Ask, "not understood: it may become too much")
@@ -141,7 +145,7 @@ fn decide(argv: &[ShellArg], rules: &RuleList, source: LayerSource) -> LayerDeci
         .unwrap_or_else(|| LayerDecision::by(&rules.intent, source))
 }
 
-/// Why the answer is stricter than an allow rule makes it look.
+/// Explains why the verdict is stricter than an allow rule suggests.
 fn note(rules: &RuleList, example: &ExampleSubject, varies: bool) -> Option<String> {
     let instance = varies.then(|| format!("for instance `{example}`"));
     let hazard = example.with(|subject| {
@@ -160,7 +164,7 @@ fn note(rules: &RuleList, example: &ExampleSubject, varies: bool) -> Option<Stri
     }
 }
 
-/// The strictest rule that the author wrote against the command; the intent does not count.
+/// Returns the strictest written rule against the command; the intent does not count.
 fn explicit(argv: &[ShellArg], rules: &RuleList, source: LayerSource) -> Option<LayerDecision> {
     if let Some(words) = argv::literal(argv) {
         let rule = rules.first(PatternSubject::Command(&words));
@@ -176,7 +180,7 @@ fn explicit(argv: &[ShellArg], rules: &RuleList, source: LayerSource) -> Option<
     against.map(|rule| LayerDecision::by(rule, source)).reduce(LayerDecision::strictest)
 }
 
-/// The allow rule that names both the wrapper and the command inside, if only such a one decides.
+/// Returns the allow rule that names both the wrapper and the inner command, if it is the only one to decide.
 fn spelling_out<'r>(outer: &ShellCommand, rules: &'r RuleList) -> Option<&'r PolicyRule> {
     let inner_at = outer.inner_at?;
     let DeciderSet::Known(found) = deciders(rules, &outer.argv) else { return None };

@@ -1,4 +1,4 @@
-//! Reading and writing files.
+//! Judges reads and writes of files.
 
 use agentry_commands::secrets::is_secret;
 
@@ -9,7 +9,7 @@ use crate::{Action, Section};
 use super::{Judge, SectionCall};
 
 impl Judge {
-    /// The decision about a path as a person or a tool names it.
+    /// Returns the decision about a path as a user or a tool writes it, with `~`.
     pub(super) fn file(&self, call: SectionCall<'_>, resolver: &dyn LinkResolver) -> LayerDecision {
         match with_home(call.subject, &self.places) {
             Some(path) => self.path(SectionCall { subject: &path, ..call }, resolver),
@@ -17,7 +17,7 @@ impl Judge {
         }
     }
 
-    /// The decision about a path, relative to the directory of the call.
+    /// Returns the decision about a path, relative to the directory of the call.
     pub(super) fn path(&self, call: SectionCall<'_>, resolver: &dyn LinkResolver) -> LayerDecision {
         let SectionCall { section, subject, directory } = call;
         let real =
@@ -25,6 +25,7 @@ impl Judge {
         let Some(real) = real else {
             return self.unknown_path(section, "where it leads cannot be told");
         };
+        // The patterns were converted to lower case when they were compiled.
         let folded = if self.places.ignores_case { real.to_lowercase() } else { real };
         let decision = self.text(section, &folded);
         let decision = match section {
@@ -39,7 +40,7 @@ impl Judge {
         }
     }
 
-    /// The decision about a path that may be any.
+    /// Returns the decision about an unknown path.
     pub(super) fn any_path(&self, section: Section) -> LayerDecision {
         self.worst(section).strictest(self.worst(Section::ExternalDirectory))
     }
@@ -55,7 +56,7 @@ impl Judge {
     }
 
     fn unknown_path(&self, section: Section, why: &str) -> LayerDecision {
-        // It may be any path, also one that is denied.
+        // It may be any path, also a denied one.
         let action = self.any_path(section).action.strictest(Action::Ask);
         LayerDecision::built_in(action, format!("not understood: {why}"))
     }

@@ -1,4 +1,4 @@
-//! A command line: the strictest over all that it runs, reads, writes and sets.
+//! Judges a command line: the strictest verdict about everything that it runs, reads, writes and sets.
 
 use agentry_commands::variables::{VariableEffect, setting_to};
 
@@ -13,7 +13,7 @@ use crate::{Action, Section};
 use super::{Judge, SectionCall, simplify};
 
 impl Judge {
-    /// The verdict about a command line.
+    /// Returns the verdict about a command line.
     pub(super) fn line(&self, call: SectionCall<'_>, resolver: &dyn LinkResolver) -> Verdict {
         let context = ShellContext {
             home: self.places.home.clone(),
@@ -23,11 +23,12 @@ impl Judge {
         let judge =
             |part: &LinePart| self.part(part, &parts, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
+        // Wrappers and shells are no parts, but a rule may still name them: `timeout *:deny`.
         let started = |argv: &Vec<ShellArg>| Some(self.named(argv)?.about(shell::shown(argv)));
         reasons.extend(around.iter().filter_map(started));
         let start = self.entered(&ShellWord::text("."), &CurrentDirs::default(), call, resolver);
         if start.action > Action::Allow {
-            // As if somebody had gone there.
+            // Starting outside the workspace is judged like a `cd` to that directory.
             reasons.insert(0, start.about(format!("in {}", call.directory)));
         }
         if reasons.is_empty() {
@@ -51,6 +52,7 @@ impl Judge {
             PartEffect::Command(command) => {
                 let is_inside = |path: &str| self.leads_inside(path, &part.bases, call, resolver);
                 let decision = self.command(command, parts, is_inside);
+                // Options such as `-C` change the directory that operands are relative to.
                 let bases = match simplify::directories(&command.argv) {
                     Some(all) => all.iter().fold(part.bases.clone(), |bases, it| bases.enter(it)),
                     None => CurrentDirs::Unknown,
@@ -68,7 +70,7 @@ impl Judge {
         }
     }
 
-    /// A redirection: the strictest over the directories that it may be in.
+    /// Judges a redirection: the strictest decision for all possible current directories.
     fn touched(
         &self,
         word: &ShellWord,
@@ -78,6 +80,7 @@ impl Judge {
     ) -> LayerDecision {
         let (Some(path), CurrentDirs::Known(directories)) = (word.literal(), bases) else {
             return match word.literal() {
+                // An absolute path does not depend on the current directory.
                 Some(path) if path.starts_with('/') => {
                     self.path(SectionCall { subject: path, ..call }, resolver)
                 }
@@ -92,7 +95,7 @@ impl Judge {
         decisions.reduce(LayerDecision::strictest).unwrap_or_else(|| self.any_path(call.section))
     }
 
-    /// Whether a path lies in the workspace, wherever it is seen from.
+    /// Whether a path lies in the workspace, from every possible current directory.
     fn leads_inside(
         &self,
         path: &str,
@@ -109,7 +112,7 @@ impl Judge {
         })
     }
 
-    /// `cd`: free inside the workspace.
+    /// Judges `cd`, which needs no rule inside the workspace.
     fn entered(
         &self,
         word: &ShellWord,
@@ -137,9 +140,10 @@ impl Judge {
         decisions.reduce(LayerDecision::strictest).unwrap_or_else(|| self.worst(call.section))
     }
 
-    /// A variable that is set for a command, or for the rest of the line.
+    /// Judges a variable that is set for a command, or for the rest of the line.
     fn set(&self, name: &str, value: Option<&str>, scope: VariableScope) -> LayerDecision {
         match (setting_to(name, value), scope) {
+            // A variable that is not exported reaches no program.
             (VariableEffect::Harmless, _) | (VariableEffect::Other, VariableScope::Shell) => {
                 LayerDecision::built_in(Action::Allow, "a variable that changes nothing else")
             }
@@ -152,7 +156,7 @@ impl Judge {
             }
             (VariableEffect::Other, VariableScope::Command | VariableScope::Exported) => {
                 let decision = self.text(Section::Env, name);
-                // Where every command may run, only what somebody wrote about variables counts.
+                // If every command is allowed, only a written rule about variables counts.
                 if self.is_open(Section::Bash) && decision.span.is_none() {
                     self.worst(Section::Bash)
                 } else {
@@ -162,7 +166,7 @@ impl Judge {
         }
     }
 
-    /// What is not understood: never let through, unless everything may be run and written anyway.
+    /// Judges text that the analysis does not understand: never allowed, unless all commands and edits are.
     fn unclear(&self, why: &str) -> LayerDecision {
         if self.is_open(Section::Bash) && self.is_open(Section::Edit) {
             return self.worst(Section::Bash);
@@ -171,13 +175,13 @@ impl Judge {
         unclear.strictest(self.intent())
     }
 
-    /// The strictest intent of the layers about commands.
+    /// Returns the strictest intent of the layers about commands.
     fn intent(&self) -> LayerDecision {
         self.strictest(Section::Bash, |source, rules| LayerDecision::by(&rules.intent, source))
     }
 }
 
-/// A directory of a line, seen from the one that it starts in.
+/// Returns a directory of a line, relative to the one in which the line starts.
 pub(super) fn at(base: &str, start: &str) -> String {
     match base {
         "." => start.to_owned(),

@@ -1,6 +1,6 @@
-//! Commands inside of the arguments of another one: `tar --to-command='rm x'`, `git bisect run rm x`,
-//! `perl -e 'system("rm x")'`. Not all of them can be found; a rule against a command holds for those
-//! that are there to be seen.
+//! Finds commands inside the arguments of another one: `tar --to-command='rm x'`, `git bisect run rm x`,
+//! `perl -e 'system("rm x")'`. The search is incomplete; a deny rule is applied to those commands that it
+//! finds.
 
 use agentry_commands::hazard::RUNS;
 use agentry_commands::{HazardSign, ProgramTrait, base_name, has_trait, own_rules};
@@ -8,35 +8,35 @@ use agentry_commands::{HazardSign, ProgramTrait, base_name, has_trait, own_rules
 use crate::argv::ShellArg;
 use crate::shell::{self, PartEffect, ShellContext};
 
-/// What may stand before a command in a language of its own.
+/// Texts after which other languages expect a command.
 const MARKS: &[&str] = &[
     "+!", ":!", "\\!", "!", ".shell ", ".system ", "shell ", "spawn ", "exec ", "EXEC:", "SYSTEM:",
     "exec=", "system ",
 ];
 
-/// So many texts of one command are looked at.
+/// How many texts of one command are analysed.
 const MAX_TEXTS: usize = 64;
-/// So many bytes of them all.
+/// How many bytes the analysed texts may have together.
 const MAX_BYTES: usize = 1 << 16;
-/// So many texts in quotes are.
+/// How many quoted texts of one word are analysed.
 const MAX_STRINGS: usize = 16;
 
-/// The commands that are there to be seen in the arguments of `argv`. Options that run a program are
-/// looked at only where a rule allows everything: no other rule allows them unless it names them.
+/// Lists the commands found in the arguments of `argv`. Options that run a program are searched only if a
+/// rule allows everything, because any other allow rule has to name them.
 pub(super) fn embedded(argv: &[ShellArg], options: OptionScan) -> Vec<Vec<ShellArg>> {
     let mut found = inside(argv, options);
-    // Once more: `git submodule foreach 'git submodule foreach rm'`.
+    // A second level covers `git submodule foreach 'git submodule foreach rm'`.
     let deeper: Vec<Vec<ShellArg>> = found.iter().flat_map(|argv| inside(argv, options)).collect();
     found.extend(deeper);
     found
 }
 
-/// Whether options that run a program are looked at.
+/// Whether the values of options that run a program are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionScan {
-    /// They are.
+    /// They are searched.
     LookedAt,
-    /// They are not.
+    /// They are skipped.
     LeftAlone,
 }
 
@@ -49,7 +49,7 @@ fn inside(argv: &[ShellArg], options: OptionScan) -> Vec<Vec<ShellArg>> {
         })
     };
     let mut texts = texts(argv, options);
-    // The shortest first: a long text cannot hide the others.
+    // The shortest texts come first, so that a long one cannot use up the limit and hide the others.
     texts.sort_by(|left, right| (left.len(), left).cmp(&(right.len(), right)));
     texts.dedup();
     let mut left = MAX_BYTES;
@@ -61,9 +61,10 @@ fn inside(argv: &[ShellArg], options: OptionScan) -> Vec<Vec<ShellArg>> {
     texts.iter().take(MAX_TEXTS).flat_map(commands).collect()
 }
 
-/// The texts that may be commands.
+/// Collects the texts that may be commands.
 fn texts(argv: &[ShellArg], options: OptionScan) -> Vec<String> {
     let name = argv.first().and_then(ShellArg::literal).map_or("", base_name);
+    // `python3.12` and so on behave like `python`.
     let name = if name.starts_with("python") { "python" } else { name };
     let is_interpreter = has_trait(name, ProgramTrait::Interpreter);
     let mut found = Vec::new();
@@ -72,6 +73,7 @@ fn texts(argv: &[ShellArg], options: OptionScan) -> Vec<String> {
     }
     let words: Vec<&str> = argv.iter().map(|arg| arg.literal().unwrap_or_default()).collect();
     if matches!(name, "sed" | "gsed") {
+        // The `e` command of `sed` runs the rest of its line.
         let scripts = words.iter().skip(1).filter_map(|word| word.split_once("e "));
         found.extend(scripts.map(|(_, command)| command.to_owned()));
     }
@@ -90,6 +92,7 @@ fn texts(argv: &[ShellArg], options: OptionScan) -> Vec<String> {
         found.extend(words.iter().enumerate().skip(1).filter_map(|(at, word)| {
             let value = value(hazard.sign, word)?;
             let rest = words.get(at + 1..).unwrap_or_default();
+            // Without a value in the same word, all following words may be the command.
             Some(if value.is_empty() { rest.join(" ") } else { value.to_owned() })
         }));
         let pairs = words.iter().zip(words.iter().skip(1));
@@ -99,7 +102,7 @@ fn texts(argv: &[ShellArg], options: OptionScan) -> Vec<String> {
     found
 }
 
-/// What stands in the same word behind a sign; nothing if it is none.
+/// Returns the value in the same word after an option; `None` if the word is not that option.
 fn value(sign: HazardSign, word: &str) -> Option<&str> {
     match sign {
         HazardSign::Long(spelling, least) => {
@@ -119,7 +122,7 @@ fn value(sign: HazardSign, word: &str) -> Option<&str> {
     }
 }
 
-/// The word itself, what stands behind a mark or a `=`, and what stands in quotes.
+/// Collects the word itself, the text after a mark or a `=`, and texts in quotes.
 fn within(word: &str, found: &mut Vec<String>) {
     found.push(word.to_owned());
     for mark in MARKS {
@@ -129,7 +132,7 @@ fn within(word: &str, found: &mut Vec<String>) {
     for quote in ['"', '\'', '`'] {
         let strings: Vec<&str> = word.split(quote).skip(1).step_by(2).take(MAX_STRINGS).collect();
         found.extend(strings.iter().map(|string| (*string).to_owned()));
-        // `["rm", "x"]` and its like.
+        // Joins quoted arguments of a list: `["rm", "x"]`.
         let starts = 0..strings.len();
         found.extend(starts.filter_map(|at| strings.get(at..)).map(|rest| rest.join(" ")));
     }

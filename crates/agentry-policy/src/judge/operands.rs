@@ -1,9 +1,9 @@
-//! Files and addresses that a command is given: `cat .env` reads `.env`, whatever rules about
-//! commands say.
+//! Judges the files and addresses in the arguments of a command: `cat .env` reads `.env`, whatever the rules
+//! about commands are.
 //!
-//! The rules about commands have answered the question whether the command may run; so only what
-//! was written against the file or the address counts here: a rule that asks or denies, an intent
-//! that denies, and the table of secrets. Where nothing is written, nothing changes.
+//! The rules about commands decide whether the command may run. Here only restrictions of the file or the
+//! address count: a rule that asks or denies, an intent that denies, and the table of secrets. Without one,
+//! the verdict stays as it is.
 
 mod path_set;
 
@@ -23,8 +23,8 @@ use super::line::at;
 use super::{Judge, SectionCall};
 
 impl Judge {
-    /// The strictest decision about the files and addresses that a command is given, if any is
-    /// against them.
+    /// Returns the strictest decision against the files and addresses in the arguments of a command, if there
+    /// is one.
     pub(super) fn operands(
         &self,
         argv: &[ShellArg],
@@ -33,7 +33,7 @@ impl Judge {
         resolver: &dyn LinkResolver,
     ) -> Option<LayerDecision> {
         let effects = effects(argv);
-        // Given a directory it may go into it: it copies something there, removes it, or reads all of it.
+        // Given a directory, most commands copy into it, remove it, or read everything in it.
         let below = !effects.has(ProgramTrait::DirectoryItself);
         let decisions = effects.uses().into_iter().filter_map(|(used, word)| {
             let does = match used {
@@ -54,7 +54,7 @@ impl Judge {
         decisions.reduce(LayerDecision::strictest)
     }
 
-    /// What is against a file that a command is given; `below` if it may go into a directory.
+    /// Returns what is against a file in the arguments; `below` if a directory includes its contents.
     fn operand(
         &self,
         (section, below): (Section, bool),
@@ -67,13 +67,14 @@ impl Judge {
             Some(WordPiece::Text(text)) => text.as_str(),
             _ => "",
         };
-        // `<(…)` is a file of the shell's own.
+        // `<(…)` is a pipe that the shell itself makes.
         if word.literal().is_some_and(is_free) || start.starts_with("/dev/fd/") {
             return None;
         }
         let directories: Vec<String> = match bases {
             CurrentDirs::Unknown if start.starts_with('/') => vec![call.directory.to_owned()],
             CurrentDirs::Known(all) => all.iter().map(|base| at(base, call.directory)).collect(),
+            // The directory is unknown, so only the name itself can show that the file is a secret.
             CurrentDirs::Unknown => {
                 let named = self.secret(section, &PathSet::new(word, call.directory, None));
                 let why = "where it leads cannot be told";
@@ -101,9 +102,9 @@ impl Judge {
         directories.iter().filter_map(decide).reduce(LayerDecision::strictest)
     }
 
-    /// Whether files are nothing that a rule about commands alone may let be written: outside of the
-    /// workspace, apart from temporary files, and where git keeps what it runs. They are judged like
-    /// the target of a redirection.
+    /// Whether a rule about commands is not enough to write these files: files outside the workspace, except
+    /// temporary ones, and files in `.git`, which git may run. They are judged like the target of a
+    /// redirection.
     fn is_beyond(&self, paths: &PathSet) -> bool {
         const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp"];
         let path = paths.known();
@@ -112,7 +113,7 @@ impl Judge {
         !self.is_open(Section::Bash) && (is_git || (!self.is_inside(path) && !is_temporary))
     }
 
-    /// What is against any of `paths`.
+    /// Returns what is against any of `paths`.
     fn paths(&self, (section, below): (Section, bool), paths: &PathSet) -> Option<LayerDecision> {
         let own = self.against((section, below), paths);
         let is_outside = !self.is_inside(paths.known());
@@ -136,6 +137,7 @@ impl Judge {
                     strictest =
                         strictest.into_iter().chain([decision]).reduce(LayerDecision::strictest);
                 }
+                // This rule decides for all paths, so later rules never apply.
                 if covers {
                     break;
                 }
@@ -145,7 +147,7 @@ impl Judge {
         self.rules(section).filter_map(decide).reduce(LayerDecision::strictest)
     }
 
-    /// Whether a rule is about what lies in a directory that may be one of `paths`: `docs/**` for `docs`.
+    /// Whether a rule matches files in a directory that may be one of `paths`: `docs/**` for `docs`.
     fn lead_into(&self, paths: &PathSet, rule: &PolicyRule) -> bool {
         let inside = ["/**/*", "/**", "/*"];
         let dir = inside.iter().find_map(|end| rule.pattern.text.strip_suffix(end));
@@ -166,11 +168,11 @@ impl Judge {
         what.map(|what| LayerDecision::built_in(Action::Ask, format!("a secret: {what}")))
     }
 
-    /// A file that may be any: a question, where a rule is against some.
+    /// Returns `ask` for an unknown file, if some rule asks about or denies files.
     fn not_understood(&self, section: Section, why: &str) -> Option<LayerDecision> {
         let sections = [section, Section::ExternalDirectory];
         let mut lists = sections.into_iter().flat_map(|section| self.rules(section));
-        // An intent that asks about what is outside says nothing about a file that may be inside.
+        // An intent that asks about external directories does not concern a file that may be inside.
         let is_against = |rules: &RuleList| {
             rules.intent.action == Action::Deny
                 || rules.rules.iter().any(|rule| rule.action > Action::Allow)
@@ -184,7 +186,7 @@ impl Judge {
         intents.chain([ask]).reduce(LayerDecision::strictest)
     }
 
-    /// What is against an address.
+    /// Returns what is against an address.
     fn fetched(
         &self,
         word: &ShellWord,
@@ -218,8 +220,8 @@ impl Judge {
     }
 }
 
-/// Whether a rule is against something by the will of its author. An intent that asks is not: the
-/// rules about commands answer it. Outside of the workspace it is, if it was written.
+/// Whether a rule is a deliberate restriction. An intent that asks is none, because the rules about commands
+/// already decide that. For external directories it is one, if it was written.
 fn counts(rule: &PolicyRule, rules: &RuleList) -> bool {
     let is_intent = std::ptr::eq(rule, &raw const rules.intent);
     match rule.action {
@@ -235,7 +237,7 @@ fn is_strict(rules: &RuleList) -> bool {
     rules.all().any(|rule| counts(rule, rules))
 }
 
-/// Standard input and output, and files that take and give nothing of interest.
+/// Whether a path is standard input or output, or a device without contents.
 fn is_free(path: &str) -> bool {
     matches!(
         path,

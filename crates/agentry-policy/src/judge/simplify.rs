@@ -1,5 +1,5 @@
-//! Commands without the options that change nothing about what they may do: `curl -o /dev/null`,
-//! `git -C sub`. What allows the plain form allows the whole, unless a rule is against the whole.
+//! Removes options that do not change what a command may do: `curl -o /dev/null`, `git -C sub`. A rule that
+//! allows this plain form allows the command, unless a rule is against the whole command.
 
 use agentry_commands::{
     InnerSyntax, OptionValue, OptionWords, ProgramFacts, WordList, base_name, option_words,
@@ -9,8 +9,8 @@ use agentry_commands::{
 use crate::argv::ShellArg;
 use crate::shell::MAX_BYTES;
 
-/// The plain form of a command, if it has one. `is_inside` tells whether a directory, seen from where
-/// the command starts, lies in the workspace.
+/// Returns the plain form of a command, if it has one. `is_inside` reports whether a directory, relative to
+/// where the command starts, lies in the workspace.
 pub(super) fn plain(argv: &[ShellArg], is_inside: impl Fn(&str) -> bool) -> Option<Vec<ShellArg>> {
     let facts = program(argv.first().and_then(ShellArg::literal).map(base_name)?)?;
     if let Some(form) = help(facts, argv) {
@@ -30,7 +30,7 @@ pub(super) fn plain(argv: &[ShellArg], is_inside: impl Fn(&str) -> bool) -> Opti
     (form != argv).then_some(form)
 }
 
-/// Help about a subcommand is help.
+/// Turns `git log --help` into `git --help`: help about a subcommand is help.
 fn help(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellArg>> {
     let [command, subcommand, option] = argv else { return None };
     let subcommand = subcommand.literal()?;
@@ -41,8 +41,8 @@ fn help(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellArg>> {
     (is_plain && is_help && has_subcommands).then(|| vec![command.clone(), option.clone()])
 }
 
-/// Where a command runs that has options to go elsewhere: each of their values in order. Nothing if
-/// one is not known.
+/// Returns the values of the options that change the directory of a command, in order, or `None` if one is
+/// unknown.
 pub(super) fn directories(argv: &[ShellArg]) -> Option<Vec<String>> {
     let facts = argv.first().and_then(ShellArg::literal).and_then(|word| program(base_name(word)));
     let mut found = Vec::new();
@@ -59,15 +59,15 @@ pub(super) fn directories(argv: &[ShellArg]) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// A global option.
+/// One global option.
 enum LeadingOption {
-    /// It says where the program runs; nothing if that is not known.
+    /// It sets the directory of the program; `None` if the value is unknown.
     Directory(Option<String>),
     /// Any other one.
     Other,
 }
 
-/// The global option at `at`, and how many words it takes.
+/// Returns the global option at `at`, and how many words it takes.
 fn place(facts: &ProgramFacts, argv: &[ShellArg], at: usize) -> Option<(usize, LeadingOption)> {
     let word = argv.get(at)?.literal()?;
     let (name, joined) = match word.split_once('=').filter(|_| word.starts_with("--")) {
@@ -86,7 +86,7 @@ fn place(facts: &ProgramFacts, argv: &[ShellArg], at: usize) -> Option<(usize, L
     }
 }
 
-/// Without the options that name a directory of the workspace; all of them, or none.
+/// Removes the options that name a directory of the workspace; all of them or none.
 fn elsewhere(
     facts: &ProgramFacts,
     argv: &[ShellArg],
@@ -100,6 +100,7 @@ fn elsewhere(
             LeadingOption::Directory(Some(directory)) if !directory.is_empty() => {
                 let is_first = path.is_empty() || directory.starts_with('/');
                 path = if is_first { directory } else { format!("{path}/{directory}") };
+                // Every intermediate directory has to be inside too.
                 if path.len() > MAX_BYTES || !is_inside(&path) {
                     return argv.to_vec();
                 }
@@ -113,7 +114,7 @@ fn elsewhere(
     form
 }
 
-/// Reading settings of git is no more than asking it anything else.
+/// Turns a command that only reads git settings into `git var`, which also only reads.
 fn reading_settings(argv: &[ShellArg]) -> Vec<ShellArg> {
     let Some(at) = subcommand("git", argv) else { return argv.to_vec() };
     let rest: Option<Vec<&str>> = argv.iter().skip(at).map(ShellArg::literal).collect();
@@ -126,9 +127,10 @@ fn reading_settings(argv: &[ShellArg]) -> Vec<ShellArg> {
     form
 }
 
-/// Without a tool chain that comes from the makers of Rust.
+/// Removes an official Rust tool chain: `cargo +nightly`.
 fn without_tool_chain(argv: &[ShellArg]) -> Vec<ShellArg> {
     let chain = argv.get(1).and_then(ShellArg::literal).and_then(|word| word.strip_prefix('+'));
+    // A custom tool chain has another name, and may contain any program.
     let is_known = chain.is_some_and(|chain| {
         let (name, date) = chain.split_once('-').unwrap_or((chain, ""));
         let is_date = date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
@@ -138,8 +140,8 @@ fn without_tool_chain(argv: &[ShellArg]) -> Vec<ShellArg> {
     if is_known { without(argv, 1, 1) } else { argv.to_vec() }
 }
 
-/// Without options that change nothing for this subcommand: `docker compose logs -f` follows, where `-f`
-/// before the subcommand is a file.
+/// Removes options without an effect for this subcommand: `-f` follows in `docker compose logs -f`, while
+/// before the subcommand it names a file.
 fn without_effect(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<ShellArg> {
     let rest = argv.get(1..).unwrap_or_default();
     let starts = |words: WordList| {
@@ -156,13 +158,14 @@ fn without_effect(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<ShellArg> {
     argv.iter().enumerate().filter(keep).map(|(_, arg)| arg.clone()).collect()
 }
 
-/// Without outputs that go nowhere, and without methods that send nothing. Nothing behind `--`.
+/// Removes outputs that are discarded and methods that send nothing; `None` if there is a `--`.
 fn without_outputs(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellArg>> {
     let mut form = argv.to_vec();
     let mut at = 1;
     while let Some(word) = form.get(at).map(|arg| arg.literal().map(str::to_owned)) {
         let next = form.get(at + 1).and_then(ShellArg::literal).unwrap_or_default().to_owned();
         match word.as_deref() {
+            // After `--`, words that look like options are operands.
             Some("--") => return None,
             Some(word) => match harmless(facts, word, &next) {
                 Some((left, length)) => {
@@ -180,7 +183,7 @@ fn without_outputs(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellA
     Some(form)
 }
 
-/// For an option whose value is harmless: what is left of it, and how many words it takes.
+/// For an option with a harmless value, returns the rest of its word and how many words it takes.
 fn harmless(facts: &ProgramFacts, word: &str, next: &str) -> Option<(Option<String>, usize)> {
     const NOWHERE: &[&str] = &["-", "/dev/null", "/dev/stdout"];
     const METHODS: &[&str] = &["GET", "HEAD", "OPTIONS"];
@@ -197,7 +200,7 @@ fn harmless(facts: &ProgramFacts, word: &str, next: &str) -> Option<(Option<Stri
         let Some((before, value)) = cluster.and_then(|letters| letters.split_once(short)) else {
             continue;
         };
-        // Letters before it that take no value themselves.
+        // Only these letters are known to take no value.
         if !before.chars().all(|c| "sSfLkvigq".contains(c)) {
             return None;
         }
@@ -208,7 +211,7 @@ fn harmless(facts: &ProgramFacts, word: &str, next: &str) -> Option<(Option<Stri
     None
 }
 
-/// The letters of short options, each with its long one.
+/// Returns pairs of a short option letter and its long option.
 fn pairs(options: WordList) -> impl Iterator<Item = (char, &'static str)> {
     let short = options.iter().step_by(2).filter_map(|option| option.chars().nth(1));
     short.zip(options.iter().skip(1).step_by(2))

@@ -1,12 +1,12 @@
-//! Commands that are another command in other words: `git-push`, `npm publis`, `python3 -m pip`.
-//! Only rules against the other spelling count; what allows it does not allow this one.
+//! Finds other spellings of a command: `git-push`, `npm publis`, `python3 -m pip`. Only rules against another
+//! spelling count; an allow rule for it does not allow this one.
 
 use agentry_commands::{ProgramTrait, base_name, has_trait, program, subcommand};
 
 use crate::argv::{ShellArg, ShellWord};
 use crate::{Action, RuleList};
 
-/// The same command in the other spellings that are known, whatever the rules are.
+/// Lists the known other spellings of a command, independent of the rules.
 pub(super) fn spellings(argv: &[ShellArg]) -> Vec<Vec<ShellArg>> {
     let Some(word) = argv.first().and_then(ShellArg::literal) else { return Vec::new() };
     let base = base_name(word);
@@ -18,7 +18,7 @@ pub(super) fn spellings(argv: &[ShellArg]) -> Vec<Vec<ShellArg>> {
     if let Some((program, subcommand)) = dashed(base) {
         let head = [ShellArg::text(program), ShellArg::text(subcommand)];
         found.push(head.into_iter().chain(argv.iter().skip(1).cloned()).collect());
-        // `cargo clippy` calls `cargo-clippy clippy`.
+        // `cargo clippy` runs `cargo-clippy clippy`.
         if argv.get(1).and_then(ShellArg::literal) == Some(subcommand) {
             found.push(renamed(argv, program));
         }
@@ -36,29 +36,30 @@ pub(super) fn spellings(argv: &[ShellArg]) -> Vec<Vec<ShellArg>> {
     all
 }
 
-/// The program and the subcommand of a dashed name: `git-push`.
+/// Splits a dashed name into program and subcommand: `git-push`.
 fn dashed(name: &str) -> Option<(&str, &str)> {
     let (program, subcommand) = name.split_once('-')?;
     (!subcommand.is_empty() && has_trait(program, ProgramTrait::Dashed))
         .then_some((program, subcommand))
 }
 
-/// The names that a program is installed under; empty if it has only one. `python3.12` is `python`.
+/// Lists the names that a program is installed under; empty if it has only one. `python3.12` is `python`.
 fn names(name: &str) -> &'static [&'static str] {
     let of = |name: &str| program(name).map(|facts| facts.same_program.as_slice());
+    // Removes a version: `python3.12`, `clang-17`.
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let plain = plain.strip_suffix('-').unwrap_or(plain);
     of(name).filter(|names| !names.is_empty()).or_else(|| of(plain)).unwrap_or_default()
 }
 
-/// The groups of subcommands of a program that mean the same.
+/// Lists the groups of subcommands of a program that mean the same.
 fn synonyms(name: &str) -> &'static [Vec<&'static str>] {
     let facts = program(name);
     let like = facts.and_then(|facts| facts.synonyms_of).and_then(program);
     like.or(facts).map_or(&[], |facts| &facts.synonyms)
 }
 
-/// Which words a program takes in part, as long as they are the start of only one.
+/// Which words a program accepts as an unambiguous prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShortenedWords {
     /// None.
@@ -79,8 +80,7 @@ fn shortened(name: &str) -> ShortenedWords {
     ShortenedWords::No
 }
 
-/// Whether a program takes the start of a long option for the whole: `rm --recurs`. One that is not known
-/// may.
+/// Whether a program accepts a prefix of a long option: `rm --recurs`. An unknown program may.
 fn shortens_options(name: &str) -> bool {
     !has_trait(name, ProgramTrait::ExactOptions)
 }
@@ -89,7 +89,7 @@ fn renamed(argv: &[ShellArg], name: &str) -> Vec<ShellArg> {
     std::iter::once(ShellArg::text(name)).chain(argv.iter().skip(1).cloned()).collect()
 }
 
-/// `python -m pip install` is `pip install`.
+/// Returns `pip install` for `python -m pip install`.
 fn module(argv: &[ShellArg]) -> Option<Vec<ShellArg>> {
     let mut at = 1;
     while let Some(option) = argv.get(at).and_then(ShellArg::literal) {
@@ -102,12 +102,13 @@ fn module(argv: &[ShellArg]) -> Option<Vec<ShellArg>> {
             let rest = argv.iter().skip(at + usize::from(apart)).cloned();
             return Some(std::iter::once(ShellArg::text(name)).chain(rest).collect());
         }
+        // `-W` and `-X` take the next word as their value.
         at += usize::from(letters.ends_with(['W', 'X']));
     }
     None
 }
 
-/// The command with each subcommand that means the same as its own.
+/// Returns the command with each synonym of its subcommand.
 fn with_synonyms(argv: &[ShellArg]) -> Vec<Vec<ShellArg>> {
     let program = argv.first().and_then(ShellArg::literal).map_or("", base_name);
     let groups = synonyms(program);
@@ -135,7 +136,7 @@ fn starts_with(words: &[ShellArg], phrase: &str) -> bool {
         && words.iter().zip(phrase.split(' ')).all(|(word, own)| word.literal() == Some(own))
 }
 
-/// Whether a rule is against a command that may be `argv`, at a glance.
+/// Whether a rule may be against the command, judging by the program name alone.
 pub(super) fn may_be_meant(argv: &[ShellArg], rules: &RuleList) -> bool {
     let program = argv.first().and_then(ShellArg::literal).map_or("", base_name);
     let mut strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
@@ -147,7 +148,7 @@ fn may_name(pattern: &crate::Pattern, program: &str) -> bool {
     first.starts_with(program) || first.contains(['*', '/', '~'])
 }
 
-/// The command with its shortened words spelled out as the rules against it spell them.
+/// Returns the command with its abbreviated words completed as in the rules against it.
 pub(super) fn spelled_out(argv: &[ShellArg], rules: &RuleList) -> Vec<Vec<ShellArg>> {
     let Some(program) = argv.first().and_then(ShellArg::literal).map(base_name) else {
         return Vec::new();
@@ -176,7 +177,7 @@ fn longer(argv: &[ShellArg], program: &str, pattern: &crate::Pattern) -> Option<
         ShortenedWords::No | ShortenedWords::All => None,
     };
     let mut is_changed = false;
-    // Words follow each other as in the rule; options stand anywhere.
+    // Words appear in the order of the rule, while options may be anywhere.
     let mut next = 1;
     let spelled = argv.iter().enumerate().map(|(at, arg)| {
         let is_verb = verb == Some(at) || (words == ShortenedWords::All && at > 0);
@@ -198,7 +199,7 @@ fn longer(argv: &[ShellArg], program: &str, pattern: &crate::Pattern) -> Option<
     is_changed.then_some(spelled)
 }
 
-/// What `word` stands for, if it is the start of the token of a rule.
+/// Returns the full form of `word`, if it is a prefix of a token of the rule.
 fn whole(word: &str, token: &str) -> Option<String> {
     let name = word.split('=').next().unwrap_or_default();
     let long = token.split(['*', '=']).next().unwrap_or_default();

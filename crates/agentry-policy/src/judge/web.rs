@@ -1,4 +1,4 @@
-//! Web addresses.
+//! Judges web addresses.
 
 use crate::pattern::PatternSubject;
 use crate::verdict::LayerDecision;
@@ -8,12 +8,12 @@ use crate::{Action, Section};
 use super::Judge;
 
 impl Judge {
-    /// The decision about a web address.
+    /// Returns the decision about a web address.
     pub(super) fn address(&self, text: &str) -> LayerDecision {
         let WebAddress { text, private, doubt } = match address(text) {
             Ok(address) => address,
             Err(why) => {
-                // It may be any address, also one that is denied.
+                // It may be any address, also a denied one.
                 let action = self.worst(Section::Webfetch).action.strictest(Action::Ask);
                 return LayerDecision::built_in(action, format!("not understood: {why}"));
             }
@@ -23,6 +23,7 @@ impl Judge {
             Some(why) => decision.strictest(LayerDecision::built_in(Action::Ask, why)),
             None => decision,
         };
+        // A wildcard such as `*` is not meant for local services, so their host has to be named.
         if private && !self.names_host(&text) {
             let inside = "an address of this machine or a private network, which no rule names";
             return decision.strictest(LayerDecision::built_in(Action::Deny, inside));

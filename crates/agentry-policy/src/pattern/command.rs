@@ -1,7 +1,7 @@
-//! Patterns about commands: tokens against the words of an argument list.
+//! Patterns about commands, matched token by token against an argument list.
 //!
-//! An allow holds for the command word as it is written. A deny or an ask also holds for the base
-//! name of the word, and with global options between the command and what follows it.
+//! An allow rule matches the command word as it is written. A deny or ask rule also matches its base name,
+//! and ignores global options between the command and the words after it.
 
 use agentry_commands::hazard::commands;
 use agentry_commands::{
@@ -16,29 +16,29 @@ use crate::{Action, PathAnchors};
 /// A pattern about commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandPattern {
-    /// The tokens, and what a trailing `*` takes.
+    /// The tokens, and the words that a trailing `*` matches.
     pub(crate) elements: Vec<PatternElement>,
-    /// Whether only the command as it is written counts.
+    /// Whether only the command as it is written matches.
     pub(crate) as_written: bool,
-    /// The commands with hazards that the command word may name.
+    /// The commands with hazards that the command word may match.
     pub(crate) hazardous: HazardousCommands,
 }
 
-/// The commands with hazards that a pattern may be about.
+/// The commands with hazards that a pattern may match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HazardousCommands {
-    /// These, by their base names.
+    /// These commands, by their base names.
     Commands(Vec<&'static str>),
-    /// So many that none of them is looked at closely.
+    /// Too many to examine each of them.
     Many,
 }
 
-/// The most commands with hazards that a command word with a wildcard may name before they are no
-/// longer looked at one by one.
+/// How many commands with hazards a wildcard command word may match before they are no longer examined one
+/// by one.
 const LOOKED_AT: usize = 6;
 
 impl CommandPattern {
-    /// Reads the tokens of `text`.
+    /// Parses the tokens of `text`.
     pub(crate) fn new(text: &str, action: Action, places: &PathAnchors) -> Self {
         let allow = action == Action::Allow;
         let tokens: Vec<&str> = tokens(text).collect();
@@ -47,17 +47,20 @@ impl CommandPattern {
             let last = index + 1 == tokens.len();
             let first = match elements.as_slice() {
                 [] => true,
-                // After a leading `**` an allow may stand at the command word, too.
+                // After a leading `**`, an allow rule may also match at the command word.
                 before => allow && before.iter().all(|element| *element == PatternElement::Many),
             };
             let stars = token.bytes().all(|byte| byte == b'*');
+            // A `*` at the end, or a `**` anywhere, matches any number of words.
             if stars && (last || token.len() > 1) {
                 elements.push(PatternElement::Many);
                 continue;
             }
+            // In a path of an allow rule, a wildcard stays within one segment.
             let inside = allow && token.contains('/');
             let star = if first || inside { GlobPart::Segment } else { GlobPart::Any };
             elements.push(PatternElement::One(spellings(token, &star, inside, allow, places)));
+            // `git log*` also matches further words.
             if last && token.ends_with('*') && !inside {
                 elements.push(PatternElement::Many);
             }
@@ -92,7 +95,7 @@ impl CommandPattern {
         }
     }
 
-    /// The element that the command word has to match, apart from a `**` before it.
+    /// Returns the element for the command word, which may come after a `**`.
     pub(crate) fn command_word(&self) -> Option<&PatternElement> {
         self.elements.iter().find(|element| **element != PatternElement::Many)
     }
@@ -106,17 +109,17 @@ impl CommandPattern {
     }
 }
 
-/// The options that may stand between the command word and what follows it.
+/// The options that may come between the command word and the words after it.
 pub(crate) enum DroppedOptions {
     /// None.
     None,
-    /// These, and what looks like one.
+    /// These options, and words that look like an option.
     Options(&'static [GlobalOption]),
 }
 
 impl DroppedOptions {
-    /// The global options of the command that `element` names. A command word with a wildcard names
-    /// none, so that whatever looks like an option is dropped, with and without a value.
+    /// Returns the global options of the command in `element`. For a wildcard they are unknown, so any word
+    /// that looks like an option is skipped, with and without a value.
     pub(crate) fn of(element: &PatternElement, base: &str) -> Self {
         let PatternElement::One(globs) = element else { return Self::None };
         if globs.iter().any(|glob| glob.as_literal().is_none()) {
@@ -130,7 +133,7 @@ impl DroppedOptions {
     }
 }
 
-/// The commands with hazards that the first element may name.
+/// Returns the commands with hazards that the first element may match.
 fn hazardous(elements: &[PatternElement]) -> HazardousCommands {
     let Some(PatternElement::One(globs)) = elements.first() else { return HazardousCommands::Many };
     let tails: Vec<GlobPattern> = globs.iter().map(GlobPattern::last_segment).collect();
@@ -142,6 +145,7 @@ fn hazardous(elements: &[PatternElement]) -> HazardousCommands {
             let facts = program(tail.as_literal().unwrap_or_default());
             facts.filter(|it| !it.hazards.is_empty()).map(|it| it.name).into_iter().collect()
         }
+        // One more than the limit shows that there are too many.
         _ => commands().filter(named).take(LOOKED_AT + 1).collect(),
     };
     if commands.len() > LOOKED_AT {
@@ -151,13 +155,13 @@ fn hazardous(elements: &[PatternElement]) -> HazardousCommands {
     }
 }
 
-/// The tokens of a pattern: what stands between runs of spaces.
+/// Splits a pattern at runs of spaces.
 pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split(' ').filter(|token| !token.is_empty())
 }
 
-/// The token as written, and with the home directory for its `~`. When the home directory is
-/// not known, a deny or an ask takes any for it.
+/// Returns the token as written, and with the home directory for `~`. If the home directory is unknown, a
+/// deny or ask rule accepts any.
 fn spellings(
     token: &str,
     star: &GlobPart,
@@ -182,8 +186,8 @@ fn spellings(
     globs
 }
 
-/// The places at which the words after the command may start, when some of the global options at
-/// their front are dropped; in order. Behind an option that is not in a table, that is anywhere.
+/// Returns the indices at which the words after the command may start if some global options are skipped, in
+/// order. After an unknown option that is every index.
 pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
     let mut found = Vec::new();
     let (mut here, mut next) = (true, false);
@@ -195,6 +199,7 @@ pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
             Some(word) if here => option_words(options, word),
             _ => OptionWords::Nothing,
         };
+        // After an unknown option, any later word may be the subcommand.
         if drops == OptionWords::Either && !options.is_empty() {
             found.extend(at + 1..=argv.len());
             break;

@@ -1,12 +1,12 @@
-//! One stretch of text with wildcards: a word of a command, a segment of a path, a name.
+//! A text with wildcards: a word of a command, a segment of a path, a name.
 
-/// Text with wildcards in it.
+/// A text with wildcards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GlobPattern {
-    /// In order. Two texts never stand side by side.
+    /// The parts in order; two texts are never adjacent.
     pub(crate) parts: Vec<GlobPart>,
-    /// For a guarded glob its stretches between the slashes that were written: what a wildcard of
-    /// one of them stands for never holds a `..` segment. Empty for a plain glob.
+    /// For a guarded glob, its parts between the literal slashes: a wildcard in one of them never matches
+    /// a `..` segment. Empty for an unguarded glob.
     pub(crate) segments: Vec<GlobPattern>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum GlobPart {
 }
 
 impl GlobPattern {
-    /// Reads `text`, in which a single `*` means `star`; two or more are any characters.
+    /// Parses `text`, in which a single `*` means `star`, and two or more mean any characters.
     pub(crate) fn new(text: &str, star: &GlobPart) -> Self {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -44,18 +44,18 @@ impl GlobPattern {
         Self { parts, segments: Vec::new() }
     }
 
-    /// The glob that is exactly `text`, stars too.
+    /// Makes the glob that matches exactly `text`, including its stars.
     pub(crate) fn literal(text: &str) -> Self {
         let parts = if text.is_empty() { vec![] } else { vec![GlobPart::Text(text.to_owned())] };
         Self { parts, segments: Vec::new() }
     }
 
-    /// The glob that any text matches.
+    /// Makes the glob that matches any text.
     pub(crate) fn any() -> Self {
         Self { parts: vec![GlobPart::Any], segments: Vec::new() }
     }
 
-    /// The same, with `text` in front.
+    /// Puts `text` in front.
     pub(crate) fn after(mut self, text: &str) -> Self {
         match self.parts.first_mut() {
             _ if text.is_empty() => {}
@@ -65,7 +65,7 @@ impl GlobPattern {
         self
     }
 
-    /// The same, guarded: no wildcard makes a `..` segment.
+    /// Makes a guarded glob: no wildcard matches a `..` segment.
     pub(crate) fn guarded(mut self) -> Self {
         if self.as_literal().is_none() {
             self.segments = split_at_slashes(&self.parts);
@@ -73,7 +73,7 @@ impl GlobPattern {
         self
     }
 
-    /// The only text that matches, if there is only one.
+    /// Returns the only text that matches, or `None` if there are several.
     pub(crate) fn as_literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -82,17 +82,18 @@ impl GlobPattern {
         }
     }
 
-    /// What follows the last `/` that is written.
+    /// Returns the part after the last literal `/`.
     pub(crate) fn last_segment(&self) -> Self {
         split_at_slashes(&self.parts).pop().unwrap_or_else(|| Self::literal(""))
     }
 
-    /// Whether the whole of `text` matches.
+    /// Whether the whole `text` matches.
     pub(crate) fn matches(&self, text: &str) -> bool {
         if self.segments.is_empty() { self.plain(text) } else { self.guarded_match(text) }
     }
 
     fn plain(&self, text: &str) -> bool {
+        // The literal prefix is compared first, because it decides most cases.
         let (parts, text) = match self.parts.as_slice() {
             [GlobPart::Text(first), rest @ ..] => match text.strip_prefix(first.as_str()) {
                 Some(text) => (rest, text),
@@ -108,7 +109,7 @@ impl GlobPattern {
         }
     }
 
-    /// Places each stretch between slashes in turn, keeping every offset where the next may start.
+    /// Matches the segments in turn, and keeps every offset at which the next one may start.
     fn guarded_match(&self, text: &str) -> bool {
         let mut starts = vec![0];
         for (index, segment) in self.segments.iter().enumerate() {
@@ -118,6 +119,7 @@ impl GlobPattern {
                 for end in ends(text, start) {
                     let part = text.get(start..end).unwrap_or_default();
                     let climbs = segment.as_literal().is_none() && climbs(part);
+                    // Only the last segment may end at the end of the text.
                     if (end == text.len()) == last && !climbs && segment.plain(part) {
                         next.push(end + 1);
                     }
@@ -136,7 +138,7 @@ fn climbs(text: &str) -> bool {
     text.split('/').any(|segment| segment == "..")
 }
 
-/// Every offset from `start` on at which a segment ends.
+/// Lists every offset from `start` on at which a segment ends.
 fn ends(text: &str, start: usize) -> impl Iterator<Item = usize> {
     let rest = text.get(start..).unwrap_or_default();
     let slashes = rest.match_indices('/').map(move |(at, _)| start + at);
@@ -164,8 +166,8 @@ fn split_at_slashes(parts: &[GlobPart]) -> Vec<GlobPattern> {
     segments
 }
 
-/// Follows all ways to place the parts at once, so that no pattern takes more than linear time in
-/// the text for each of its parts.
+/// Tracks all possible matches at once, so that the time is linear in the text for each part, and no pattern
+/// causes exponential backtracking.
 fn reaches_end(parts: &[GlobPart], text: &[u8]) -> bool {
     let mut here = vec![false; text.len() + 1];
     here[0] = true;
@@ -175,7 +177,7 @@ fn reaches_end(parts: &[GlobPart], text: &[u8]) -> bool {
     here.last() == Some(&true)
 }
 
-/// The offsets that can be reached by one part from the offsets in `here`.
+/// Returns the offsets that one part reaches from the offsets in `here`.
 fn step(part: &GlobPart, here: &[bool], text: &[u8]) -> Vec<bool> {
     let mut next = vec![false; here.len()];
     let mut open = false;
@@ -197,6 +199,7 @@ fn step(part: &GlobPart, here: &[bool], text: &[u8]) -> Vec<bool> {
                 next[at] = open;
             }
             GlobPart::Folders => {
+                // Whole segments end after a `/`, or there are none.
                 next[at] = *reached || (open && before == Some(&b'/'));
                 open |= *reached;
             }

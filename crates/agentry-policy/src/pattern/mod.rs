@@ -1,9 +1,8 @@
-//! The pattern language of all rules: `*`, `**`, everything else literal.
+//! The pattern language of all rules: `*` and `**` are wildcards, everything else is literal.
 //!
-//! What a pattern means depends on what it is about and on the action of its rule; the whole
-//! meaning is written down in `docs/reference/patterns.md`, whose tables are run as a test. Matching
-//! is done here directly; `automata` turns the same patterns into machines for questions about all
-//! subjects at once.
+//! The meaning of a pattern depends on its kind and on the action of its rule. It is specified in
+//! `docs/reference/patterns.md`, whose tables are run as a test. This module matches one subject directly;
+//! `automata` turns the same patterns into machines for questions about all subjects.
 
 pub(crate) mod command;
 pub(crate) mod glob;
@@ -30,7 +29,7 @@ use crate::automata::subject::encode;
 use crate::memo::MemoTable;
 use crate::{Action, PathAnchors, Section, hazard};
 
-/// What kind of subject a pattern is matched against.
+/// The kind of subject that a pattern is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PatternKind {
     /// An argument list.
@@ -39,17 +38,17 @@ pub enum PatternKind {
     Path,
     /// A web address in canonical form.
     Web,
-    /// A name, or two joined by `/`.
+    /// A name, or two names joined by `/`.
     Name,
-    /// Free text, in which `*` takes a `/` too.
+    /// Free text, in which `*` also matches `/`.
     Text,
 }
 
 impl PatternKind {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub(crate) const COUNT: usize = Self::Text as usize + 1;
 
-    /// Its name.
+    /// Returns the name of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Command => "command",
@@ -61,7 +60,7 @@ impl PatternKind {
     }
 }
 
-/// What a tool call is about, as far as one pattern is concerned.
+/// The subject of a tool call, in the form in which patterns are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatternSubject<'a> {
     /// An argument list, for [`PatternKind::Command`].
@@ -70,19 +69,19 @@ pub enum PatternSubject<'a> {
     Text(&'a str),
 }
 
-/// Whether an allow stops at options that make a harmless command write, delete or run something.
+/// Whether an allow rule excludes hazards, the options that make a harmless command write, delete or run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HazardProtection {
-    /// It does, unless its pattern names the option.
+    /// It excludes them, unless its pattern names the option.
     On,
-    /// It does not: only what the rules say counts.
+    /// It includes them: only the text of the rule counts.
     Off,
 }
 
 /// One pattern of one rule, ready to match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// As written.
+    /// The text as written.
     pub text: String,
     pub(crate) kind: PatternKind,
     pub(crate) action: Action,
@@ -97,32 +96,33 @@ impl Hash for Pattern {
     }
 }
 
-/// The machine of a pattern, once it has been asked for. No part of what the pattern says.
+/// The cached machine of a pattern; it is no part of the pattern's meaning.
 #[derive(Debug, Clone, Default)]
 struct PatternMachine {
     machine: Arc<OnceLock<Result<StateMachine, MachineTooLarge>>>,
-    /// Patterns with one number mean the same; most have none.
+    /// Patterns with the same number are equal; only foreign patterns have one.
     number: Option<u64>,
 }
 
 impl PatternMachine {
-    /// One with a number that no other has.
+    /// Makes one with a unique number.
     fn numbered() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self { number: Some(NEXT.fetch_add(1, Ordering::Relaxed)), ..Self::default() }
     }
 }
 
-/// The regular expression of any text.
+/// The regular expression that matches any text.
 pub const ANYTHING: &str = "(?s:.)*";
 
-/// Patterns of other rule languages, with the places of their machines. This is an interner rather than
-/// a cache: the numbers in it tell patterns apart, so they must be unique in the whole process.
+/// Patterns of other rule languages, with their machines. This is an interner rather than a cache: its
+/// numbers identify patterns, so they must be unique in the whole process.
 static FOREIGN: LazyLock<ForeignPatterns> = LazyLock::new(MemoTable::default);
 
 type ForeignPatterns = MemoTable<(PatternKind, Action, String), (PatternShape, PatternMachine)>;
 
 impl PartialEq for PatternMachine {
+    // Two patterns are equal by text, kind and action, whether or not their machines are built yet.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -130,23 +130,23 @@ impl PartialEq for PatternMachine {
 
 impl Eq for PatternMachine {}
 
-/// What a pattern was read into.
+/// The parsed form of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PatternShape {
     /// `*` or `**`.
     Everything,
-    /// Why it cannot be understood, or can never match.
+    /// The reason why it cannot be parsed, or can never match.
     Wrong(String),
     Command(CommandPattern),
     Path(PathPattern),
     Web(WebPattern),
     Name(GlobPattern),
-    /// A regular expression over the text of a subject, for rules in somebody else's language.
+    /// A regular expression over an encoded subject, for rules of another rule language.
     Foreign(String),
 }
 
 impl Section {
-    /// The kind of subjects that the section's patterns are about.
+    /// Returns the kind of subject of the section's patterns.
     pub fn kind(self) -> PatternKind {
         match self {
             Self::Bash => PatternKind::Command,
@@ -159,17 +159,17 @@ impl Section {
 }
 
 impl Pattern {
-    /// Reads a pattern. What it means depends on the action: a deny reaches further than an allow.
+    /// Parses a pattern. The meaning depends on the action: a deny rule matches more than an allow rule.
     pub fn new(kind: PatternKind, text: &str, action: Action, places: &PathAnchors) -> Self {
         let shape = PatternShape::read(kind, text.trim_matches(' '), action, places);
         let shape = shape.unwrap_or_else(PatternShape::Wrong);
         Self { text: text.to_owned(), kind, action, shape, machine: PatternMachine::default() }
     }
 
-    /// A pattern of somebody else's rule language, as a regular expression over the text of a
-    /// subject: the words of a command each followed by NUL, the segments of a path each followed by
-    /// `/` (without the first one), an address with `.` after its host and its port always written,
-    /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
+    /// Makes a pattern of another rule language, from a regular expression over encoded subjects. A command
+    /// is its words, each followed by NUL. A path is its segments, each followed by `/`, without the first
+    /// `/`. An address has a `.` after its host and an explicit port. A name is unchanged. If the expression
+    /// is invalid, an allow rule matches nothing, and a deny rule matches everything.
     pub fn foreign(kind: PatternKind, regex: &str, text: &str, action: Action) -> Self {
         let read = || match crate::automata::regex::read(regex) {
             Some(_) if regex == ANYTHING => (PatternShape::Everything, PatternMachine::default()),
@@ -183,12 +183,12 @@ impl Pattern {
         Self { text: text.to_owned(), kind, action, shape, machine }
     }
 
-    /// Whether the rule holds for `subject`.
+    /// Whether the rule matches `subject`.
     pub fn matches(&self, subject: PatternSubject<'_>) -> bool {
         self.matches_under(subject, HazardProtection::On)
     }
 
-    /// Whether the rule holds for `subject`, with or without the built-in protections.
+    /// Whether the rule matches `subject`, with or without hazard protection.
     pub fn matches_under(
         &self,
         subject: PatternSubject<'_>,
@@ -197,8 +197,8 @@ impl Pattern {
         self.matches_encoded(subject, protections, &OnceCell::new())
     }
 
-    /// The same. `encoded` is the subject as machines see it: patterns of one kind that are tried one
-    /// after the other need to make it only once.
+    /// Like [`Self::matches_under`]. `encoded` caches the encoded subject, so that it is made only once for
+    /// several patterns of one kind.
     pub(crate) fn matches_encoded(
         &self,
         subject: PatternSubject<'_>,
@@ -223,25 +223,26 @@ impl Pattern {
                 Ok(machine) => {
                     machine.run(encoded.get_or_init(|| encode(self.kind, subject))) != NONE
                 }
+                // Without a machine, a deny or ask rule matches, and an allow rule does not.
                 Err(MachineTooLarge) => stricter,
             },
-            // What is not understood is never allowed.
+            // A subject or pattern that is not understood is never allowed.
             _ => stricter,
         }
     }
 
-    /// The machine of all subjects that the rule holds for, protections included.
+    /// Returns the machine of all subjects that the rule matches, with hazard protection.
     pub(crate) fn machine(&self) -> Result<&StateMachine, MachineTooLarge> {
         let machine = self.machine.machine.get_or_init(|| leaf(self, HazardProtection::On));
         machine.as_ref().map_err(|too_large| *too_large)
     }
 
-    /// Whether the built-in protections make a difference to it.
+    /// Whether hazard protection makes a difference.
     pub(crate) fn is_protected(&self) -> bool {
         self.action == Action::Allow && matches!(self.shape, PatternShape::Command(_))
     }
 
-    /// The same for commands as they are written only; nothing if that is what it says anyway.
+    /// Returns the pattern that matches only commands as they are written; `None` if it already is that one.
     pub(crate) fn as_written(&self) -> Option<Self> {
         let PatternShape::Command(shape) = &self.shape else { return None };
         let narrow = CommandPattern { as_written: true, ..shape.clone() };
@@ -253,8 +254,8 @@ impl Pattern {
         })
     }
 
-    /// Adds a text that two patterns about the same places share only if they mean the same. It holds
-    /// for this process.
+    /// Appends a text that two patterns with the same anchors share only if they mean the same. It is valid
+    /// only in this process.
     pub fn identify(&self, out: &mut String) {
         match (&self.shape, self.machine.number) {
             (PatternShape::Foreign(_), Some(number)) => {
@@ -268,23 +269,23 @@ impl Pattern {
         }
     }
 
-    /// What kind of subjects it is about.
+    /// Returns the kind of its subjects.
     pub fn kind(&self) -> PatternKind {
         self.kind
     }
 
-    /// Whether it is one of somebody else's rule language.
+    /// Whether it comes from another rule language.
     pub fn is_foreign(&self) -> bool {
         matches!(self.shape, PatternShape::Foreign(_))
     }
 
-    /// Whether it is `*` or `**`, which stand for every subject.
+    /// Whether it is `*` or `**`, which match every subject.
     pub fn is_everything(&self) -> bool {
         matches!(self.shape, PatternShape::Everything)
     }
 
-    /// Why it cannot be understood, or can never match. Such an allow holds for nothing, such a
-    /// deny or ask for everything.
+    /// Returns why it cannot be parsed, or can never match. Such an allow rule matches nothing, and such a
+    /// deny or ask rule matches everything.
     pub fn problem(&self) -> Option<&str> {
         match &self.shape {
             PatternShape::Wrong(why) => Some(why),
@@ -292,35 +293,36 @@ impl Pattern {
         }
     }
 
-    /// Whether it holds a `*`.
+    /// Whether it contains a `*`.
     pub fn has_wildcard(&self) -> bool {
         self.text.contains('*')
     }
 
-    /// What stands before its first `*`.
+    /// Returns the text before its first `*`.
     pub fn literal_prefix(&self) -> &str {
         self.text.split('*').next().unwrap_or_default()
     }
 
-    /// Its tokens, for a pattern about commands: what stands between spaces.
+    /// Returns the tokens of a pattern about commands, which are separated by spaces.
     pub fn tokens(&self) -> impl Iterator<Item = &str> {
         command::tokens(&self.text)
     }
 
-    /// Whether it spells out the words of a command up to the one at `index`, without a wildcard.
+    /// Whether it contains the words of a command up to the one at `index` without a wildcard.
     pub fn spells_out(&self, index: usize) -> bool {
         let words: Vec<&str> = self.tokens().take(index + 1).collect();
         match words.split_last() {
             Some((last, before)) => {
                 before.len() == index
                     && before.iter().all(|word| !word.contains('*'))
+                    // The last word may end in a wildcard, such as `git*`, but must not be one entirely.
                     && !last.trim_matches('*').is_empty()
             }
             None => false,
         }
     }
 
-    /// Whether it is about web addresses and names the host without a wildcard.
+    /// Whether it is a pattern about web addresses whose host has no wildcard.
     pub fn names_host(&self) -> bool {
         matches!(&self.shape, PatternShape::Web(pattern) if pattern.names_host())
     }

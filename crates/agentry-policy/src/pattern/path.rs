@@ -1,4 +1,4 @@
-//! Patterns about files: segments against an absolute, resolved path.
+//! Patterns about files, matched segment by segment against an absolute, resolved path.
 
 use super::glob::{GlobPart, GlobPattern};
 use super::sequence::{self, PatternElement};
@@ -7,14 +7,14 @@ use crate::PathAnchors;
 /// A pattern about files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathPattern {
-    /// One element a segment, from the root on.
+    /// One element per segment, from the root on.
     pub(crate) elements: Vec<PatternElement>,
-    /// The text that every path starts with, to say no quickly.
+    /// The literal text with which every match starts, to reject other paths quickly.
     prefix: String,
 }
 
 impl PathPattern {
-    /// Reads `text`, or says why nothing can match it.
+    /// Parses `text`, or explains why nothing can match it.
     pub(crate) fn new(text: &str, places: &PathAnchors) -> Result<Self, String> {
         let mut elements = Vec::new();
         let rest = anchor(text, places, &mut elements)?;
@@ -24,6 +24,7 @@ impl PathPattern {
             match *segment {
                 ".." => climb(&mut elements)?,
                 "**" => {
+                    // A `**` at the end matches at least one segment, so not the directory itself.
                     if index + 1 == segments.len() {
                         elements.push(PatternElement::any());
                     }
@@ -48,12 +49,12 @@ impl PathPattern {
     }
 }
 
-/// The segments of an absolute path; the root has none.
+/// Lists the segments of an absolute path; the root has none.
 pub(crate) fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
-/// Puts the place that a pattern starts from into `elements` and gives what is left to read.
+/// Adds the directory that a pattern is relative to, and returns the rest of the text.
 fn anchor<'a>(
     text: &'a str,
     places: &PathAnchors,
@@ -83,7 +84,7 @@ fn anchor<'a>(
     }
 }
 
-/// Takes back the last segment, which must be one that is known.
+/// Removes the last segment for a `..`; it must be literal.
 fn climb(elements: &mut Vec<PatternElement>) -> Result<(), String> {
     match elements.pop() {
         Some(last) if last.as_literal().is_some() => Ok(()),

@@ -1,29 +1,29 @@
-//! Patterns over a row of items: the words of a command, the segments of a path, the labels of a
-//! host name.
+//! Patterns over a sequence of items: the words of a command, the segments of a path, the labels of a host
+//! name.
 
 use super::glob::GlobPattern;
 
-/// One place of such a pattern.
+/// One element of such a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PatternElement {
     /// One item that matches any of the globs.
     One(Vec<GlobPattern>),
-    /// Any number of items, none too.
+    /// Any number of items, including none.
     Many,
 }
 
 impl PatternElement {
-    /// One item of this glob.
+    /// Makes an element for one item with this glob.
     pub(crate) fn one(glob: GlobPattern) -> Self {
         Self::One(vec![glob])
     }
 
-    /// One item, whatever it is.
+    /// Makes an element for one item with any text.
     pub(crate) fn any() -> Self {
         Self::one(GlobPattern::any())
     }
 
-    /// Whether one item may stand here.
+    /// Whether one item may be in this position.
     pub(crate) fn takes(&self, item: &str) -> bool {
         match self {
             Self::One(globs) => globs.iter().any(|glob| glob.matches(item)),
@@ -31,7 +31,7 @@ impl PatternElement {
         }
     }
 
-    /// The only text of the only item that may stand here.
+    /// Returns the only text that matches, or `None` if there are several.
     pub(crate) fn as_literal(&self) -> Option<&str> {
         match self {
             Self::One(globs) => match globs.as_slice() {
@@ -43,10 +43,10 @@ impl PatternElement {
     }
 }
 
-/// Whether `count` items, given by `item`, match the whole row of `elements`.
+/// Whether `count` items, given by `item`, match all `elements`.
 ///
-/// Of several [`PatternElement::Many`] only the last one seen needs to give way, so this takes at most
-/// `elements × count` steps.
+/// Backtracking is only needed to the last [`PatternElement::Many`], so this takes at most `elements × count`
+/// steps.
 pub(crate) fn matches<'a>(
     elements: &[PatternElement],
     count: usize,

@@ -1,4 +1,4 @@
-//! The tables of the reference, run; and what the tables cannot say.
+//! Runs the tables of the reference, and tests what the tables cannot express.
 
 use super::*;
 use crate::PatternRule;
@@ -6,7 +6,7 @@ use crate::PatternRule;
 const PAGE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/patterns.md"));
 
-/// The rows of every table: the heading they stand under, rule, subject, and whether it matches.
+/// Returns the rows of every table: heading, rule, subject, and whether it matches.
 fn rows() -> Vec<(&'static str, &'static str, &'static str, bool)> {
     let mut heading = "";
     let mut rows = Vec::new();
@@ -30,7 +30,7 @@ fn kind(heading: &str) -> PatternKind {
     }
 }
 
-/// The words of a subject, some of them in single quotes.
+/// Splits a subject into words, some of them in single quotes.
 fn words(text: &str) -> Vec<&str> {
     let parts = text.split('\'').enumerate();
     parts

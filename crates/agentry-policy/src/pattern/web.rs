@@ -1,5 +1,5 @@
-//! Patterns about web addresses: `[scheme://]host[:port][/path]` against an address in canonical
-//! form, `scheme://host:port/path?query`, the port always written.
+//! Patterns about web addresses: `[scheme://]host[:port][/path]`, matched against an address in canonical
+//! form, `scheme://host:port/path?query`, with an explicit port.
 
 use std::fmt::Write as _;
 
@@ -10,24 +10,24 @@ use crate::Action;
 /// A pattern about web addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WebPattern {
-    /// In lower case.
+    /// The scheme in lower case.
     pub(crate) scheme: &'static str,
-    /// One element a label.
+    /// One element per label.
     pub(crate) host: Vec<PatternElement>,
-    /// The port; any if there is none.
+    /// The port; `None` for any.
     pub(crate) port: Option<u16>,
-    /// The path and what follows it; any if there is none.
+    /// The path and the query; `None` for any.
     pub(crate) path: Option<GlobPattern>,
-    /// Whether an address also counts without its query.
+    /// Whether the pattern is also matched against the address without its query.
     pub(crate) without_query: bool,
 }
 
-/// The schemes of the web, and their default ports.
+/// The schemes of web addresses, with their default ports.
 pub(crate) const SCHEMES: &[(&str, u16)] =
     &[("https", 443), ("http", 80), ("wss", 443), ("ws", 80), ("ftp", 21)];
 
 impl WebPattern {
-    /// Reads `text`, or says why nothing can match it.
+    /// Parses `text`, or explains why nothing can match it.
     pub(crate) fn new(text: &str, action: Action) -> Result<Self, String> {
         let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
         let known = |(name, _): &&(&str, u16)| name.eq_ignore_ascii_case(scheme);
@@ -48,11 +48,12 @@ impl WebPattern {
             host: read_host(host)?,
             port,
             path: if path.is_empty() { None } else { Some(read_path(path)?) },
+            // A deny or ask rule for a path also applies to it with any query.
             without_query: action != Action::Allow,
         })
     }
 
-    /// Whether `address` matches; nothing for one that is not in canonical form.
+    /// Whether `address` matches; `None` if it is not in canonical form.
     pub(crate) fn matches(&self, address: &str) -> Option<bool> {
         let AddressParts { scheme, host, port, path } = AddressParts::of(address)?;
         if scheme != self.scheme || self.port.is_some_and(|only| only != port) {
@@ -68,7 +69,7 @@ impl WebPattern {
         Some(glob.matches(path) || (self.without_query && glob.matches(plain)))
     }
 
-    /// Whether the host is named without a wildcard.
+    /// Whether the host contains no wildcard.
     pub(crate) fn names_host(&self) -> bool {
         self.host.iter().all(|label| label.as_literal().is_some())
     }
@@ -93,6 +94,7 @@ impl<'a> AddressParts<'a> {
 }
 
 fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), String> {
+    // The colons inside `[::1]` do not start a port.
     let bracket = authority.rfind(']').unwrap_or(0);
     let (host, port) = match authority.rfind(':').filter(|colon| *colon > bracket) {
         Some(colon) => (&authority[..colon], &authority[colon + 1..]),
@@ -100,6 +102,7 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), Stri
     };
     match port {
         "*" => Ok((host, None)),
+        // `parse` would accept a leading `+`.
         _ if port.starts_with('+') => Err(format!("`{port}` is no port")),
         _ => match port.parse() {
             Ok(port) => Ok((host, Some(port))),
@@ -108,7 +111,7 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), Stri
     }
 }
 
-/// Reads a host into its labels, spelled as a browser spells them.
+/// Parses a host into labels, normalised as in a browser.
 fn read_host(host: &str) -> Result<Vec<PatternElement>, String> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let wrong = || format!("`{host}` is no host");
@@ -123,6 +126,7 @@ fn read_host(host: &str) -> Result<Vec<PatternElement>, String> {
     for label in host.split('.') {
         match label {
             "" => return Err(wrong()),
+            // `**` matches at least one label.
             "**" => elements.extend([PatternElement::any(), PatternElement::Many]),
             label if label.is_ascii() => {
                 let good = |c: char| c.is_ascii_alphanumeric() || "-_*".contains(c);
@@ -142,7 +146,7 @@ fn read_host(host: &str) -> Result<Vec<PatternElement>, String> {
     Ok(elements)
 }
 
-/// Reads a path, with or without a query, spelled as a browser spells it.
+/// Parses a path, with or without a query, normalised as in a browser.
 fn read_path(path: &str) -> Result<GlobPattern, String> {
     let plain = path.split('?').next().unwrap_or_default();
     if plain.split('/').any(|segment| segment == "." || segment == "..") {
@@ -153,7 +157,7 @@ fn read_path(path: &str) -> Result<GlobPattern, String> {
     Ok(with_folders(glob))
 }
 
-/// Makes each `**/` that is a whole segment stand for any number of segments.
+/// Makes each `**/` that is a whole segment match any number of segments.
 fn with_folders(glob: GlobPattern) -> GlobPattern {
     let mut parts: Vec<GlobPart> = Vec::new();
     for part in glob.parts {
@@ -175,7 +179,7 @@ fn with_folders(glob: GlobPattern) -> GlobPattern {
     GlobPattern { parts, segments: Vec::new() }
 }
 
-/// Writes what cannot stand in an address as `%XX`.
+/// Percent-encodes the characters that an address cannot contain.
 fn encode(path: &str) -> String {
     let mut encoded = String::new();
     for byte in path.bytes() {

@@ -1,4 +1,4 @@
-//! One text, two parsers. Only what both see the same way is understood.
+//! Parses one text with two parsers. Only text that both parse in the same way counts as understood.
 
 use std::collections::HashSet;
 
@@ -8,24 +8,24 @@ use super::item::ShellItem;
 use super::raw_command::RawCommand;
 use super::{brush, screen, tree_sitter};
 
-/// What the parsers made of a text.
+/// The result of both parsers.
 pub(super) struct ShellReading {
-    /// The tree to walk, if there is one.
+    /// The tree to walk, if brush could parse the text.
     pub(super) program: Option<Program>,
-    /// Commands that only the other parser found.
+    /// Commands that only tree-sitter found, or that were guessed.
     pub(super) others: Vec<RawCommand>,
     /// Why the text as a whole is not understood.
     pub(super) trouble: Option<String>,
-    /// How much work it was.
+    /// How much work the parsing was.
     pub(super) work: usize,
-    /// Whether a here-document stands among several commands.
+    /// Whether there is a here-document and more than one command.
     pub(super) is_mixed: bool,
 }
 
-/// Words before a command that are none themselves.
+/// Keywords that come before a command.
 const KEYWORDS: &[&str] = &["if", "then", "elif", "else", "while", "until", "do", "!", "time"];
 
-/// Reads `text` with both.
+/// Parses `text` with both parsers.
 pub(super) fn read(text: &str) -> ShellReading {
     let screened = screen::trouble(text);
     if text.len() > screen::MAX_BYTES {
@@ -60,7 +60,7 @@ pub(super) fn read(text: &str) -> ShellReading {
     ShellReading { program, others, trouble, work, is_mixed }
 }
 
-/// How the second reading differs from the first.
+/// Describes how the second result differs from the first.
 fn difference(items: &[ShellItem], other: Option<&tree_sitter::TreeSitterItems>) -> Option<String> {
     match other {
         None => Some("the line is too much work to parse".to_owned()),
@@ -75,7 +75,7 @@ fn is_mixed(items: &[ShellItem]) -> bool {
     commands > 1 && items.iter().any(|item| matches!(item, ShellItem::Here(..)))
 }
 
-/// What may be commands where no parser helps: enough for a deny to deny.
+/// Guesses the commands of a text that no parser can read, so that deny rules still apply.
 fn guessed(text: &str) -> Vec<RawCommand> {
     let breaks = ['\n', ';', '&', '|', '(', ')', '{', '}', '`'];
     let is_keyword = |word: &&str| KEYWORDS.contains(word);
@@ -87,7 +87,7 @@ fn guessed(text: &str) -> Vec<RawCommand> {
     parts.map(|part| RawCommand { words: words(part), ..RawCommand::default() }).collect()
 }
 
-/// The commands of the second reading that the first one does not have.
+/// Returns the commands that only the second parser found.
 fn missing(items: &[ShellItem], other: &[ShellItem]) -> Vec<RawCommand> {
     let known: HashSet<String> = RawCommand::all(items).iter().map(RawCommand::text).collect();
     let mut found = RawCommand::all(other);

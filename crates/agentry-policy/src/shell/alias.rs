@@ -1,4 +1,4 @@
-//! Names that a command line gives to commands of a program: `git -c alias.p=push p`.
+//! Aliases and settings that a command line defines for a program: `git -c alias.p=push p`.
 
 use agentry_commands::{ProgramTrait, has_trait};
 
@@ -7,7 +7,7 @@ use super::call::{CommandLookup, ShellCall};
 use super::state::ShellState;
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
-/// The last part of a setting whose value is run, in lower case.
+/// The last part of the names of settings whose value is run, in lower case.
 const RUN: &[&str] = &[
     "askpass",
     "clean",
@@ -30,23 +30,25 @@ const RUN: &[&str] = &[
     "uploadpack",
 ];
 
-/// So many settings of one command are looked at.
+/// How many settings of one command are analysed.
 const MAX_SETTINGS: usize = 32;
 
-/// A setting, and its value if it is literal.
+/// A setting, and its value if that is literal.
 struct AliasSetting<'a> {
     key: String,
     value: Option<&'a str>,
 }
 
 impl ShellAnalyser<'_> {
-    /// Adds what the settings of a call of `base` run, now or later; only rules against it count.
+    /// Adds the commands that the settings of a call of `base` run, now or later; only deny and ask rules
+    /// apply.
     pub(super) fn settings(&mut self, base: &str, call: &ShellCall<'_>, state: &ShellState) {
         if !has_trait(base, ProgramTrait::Aliases) {
             return;
         }
         let mut inside = state.clone();
         inside.is_guess = true;
+        // An alias may define an alias; two levels are followed.
         inside.guesses += 1;
         if inside.guesses > 2 {
             return self.unclear(call.text, "too much nesting", state);
@@ -72,7 +74,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// What another name stands for: a text for a shell, or arguments of the program itself.
+    /// Adds the command of an alias: a text for a shell, or arguments of the program itself.
     fn alias(&mut self, base: &str, value: &str, call: &ShellCall<'_>, state: &ShellState) {
         let value = value.trim_matches(['"', '\'', ' ']);
         if let Some(text) = value.strip_prefix('!') {
@@ -82,12 +84,13 @@ impl ShellAnalyser<'_> {
         let words = value.split(|c: char| c.is_whitespace() || "[]\"',".contains(c));
         let words = words.filter(|word| !word.is_empty()).map(ShellArg::text);
         let mut argv: Vec<ShellArg> = std::iter::once(ShellArg::text(base)).chain(words).collect();
+        // The arguments of the call are appended to the alias.
         argv.push(ShellArg::Many(ShellWord::any()));
         self.call(call.with(argv, CommandLookup::Program), state.clone());
     }
 }
 
-/// The settings among the arguments.
+/// Finds the settings among the arguments.
 fn settings<'a>(base: &str, argv: &'a [ShellArg]) -> Vec<AliasSetting<'a>> {
     let words: Vec<Option<&str>> = argv.iter().map(ShellArg::literal).collect();
     let (has_alias, has_config) = (words.contains(&Some("alias")), words.contains(&Some("config")));
@@ -106,7 +109,7 @@ fn settings<'a>(base: &str, argv: &'a [ShellArg]) -> Vec<AliasSetting<'a>> {
         } else if base == "gh" && before == Some("set") && has_alias {
             found.push(AliasSetting { key: format!("alias.{word}"), value: next });
         } else if base != "gh" && has_config && is_key(word) && at + 1 < argv.len() {
-            // `git config alias.p push`; without a value it is only shown.
+            // Covers `git config alias.p push`; without a value the setting is only shown.
             found.push(AliasSetting { key: word.to_owned(), value: next });
         }
         before = words.get(at).copied().flatten();
@@ -118,7 +121,7 @@ fn is_key(word: &str) -> bool {
     word.contains('.') && !word.starts_with('-')
 }
 
-/// What a word certainly starts with.
+/// Returns the literal text that a word starts with.
 fn start(arg: &ShellArg) -> &str {
     let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
     match word.pieces.first() {

@@ -1,4 +1,4 @@
-//! Collects the parts of a line; the bounds of the whole work are kept here.
+//! Collects the parts of a line, and enforces the limits of the whole analysis.
 
 use std::collections::BTreeSet;
 
@@ -18,44 +18,44 @@ use super::written_names::WrittenNames;
 use super::{LineAnalysis, LinePart, PartEffect, ShellCommand, ShellContext, redirect};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
-/// Texts inside of texts: substitutions, `sh -c`, `eval`.
+/// How deep texts may be nested: substitutions, `sh -c`, `eval`.
 const MAX_DEPTH: usize = 32;
-/// How often the bytes of a line may be looked at, for all of its nested texts together.
+/// How often the bytes of a line may be read, for all of its nested texts together.
 const MAX_WORK: usize = 40;
-/// How many bytes known variables may insert, for each byte of the line.
+/// How many bytes known variables may insert, per byte of the line.
 const MAX_GROWTH: usize = 16;
 
-/// So many characters of a segment are kept to show.
+/// How many characters of a part are stored for display.
 const MAX_TEXT: usize = 400;
 
-/// A command that is a function, if nothing comes in between.
+/// A call of a function, which is a command if the function is gone by then.
 pub(super) struct ShellFunctionCall {
     pub(super) text: String,
     pub(super) argv: Vec<ShellArg>,
     pub(super) state: ShellState,
 }
 
-/// One analysis.
+/// The state of one analysis.
 pub(super) struct ShellAnalyser<'c> {
-    /// Home and start directory.
+    /// The home and the start directory.
     pub(super) context: &'c ShellContext,
-    /// What was found.
+    /// The parts found so far.
     pub(super) parts: Vec<LinePart>,
-    /// Shells and wrappers that are not parts themselves, since what they start is.
+    /// Shells and wrappers that are no parts themselves, because the commands that they start are.
     around: Vec<Vec<ShellArg>>,
-    /// Every name that is a function somewhere in the line.
+    /// Every name that is defined as a function somewhere in the line.
     pub(super) functions: BTreeSet<String>,
-    /// Names that stop being functions somewhere in the line.
+    /// Names that are removed as functions somewhere in the line.
     pub(super) undefined: BTreeSet<String>,
-    /// Calls of functions, which may be commands after all.
+    /// Calls of functions, which may be commands instead.
     pub(super) calls: Vec<ShellFunctionCall>,
-    /// Files that are run as programs: their name, and where the part is.
+    /// Files that are run as programs: the name, and the index of the part.
     pub(super) scripts: Vec<(String, usize)>,
-    /// Whether `IFS= read` was taken for the shell's own `read`.
+    /// Whether `IFS= read` was treated as the builtin `read`.
     pub(super) reads_apart: bool,
     /// How many compound commands are around the current command.
     pub(super) compounds: usize,
-    /// Whether something may run when the line ends.
+    /// Whether a trap may run at the end of the line.
     pub(super) has_trap: bool,
     /// The last pipeline of the line.
     pub(super) last: Option<*const Pipeline>,
@@ -63,7 +63,7 @@ pub(super) struct ShellAnalyser<'c> {
     pub(super) is_last: bool,
     /// How many wrappers are around the current command.
     pub(super) wrappers: usize,
-    /// How much was done.
+    /// How much work was done.
     steps: usize,
     pub(super) depth: usize,
     work: usize,
@@ -94,7 +94,7 @@ impl<'c> ShellAnalyser<'c> {
         }
     }
 
-    /// What `line` comes down to, and how much work that was.
+    /// Returns the parts of `line`, and how much work the analysis was.
     pub(super) fn run(mut self, line: &str) -> (LineAnalysis, usize) {
         let state = ShellState::new(CurrentDirs::default());
         self.text(line, state);
@@ -103,14 +103,14 @@ impl<'c> ShellAnalyser<'c> {
         (LineAnalysis { parts: self.parts, around: self.around }, self.steps)
     }
 
-    /// Notes a call that only starts others.
+    /// Records a call that only starts other commands.
     pub(super) fn stands_around(&mut self, call: &ShellCall<'_>) {
         if !self.around.contains(&call.argv) {
             self.around.push(call.argv.clone());
         }
     }
 
-    /// Analyses a text as a program; answers with the shell after it.
+    /// Analyses a text as a program, and returns the state of the shell after it.
     pub(super) fn text(&mut self, text: &str, state: ShellState) -> ShellState {
         self.text_of_kind(text, state, false)
     }
@@ -140,7 +140,7 @@ impl<'c> ShellAnalyser<'c> {
         let reading = agreement::read(text);
         self.steps += reading.work;
         if is_substitution && reading.is_mixed {
-            // Bash writes the commands of a substitution anew, and then loses a `;` here.
+            // Bash prints the commands of a substitution again before running them, and loses a `;` here.
             self.unclear(text, "a here-document among the commands of a substitution", &state);
         }
         let Some(why) = reading.trouble else {
@@ -150,7 +150,7 @@ impl<'c> ShellAnalyser<'c> {
             };
         };
         self.unclear(text, &why, &state);
-        // The order of what was found is not known, and neither is what was not found.
+        // Order and completeness of the commands are unknown, so variables and directory are too.
         let mut state = state;
         state.forget_all();
         state.bases = CurrentDirs::Unknown;
@@ -163,14 +163,14 @@ impl<'c> ShellAnalyser<'c> {
         state
     }
 
-    /// Adds a part.
+    /// Adds a part, and returns its index.
     pub(super) fn push(&mut self, text: &str, what: PartEffect, state: &ShellState) -> usize {
         self.steps += 1;
         self.parts.push(LinePart { text: clipped(text), bases: state.bases.clone(), what });
         self.parts.len() - 1
     }
 
-    /// Adds that something is not understood.
+    /// Adds a part that is not understood.
     pub(super) fn unclear(&mut self, text: &str, why: &str, state: &ShellState) {
         self.push(text, PartEffect::Unclear { why: why.to_owned() }, state);
     }
@@ -182,20 +182,20 @@ impl<'c> ShellAnalyser<'c> {
         self.push(text, PartEffect::Command(command), state)
     }
 
-    /// Adds a command that changes nothing outside of the shell.
+    /// Adds a command that changes nothing outside the shell.
     pub(super) fn free(&mut self, text: &str, argv: Vec<ShellArg>, state: &ShellState) {
         let command = ShellCommand { argv, inner_at: None, behind: state.behind, free: true };
         self.push(text, PartEffect::Command(command), state);
     }
 
-    /// Takes from the work that may be done; answers whether there was enough left.
+    /// Deducts from the remaining work; returns whether there was enough left.
     pub(super) fn pay(&mut self, price: usize) -> bool {
         let left = self.work.checked_sub(price);
         self.work = left.unwrap_or(self.work);
         left.is_some()
     }
 
-    /// Expands words, and adds what the expansion itself does.
+    /// Expands words, and adds the side effects of the expansion.
     pub(super) fn expand<T>(
         &mut self,
         text: &str,
@@ -206,6 +206,7 @@ impl<'c> ShellAnalyser<'c> {
         let mut effects = ExpansionEffects::default();
         let context = self.context;
         let result = {
+            // `$(cat file)` is only predictable if `cat` is not a function.
             let is_usual = !self.functions.contains("cat");
             let fuel = &mut self.fuel;
             expand(&mut WordExpander { state, context, fuel, effects: &mut effects, is_usual })
@@ -213,7 +214,7 @@ impl<'c> ShellAnalyser<'c> {
         for why in effects.unclear {
             self.unclear(text, &why, state);
         }
-        // Whether a command comes before or behind an assignment cannot be told any more.
+        // Whether a command runs before or after an assignment is unknown here.
         effects.assigned.iter().for_each(|name| state.set(name, VariableValue::Unknown));
         for command in effects.commands {
             self.text_of_kind(&command, state.clone(), true);
@@ -224,7 +225,7 @@ impl<'c> ShellAnalyser<'c> {
         result
     }
 
-    /// Adds what redirections do.
+    /// Adds the effects of redirections.
     pub(super) fn redirects(
         &mut self,
         text: &str,
@@ -239,7 +240,7 @@ impl<'c> ShellAnalyser<'c> {
         }
     }
 
-    /// The arguments that the words of a command become.
+    /// Returns the arguments that the words of a command become.
     pub(super) fn arguments(
         &mut self,
         simple: &RawCommand,
@@ -263,7 +264,7 @@ impl<'c> ShellAnalyser<'c> {
         })
     }
 
-    /// The only text that a word may be; what it runs was added already.
+    /// Returns the only text of a word; its side effects were added before.
     pub(super) fn literal(
         &mut self,
         state: &ShellState,
@@ -277,7 +278,7 @@ impl<'c> ShellAnalyser<'c> {
         word.literal().map(str::to_owned)
     }
 
-    /// Functions that may be gone when they are called: then the command of the same name runs.
+    /// Adds calls of functions that may be undefined by then, so that a command with the same name runs.
     fn lost_functions(&mut self) {
         let is_doubtful =
             self.parts.iter().any(|part| matches!(part.what, PartEffect::Unclear { .. }));
@@ -295,7 +296,7 @@ impl<'c> ShellAnalyser<'c> {
         }
     }
 
-    /// A program that the line itself may have written is not understood.
+    /// Marks programs as not understood if the same line may have written them.
     fn fresh_scripts(&mut self) {
         if self.scripts.is_empty() {
             return;
@@ -312,7 +313,7 @@ impl<'c> ShellAnalyser<'c> {
     }
 }
 
-/// The word that a process substitution becomes.
+/// Returns the word that a process substitution becomes.
 fn process() -> ShellWord {
     ShellWord { pieces: vec![WordPiece::Text("/dev/fd/".to_owned()), WordPiece::Segment] }
 }
@@ -322,7 +323,7 @@ fn is_assignment(raw: &str) -> bool {
     raw.split_once('=').is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
 }
 
-/// The start of a text: parts of a long command must not repeat all of it.
+/// Shortens a text, because the parts of a long command must not all repeat it.
 fn clipped(text: &str) -> String {
     match text.char_indices().nth(MAX_TEXT) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -1,14 +1,15 @@
-//! Arithmetic evaluates its variables again, and their subscripts can run commands.
+//! Checks arithmetic expressions: the shell evaluates variables in them again, and subscripts can run
+//! commands.
 
 use super::assign::is_name;
 use super::state::{ShellState, VariableValue};
 
-/// Whether an expression contains only numbers, operators and variables that are known numbers.
+/// Whether an expression contains only numbers, operators and variables that are known to be numbers.
 pub(super) fn is_harmless(text: &str, state: &ShellState) -> bool {
     !assigns(text) && has_numbers_only(text, state)
 }
 
-/// Whether every name and every expansion is a number, and stands alone: `x$n` is another name.
+/// Whether every name and expansion is a number, and a word of its own: `x$n` is another name.
 fn has_numbers_only(text: &str, state: &ShellState) -> bool {
     const OPERATORS: &[u8] = b"+-*/%()<>=!&|^~?:, \t";
     let mut rest = text;
@@ -26,7 +27,7 @@ fn has_numbers_only(text: &str, state: &ShellState) -> bool {
     true
 }
 
-/// Takes a number, or what stands for one, off the start.
+/// Removes a number, or an expansion to a number, from the start.
 fn number<'t>(text: &'t str, state: &ShellState) -> Option<&'t str> {
     let Some(expansion) = text.strip_prefix('$') else {
         let (word, rest) = word(text);
@@ -46,13 +47,13 @@ fn number<'t>(text: &'t str, state: &ShellState) -> Option<&'t str> {
     is_known(word, state).then_some(rest)
 }
 
-/// Splits the letters and digits at the start off.
+/// Splits off the letters and digits at the start.
 fn word(text: &str) -> (&str, &str) {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     text.split_at(text.bytes().take_while(is_part).count())
 }
 
-/// An assignment changes what is known; it is not followed.
+/// Whether the expression assigns a variable; assignments are not tracked.
 fn assigns(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_assignment = |at: usize| {

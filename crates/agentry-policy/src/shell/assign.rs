@@ -1,4 +1,4 @@
-//! Variables that a line sets.
+//! Tracks the variables that a line sets.
 
 use agentry_commands::variables::is_special;
 
@@ -11,7 +11,7 @@ use super::{PartEffect, VariableScope};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 impl ShellAnalyser<'_> {
-    /// `NAME=value` before a command, or alone.
+    /// Handles `NAME=value`, before a command or alone.
     pub(super) fn assignment(
         &mut self,
         raw: &str,
@@ -29,12 +29,13 @@ impl ShellAnalyser<'_> {
             self.unclear(text, "an array subscript can run commands", state);
         }
         let word = self.expand(text, state, |words| words.value(value));
+        // `x+=y` and `x[1]=y` change only a part, so the value is unknown.
         let is_whole = !is_array && is_name(raw.split('=').next().unwrap_or_default());
         let word = if is_whole { word } else { ShellWord::any() };
         self.set(text, name, word, scope, state);
     }
 
-    /// Sets a variable otherwise than by an assignment.
+    /// Sets a variable by other means than an assignment.
     pub(super) fn store(
         &mut self,
         text: &str,
@@ -46,7 +47,7 @@ impl ShellAnalyser<'_> {
         self.keep(text, name, value, state);
     }
 
-    /// Changes what is known of a variable.
+    /// Updates the known value of a variable.
     fn keep(&mut self, text: &str, name: &str, value: VariableValue, state: &mut ShellState) {
         if is_special(name) {
             let why = format!("`{name}` changes how the rest of the line is read");
@@ -55,7 +56,7 @@ impl ShellAnalyser<'_> {
         state.set(name, value);
     }
 
-    /// Sets a variable.
+    /// Sets a variable, and adds that as a part.
     pub(super) fn set(
         &mut self,
         text: &str,
@@ -65,7 +66,7 @@ impl ShellAnalyser<'_> {
         state: &mut ShellState,
     ) {
         match scope {
-            // The shell's own commands see it too, and some shells keep it.
+            // Builtins see the value too, and some shells keep it after the command.
             VariableScope::Command => state.set(name, VariableValue::Unknown),
             VariableScope::Shell | VariableScope::Exported => {
                 self.keep(text, name, known(&value), state);
@@ -75,7 +76,7 @@ impl ShellAnalyser<'_> {
         self.push(text, PartEffect::Set { name, value, scope }, state);
     }
 
-    /// `export`, `declare` and their like.
+    /// Handles `export`, `declare` and similar builtins.
     pub(super) fn declaration(
         &mut self,
         name: &str,
@@ -94,6 +95,7 @@ impl ShellAnalyser<'_> {
                 Some(option) if option.starts_with(['-', '+']) => {
                     exports |= option.starts_with('-') && option.contains('x');
                     let letters = option.trim_start_matches(['-', '+']);
+                    // Other letters make the variable an integer, a reference or read-only.
                     if !letters.chars().all(|c| "xgaAtp".contains(c)) {
                         self.unclear(call.text, "an option that changes what a name means", &state);
                     }
@@ -104,7 +106,7 @@ impl ShellAnalyser<'_> {
                         if exports { VariableScope::Exported } else { VariableScope::Shell };
                     self.declared(argument, call.text, scope, &mut state);
                     if name == "local" {
-                        // Outside of functions it fails.
+                        // Outside a function `local` fails, so the old values may remain.
                         state.forget_all();
                     }
                 }
@@ -153,7 +155,7 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// What a variable holds already.
+/// Returns the current value of a variable.
 fn current(name: &str, state: &ShellState) -> ShellWord {
     match state.variable(name) {
         Some(VariableValue::Text(text)) => ShellWord::text(text.clone()),
@@ -163,7 +165,7 @@ fn current(name: &str, state: &ShellState) -> ShellWord {
     }
 }
 
-/// What is known of a variable with this value.
+/// Returns what is known about a variable with this value.
 fn known(word: &ShellWord) -> VariableValue {
     match (word.literal(), word.pieces.as_slice()) {
         (Some(text), _) => VariableValue::Text(text.to_owned()),
@@ -172,7 +174,7 @@ fn known(word: &ShellWord) -> VariableValue {
     }
 }
 
-/// Splits a raw assignment. A subscript must be a plain number.
+/// Splits a raw assignment; a subscript must be a plain number.
 fn split(raw: &str) -> Option<(&str, &str)> {
     let (name, value) = raw.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);

@@ -1,13 +1,13 @@
-//! Brace expansion: `a{b,c}` is two words.
+//! Brace expansion: `a{b,c}` becomes two words.
 
 use super::word::WordBit;
 
-/// More words than these are not told apart.
+/// With more words than this, the expansion is unknown.
 const MAX_WORDS: usize = 64;
-/// Deeper nesting is not followed.
+/// With deeper nesting than this, the expansion is unknown.
 const MAX_DEPTH: usize = 8;
 
-/// The words that `bits` become, or nothing if they are too many.
+/// Returns the words that `bits` expand to, or `None` if there are too many.
 pub(super) fn expand(bits: Vec<WordBit>) -> Option<Vec<Vec<WordBit>>> {
     let has_braces =
         bits.iter().any(|bit| matches!(bit, WordBit::Plain(text) if text.contains('{')));
@@ -15,7 +15,7 @@ pub(super) fn expand(bits: Vec<WordBit>) -> Option<Vec<Vec<WordBit>>> {
         return Some(vec![bits]);
     }
     let units: Vec<BraceUnit> = bits.into_iter().flat_map(units).collect();
-    // Finding the end of each takes a look at all that follows.
+    // Each search for a closing brace reads the rest, so many openings take quadratic time.
     let openings = units.iter().filter(|unit| matches!(unit, BraceUnit::Plain('{'))).count();
     if openings > MAX_WORDS {
         return None;
@@ -24,7 +24,7 @@ pub(super) fn expand(bits: Vec<WordBit>) -> Option<Vec<Vec<WordBit>>> {
     Some(words.into_iter().map(bits_of).collect())
 }
 
-/// A character that may be syntax, or a part that is not.
+/// A character that may be brace syntax, or a part of a word that is not.
 #[derive(Clone)]
 enum BraceUnit {
     Plain(char),
@@ -50,7 +50,7 @@ fn bits_of(units: Vec<BraceUnit>) -> Vec<WordBit> {
     bits
 }
 
-/// All words that `units` become.
+/// Returns all words that `units` expand to.
 fn words(units: &[BraceUnit], depth: usize) -> Option<Vec<Vec<BraceUnit>>> {
     let mut done: Vec<Vec<BraceUnit>> = vec![Vec::new()];
     let mut at = 0;
@@ -83,7 +83,7 @@ fn product(left: &[Vec<BraceUnit>], right: &[Vec<BraceUnit>]) -> Option<Vec<Vec<
     Some(left.iter().flat_map(|head| right.iter().map(move |tail| join(head, tail))).collect())
 }
 
-/// A pair of braces with its commas.
+/// A pair of braces and its commas.
 struct BraceGroup {
     start: usize,
     end: usize,
@@ -91,7 +91,7 @@ struct BraceGroup {
 }
 
 impl BraceGroup {
-    /// The group that opens at `start`, if it closes and is more than text.
+    /// Returns the group that opens at `start`, if it closes and has commas or a range.
     fn find(units: &[BraceUnit], start: usize) -> Option<Self> {
         let mut open = 0usize;
         let mut commas = Vec::new();
@@ -123,7 +123,7 @@ impl BraceGroup {
         self.inside(units).is_some_and(|inside| inside.contains(".."))
     }
 
-    /// The words between the commas, each expanded in turn.
+    /// Returns the words between the commas, each one expanded.
     fn choices(&self, units: &[BraceUnit], depth: usize) -> Option<Vec<Vec<BraceUnit>>> {
         if self.commas.is_empty() {
             let range = range(&self.inside(units)?)?;
@@ -144,7 +144,7 @@ impl BraceGroup {
     }
 }
 
-/// `1..5`, `a..e`, `1..9..2`. Nothing if it is long, or not quite a range.
+/// Expands `1..5`, `a..e` or `1..9..2`; `None` if it is long, or not exactly a range.
 fn range(text: &str) -> Option<Vec<String>> {
     let parts: Vec<&str> = text.split("..").collect();
     let (start, end, step) = match parts.as_slice() {
@@ -157,7 +157,7 @@ fn range(text: &str) -> Option<Vec<String>> {
         chars.next().filter(|c| c.is_ascii_alphabetic() && chars.next().is_none())
     };
     if let (Some(first), Some(last)) = (letter(start), letter(end)) {
-        // Between the cases there are other characters than letters.
+        // Between `Z` and `a` there are characters that are no letters.
         let same_case = first.is_ascii_lowercase() == last.is_ascii_lowercase();
         let numbers = steps(i64::from(u32::from(first)), i64::from(u32::from(last)), step)?;
         let c = |number: i64| u32::try_from(number).ok().and_then(char::from_u32).map(String::from);

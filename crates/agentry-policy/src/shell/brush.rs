@@ -1,6 +1,7 @@
-//! A line as brush sees it: the tree that the analysis walks, and its flat list.
+//! Parses a line with brush, into the tree that the analysis walks and a flat list for comparison.
 //!
-//! Brush recurses, and backtracks without a memory: what would make it run away is kept from it.
+//! Brush is recursive, and backtracks without memoisation, so inputs that would take too long are rejected
+//! first.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,11 +14,11 @@ mod items;
 use super::item::ShellItem;
 use super::screen::nesting;
 
-/// So many openings are read on the caller's stack.
+/// Up to this many openings are parsed on the caller's stack.
 const SHALLOW: usize = 24;
-/// With more than so many, nothing is read.
+/// Beyond this many openings, nothing is parsed.
 const MAX_OPENINGS: usize = 10_000;
-/// Nor with so many inside of each other.
+/// Beyond this depth, nothing is parsed.
 const MAX_NESTING: usize = 250;
 /// Stack for one level of nesting, in the worst case of an unoptimised build.
 const LEVEL: usize = 64 * 1024;
@@ -27,13 +28,13 @@ const MAX_DEPTH: usize = 32;
 
 /// A program and its flat list.
 pub(super) struct BrushTree {
-    /// What to walk.
+    /// The tree to walk.
     pub(super) program: Program,
-    /// What to compare.
+    /// The list to compare with tree-sitter.
     pub(super) items: Vec<ShellItem>,
 }
 
-/// Reads `text`.
+/// Parses `text`.
 pub(super) fn read(text: &str) -> Result<BrushTree, String> {
     let openings = openings(text);
     if openings <= SHALLOW {
@@ -42,6 +43,7 @@ pub(super) fn read(text: &str) -> Result<BrushTree, String> {
     if openings > MAX_OPENINGS || nesting(text) > MAX_NESTING {
         return Err("too much nesting".to_owned());
     }
+    // Deep input gets its own thread, whose stack is large enough for the worst case.
     let stack = LEVEL * (openings + SHALLOW);
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(stack);
@@ -51,7 +53,7 @@ pub(super) fn read(text: &str) -> Result<BrushTree, String> {
     })
 }
 
-/// How deep the text may nest at most, whatever its quotes mean.
+/// Returns an upper bound of the nesting, without regard to quotes.
 fn openings(text: &str) -> usize {
     const WORDS: &[&str] =
         &["if", "elif", "while", "until", "for", "case", "coproc", "function", "!"];
@@ -60,14 +62,14 @@ fn openings(text: &str) -> usize {
     brackets.count() + words.by_ref().filter(|word| WORDS.contains(word)).count()
 }
 
-/// Reads on the current stack. A panic of the parser is an answer too: not understood.
+/// Parses on the current stack; a panic of the parser means that the text is not understood.
 fn caught(text: &str) -> Result<BrushTree, String> {
     let result = catch_unwind(AssertUnwindSafe(|| direct(text)));
     result.unwrap_or_else(|_| Err("the line cannot be parsed".to_owned()))
 }
 
 fn direct(text: &str) -> Result<BrushTree, String> {
-    // Extended globs are off in scripts, and then `!(rm x)` runs `rm`.
+    // Extended globs are off in scripts, where `!(rm x)` therefore runs `rm`.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
     if documents::may_hang(text) {
         return Err("brackets beside a here-document".to_owned());
@@ -79,14 +81,14 @@ fn direct(text: &str) -> Result<BrushTree, String> {
     }
     let program = brush_parser::parse_tokens(&tokens, &options);
     let program = program.map_err(|error| error.to_string())?;
-    // A tree that is too deep is dropped here, where there is stack enough.
+    // A tree that is too deep is dropped here, where the stack is large enough.
     match items::flat(&program) {
         (items, depth) if depth <= MAX_DEPTH => Ok(BrushTree { program, items }),
         _ => Err("too much nesting".to_owned()),
     }
 }
 
-/// Finds what the grammar would try in exponentially many ways, or panic about.
+/// Detects tokens for which the grammar needs exponential time or panics.
 fn runs_away(tokens: &[Token]) -> Option<&'static str> {
     let pairs = tokens.iter().zip(tokens.iter().skip(1));
     let mut cases = 0;

@@ -1,4 +1,4 @@
-//! Commands of the shell itself.
+//! The builtins of the shell.
 
 use agentry_commands::{ProgramTrait, has_trait};
 
@@ -10,9 +10,9 @@ use super::state::ShellState;
 use super::{CurrentDirs, LinePart, PartEffect};
 use crate::argv::{ShellArg, ShellWord};
 
-/// Options of `set` that change nothing that matters here.
+/// Options of `set` that do not affect the analysis.
 const SET_LETTERS: &str = "euxvfhCET";
-/// Their long names, after `-o`.
+/// The long names of such options, after `-o`.
 pub(super) const SET_NAMES: &[&str] = &[
     "errexit",
     "nounset",
@@ -25,14 +25,14 @@ pub(super) const SET_NAMES: &[&str] = &[
     "functrace",
 ];
 
-/// Tests with two operands, for `[`.
+/// Operators of `[` with two operands.
 const BINARY_TESTS: &[&str] = &[
     "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-ef", "-nt", "-ot", "-a",
     "-o",
 ];
 
 impl ShellAnalyser<'_> {
-    /// What a command of the shell does. Nothing if `name` is none.
+    /// Analyses a builtin; returns `None` if `name` is none.
     pub(super) fn builtin(
         &mut self,
         name: &str,
@@ -117,7 +117,7 @@ impl ShellAnalyser<'_> {
             && !self.has_trap
             && let Some(hoped) = &state.hoped
         {
-            // Nothing runs after it.
+            // Nothing runs after it, so a failed earlier `cd` does not matter.
             state.bases = hoped.clone();
         }
         let entered = match target.literal() {
@@ -136,7 +136,7 @@ impl ShellAnalyser<'_> {
         ShellFlow { ok: Some(ok), fail: Some(state.clone()), last: state }
     }
 
-    /// The directory that `cd -` goes back to, from the root of the file system.
+    /// Returns the directory that `cd -` returns to, as an absolute path.
     fn previous(&self, state: &ShellState) -> Option<ShellWord> {
         state.variable("OLDPWD").is_none().then_some(())?;
         let previous = state.previous.as_ref()?.single()?;
@@ -157,6 +157,7 @@ impl ShellAnalyser<'_> {
             }
         };
         let target = call.argv.get(1).and_then(ShellArg::literal);
+        // `pushd +1` and `pushd -1` rotate the directory stack, which is not tracked.
         if target.is_some_and(|path| !path.starts_with(['+', '-'])) {
             return flow;
         }
@@ -165,7 +166,7 @@ impl ShellAnalyser<'_> {
         ShellFlow::both(state)
     }
 
-    /// `[` evaluates nothing but the subscript behind `-v`.
+    /// Analyses `[`, which evaluates only the subscript after `-v`.
     fn test(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         let mut arguments = call.argv.get(1..).unwrap_or_default();
         if call.argv.first().and_then(ShellArg::literal) == Some("[") {
@@ -204,6 +205,7 @@ impl ShellAnalyser<'_> {
             }
             _ => self.unclear(call.text, "the file that it runs is not literal", &state),
         }
+        // The file may change any variable and the directory.
         state.forget_all();
         state.bases = CurrentDirs::Unknown;
         ShellFlow::both(state)
@@ -216,6 +218,7 @@ impl ShellAnalyser<'_> {
         match action.map(ShellArg::literal) {
             None | Some(Some("" | "-" | "-l" | "-p")) => self.harmless(call, state),
             Some(Some(text)) => {
+                // The trap runs at an unknown time, so variables and directory are unknown.
                 let mut later = state.clone();
                 later.forget_all();
                 later.bases = CurrentDirs::Unknown;
@@ -241,14 +244,14 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// Remembers that a function may be gone.
+    /// Records that a function may be undefined.
     pub(super) fn undefined(&mut self, name: &str, is_variable: bool) {
         if !is_variable {
             self.undefined.insert(name.to_owned());
         }
     }
 
-    /// `alias` and its like: what their texts would run.
+    /// Analyses `alias` and similar builtins: the commands that their texts would run.
     fn definition(&mut self, call: &ShellCall<'_>, state: ShellState) -> ShellFlow {
         let mut later = state.clone();
         later.forget_all();
@@ -296,7 +299,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// `command`, `builtin` and `exec` run the rest.
+    /// Analyses `command`, `builtin` and `exec`, which run the remaining words.
     fn prefix(&mut self, name: &str, call: &ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let (flags, valued, by) = match name {
             "command" => ("pvV", "", CommandLookup::Builtin),
@@ -321,10 +324,11 @@ impl ShellAnalyser<'_> {
         let argv = found.operands.to_vec();
         self.stands_around(call);
         let flow = self.call(call.with(argv, by), state);
+        // After a successful `exec`, nothing else of the line runs.
         if name == "exec" { ShellFlow { ok: None, ..flow } } else { flow }
     }
 
-    /// `jobs -x command`
+    /// Analyses `jobs -x command`.
     fn jobs(&mut self, call: &ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let found = getopt::read(&call.argv, "lnprsx", "");
         if found.is_known && !found.has('x') {
@@ -362,7 +366,7 @@ fn is_plain_test(arguments: &[ShellArg]) -> bool {
     })
 }
 
-/// `-f` and its like.
+/// Whether the text is an operator with one operand, such as `-f`.
 fn is_unary(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next() == Some('-')

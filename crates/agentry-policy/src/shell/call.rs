@@ -1,4 +1,4 @@
-//! A simple command whose words are known: who runs, and with what.
+//! Analyses a simple command with expanded words: which program runs, and with which arguments.
 
 use agentry_commands::variables::is_special;
 use agentry_commands::{ShellKind, program};
@@ -10,38 +10,38 @@ use super::state::ShellState;
 use super::{CurrentDirs, VariableScope};
 use crate::argv::ShellArg;
 
-/// One call.
+/// One call of a command.
 #[derive(Debug, Clone)]
 pub(super) struct ShellCall<'a> {
-    /// As written.
+    /// The text as written.
     pub(super) text: &'a str,
-    /// The words.
+    /// The expanded words.
     pub(super) argv: Vec<ShellArg>,
-    /// Where its input may come from.
+    /// Redirections, which may provide its input.
     pub(super) redirects: &'a [ShellRedirect],
-    /// Who looks the name up.
+    /// How the command name is looked up.
     pub(super) by: CommandLookup,
 }
 
 impl ShellCall<'_> {
-    /// Another call in the place of this one.
+    /// Makes another call that replaces this one.
     pub(super) fn with(&self, argv: Vec<ShellArg>, by: CommandLookup) -> Self {
         Self { text: self.text, argv, redirects: self.redirects, by }
     }
 }
 
-/// Who looks a command's name up.
+/// How a command name is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandLookup {
-    /// The shell: functions, then its own commands, then programs.
+    /// By the shell: functions, then builtins, then programs.
     Shell,
-    /// The shell without functions.
+    /// By the shell, without functions.
     Builtin,
-    /// A program, which knows programs only.
+    /// By a program, which finds only programs.
     Program,
 }
 
-/// Directories whose programs are what their names say.
+/// Directories whose programs are known by their names.
 const SYSTEM: &[&str] = &[
     "/bin",
     "/sbin",
@@ -52,11 +52,11 @@ const SYSTEM: &[&str] = &[
     "/opt/homebrew/bin",
 ];
 
-/// So many wrappers around a command are followed.
+/// How many nested wrappers are followed.
 const MAX_WRAPPERS: usize = 32;
 
 impl ShellAnalyser<'_> {
-    /// A simple command.
+    /// Analyses a simple command.
     pub(super) fn simple(&mut self, simple: &RawCommand, mut state: ShellState) -> ShellFlow {
         let text = simple.text();
         self.named_descriptors(simple, &text, &state);
@@ -74,7 +74,7 @@ impl ShellAnalyser<'_> {
             }
         }
         if argv.is_empty() && !simple.assignments.is_empty() && !simple.redirects.is_empty() {
-            // Not every shell takes the assignments first.
+            // Some shells apply the redirections before the assignments.
             state = state.or(&before);
         }
         self.redirects(&text, &simple.redirects, &mut state);
@@ -86,14 +86,14 @@ impl ShellAnalyser<'_> {
         self.call(ShellCall { text: &text, argv, redirects, by: CommandLookup::Shell }, state)
     }
 
-    /// Whether a command is `read` and no function of that name.
+    /// Whether a command is the builtin `read` and no function with that name.
     fn is_own_read(&self, argv: &[ShellArg]) -> bool {
         let name = argv.first().and_then(ShellArg::literal);
         name == Some("read") && !self.functions.contains("read")
     }
 
-    /// `IFS=, read a b` splits only what is read; before another command of the shell it may change
-    /// how that command's text is read.
+    /// Reports variables such as `IFS` before a command. `IFS=, read a b` splits only the input; before
+    /// another builtin it may change how the text of that builtin is parsed.
     fn special_prefixes(
         &mut self,
         simple: &RawCommand,
@@ -109,7 +109,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// A command, which a wrapper may have given.
+    /// Analyses a command, which may come from a wrapper.
     pub(super) fn call(&mut self, call: ShellCall<'_>, state: ShellState) -> ShellFlow {
         if self.wrappers >= MAX_WRAPPERS {
             self.unclear(call.text, "too much nesting", &state);
@@ -124,14 +124,14 @@ impl ShellAnalyser<'_> {
     fn dispatch(&mut self, call: ShellCall<'_>, mut state: ShellState) -> ShellFlow {
         let Some(name) = call.argv.first().and_then(ShellArg::literal).map(str::to_owned) else {
             self.unclear(call.text, "the command is not literal", &state);
-            // It may be nothing, or something that runs the rest.
+            // The unknown word may be empty, or a program that runs the remaining words.
             self.guess(call.argv.get(1..).unwrap_or_default(), 0, &call, &state);
             state.forget_all();
             state.bases = CurrentDirs::Unknown;
             return ShellFlow::both(state);
         };
         if name.starts_with('-') {
-            // `time -- command`
+            // Covers `time -- command`.
             self.guess(call.argv.get(1..).unwrap_or_default(), 0, &call, &state);
         }
         if call.by == CommandLookup::Shell && self.functions.contains(&name) {
@@ -140,7 +140,7 @@ impl ShellAnalyser<'_> {
         self.known(&name, call, state)
     }
 
-    /// A command that is not a function.
+    /// Analyses a command that is no function.
     fn known(&mut self, name: &str, call: ShellCall<'_>, state: ShellState) -> ShellFlow {
         if call.by != CommandLookup::Program
             && let Some(flow) = self.builtin(name, &call, &state)
@@ -152,7 +152,7 @@ impl ShellAnalyser<'_> {
             None => (name, true),
         };
         if !is_system {
-            // Whatever it does with them, its arguments may name a command.
+            // The program itself is unknown, but its arguments may still contain a command.
             let index = self.command(call.text, call.argv.clone(), &state);
             self.scripts.push((name.to_owned(), index));
         }
@@ -171,7 +171,7 @@ impl ShellAnalyser<'_> {
         ShellFlow::both(state)
     }
 
-    /// A call of a function, whose body was looked at where it is defined.
+    /// Analyses a call of a function, whose body was analysed at its definition.
     fn function_call(
         &mut self,
         name: &str,
@@ -182,7 +182,7 @@ impl ShellAnalyser<'_> {
             let (text, argv) = (call.text.to_owned(), call.argv);
             self.calls.push(ShellFunctionCall { text, argv, state: state.clone() });
         } else {
-            // It may be the command as well.
+            // The function may not be defined yet, so the command with that name may run.
             self.known(name, call, state.clone());
         }
         state.forget_all();

@@ -1,35 +1,35 @@
-//! The directories that a command may run in, as text: nothing is looked up.
+//! The directories in which a command may run, computed from text alone, without the file system.
 
 use std::sync::Arc;
 
-/// So many directories are told apart.
+/// How many possible directories are tracked.
 const MAX_BASES: usize = 8;
-/// A longer path is not followed, so that a chain of `cd` stays cheap.
+/// The longest path that is tracked, so that a chain of `cd` stays cheap.
 pub(crate) const MAX_BYTES: usize = 1024;
 
-/// Possible current directories: absolute, or relative to the one that the line starts in.
+/// The possible current directories: absolute, or relative to the start directory of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CurrentDirs {
-    /// One of these. The start directory itself is `.`.
+    /// One of these directories; the start directory is `.`.
     Known(Arc<[String]>),
-    /// Any directory at all.
+    /// Any directory.
     Unknown,
 }
 
 impl Default for CurrentDirs {
-    /// The directory that the line starts in.
+    /// Returns the start directory of the line.
     fn default() -> Self {
         Self::one(".")
     }
 }
 
 impl CurrentDirs {
-    /// Exactly this directory.
+    /// Makes exactly this directory.
     pub fn one(directory: impl Into<String>) -> Self {
         Self::Known(Arc::from([directory.into()]))
     }
 
-    /// The only directory, if there is one.
+    /// Returns the only directory, or `None` if there are several.
     pub fn single(&self) -> Option<&str> {
         match self {
             Self::Known(all) => match &**all {
@@ -40,7 +40,7 @@ impl CurrentDirs {
         }
     }
 
-    /// Either these or those.
+    /// Returns the union of both.
     #[must_use]
     pub(super) fn or(&self, other: &Self) -> Self {
         match (self, other) {
@@ -54,7 +54,7 @@ impl CurrentDirs {
         }
     }
 
-    /// After `cd path`.
+    /// Returns the directories after `cd path`.
     #[must_use]
     pub(crate) fn enter(&self, path: &str) -> Self {
         if path.starts_with('/') {
@@ -79,7 +79,7 @@ impl CurrentDirs {
     }
 }
 
-/// Joins as a shell's `cd` does: `..` takes a component away, whatever it links to.
+/// Joins paths as `cd` does: `..` removes a component, even if that is a link.
 fn join(base: &str, path: &str) -> String {
     let is_absolute = base.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! A part of a line as a person reads it: what it does, not the whole segment that does it.
+//! Describes a part of a line for the user: its effect, not the whole text around it.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl fmt::Display for LinePart {
     }
 }
 
-/// A command.
+/// Formats a command.
 pub(crate) fn shown(argv: &[ShellArg]) -> String {
     let word = |arg: &ShellArg| match arg {
         ShellArg::One(word) | ShellArg::Some(word) => text(word),
@@ -28,8 +28,7 @@ pub(crate) fn shown(argv: &[ShellArg]) -> String {
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The word with `*` for what a glob stands for and `…` for what nobody knows, in quotes if it holds
-/// something that a shell would read.
+/// Formats a word, with `*` for a glob and `…` for unknown text, quoted if it contains shell syntax.
 pub(crate) fn text(word: &ShellWord) -> String {
     let pieces = word.pieces.iter().map(|piece| match piece {
         WordPiece::Text(text) => quoted(text),

@@ -1,4 +1,4 @@
-//! Raw words become arguments: quotes removed, variables replaced, what nobody knows as a set.
+//! Expands raw words into arguments: removes quotes, replaces variables, and makes unknown text a set.
 
 mod field;
 mod parameter;
@@ -11,32 +11,32 @@ use super::word::{WordBit, WordExpansion, lex, lex_text};
 use super::{ShellContext, arithmetic};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
-/// What expanding a word does besides.
+/// The side effects of an expansion.
 #[derive(Debug, Default)]
 pub(super) struct ExpansionEffects {
     /// Commands whose output is inserted.
     pub(super) commands: Vec<String>,
-    /// What was not understood.
+    /// Reasons why something was not understood.
     pub(super) unclear: Vec<String>,
-    /// Variables that an expansion sets.
+    /// Variables that the expansion sets.
     pub(super) assigned: Vec<String>,
 }
 
 /// Expands the words of one command.
 pub(super) struct WordExpander<'a> {
-    /// What the shell knows before it.
+    /// The state of the shell before the command.
     pub(super) state: &'a ShellState,
-    /// Home and start directory.
+    /// The home and the start directory.
     pub(super) context: &'a ShellContext,
     /// How many bytes known variables may still insert.
     pub(super) fuel: &'a mut usize,
-    /// What the expansions do.
+    /// The collected side effects.
     pub(super) effects: &'a mut ExpansionEffects,
-    /// Whether `cat` is the program of that name.
+    /// Whether `cat` is the program with that name, and no function.
     pub(super) is_usual: bool,
 }
 
-/// What a variable stands for.
+/// The value of a variable or a substitution.
 enum VariableExpansion {
     Text(String),
     Number,
@@ -45,7 +45,7 @@ enum VariableExpansion {
 }
 
 impl WordExpander<'_> {
-    /// The arguments that a raw word becomes.
+    /// Returns the arguments that a raw word becomes.
     pub(super) fn args(&mut self, raw: &str) -> Vec<ShellArg> {
         if is_simple(raw) {
             return vec![ShellArg::text(raw)];
@@ -55,26 +55,26 @@ impl WordExpander<'_> {
         match braces::expand(bits) {
             Some(words) => words.into_iter().flat_map(|bits| self.fields(&bits)).collect(),
             None => {
-                // The substitutions inside run all the same.
+                // The substitutions inside are run in any case.
                 self.single(&lex(raw), true);
                 vec![ShellArg::Many(ShellWord::any())]
             }
         }
     }
 
-    /// The one word that a raw word becomes where nothing is split: the value of an assignment.
+    /// Returns the one word that a raw word becomes without splitting: the value of an assignment.
     pub(super) fn value(&mut self, raw: &str) -> ShellWord {
         self.processes(raw);
         self.single(&lex(raw), false)
     }
 
-    /// The target of a redirection.
+    /// Returns the target of a redirection.
     pub(super) fn target(&mut self, raw: &str) -> ShellWord {
         self.processes(raw);
         self.single(&lex(raw), true)
     }
 
-    /// The body of a here-document.
+    /// Returns the body of a here-document.
     pub(super) fn text(&mut self, raw: &str) -> ShellWord {
         self.single(&lex_text(raw), false)
     }
@@ -136,7 +136,7 @@ impl WordExpander<'_> {
         builder.word()
     }
 
-    /// Replaces a tilde at the start of a word or an assigned value; answers with the rest.
+    /// Replaces a tilde at the start of a word or an assigned value, and returns the rest.
     fn tilde<'t>(
         &mut self,
         text: &'t str,
@@ -153,7 +153,7 @@ impl WordExpander<'_> {
         };
         let end = tail.find(['/', ':']).unwrap_or(tail.len());
         let (user, rest) = tail.split_at(end);
-        // A quoted or expanded part right behind belongs to the name.
+        // A quoted or expanded part directly after it belongs to the user name.
         if rest.is_empty() && bits.len() > index + 1 {
             return text;
         }
@@ -179,7 +179,7 @@ impl WordExpander<'_> {
         }
     }
 
-    /// What an expansion stands for.
+    /// Returns the value of an expansion.
     fn open(&mut self, what: &WordExpansion, quoted: bool) -> VariableExpansion {
         match what {
             WordExpansion::Variable(name) => self.charged(name),
@@ -207,11 +207,12 @@ impl WordExpander<'_> {
             return VariableExpansion::Number;
         }
         self.effects.unclear.push("arithmetic on something unknown can run commands".to_owned());
+        // Collects the substitutions inside the expression.
         self.single(&lex_text(text), false);
         VariableExpansion::Unknown
     }
 
-    /// A variable's value, as long as values have not been inserted too often.
+    /// Returns the value of a variable, as long as the limit of inserted bytes is not reached.
     fn charged(&mut self, name: &str) -> VariableExpansion {
         match self.variable(name) {
             VariableExpansion::Text(text) if text.len() >= *self.fuel => VariableExpansion::Unknown,
@@ -253,7 +254,7 @@ impl WordExpander<'_> {
     }
 }
 
-/// What a command writes, if that is known before it runs: `cat` with a literal here-document.
+/// Returns the output of a command if it is known in advance: `cat` with a literal here-document.
 fn output(command: &str) -> Option<String> {
     let rest = command.trim().strip_prefix("cat ")?.trim_start().strip_prefix("<<")?;
     let (end, rest) = rest.split_once('\n')?;
@@ -268,7 +269,7 @@ fn output(command: &str) -> Option<String> {
     (is_literal && ends_once).then(|| body.trim_end_matches('\n').to_owned())
 }
 
-/// Whether a raw word stands for itself.
+/// Whether a raw word has no special characters.
 fn is_simple(raw: &str) -> bool {
     !raw.is_empty()
         && raw.bytes().all(|byte| {
@@ -280,7 +281,7 @@ fn is_simple(raw: &str) -> bool {
         })
 }
 
-/// Whether `text` is `NAME=` or a path list up to a colon.
+/// Whether `text` is `NAME=`, or an assigned path list up to a colon.
 fn is_assignment(text: &str) -> bool {
     let Some(name) = text.strip_suffix('=') else {
         return text.ends_with(':') && text.contains('=');
@@ -290,7 +291,7 @@ fn is_assignment(text: &str) -> bool {
     is_first && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A word whose texts are joined and whose empty pieces are gone.
+/// Makes a word, with adjacent texts joined and empty pieces removed.
 pub(super) fn tidy(pieces: Vec<WordPiece>) -> ShellWord {
     let mut tidied: Vec<WordPiece> = Vec::with_capacity(pieces.len());
     for piece in pieces {

@@ -1,26 +1,26 @@
-//! Options of the shell's own commands, read as the shell reads them: clusters, values attached or
-//! apart, up to `--` or the first operand.
+//! Parses the options of builtins as the shell does: clusters of letters, attached or separate values, up to
+//! `--` or the first operand.
 
 use crate::argv::{ShellArg, WordPiece};
 
-/// The arguments of a command of the shell.
+/// The parsed arguments of a builtin.
 #[derive(Debug)]
 pub(super) struct GetoptArguments<'a> {
-    /// Letters and their values, in their order.
+    /// Letters with their values, in order.
     pub(super) options: Vec<(char, Option<ShellArg>)>,
-    /// The rest.
+    /// The remaining arguments.
     pub(super) operands: &'a [ShellArg],
-    /// Whether every option is known, and where the options end.
+    /// Whether every option and the end of the options are known.
     pub(super) is_known: bool,
 }
 
 impl GetoptArguments<'_> {
-    /// Whether an option is among them.
+    /// Whether an option is given.
     pub(super) fn has(&self, letter: char) -> bool {
         self.options.iter().any(|(found, _)| *found == letter)
     }
 
-    /// The values of an option.
+    /// Iterates over the values of an option.
     pub(super) fn of(&self, letter: char) -> impl Iterator<Item = &ShellArg> {
         self.options
             .iter()
@@ -29,7 +29,7 @@ impl GetoptArguments<'_> {
     }
 }
 
-/// Reads the arguments behind the command's name; the letters of `valued` take a value.
+/// Parses the arguments after the command name; the letters of `valued` take a value.
 pub(super) fn read<'a>(argv: &'a [ShellArg], flags: &str, valued: &str) -> GetoptArguments<'a> {
     let mut found = GetoptArguments {
         options: Vec::new(),
@@ -76,11 +76,11 @@ impl GetoptArguments<'_> {
     }
 }
 
-/// Whether an argument is one word or more that do not start with `-`.
+/// Whether an argument becomes at least one word, and its words do not start with `-`.
 pub(super) fn is_certainly_operand(argument: &ShellArg) -> bool {
     let (ShellArg::One(word) | ShellArg::Some(word)) = argument else { return false };
     match word.pieces.as_slice() {
-        // A number.
+        // A lone segment stands for a number.
         [WordPiece::Segment] => matches!(argument, ShellArg::One(_)),
         [WordPiece::Text(text), ..] => !text.starts_with('-'),
         _ => false,

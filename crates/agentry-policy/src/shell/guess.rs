@@ -1,4 +1,4 @@
-//! Where it is not known where a command starts: every place where one may start, so that a deny holds.
+//! Guesses where a command may start among the arguments, so that deny rules apply to every candidate.
 
 use agentry_commands::{RunnerRow, RunnerTrust, program};
 
@@ -9,14 +9,14 @@ use super::call::{CommandLookup, ShellCall};
 use super::state::ShellState;
 use crate::argv::ShellArg;
 
-/// Guesses inside of guesses are made so deep.
+/// How deep guesses may be nested.
 const MAX_DEPTH: usize = 2;
-/// So many starts are looked at.
+/// How many candidates are analysed.
 const MAX_STARTS: usize = 64;
 
 impl ShellAnalyser<'_> {
-    /// Adds whatever of `words` may be a command behind options and `operands` operands; only rules
-    /// against it count.
+    /// Adds every command that may start in `words`, after options and `operands` operands; only deny and ask
+    /// rules apply.
     pub(super) fn guess(
         &mut self,
         words: &[ShellArg],
@@ -48,9 +48,11 @@ impl ShellAnalyser<'_> {
         }
         for start in starts(words, operands) {
             let argv = words.get(start..).unwrap_or_default().to_vec();
+            // Each candidate copies the remaining words, so it counts as work.
             if !self.pay(argv.len() * 8) {
                 return self.unclear(call.text, "too much nesting", state);
             }
+            // A quoted word with spaces may be a text for a shell.
             let text = argv.first().and_then(ShellArg::literal).filter(|text| text.contains(' '));
             if let Some(text) = text.map(str::to_owned) {
                 self.text(&text, inside.of_posix_child());
@@ -60,7 +62,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// A program that runs others in ways of its own. Answers whether `base` is one.
+    /// Analyses a program that runs others in its own way; returns whether `base` is one.
     pub(super) fn runner(&mut self, base: &str, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let words = call.argv.get(1..).unwrap_or_default();
         let found = runners(base)
@@ -71,6 +73,7 @@ impl ShellAnalyser<'_> {
         let first = starts(rest, runner.operands).first().map(|start| 1 + at + start);
         let mut inside = state.clone();
         inside.behind = Some(self.outer(first, call, state));
+        // Only `Same` is certain to keep the current directory.
         if runner.trust != RunnerTrust::Same {
             inside.bases = CurrentDirs::Unknown;
         }
@@ -84,14 +87,14 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// The rows of a program that runs others. The dynamic linker has many names.
+/// Returns the runner rows of a program; the dynamic linker has many names.
 fn runners(base: &str) -> &'static [RunnerRow] {
     let is_loader =
         base.starts_with("ld-linux") || base.starts_with("ld-musl") || base == "ld64.so.2";
     program(if is_loader { "ld.so" } else { base }).map_or(&[], |facts| &facts.runners)
 }
 
-/// Where the words behind the subcommand start; nothing if they have another one.
+/// Returns the index after the subcommand, or `None` if the subcommand is another one.
 fn behind_subcommand(runner: &RunnerRow, words: &[ShellArg]) -> Option<usize> {
     let mut at = 0;
     for wanted in runner.subcommand.iter() {
@@ -103,13 +106,13 @@ fn behind_subcommand(runner: &RunnerRow, words: &[ShellArg]) -> Option<usize> {
     Some(at)
 }
 
-/// The command in `--run=command`.
+/// Returns the command in `--run=command`.
 fn command_of(option: &str) -> Option<&str> {
     let (name, value) = option.strip_prefix("--")?.split_once('=')?;
     matches!(name, "call" | "cmd" | "command" | "exec" | "run").then_some(value)
 }
 
-/// The indices where a command may start: behind options, their values, and operands.
+/// Lists the indices at which a command may start: after options, their values, and operands.
 fn starts(words: &[ShellArg], operands: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut certain = 0;
@@ -128,6 +131,7 @@ fn starts(words: &[ShellArg], operands: usize) -> Vec<usize> {
                     option.len() > 1 && !(option.starts_with("--") && option.contains('='));
                 continue;
             }
+            // An assignment comes before the command.
             Some(word) if word.split_once('=').is_some_and(|(name, _)| is_name(name)) => {
                 may_be_value = false;
                 continue;
@@ -143,7 +147,7 @@ fn starts(words: &[ShellArg], operands: usize) -> Vec<usize> {
                 }
             }
             Some(_) => may_be_value = false,
-            // It may be an option itself.
+            // An unknown word may be an option itself.
             None => may_be_value = !(is_one && may_be_value),
         }
     }

@@ -1,4 +1,4 @@
-//! Shells that a line starts: the program they are given is part of the line, if it is literal.
+//! Analyses shells that a line starts; their program is part of the line if it is literal.
 
 use agentry_commands::{ShellKind, program as program_facts};
 
@@ -10,22 +10,22 @@ use super::raw_command::RedirectKind;
 use super::state::ShellState;
 use crate::argv::ShellArg;
 
-/// What a shell is asked to run.
+/// The program that a shell runs.
 enum InterpreterProgram<'a> {
-    /// `-c TEXT`
+    /// The text after `-c`.
     Text(&'a ShellArg),
     /// A file.
     File(&'a ShellArg),
     /// Standard input.
     Input,
-    /// Nothing: `--version`.
+    /// No program: `--version`.
     Nothing,
-    /// Not known.
+    /// Unknown, for this reason.
     Unclear(&'static str),
 }
 
 impl ShellAnalyser<'_> {
-    /// A call of a shell.
+    /// Analyses a call of a shell.
     pub(super) fn shell(
         &mut self,
         kind: ShellKind,
@@ -67,6 +67,7 @@ impl ShellAnalyser<'_> {
 
     fn program_file(&mut self, file: &ShellArg, call: &ShellCall<'_>, state: &ShellState) {
         match file.literal() {
+            // `/dev/stdin` and `/proc/self/fd/0` are input, not a fixed file.
             Some(file) if !file.starts_with("/dev/") && !file.starts_with("/proc/") => {
                 let index = self.command(call.text, call.argv.clone(), state);
                 self.scripts.push((file.to_owned(), index));
@@ -75,9 +76,10 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// Only a literal here-document or here-string is known.
+    /// Analyses standard input as a program; only a literal here-document or here-string is known.
     pub(super) fn program_input(&mut self, call: &ShellCall<'_>, state: &ShellState) {
         let mut inputs = call.redirects.iter().filter(|redirect| redirect.is_input);
+        // With more than one input redirection, the program is unknown.
         let program = match (inputs.next(), inputs.next()) {
             (Some(input), None) => match (input.kind, &input.target) {
                 (RedirectKind::Here { expands: false }, Some(body)) => Some(body.clone()),
@@ -98,12 +100,12 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// The base name of the command.
+/// Returns the base name of the command.
 fn name<'a>(call: &'a ShellCall<'_>) -> Option<&'a str> {
     call.argv.first().and_then(ShellArg::literal)?.rsplit('/').next()
 }
 
-/// What the shell that is called would know.
+/// Returns the initial state of the shell that is started.
 fn started(call: &ShellCall<'_>, state: &ShellState) -> ShellState {
     match name(call).and_then(program_facts).and_then(|facts| facts.shell) {
         Some(ShellKind::Bash) => state.of_child(),
@@ -136,11 +138,13 @@ fn program(argv: &[ShellArg]) -> InterpreterProgram<'_> {
                 if !letters.chars().all(|c| "bcefhlmnopruvxBCEHPTs".contains(c)) {
                     return InterpreterProgram::Unclear("an option of the shell");
                 }
-                // A `+` does not take the `c` back.
+                // `+c` also enables `-c`.
                 has_text |= letters.contains('c');
+                // `-s` reads the program from standard input.
                 if letters.contains('s') {
                     return InterpreterProgram::Input;
                 }
+                // `-o` takes the next word as its value.
                 let name = letters.contains('o').then(|| words.next().and_then(ShellArg::literal));
                 if name.is_some_and(|name| !name.is_some_and(|name| SET_NAMES.contains(&name))) {
                     return InterpreterProgram::Unclear("an option of the shell");

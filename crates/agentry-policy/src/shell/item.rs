@@ -1,8 +1,8 @@
-//! What both parsers must agree on: the tokens of a line in the order of their effect.
+//! The tokens of a line in the order of their effect, on which both parsers have to agree.
 
 use std::borrow::Cow;
 
-/// One thing that a parser saw. Two readings are the same when their lists are.
+/// One token that a parser found; two results agree if their lists are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShellItem {
     /// The first word of a simple command.
@@ -13,30 +13,30 @@ pub(super) enum ShellItem {
     Assign(String),
     /// A redirection: descriptor and operator.
     Redirect(String),
-    /// Where it leads.
+    /// The target of the redirection.
     Target(String),
     /// The delimiter and the body of a here-document.
     Here(String, String),
     /// An operator or a keyword.
     Mark(&'static str),
-    /// The name of a function or of the variable of a loop.
+    /// The name of a function, or of a loop variable.
     Bound(String),
-    /// The text of a substitution inside of the last word.
+    /// The text of a substitution inside the last word.
     Inside(String),
 }
 
-/// Takes the line continuations out, which one parser keeps and the other one does not.
+/// Removes line continuations, which only one of the parsers keeps.
 pub(super) fn joined(text: &str) -> String {
     text.replace("\\\n", "")
 }
 
-/// A here-document's body as both parsers give it: without indentation and the last line break.
+/// Normalises the body of a here-document: without leading tabs and trailing line breaks.
 pub(super) fn body(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(|line| line.trim_start_matches('\t')).collect();
     lines.join("\n").trim_end_matches('\n').to_owned()
 }
 
-/// An array's value with single spaces, which is how one of the parsers gives it.
+/// Normalises the value of an array to single spaces, as one of the parsers returns it.
 pub(super) fn assignment(text: &str) -> String {
     let text = joined(text);
     match text.split_once("=(") {
@@ -49,7 +49,7 @@ pub(super) fn assignment(text: &str) -> String {
     }
 }
 
-/// The interned form of a keyword or an operator.
+/// Returns the interned form of a keyword or an operator.
 pub(super) fn mark(text: &str) -> Option<&'static str> {
     const MARKS: &[&str] = &[
         "&&", "||", "|", "&", "!", "{", "}", "(", ")", "if", "then", "elif", "else", "fi", "while",

@@ -1,4 +1,4 @@
-//! What a loop may change before its body runs again.
+//! Determines what a loop may change before its body runs again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use super::raw_command::ShellRedirect;
 use super::state::{ShellState, VariableValue};
 use crate::shell::current_dirs::CurrentDirs;
 
-/// So many letters may stand before the name in one option.
+/// How many letters may come before a name in one option.
 const MAX_CLUSTER: usize = 16;
 
 /// The effect of running a list an unknown number of times.
 #[derive(Debug, Default)]
 pub(super) struct LoopEffects {
-    /// Variables, and whether they stay numbers if they are.
+    /// The changed variables, and whether a number stays a number.
     names: BTreeMap<String, bool>,
     everything: bool,
     moves: bool,
 }
 
 impl LoopEffects {
-    /// By any of the lists.
+    /// Returns the effect of all lists together.
     pub(super) fn by(lists: &[&CompoundList], functions: &BTreeSet<String>) -> Self {
         let mut touched = Self { everything: !functions.is_empty(), ..Self::default() };
         touched.moves = touched.everything;
@@ -33,14 +33,14 @@ impl LoopEffects {
         touched
     }
 
-    /// By one command and its redirections.
+    /// Returns the effect of one command and its redirections.
     pub(super) fn by_simple(command: &SimpleCommand) -> Self {
         let mut touched = Self::default();
         touched.simple(command);
         touched
     }
 
-    /// Forgets what may have changed.
+    /// Marks everything that may have changed as unknown.
     pub(super) fn forget(&self, state: &mut ShellState) {
         if self.everything {
             state.forget_all();
@@ -92,7 +92,7 @@ impl LoopEffects {
     fn compound(&mut self, compound: &CompoundCommand) {
         match compound {
             CompoundCommand::BraceGroup(group) => self.list(&group.list),
-            // What happens in there stays there, but words are expanded by both.
+            // A subshell changes no state outside, but treating it like a group is the safe choice.
             CompoundCommand::Subshell(group) => self.list(&group.list),
             CompoundCommand::ForClause(clause) => {
                 self.add(&clause.variable_name, false);
@@ -131,7 +131,7 @@ impl LoopEffects {
         let name = command.word_or_name.as_ref().map_or("", |word| word.value.as_str());
         let sets = has_trait(name, ProgramTrait::SetsVariables);
         self.moves |= has_trait(name, ProgramTrait::ChangesDirectory);
-        // Quotes, backslashes and expansions may spell any of the names above.
+        // Quotes, backslashes and expansions may form any of these names.
         let is_plain =
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./[:".contains(&byte));
         if has_trait(name, ProgramTrait::ForgetsVariables) || !is_plain {
@@ -163,7 +163,7 @@ impl LoopEffects {
         }
     }
 
-    /// Takes every name of a word that may set something.
+    /// Adds every name in a word that may set a variable.
     fn word(&mut self, raw: &str, sets: bool) {
         let expands = raw.contains("${") && raw.contains('=');
         if sets || expands {
@@ -171,7 +171,7 @@ impl LoopEffects {
             names.filter(|name| !name.is_empty()).for_each(|name| self.add(name, false));
         }
         if sets && raw.starts_with('-') {
-            // `-rax`: the name may start anywhere.
+            // In `-rax` the name may start after any letter.
             let ends = raw.char_indices().skip(1).map(|(at, _)| raw.get(at..).unwrap_or_default());
             ends.take(MAX_CLUSTER).for_each(|name| self.add(name, false));
         }
@@ -183,8 +183,8 @@ impl LoopEffects {
     }
 }
 
-/// Whether a raw assignment gives a number: `i=0`, `i=$((i + 1))`. Arithmetic that is not known to
-/// be harmless is reported where it is expanded.
+/// Whether a raw assignment is a number: `i=0`, `i=$((i + 1))`. Arithmetic that may be harmful is reported
+/// where it is expanded.
 fn is_numeric(raw: &str) -> bool {
     let value = raw.split_once('=').filter(|(name, _)| !name.ends_with('+'));
     value.is_some_and(|(_, value)| {

@@ -1,4 +1,4 @@
-//! From a command line to all that it runs, reads, writes and sets.
+//! Analyses a command line: everything that it runs, reads, writes and sets.
 //!
 //! ```text
 //! line ─▶ screen ─▶ two parsers ─▶ same tokens? ─▶ walk ─▶ expand words ─▶ wrappers ─▶ parts
@@ -7,10 +7,9 @@
 //!                                  `Unclear`, and whatever either parser found
 //! ```
 //!
-//! The shell is bash without options; where other shells differ, the words may be other ones, but
-//! they are no other commands. Nothing is run or looked up. What is not understood becomes a part of its own, [`PartEffect::Unclear`],
-//! which no policy allows; the parts that were understood are there all the same, so a deny still
-//! denies.
+//! The analysis assumes bash without options. Other shells may produce other words, but no other commands.
+//! Nothing is run or looked up. Text that is not understood becomes a [`PartEffect::Unclear`], which no
+//! policy allows; the other parts are reported as well, so that deny rules still apply.
 
 mod agreement;
 mod alias;
@@ -53,26 +52,26 @@ pub(crate) use describe::{shown, text as word_text};
 
 use crate::argv::{ShellArg, ShellWord};
 
-/// Everything that `line` runs, reads, writes and sets.
+/// Lists everything that `line` runs, reads, writes and sets.
 pub fn analyse(line: &str, context: &ShellContext) -> Vec<LinePart> {
     analysis(line, context).parts
 }
 
-/// The same with the commands that only start others.
+/// Like [`analyse`], together with the commands that only start others.
 pub(crate) fn analysis(line: &str, context: &ShellContext) -> LineAnalysis {
     analyser::ShellAnalyser::new(line, context).run(line).0
 }
 
-/// What a line comes down to.
+/// The result of analysing a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LineAnalysis {
     /// Everything that it runs, reads, writes and sets.
     pub(crate) parts: Vec<LinePart>,
-    /// Shells and wrappers around parts, each with all its words: `sh -c ls`, `timeout 5 ls`.
+    /// Shells and wrappers around parts, each with its whole argument list: `sh -c ls`, `timeout 5 ls`.
     pub(crate) around: Vec<Vec<ShellArg>>,
 }
 
-/// What is known of the shell before the line.
+/// The known state of the shell before the line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellContext {
     /// The home directory, if it is known.
@@ -84,15 +83,15 @@ pub struct ShellContext {
 /// One effect of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinePart {
-    /// The segment that has it, as written.
+    /// The text that has the effect, as written.
     pub text: String,
-    /// The directories that it may happen in.
+    /// The directories in which it may happen.
     pub bases: CurrentDirs,
     /// The effect.
     pub what: PartEffect,
 }
 
-/// What a part of a line does.
+/// The effect of a part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartEffect {
     /// Runs a command.
@@ -109,37 +108,38 @@ pub enum PartEffect {
         name: String,
         /// Its value.
         value: ShellWord,
-        /// Who sees it.
+        /// Which commands see the variable.
         scope: VariableScope,
     },
-    /// Nobody knows: never to be allowed.
+    /// Is not understood, and so must never be allowed.
     Unclear {
         /// The reason.
         why: String,
     },
 }
 
-/// Who sees a variable.
+/// Which commands see a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariableScope {
-    /// One command, and what it starts.
+    /// One command, and the programs that it starts.
     Command,
-    /// The rest of the line, but no program, unless the variable is exported already.
+    /// The rest of the line, but no program, unless the variable is already exported.
     Shell,
-    /// The rest of the line, and all that it starts.
+    /// The rest of the line, and all programs that it starts.
     Exported,
 }
 
 /// A command that a line runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// What it may be called with; the first is always one literal word.
+    /// The possible arguments; the first one is always a literal word.
     pub argv: Vec<ShellArg>,
-    /// For a wrapper that changes who or where, like `sudo`: where in `argv` the inner command starts.
+    /// For a wrapper that changes the user or the machine, such as `sudo`: where in `argv` its command
+    /// starts.
     pub inner_at: Option<usize>,
     /// For the inner command of such a wrapper: the index of the wrapper's part.
     pub behind: Option<usize>,
-    /// Whether only rules against it count: it changes nothing outside of the shell, or it is one
-    /// way to read what other parts say more about.
+    /// Whether only deny and ask rules apply, because it changes nothing outside the shell, or because it is
+    /// a guess about text that other parts describe better.
     pub free: bool,
 }

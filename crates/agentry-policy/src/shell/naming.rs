@@ -1,4 +1,4 @@
-//! Variables that commands of the shell set by name: `read PATH`, `printf -v PATH`, `wait -p PATH`.
+//! Variables that builtins set by name: `read PATH`, `printf -v PATH`, `wait -p PATH`.
 
 use agentry_commands::variables::{VariableEffect, setting};
 
@@ -14,7 +14,7 @@ use crate::argv::{ShellArg, ShellWord};
 use crate::shell::VariableScope;
 
 impl ShellAnalyser<'_> {
-    /// `read`, `mapfile` and their like: what they set has no known value any more.
+    /// Analyses `read`, `mapfile` and similar builtins, after which their variables are unknown.
     pub(super) fn names(
         &mut self,
         name: &str,
@@ -58,7 +58,7 @@ impl ShellAnalyser<'_> {
         if is_harmless {
             return self.harmless(call, state);
         }
-        // Any word may be what is set, wherever the options end.
+        // If the options are unknown, any word may be the name of a variable.
         for word in call.argv.iter().skip(1).filter_map(ShellArg::literal) {
             let starts = word.char_indices().map(|(at, _)| word.get(at..).unwrap_or_default());
             starts.take(16).for_each(|name| self.named(name, call.text, &state));
@@ -71,7 +71,7 @@ impl ShellAnalyser<'_> {
         let is_text = match found.operands.split_first() {
             Some((format, values)) => match format.literal() {
                 Some(format) => !counts(format),
-                // It may become `-v`, or count into the variables that its values name.
+                // It may become `-v`, or contain `%n`, which sets the variables named by its values.
                 None => values.is_empty() && is_certainly_operand(format),
             },
             None => true,
@@ -98,7 +98,7 @@ impl ShellAnalyser<'_> {
         self.harmless(call, state)
     }
 
-    /// Adds a variable that is set to nobody knows what, if it changes what runs.
+    /// Adds that a variable is set to an unknown value, if that changes what runs.
     pub(super) fn named(&mut self, name: &str, text: &str, state: &ShellState) {
         let name = name.split('[').next().unwrap_or_default();
         if is_name(name) && setting(name) == VariableEffect::Dangerous {
@@ -107,7 +107,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// `{name}> file` sets `name`, unless the braces stand apart, which cannot be told any more.
+    /// Reports `{name}> file`, which sets `name` unless there is a space; that is no longer known here.
     pub(super) fn named_descriptors(
         &mut self,
         simple: &RawCommand,
@@ -122,7 +122,7 @@ impl ShellAnalyser<'_> {
         let Some(at) = at.filter(|_| !simple.redirects.is_empty()) else { return };
         self.unclear(text, "a redirection that may set a variable", state);
         if at == 0 && simple.words.len() > 1 {
-            // The command may come behind it.
+            // The command may be the next word.
             let words = simple.words.get(1..).unwrap_or_default().to_vec();
             let rest = RawCommand { words, ..simple.clone() };
             self.simple(&rest, state.clone());
@@ -130,7 +130,7 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// Whether a format has `%n`, which sets the variable that its value names.
+/// Whether a format contains `%n`, which sets the variable that its value names.
 fn counts(format: &str) -> bool {
     let is_modifier = |c: char| c.is_ascii_digit() || "-+ #0'*.hlLjzt".contains(c);
     format

@@ -1,9 +1,9 @@
-//! What bash reads in one way and other shells in another.
+//! Detects text that bash and other shells parse differently.
 //!
-//! `sh` is dash on one machine and bash on the next. A text for it is understood only if all of them
-//! read it alike: to one of them `[[ a > b ]]` is a test, to the other a command that writes `b`.
+//! `sh` is dash on one machine and bash on another. A text for it is understood only if all shells parse it
+//! alike: `[[ a > b ]]` is a test in bash, and a command that writes `b` in dash.
 
-/// Words that are no keyword or no command of the shell everywhere.
+/// Words that are keywords or builtins in some shells only.
 const WORDS: &[&str] = &[
     "[[",
     "function",
@@ -23,13 +23,13 @@ const WORDS: &[&str] = &[
     "logout",
     "time",
 ];
-/// Commands whose arguments some shells split.
+/// Builtins whose arguments some shells split.
 const SPLITTING: &[&str] = &["export", "readonly", "local"];
 /// Operators and quotes that some shells do not have.
 const MARKS: &[&str] =
     &["$'", "$\"", "+=", "<<<", "<(", ">(", "|&", "&>", ";&", ";;&", "~+", "~-", "$["];
 
-/// Why not every shell reads `text` as bash does; nothing if every shell does.
+/// Returns why some shell may parse `text` differently from bash, or `None` if all agree.
 pub(super) fn foreign(text: &str) -> Option<&'static str> {
     const WHY: &str = "shells differ in how they read it";
     let bare = bare(text);
@@ -45,7 +45,7 @@ pub(super) fn foreign(text: &str) -> Option<&'static str> {
     is_odd.then_some(WHY)
 }
 
-/// The text without what is quoted; nothing if that takes more than a glance.
+/// Returns the text without its quoted parts; `None` if that needs a real parser.
 fn bare(text: &str) -> Option<String> {
     if text.contains("<<") || text.contains(['#', '`']) {
         return None;
@@ -72,7 +72,7 @@ fn bare(text: &str) -> Option<String> {
     Some(bare)
 }
 
-/// Skips to the end of double quotes without anything nested inside.
+/// Skips to the end of double quotes; `None` if something is nested inside.
 fn skip_double(chars: &mut std::str::Chars<'_>) -> Option<()> {
     loop {
         match chars.next()? {
@@ -84,7 +84,7 @@ fn skip_double(chars: &mut std::str::Chars<'_>) -> Option<()> {
     }
 }
 
-/// `{a,b}` and `{1..3}`, which some shells take for text, and `{name}` before a redirection.
+/// Finds `{a,b}` and `{1..3}`, which some shells read as text, and `{name}` before a redirection.
 fn has_braces(bare: &str) -> bool {
     let mut before = ' ';
     let mut chars = bare.chars();
@@ -99,7 +99,7 @@ fn has_braces(bare: &str) -> bool {
     false
 }
 
-/// `10> file`: some shells take descriptors of one digit only.
+/// Finds `10> file`: some shells accept only descriptors of one digit.
 fn has_long_descriptor(bare: &str) -> bool {
     let bytes = bare.as_bytes();
     bytes.windows(3).any(|three| match three {

@@ -1,4 +1,4 @@
-//! A simple command in raw words, whichever parser it came from.
+//! A simple command in raw words, from either parser.
 
 use brush_parser::ast::{
     CommandPrefixOrSuffixItem, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, SimpleCommand,
@@ -6,29 +6,29 @@ use brush_parser::ast::{
 
 use super::item::ShellItem;
 
-/// Assignments, words and redirections in their order.
+/// The assignments, words and redirections of a simple command, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RawCommand {
-    /// `NAME=value`.
+    /// Assignments of the form `NAME=value`.
     pub(super) assignments: Vec<String>,
-    /// The command and its arguments; nothing for a process substitution.
+    /// The command and its arguments; `None` for a process substitution.
     pub(super) words: Vec<Option<String>>,
-    /// Where input comes from and output goes.
+    /// The redirections.
     pub(super) redirects: Vec<ShellRedirect>,
 }
 
 /// A redirection in raw words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ShellRedirect {
-    /// What it does.
+    /// The kind of redirection.
     pub(super) kind: RedirectKind,
-    /// The target, or the body of a here-document; nothing for a process substitution.
+    /// The target, or the body of a here-document; `None` for a process substitution.
     pub(super) target: Option<String>,
-    /// Whether it is about standard input.
+    /// Whether it concerns standard input.
     pub(super) is_input: bool,
 }
 
-/// What a redirection does.
+/// The kind of a redirection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RedirectKind {
     /// `<`
@@ -43,12 +43,12 @@ pub(super) enum RedirectKind {
     Text,
     /// `<<`
     Here { expands: bool },
-    /// `<<` whose end depends on who looks for it.
+    /// `<<` whose end the shell and the parsers may find in different places.
     Endless,
 }
 
 impl RawCommand {
-    /// As brush has it.
+    /// Converts a command of brush.
     pub(super) fn new(command: &SimpleCommand) -> Self {
         let mut simple = Self::default();
         for item in command.prefix.iter().flat_map(|prefix| &prefix.0) {
@@ -79,13 +79,14 @@ impl RawCommand {
         }
     }
 
-    /// Every simple command of a flat list.
+    /// Collects every simple command of a flat list.
     pub(super) fn all(items: &[ShellItem]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let mut current = Self::default();
         let mut operator = String::new();
         for item in items {
             match item {
+                // A name, an operator or a keyword ends the command before it.
                 ShellItem::Name(_) | ShellItem::Mark(_) | ShellItem::Bound(_)
                     if !current.words.is_empty() =>
                 {
@@ -115,7 +116,7 @@ impl RawCommand {
         all
     }
 
-    /// The command as it was written, more or less.
+    /// Returns approximately the text as written.
     pub(super) fn text(&self) -> String {
         let mut parts: Vec<String> = self.assignments.clone();
         let words = self.words.iter().map(|word| word.clone().unwrap_or_else(|| "<(…)".to_owned()));
@@ -126,7 +127,7 @@ impl RawCommand {
 }
 
 impl ShellRedirect {
-    /// As brush has it.
+    /// Converts a redirection of brush.
     pub(super) fn new(redirect: &IoRedirect) -> Self {
         match redirect {
             IoRedirect::File(descriptor, kind, target) => Self::file(*descriptor, kind, target),
@@ -177,8 +178,9 @@ impl ShellRedirect {
         Self { kind, target, is_input: descriptor.unwrap_or(standard) == 0 }
     }
 
-    /// From an operator with its descriptor.
+    /// Parses an operator with its descriptor.
     fn parse(operator: &str, target: &str) -> Self {
+        // The descriptor comes before the operator: `2>`.
         let descriptor: Option<i32> =
             operator.trim_end_matches(['<', '>', '&', '|', '-']).parse().ok();
         let operator = operator.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -207,9 +209,10 @@ impl ShellRedirect {
     }
 }
 
-/// Whether a backslash at the end of a line makes the end of a here-document, or unmakes it: the
-/// shell joins the lines before it looks for the end, the parsers do not.
+/// Whether a backslash at the end of a line changes where a here-document ends. The shell joins such lines
+/// before it looks for the end; the parsers do not.
 fn hides_end(body: &str, end: &str) -> bool {
+    // An odd number of backslashes escapes the line break.
     let is_joined = |line: &str| (line.len() - line.trim_end_matches('\\').len()) % 2 == 1;
     let mut joined = String::new();
     for line in body.lines() {

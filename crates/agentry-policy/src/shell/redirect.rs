@@ -1,11 +1,11 @@
-//! Redirections as file access.
+//! Turns redirections into file accesses.
 
 use super::PartEffect;
 use super::expand::WordExpander;
 use super::raw_command::{RedirectKind, ShellRedirect};
 use crate::argv::{ShellWord, WordPiece};
 
-/// What a redirection does, once its words are known.
+/// Returns the effects of a redirection with expanded words.
 pub(super) fn effects(redirect: &ShellRedirect, words: &mut WordExpander<'_>) -> Vec<PartEffect> {
     if redirect.kind == RedirectKind::Endless {
         return vec![PartEffect::Unclear { why: "a here-document with a hidden end".to_owned() }];
@@ -43,14 +43,14 @@ pub(super) fn effects(redirect: &ShellRedirect, words: &mut WordExpander<'_>) ->
     }
 }
 
-/// `1`, `-`, `2-`.
+/// Whether the word is a descriptor: `1`, `-`, `2-`.
 fn is_descriptor(word: &ShellWord) -> bool {
     let Some(text) = word.literal() else { return false };
     let digits = text.strip_suffix('-').unwrap_or(text);
     !text.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Files that take and give nothing of interest.
+/// Whether the word is a device without contents, or a descriptor of the shell.
 fn is_free(word: &ShellWord) -> bool {
     let Some(text) = word.literal() else { return false };
     let number = text.strip_prefix("/dev/fd/");
@@ -60,7 +60,7 @@ fn is_free(word: &ShellWord) -> bool {
         })
 }
 
-/// The names by which bash opens a connection.
+/// Whether the word may be one of the names with which bash opens a connection.
 fn is_network(word: &ShellWord) -> bool {
     let Some(WordPiece::Text(text)) = word.pieces.first() else { return false };
     let may_be = word.pieces.len() > 1 && text.starts_with("/dev");

@@ -1,9 +1,9 @@
-//! What no line may contain if it is to be understood, whatever it means.
+//! Rejects lines by their characters alone, before they are parsed.
 
-/// The longest line that is looked at.
+/// The longest line that is analysed.
 pub(super) const MAX_BYTES: usize = 1 << 20;
 
-/// Why `text` cannot be understood as a whole, if its characters alone say so.
+/// Returns why `text` cannot be understood, if its length or its characters show that.
 pub(super) fn trouble(text: &str) -> Option<String> {
     if text.len() > MAX_BYTES {
         return Some("the line is too long".to_owned());
@@ -12,7 +12,7 @@ pub(super) fn trouble(text: &str) -> Option<String> {
     Some(format!("`{}` may hide what the line does", odd.escape_unicode()))
 }
 
-/// Control characters that shells and people disagree about, and characters that cannot be seen.
+/// Whether a character is an ambiguous control character, or invisible.
 fn is_odd(c: char) -> bool {
     match c {
         '\t' | '\n' => false,
@@ -41,7 +41,7 @@ fn is_odd(c: char) -> bool {
     }
 }
 
-/// How deep a text nests if no bracket is quoted.
+/// Returns the nesting depth of a text, as if no bracket were quoted.
 pub(super) fn nesting(text: &str) -> usize {
     let mut depth = 0usize;
     let mut deepest = 0;

@@ -1,4 +1,4 @@
-//! What is known of the shell at one point of a line.
+//! The known state of the shell at one point of a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -6,46 +6,46 @@ use std::rc::Rc;
 use super::current_dirs::CurrentDirs;
 use crate::argv::ShellWord;
 
-/// So many variables and functions are remembered; further ones are unknown.
+/// How many variables and functions are tracked; further ones are unknown.
 const MAX_NAMES: usize = 64;
-/// Longer values are unknown, so that `x=$x$x` cannot grow.
+/// Longer values are unknown, so that `x=$x$x` cannot grow without limit.
 const MAX_VALUE: usize = 4096;
 
-/// The shell at one point. Cheap to clone.
+/// The state of the shell at one point; cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ShellState {
-    /// Where it may be.
+    /// The possible current directories.
     pub(super) bases: CurrentDirs,
-    /// Where it was before the last `cd`, if the line has one.
+    /// The directories before the last `cd`, if the line has one.
     pub(super) previous: Option<CurrentDirs>,
-    /// Where it is if every `cd` has worked.
+    /// The directory if every `cd` succeeds.
     pub(super) hoped: Option<CurrentDirs>,
     variables: Rc<BTreeMap<String, VariableValue>>,
     functions: Rc<BTreeSet<String>>,
-    /// The part of the wrapper that changed who or where, if the line runs behind one.
+    /// The index of the wrapper part that changed the user or the machine, if there is one.
     pub(super) behind: Option<usize>,
-    /// Whether unset variables may have been set by something that was not followed.
+    /// Whether code that was not tracked may have set any variable.
     pub(super) is_tainted: bool,
-    /// How often the current commands are looked at because of loops.
+    /// How often the current commands are analysed because of loops.
     pub(super) rounds: usize,
-    /// Whether another shell than bash may read the text.
+    /// Whether a shell other than bash may read the text.
     pub(super) is_posix: bool,
-    /// Whether only rules against the commands count, because others say more about them.
+    /// Whether only deny and ask rules apply, because other parts describe the commands better.
     pub(super) is_guess: bool,
-    /// How many guesses are around.
+    /// How many nested guesses there are.
     pub(super) guesses: usize,
 }
 
-/// What is known of a variable.
+/// What is known about the value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VariableValue {
-    /// Exactly this.
+    /// Exactly this text.
     Text(String),
-    /// Digits.
+    /// A number of unknown value.
     Number,
-    /// One of the names that a glob stands for, with some text of its own.
+    /// One of the names that a glob matches, with literal text around it.
     Name(ShellWord),
-    /// Anything.
+    /// Any text.
     Unknown,
 }
 
@@ -65,7 +65,7 @@ impl VariableValue {
 }
 
 impl ShellState {
-    /// A shell that knows nothing but where it is.
+    /// Makes a state in which only the directory is known.
     pub(super) fn new(bases: CurrentDirs) -> Self {
         Self {
             bases,
@@ -82,23 +82,24 @@ impl ShellState {
         }
     }
 
-    /// What a bash that this shell starts would know.
+    /// Returns the initial state of a bash that this shell starts.
     #[must_use]
     pub(super) fn of_child(&self) -> Self {
         let mut child = Self { variables: Rc::default(), functions: Rc::default(), ..self.clone() };
         child.is_posix = false;
         child.previous = None;
+        // A changed `HOME` may be exported, so `~` in the child is unknown.
         child.is_tainted = self.is_tainted || self.variables.contains_key("HOME");
         child
     }
 
-    /// What `sh` would know, or a shell of another name that is much the same.
+    /// Returns the initial state of `sh`, or of a similar shell with another name.
     #[must_use]
     pub(super) fn of_posix_child(&self) -> Self {
         Self { is_posix: true, ..self.of_child() }
     }
 
-    /// What is known of `name`: nothing if the line did not touch it.
+    /// Returns what is known about `name`; `None` if the line did not change it.
     pub(super) fn variable(&self, name: &str) -> Option<&VariableValue> {
         self.variables.get(name).or(self.is_tainted.then_some(&VariableValue::Unknown))
     }
@@ -110,13 +111,14 @@ impl ShellState {
             value => value,
         };
         if self.variables.len() >= MAX_NAMES && !self.variables.contains_key(name) {
+            // From here on, any other variable may have been set.
             self.is_tainted = true;
             return;
         }
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
     }
 
-    /// Anything may have happened to the variables.
+    /// Marks all variables as unknown.
     pub(super) fn forget_all(&mut self) {
         self.variables = Rc::default();
         self.is_tainted = true;
@@ -124,7 +126,7 @@ impl ShellState {
         self.hoped = None;
     }
 
-    /// Remembers that `name` is a function from here on.
+    /// Records that `name` is a function from here on.
     pub(super) fn define(&mut self, name: &str) {
         if self.functions.len() < MAX_NAMES {
             Rc::make_mut(&mut self.functions).insert(name.to_owned());
@@ -136,14 +138,14 @@ impl ShellState {
         self.functions.contains(name)
     }
 
-    /// What is known when either this or `other` holds.
+    /// Returns what is known if either this or `other` is the state.
     #[must_use]
     pub(super) fn or(mut self, other: &Self) -> Self {
         self.bases = self.bases.or(&other.bases);
         if self.previous != other.previous {
             self.previous = None;
         }
-        // A `cd` that failed hopes for nothing.
+        // After a failed `cd` there is no such directory, so the one of the other state counts.
         self.hoped = match (self.hoped, &other.hoped) {
             (Some(own), Some(other)) if own != *other => None,
             (own, other) => own.or_else(|| other.clone()),

@@ -1,11 +1,11 @@
-//! `[[ … ]]`: string and file tests are harmless, arithmetic ones evaluate their operands.
+//! Checks `[[ … ]]`: string and file tests are harmless, arithmetic ones evaluate their operands.
 
 use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
 
 use super::arithmetic;
 use super::state::ShellState;
 
-/// Whether nothing in there is evaluated as an expression.
+/// Reports an operand that is evaluated as an expression.
 pub(super) fn check(expression: &ExtendedTestExpr, state: &ShellState) -> Result<(), &'static str> {
     match expression {
         ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
@@ -48,7 +48,7 @@ fn is_arithmetic(predicate: &BinaryPredicate) -> bool {
     )
 }
 
-/// Every operand.
+/// Lists all operands.
 pub(super) fn words(expression: &ExtendedTestExpr) -> Vec<&str> {
     match expression {
         ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {

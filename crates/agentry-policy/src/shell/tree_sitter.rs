@@ -1,4 +1,4 @@
-//! A line as tree-sitter sees it. Its trees are as deep as a chain is long, so nothing here recurses.
+//! Parses a line with tree-sitter. Its trees are as deep as a chain is long, so nothing here is recursive.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 use super::item::{ShellItem, assignment, body, joined, mark};
 use super::screen::nesting;
 
-/// Texts that nest deeper are given up before any work.
+/// Deeper nested texts are rejected before any work.
 const MAX_NESTING: usize = 1_000;
 
-/// What tree-sitter found.
+/// The tokens that tree-sitter found.
 pub(super) struct TreeSitterItems {
-    /// In the order of their effect.
+    /// The tokens in the order of their effect.
     pub(super) items: Vec<ShellItem>,
-    /// Whether every byte fitted its grammar.
+    /// Whether the whole text matches the grammar.
     pub(super) is_sound: bool,
-    /// How much work it was.
+    /// How much work the parsing was.
     pub(super) work: usize,
 }
 
-/// Reads `text`. Nothing if it took too much work.
+/// Parses `text`; returns `None` if that takes too much work.
 pub(super) fn read(text: &str) -> Option<TreeSitterItems> {
     if nesting(text) > MAX_NESTING {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Option<TreeSitterItems> {
     Some(TreeSitterItems { work: work + reader.items.len(), items: reader.items, is_sound })
 }
 
-/// Parses with a bound on the work: mending errors has a price that grows faster than the text.
+/// Parses with a limit on the work, because the cost of error recovery grows faster than the text.
 fn parse(text: &str) -> Option<(Tree, usize)> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
@@ -59,9 +59,8 @@ fn parse(text: &str) -> Option<(Tree, usize)> {
     Some((tree, work))
 }
 
-/// The bytes of `text` with a full stop in place of every one that is not ASCII: in words neither
-/// means anything to a shell, and the scanner of the grammar reads beyond its tables for characters
-/// that are far from ASCII.
+/// Returns the bytes of `text`, with a full stop for each byte that is not ASCII. In words, neither has
+/// a meaning to a shell. The scanner of the grammar reads beyond its tables for characters far from ASCII.
 fn masked(text: &str) -> Cow<'_, [u8]> {
     if text.is_ascii() {
         return Cow::Borrowed(text.as_bytes());
@@ -72,30 +71,30 @@ fn masked(text: &str) -> Cow<'_, [u8]> {
 struct TreeSitterReader<'t> {
     text: &'t str,
     items: Vec<ShellItem>,
-    /// The kinds of the nodes that enclose the current one.
+    /// The kinds of the enclosing nodes.
     within: Vec<&'static str>,
-    /// What the next word is.
+    /// The role of the next word.
     next: WordRole,
     /// Whether the current node is between `[[` and `]]`.
     brackets: bool,
-    /// Where the last word ended, so that the parts of one word are put together again.
+    /// Where the last word ended; a word that starts there is joined to it.
     end: usize,
-    /// Where the last word ended, even if the next one cannot belong to it.
+    /// Where the last word ended, even if the next one cannot be joined to it.
     seen: usize,
 }
 
-/// The part that a word plays.
+/// The role of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordRole {
     Name,
     Word,
-    /// Where a redirection leads; afterwards comes the given part.
+    /// The target of a redirection; a command name follows if `names`.
     Target {
         names: bool,
     },
 }
 
-/// What to do after a node was looked at.
+/// How the walk continues after a node.
 #[derive(PartialEq, Eq)]
 enum NodeVisit {
     Descend,
@@ -166,15 +165,17 @@ impl<'t> TreeSitterReader<'t> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// An anonymous node: a keyword, an operator, a bracket.
+    /// Handles an anonymous node: a keyword, an operator, a bracket.
     fn token(&mut self, node: Node<'t>) {
         let kind = node.kind();
         let parent = self.parent();
         match (parent, kind) {
+            // Brush reports no token for these.
             (_, "in")
             | ("case_item", "(" | ")" | "|")
             | ("function_definition", "(" | ")" | "function")
             | ("process_substitution", _) => {}
+            // The builtin itself, such as `export`, is an anonymous token here.
             ("declaration_command" | "unset_command", _) => self.word(node),
             ("test_command", "[[") => {
                 self.items.push(ShellItem::Mark("[["));
@@ -189,6 +190,7 @@ impl<'t> TreeSitterReader<'t> {
                 self.word(node);
             }
             ("binary_expression" | "unary_expression" | "parenthesized_expression", _) => {
+                // Brush does not report operators inside `[[ … ]]`.
                 if !self.brackets {
                     self.word(node);
                 }
@@ -223,9 +225,10 @@ impl<'t> TreeSitterReader<'t> {
         self.items.push(ShellItem::Bound(joined(self.slice(node))));
     }
 
-    /// A word, or the rest of the last one if nothing stands between.
+    /// Adds a word, or joins it to the last one if they touch.
     fn word(&mut self, node: Node<'t>) {
         let text = joined(self.slice(node).trim());
+        // Touching parts belong to one word: `a"b"$c`.
         let touches = self.end == node.start_byte();
         self.end = node.end_byte();
         self.seen = self.end;
@@ -242,7 +245,7 @@ impl<'t> TreeSitterReader<'t> {
         self.inside(node);
     }
 
-    /// Adds `text` to the last word, if the last item is one.
+    /// Appends `text` to the last word, if the last item is one.
     fn continues(&mut self, text: &str) -> bool {
         let last = self.items.iter_mut().rev().find(|item| !matches!(item, ShellItem::Inside(_)));
         match last {
@@ -254,7 +257,7 @@ impl<'t> TreeSitterReader<'t> {
         }
     }
 
-    /// The outermost substitutions below a word.
+    /// Adds the outermost substitutions below a word.
     fn inside(&mut self, node: Node<'t>) {
         let mut cursor = node.walk();
         loop {
@@ -273,7 +276,7 @@ impl<'t> TreeSitterReader<'t> {
         }
     }
 
-    /// A redirection. Words after the target of a file are the command's, whatever the tree says.
+    /// Handles a redirection; the grammar counts later words as part of it, but they belong to the command.
     fn redirected(&mut self, node: Node<'t>) -> NodeVisit {
         let mut cursor = node.walk();
         let children: Vec<Node<'t>> = node.children(&mut cursor).collect();
@@ -283,6 +286,7 @@ impl<'t> TreeSitterReader<'t> {
         let operator = operator.map_or("", |child| self.slice(*child));
         self.dash(node.start_byte());
         self.end = usize::MAX;
+        // `2>&-` closes a descriptor; brush reports the dash as the target.
         let open = operator.strip_suffix('-').filter(|open| open.ends_with('&'));
         self.items.push(ShellItem::Redirect(format!("{descriptor}{}", open.unwrap_or(operator))));
         if node.kind() == "heredoc_redirect" {
@@ -295,7 +299,7 @@ impl<'t> TreeSitterReader<'t> {
         NodeVisit::Descend
     }
 
-    /// The grammar skips a lone `-` before a here-document, as in `python - <<EOF`.
+    /// Adds a lone `-` before a here-document, as in `python - <<EOF`, which the grammar skips.
     fn dash(&mut self, start: usize) {
         let gap = self.text.get(self.seen..start).unwrap_or_default();
         let is_dash = gap.trim_matches([' ', '\t']) == "-";
@@ -315,7 +319,7 @@ impl<'t> TreeSitterReader<'t> {
     }
 }
 
-/// Whether the first word below a node is a command's name.
+/// Whether the first word below a node is a command name.
 fn begins(kind: &str, node: Node<'_>) -> bool {
     match kind {
         "command" | "declaration_command" | "unset_command" | "test_command" => true,
@@ -324,7 +328,7 @@ fn begins(kind: &str, node: Node<'_>) -> bool {
     }
 }
 
-/// Whether a node is a word, or part of one.
+/// Whether a node is a word or a part of one.
 fn is_literal(kind: &str) -> bool {
     matches!(
         kind,

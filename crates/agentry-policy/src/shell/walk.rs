@@ -1,4 +1,4 @@
-//! The walk over the tree of a program: every command becomes parts, whether it runs or not.
+//! Walks over the tree of a program: every command becomes parts, whether it is reached or not.
 
 use brush_parser::ast::{
     AndOr, AndOrList, CaseClauseCommand, CaseItemPostAction, Command, CommandPrefixOrSuffixItem,
@@ -15,10 +15,10 @@ use super::raw_command::{RawCommand, ShellRedirect};
 use super::state::{ShellState, VariableValue};
 use crate::argv::{ShellArg, WordPiece};
 
-/// A loop over so many literal words is followed word by word.
+/// A loop over at most this many literal words is analysed word by word.
 const MAX_ROUNDS: usize = 16;
 
-/// So many compound commands inside of each other are followed, in all nested texts together.
+/// How many nested compound commands are followed, in all nested texts together.
 const MAX_COMPOUNDS: usize = 48;
 
 impl ShellAnalyser<'_> {
@@ -77,7 +77,7 @@ impl ShellAnalyser<'_> {
                 for command in several {
                     last = self.one(command, state.clone()).after();
                 }
-                // Some shells run the last command themselves, others do not.
+                // Some shells run the last command of a pipeline themselves, others in a subshell.
                 ShellFlow::both(state.or(&last))
             }
         };
@@ -102,7 +102,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// The commands of process substitutions.
+    /// Analyses the commands of process substitutions.
     fn processes(&mut self, command: &SimpleCommand, mut state: ShellState) {
         LoopEffects::by_simple(command).forget(&mut state);
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
@@ -131,11 +131,11 @@ impl ShellAnalyser<'_> {
         let all: Vec<ShellRedirect> = redirects.0.iter().map(ShellRedirect::new).collect();
         let text = RawCommand { redirects: all.clone(), ..RawCommand::default() }.text();
         self.redirects(&text, &all, state);
-        // They may also come before what the others set, which is unknown by now.
+        // They may also run before the other redirections set a variable, which is unknown by now.
         redirects.0.iter().for_each(|redirect| self.process(redirect, state));
     }
 
-    /// A compound command, as long as they are not too many inside of each other.
+    /// Analyses a compound command, up to the limit of nesting.
     fn compound(&mut self, compound: &CompoundCommand, state: ShellState) -> ShellFlow {
         if self.compounds >= MAX_COMPOUNDS {
             self.unclear("…", "too much nesting", &state);
@@ -195,10 +195,12 @@ impl ShellAnalyser<'_> {
                     self.list(&other.body, start)
                 }
             };
+            // Either branch may have run, so the states are merged.
             flow.ok = either(flow.ok, next.ok);
             flow.fail = either(flow.fail, next.fail);
         }
         if !has_else {
+            // Without `else`, the body may have been skipped.
             flow.ok = either(flow.ok, Some(condition.failure()));
         }
         flow
@@ -210,6 +212,7 @@ impl ShellAnalyser<'_> {
         body: &CompoundList,
         mut state: ShellState,
     ) -> ShellState {
+        // Later rounds start with values of earlier ones, so changed variables are unknown from the start.
         LoopEffects::by(&[condition, body], &self.functions).forget(&mut state);
         let flow = self.list(condition, state.clone());
         let after = self.list(body, flow.success()).after();
@@ -250,6 +253,7 @@ impl ShellAnalyser<'_> {
             }
         }
         after.rounds = rounds;
+        // After the loop the variable has the last value, or none if there were no words.
         after.set(&clause.variable_name, VariableValue::Unknown);
         after
     }
@@ -266,6 +270,7 @@ impl ShellAnalyser<'_> {
             let start = either(Some(state.clone()), falls.take()).unwrap_or_else(|| state.clone());
             let end = self.list(list, start).after();
             after = after.or(&end);
+            // `;&` and `;;&` may continue with the next case.
             if !matches!(case.post_action, CaseItemPostAction::ExitCase) {
                 falls = Some(end);
             }
@@ -273,7 +278,7 @@ impl ShellAnalyser<'_> {
         after
     }
 
-    /// The body may run whenever, with any arguments.
+    /// Analyses a function; its body may run at any time, with any arguments.
     fn function(&mut self, function: &FunctionDefinition, mut state: ShellState) -> ShellState {
         let name = function.fname.value.clone();
         let is_plain =
@@ -312,8 +317,8 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// What the variable of a loop over `values` is: one of the names of a single glob, if something of
-/// them is known.
+/// Returns the value of the variable of a loop over `values`: one of the names that a single glob matches, if
+/// some of their text is known.
 fn name_of(values: &[ShellArg]) -> VariableValue {
     let [ShellArg::Some(word)] = values else { return VariableValue::Unknown };
     let has_text = word.pieces.iter().any(|piece| matches!(piece, WordPiece::Text(_)));
@@ -321,7 +326,7 @@ fn name_of(values: &[ShellArg]) -> VariableValue {
     if has_text && !is_open { VariableValue::Name(word.clone()) } else { VariableValue::Unknown }
 }
 
-/// The last pipeline of a program.
+/// Returns the last pipeline of a program.
 fn last(program: &Program) -> Option<&Pipeline> {
     let list = &program.complete_commands.last()?.0.last()?.0;
     Some(match list.additional.last() {

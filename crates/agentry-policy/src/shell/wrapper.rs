@@ -1,4 +1,4 @@
-//! Commands that run another command: their rows say where in the arguments it is.
+//! Follows wrappers, the commands that run another command; their rows define where it is in the arguments.
 
 mod options;
 mod search;
@@ -15,7 +15,7 @@ use super::{CurrentDirs, PartEffect, ShellCommand, VariableScope};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 impl ShellAnalyser<'_> {
-    /// Follows a wrapper. Answers whether the call needs no part of its own any more.
+    /// Follows a wrapper; returns whether the call needs no part of its own.
     pub(super) fn wrapped(&mut self, base: &str, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let Some(facts) = program(base) else { return false };
         match facts.syntax {
@@ -52,6 +52,7 @@ impl ShellAnalyser<'_> {
             self.unclear(call.text, why, state);
         }
         let is_done = self.followed(entry, &found, call, state.clone());
+        // With unknown options the command may start elsewhere, so all candidates are added too.
         if !found.unclear.is_empty() {
             self.guess(call.argv.get(at..).unwrap_or_default(), entry.operands, call, state);
         }
@@ -91,7 +92,7 @@ impl ShellAnalyser<'_> {
         true
     }
 
-    /// The part of a wrapper that needs a rule of its own.
+    /// Adds the part of a wrapper that needs its own rule, and returns its index.
     pub(super) fn outer(
         &mut self,
         at: Option<usize>,
@@ -107,7 +108,7 @@ impl ShellAnalyser<'_> {
         self.push(call.text, PartEffect::Command(command), state)
     }
 
-    /// A wrapper that was given nothing to run.
+    /// Handles a wrapper without a command.
     fn without_command(
         &mut self,
         entry: &WrapperRow,
@@ -124,7 +125,7 @@ impl ShellAnalyser<'_> {
         self.extras(found, call, &mut state);
     }
 
-    /// What the options do besides.
+    /// Adds the additional effects of the options.
     fn extras(&mut self, found: &WrappedCommand, call: &ShellCall<'_>, state: &mut ShellState) {
         for (name, value) in &found.assignments {
             let (name, value) = (name.clone(), value.clone());
@@ -158,7 +159,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// A text that is given to a shell.
+    /// Analyses a text that is given to a shell.
     pub(super) fn text_of(&mut self, text: &ShellArg, call: &ShellCall<'_>, state: &ShellState) {
         match text.literal() {
             Some(text) => {
@@ -186,7 +187,7 @@ impl ShellAnalyser<'_> {
             InnerForm::Template => return self.template(words, call, state),
             InnerForm::Words | InnerForm::Text => {
                 let mut argv: Vec<ShellArg> = match &found.split {
-                    // What was split is read once more, with all that follows.
+                    // The split text may contain options of the wrapper, so everything is parsed again.
                     Some(split) => call.argv.iter().take(1).chain(split).cloned().collect(),
                     None => found.of(WrapperOption::Entry).last().cloned().into_iter().collect(),
                 };
@@ -197,7 +198,7 @@ impl ShellAnalyser<'_> {
         self.call(call.with(argv, CommandLookup::Program), state.clone());
     }
 
-    /// Words that a shell gets as one text.
+    /// Analyses words that a shell gets as one text.
     fn joined(&mut self, words: &[ShellArg], call: &ShellCall<'_>, state: &ShellState) {
         match crate::argv::literal(words) {
             Some(words) => {
@@ -207,7 +208,7 @@ impl ShellAnalyser<'_> {
         }
     }
 
-    /// `parallel` puts its arguments into a text, quoted, and gives that to a shell.
+    /// Analyses `parallel`, which inserts its quoted arguments into a text for a shell.
     fn template(&mut self, words: &[ShellArg], call: &ShellCall<'_>, state: &ShellState) {
         let is_separator =
             |word: &ShellArg| word.literal().is_some_and(|text| text.starts_with(":::"));
@@ -231,7 +232,7 @@ impl ShellAnalyser<'_> {
         self.call(call.with(argv, CommandLookup::Program), state.clone());
     }
 
-    /// `at` and `batch` run their input later.
+    /// Analyses `at` and `batch`, which run their input later.
     fn at(&mut self, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let index = self.command(call.text, call.argv.clone(), state);
         let mut later = state.of_posix_child();
@@ -241,9 +242,10 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// The row of a wrapper, and where its options start: behind the subcommand, if it has one.
+/// Returns the row of a wrapper, and where its options start: after the subcommand, if it has one.
 fn row_of<'f>(facts: &'f ProgramFacts, argv: &[ShellArg]) -> Option<(&'f WrapperRow, usize)> {
-    // An option before the subcommand may take a value: look on, a rule for the whole remains.
+    // An option before the subcommand may have a value, so a few words are tried; the outer rule still
+    // applies.
     const MAX_WORDS: usize = 9;
     let words = argv.iter().enumerate().skip(1).take(MAX_WORDS);
     for (at, word) in words {
@@ -255,7 +257,7 @@ fn row_of<'f>(facts: &'f ProgramFacts, argv: &[ShellArg]) -> Option<(&'f Wrapper
     facts.wrappers.iter().find(|row| row.subcommands.is_empty()).map(|row| (row, 1))
 }
 
-/// The command of `xargs` with its input.
+/// Returns the command of `xargs` with its input.
 fn fed(words: &[ShellArg], found: &WrappedCommand) -> Vec<ShellArg> {
     let mut argv = words.to_vec();
     let replaced: Vec<&str> =
@@ -272,7 +274,7 @@ fn fed(words: &[ShellArg], found: &WrappedCommand) -> Vec<ShellArg> {
     argv
 }
 
-/// Replaces `mark` in a word by anything.
+/// Replaces `mark` in a word by any text.
 pub(super) fn replace(argument: &mut ShellArg, mark: &str) {
     let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = argument;
     let has_mark =
@@ -297,7 +299,7 @@ pub(super) fn replace(argument: &mut ShellArg, mark: &str) {
     *word = super::expand::tidy(pieces);
 }
 
-/// Whether an output file is a command in disguise: `strace -o '|cmd'`.
+/// Whether an output file is actually a command: `strace -o '|cmd'`.
 fn runs(word: &ShellWord) -> bool {
     match word.pieces.first() {
         Some(WordPiece::Text(text)) => text.starts_with(['|', '!']),

@@ -1,4 +1,4 @@
-//! The files that a line writes: a program that is one of them is not known before it runs.
+//! Collects the files that a line writes, because a program among them is unknown before the line runs.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,23 @@ use agentry_commands::{
 use super::{CurrentDirs, LinePart, PartEffect};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
-/// So many ends are kept apart; then every name may be one.
+/// How many suffixes are stored; with more, any file may be written.
 const MAX_ENDS: usize = 64;
 
-/// File names, without directories: those may be reached in many ways.
+/// The names of written files, without directories, because a file can be reached by many paths.
 #[derive(Debug, Default)]
 pub(super) struct WrittenNames {
     names: BTreeSet<String>,
-    /// Names that may be directories, with everything inside.
+    /// Names that may be directories, with everything in them.
     trees: BTreeSet<String>,
-    /// Ends of names whose start is not known.
+    /// Suffixes of names whose start is unknown.
     ends: BTreeSet<String>,
-    /// Whether every file may be one.
+    /// Whether any file may be written.
     all: bool,
 }
 
 impl WrittenNames {
-    /// By any of the parts, in whatever order they run.
+    /// Collects the files that any of the parts writes, in whatever order they run.
     pub(super) fn by(parts: &[LinePart]) -> Self {
         let mut written = Self::default();
         for part in parts {
@@ -38,7 +38,7 @@ impl WrittenNames {
         written
     }
 
-    /// Whether the program `path` may be one of them, or lie inside of one.
+    /// Whether the program `path` may be one of them, or be inside one.
     pub(super) fn may_be(&self, path: &str, bases: &CurrentDirs) -> bool {
         let name = base(path);
         self.all
@@ -78,10 +78,10 @@ impl WrittenNames {
         }
     }
 
-    /// A file or a directory with all that is in it.
+    /// Adds a file, or a directory with everything in it.
     fn add_tree(&mut self, word: &ShellWord, is_last: bool) {
         let Some(text) = word.literal() else { return };
-        // What is inside of it goes into another directory, under names that are not known.
+        // The contents are copied into another directory, under unknown names.
         self.all |=
             !is_last && text.ends_with(['/', '.']) && text.trim_end_matches('.').ends_with('/');
         self.trees.insert(base(text.trim_end_matches('/')).to_owned());
@@ -91,6 +91,7 @@ impl WrittenNames {
         match word.pieces.as_slice() {
             [] => {}
             [WordPiece::Text(text)] => {
+                // The name may be the value of an option or a setting, such as `of=x`.
                 let value = text.rsplit(['=', '?']).next().unwrap_or_default();
                 self.names.extend([base(text).to_owned(), base(value).to_owned()]);
             }
@@ -105,8 +106,8 @@ impl WrittenNames {
     }
 }
 
-/// Whether a call may change files of a checkout: every subcommand that is not known to leave them
-/// alone, and one that is not literal.
+/// Whether a call may change files of a checkout: every subcommand that is not known to leave them unchanged,
+/// and one that is not literal.
 fn changes_checkout(facts: &ProgramFacts, argv: &[ShellArg]) -> bool {
     let Some(at) = subcommand(facts.name, argv) else {
         return argv.iter().any(|arg| arg.literal().is_none());

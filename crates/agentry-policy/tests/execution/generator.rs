@@ -1,11 +1,11 @@
-//! The lines of one run: made by the grammar, taken from the tables, and both of them damaged.
+//! Generates the lines of one run: by the grammar, from the tables, and by mutating both.
 
 use std::collections::BTreeSet;
 
 use super::generate::{Random, made, mutated, spliced};
 use super::vectors::Group;
 
-/// Makes lines.
+/// A generator of lines.
 pub(crate) struct Generator {
     random: Random,
     groups: Vec<Group>,
@@ -13,7 +13,7 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// A generator with a seed, and with tables to take lines from.
+    /// Makes a generator with a seed, and with tables to take lines from.
     pub(crate) fn new(seed: u64, groups: Vec<Group>) -> Self {
         let mut names = BTreeSet::new();
         for line in groups.iter().flat_map(|group| &group.lines) {
@@ -24,12 +24,12 @@ impl Generator {
         Self { random: Random::Seed(seed), groups, names }
     }
 
-    /// Every word that may be the name of a command.
+    /// Lists every word that may be the name of a command.
     pub(crate) fn names(&self) -> Vec<String> {
         self.names.iter().cloned().collect()
     }
 
-    /// The next line, and the group that it comes from.
+    /// Returns the next line, and the group that it comes from.
     pub(crate) fn line(&mut self) -> (String, Option<usize>) {
         let random = &mut self.random;
         let (line, group) = match random.below(10) {

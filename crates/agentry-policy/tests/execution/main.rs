@@ -1,4 +1,4 @@
-//! Proof by running: whatever is judged `allow` runs only what the rules allow.
+//! Runs lines with the verdict `allow`, and checks that they run only what the rules allow.
 //!
 //! ```text
 //! grammar, mutations, tables ─▶ line ─▶ Judge ─ allow ─▶ bash, confined, with logging stand-ins
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The lines are the same in every run. `AGENTRY_EXECUTION_LINES=100000` makes more of them, and
-//! `AGENTRY_EXECUTION_SEED` others.
+//! `AGENTRY_EXECUTION_SEED` makes different ones.
 #![expect(
     clippy::expect_used,
     clippy::print_stderr,
@@ -31,9 +31,9 @@ use oracle::{Oracle, Result as Ran};
 use rule_sets::{RuleSet, rule_sets};
 use sandbox::{Effects, Sandbox};
 
-/// How many lines are made up in an ordinary run.
+/// How many lines are generated in an ordinary run.
 const LINES: usize = 2_000;
-/// More holes than that say nothing new.
+/// The run stops after this many failures, because more of them show nothing new.
 const MAX_HOLES: usize = 40;
 
 #[test]
@@ -79,7 +79,7 @@ fn the_bytes_of_a_fuzzer_decide_about_a_line() {
     assert_eq!(generate::line_of(vec![7; 30]), generate::line_of(vec![7; 30]));
 }
 
-/// A place to run lines in, unless nothing can be confined here.
+/// Starts a sandbox, unless this machine has none.
 fn sandbox() -> Option<Sandbox> {
     match Sandbox::new(Vec::new()) {
         Ok(sandbox) => Some(sandbox),
@@ -90,14 +90,14 @@ fn sandbox() -> Option<Sandbox> {
     }
 }
 
-/// What happened to the lines.
+/// The results of a run.
 #[derive(Default)]
 struct Tally {
     judged: usize,
     allowed: usize,
     commands: usize,
     without_result: usize,
-    /// The shortest line, by what is wrong with it.
+    /// The shortest line for each kind of failure.
     holes: BTreeMap<String, String>,
 }
 
@@ -111,7 +111,7 @@ fn work(seed: usize, lines: usize) -> Tally {
     let mut tally = Tally::default();
     while tally.judged < lines && tally.holes.len() < MAX_HOLES {
         let (line, group) = generator.line();
-        // Lines of the tables are judged by the rules of their group as well.
+        // Lines of the tables are also judged by the rules of their group.
         let group = group.map(|group| own + group);
         for set in (0..own).chain(group).filter_map(|at| sets.get(at)) {
             tally.judge(&line, set, &mut oracle);

@@ -1,35 +1,35 @@
-//! Looks at what a line did with the eyes of the rules that allowed it.
+//! Judges the effects of a line by the rules that allowed it.
 
 use agentry_policy::Section;
 
 use super::rule_sets::RuleSet;
 use super::sandbox::{Called, Effects, Sandbox};
 
-/// Programs that only run others, which are seen themselves.
+/// Programs that only run others, whose calls are logged as well.
 const TRANSPARENT: &[&str] =
     &["env", "xargs", "timeout", "nohup", "nice", "time", "setsid", "stdbuf"];
-/// Shells, transparent as well unless they run a file.
+/// Shells, which are skipped too, unless they run a file.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash"];
-/// So often a line is tried in a shorter form.
+/// How many shorter forms of a line are tried.
 const TRIES: usize = 400;
 
-/// Runs lines and judges what they did.
+/// Runs lines and judges their effects.
 pub(crate) struct Oracle {
     sandbox: Sandbox,
 }
 
-/// What came of a line that was allowed.
+/// The result of a line that was allowed.
 pub(crate) enum Result {
-    /// It did not end.
+    /// It did not end in time.
     Nothing,
-    /// All of so many commands were allowed.
+    /// All of this many commands were allowed.
     Fine(usize),
-    /// It did what the rules do not allow.
+    /// It had an effect that the rules do not allow.
     Hole(String),
 }
 
 impl Oracle {
-    /// An oracle with stand-ins of these names.
+    /// Makes an oracle with stubs for these names.
     pub(crate) fn new(names: Vec<String>) -> std::result::Result<Self, String> {
         Ok(Self { sandbox: Sandbox::new(names)? })
     }
@@ -45,8 +45,8 @@ impl Oracle {
         }
     }
 
-    /// The shortest line that can be made of `line` by leaving parts out, is still allowed and still
-    /// does what it may not.
+    /// Returns the shortest line that results from leaving out parts of `line`, is still allowed and still
+    /// has an effect that is not.
     pub(crate) fn shrink(&mut self, line: &str, set: &RuleSet) -> String {
         let mut best: Vec<char> = line.chars().collect();
         let mut tries = 0;
@@ -71,7 +71,7 @@ impl Oracle {
     }
 }
 
-/// `command -p` looks for programs in the usual places.
+/// Handles `command -p`, which searches programs in default directories.
 fn found_as_usual<'e>(effects: &'e mut Effects, line: &str) -> &'e Effects {
     if line.contains("command") && line.contains("-p") {
         effects.calls.iter_mut().for_each(Called::forget_folder);
@@ -79,16 +79,16 @@ fn found_as_usual<'e>(effects: &'e mut Effects, line: &str) -> &'e Effects {
     effects
 }
 
-/// What of the effects the rules do not allow.
+/// Lists the effects that the rules do not allow.
 fn hole(effects: &Effects, set: &RuleSet) -> Option<String> {
-    // A script that the rules let run may do what it likes.
+    // A script that the rules allow may do anything.
     let is_script = |call: &Called| is_script(&call.words()) && set.allows_command(&call.words());
     if set.is_open() || effects.calls.iter().any(is_script) {
         return None;
     }
     let called = effects.calls.iter().find_map(|call| wrong_call(call, set));
     called.or_else(|| {
-        // What an allowed command writes by itself is no matter of the rules about files.
+        // Files that an allowed command writes by itself are not subject to the rules about files.
         if effects.calls.iter().any(writes) {
             return None;
         }
@@ -121,7 +121,7 @@ fn wrong_call(call: &Called, set: &RuleSet) -> Option<String> {
     (!is_free).then(|| format!("{words:?} ran in `{directory}`"))
 }
 
-/// What `find` does itself: the commands that it runs are seen themselves.
+/// Returns the call of `find` without its commands, which are logged themselves.
 fn without_actions(words: Vec<&str>) -> Vec<&str> {
     if !words.first().is_some_and(|name| name.ends_with("find")) {
         return words;
@@ -159,7 +159,7 @@ fn is_script(argv: &[&str]) -> bool {
     SHELLS.contains(&name(argv)) && has_file && !has_text
 }
 
-/// What a command is called, wherever it lies.
+/// Returns the base name of a command.
 fn name<'a>(argv: &[&'a str]) -> &'a str {
     let name = argv.first().copied().unwrap_or_default();
     ["/bin/", "/usr/bin/"].iter().find_map(|at| name.strip_prefix(at)).unwrap_or(name)

@@ -1,4 +1,4 @@
-//! The rules under which lines are judged and what they ran is looked at again.
+//! The rules by which lines and their effects are judged.
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{
@@ -9,12 +9,12 @@ use agentry_text::{FileId, Span, Spanned};
 
 /// A policy with a name.
 pub(crate) struct RuleSet {
-    /// What a message calls it.
+    /// The name for messages.
     pub(crate) name: String,
     judge: Judge,
 }
 
-/// Intent and rules of one section.
+/// The intent and the rules of one section.
 type Written<'a> = (Section, Action, &'a [&'a str]);
 
 const READING: &[&str] = &[
@@ -69,14 +69,14 @@ pub(crate) fn rule_sets() -> Vec<RuleSet> {
     ]
 }
 
-/// Whether options that change nothing may be left out before the rules are asked.
+/// Whether options without an effect may be removed before the rules are applied.
 fn has_plain_form(argv: &[&str]) -> bool {
     const PROGRAMS: &[&str] =
         &["cargo", "curl", "docker", "git", "make", "npm", "pnpm", "podman", "wget", "yarn"];
     argv.first().is_some_and(|name| PROGRAMS.contains(name))
 }
 
-/// The line that calls exactly this.
+/// Returns the line that makes exactly this call.
 fn quoted(argv: &[&str]) -> String {
     let words = argv.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
     words.collect::<Vec<_>>().join(" ")
@@ -99,18 +99,18 @@ fn set(name: &str, written: &[Written<'_>]) -> RuleSet {
 }
 
 impl RuleSet {
-    /// A policy by name.
+    /// Returns a policy by name.
     pub(crate) fn new(name: &str, judge: Judge) -> Self {
         Self { name: name.to_owned(), judge }
     }
 
-    /// Whether a whole line may run without a question.
+    /// Whether a whole line is allowed.
     pub(crate) fn allows(&self, line: &str) -> bool {
         self.asks(Section::Bash, line) == Action::Allow
     }
 
-    /// Whether one command may, as it was really called: nothing is taken apart here, but a command
-    /// with a plain form is judged as a line of its own.
+    /// Whether one command is allowed as it was really called. Nothing is analysed here, but a command with
+    /// a plain form is judged as a line of its own.
     pub(crate) fn allows_command(&self, argv: &[&str]) -> bool {
         let subject = PatternSubject::Command(argv);
         let mut rules = self.judge.rules(Section::Bash);
@@ -123,12 +123,12 @@ impl RuleSet {
         self.asks(section, path) == Action::Allow
     }
 
-    /// Whether a variable may be handed to a command.
+    /// Whether a variable may be passed to a command.
     pub(crate) fn allows_variable(&self, name: &str) -> bool {
         self.asks(Section::Env, name) == Action::Allow
     }
 
-    /// Whether nothing at all is asked or denied about commands.
+    /// Whether no rule asks about or denies commands.
     pub(crate) fn is_open(&self) -> bool {
         let mut rules = self.judge.rules(Section::Bash);
         rules.all(|(_, rules)| rules.all().all(|rule| rule.action == Action::Allow))

@@ -1,8 +1,8 @@
-//! A place where lines can be run: bubblewrap, without network, in a directory of its own, with a
-//! `PATH` of stand-ins that write down how they were called.
+//! Runs lines in bubblewrap, without network, in a temporary directory, with a `PATH` of stub programs that
+//! log how they were called.
 //!
-//! The stand-ins of programs that run other programs then really do so; what those start are
-//! stand-ins again. One sandbox runs many lines, one after the other.
+//! The stubs of programs that run other programs call the real program, which finds stubs again. One sandbox
+//! runs many lines, one after the other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,18 +16,18 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// A line that takes longer has no result.
+/// The time limit of a line; a line that takes longer has no result.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Programs that are really run.
 const REAL: &[&str] = &["bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice"];
-/// Libraries that they need.
+/// Libraries that the real programs need.
 const LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
-/// Where stand-ins lie: the first is the `PATH`, under a name that no line has.
+/// The directories of the stubs; the first one is the `PATH`, under a name that no line contains.
 const FOLDERS: &[&str] = &["stand/in", "bin", "usr/bin"];
-/// What of the root is not the line's business.
+/// Directories of the root that belong to the sandbox, and not to the line.
 const OURS: &[&str] = &["stand", "bin", "usr", "real", "lib", "lib64", "etc", "proc", "dev", "log"];
 
-/// Writes down how it was called, then does the real thing, or says something hostile.
+/// The stub: logs its call, then runs the real program, or prints hostile text.
 const STAND_IN: &str = r#"#!/real/sh
 name=${0##*/}
 case $0 in /stand/in/*) word=$name ;; *) word=$0 ;; esac
@@ -44,14 +44,14 @@ false) exit 1 ;;
 esac
 "#;
 
-/// Read by every bash: commands of the shell that are only interesting when they are seen, and
-/// commands that do not exist.
+/// The start-up file of every bash: disables builtins whose calls should be logged, and logs commands that do
+/// not exist.
 const START_UP: &str = r#"
 enable -n echo kill pwd
 command_not_found_handle() { /stand/in/missing "$@"; return 127; }
 "#;
 
-/// Runs a line whenever a line feed comes in, and waits for everything that it left behind.
+/// Runs a line for each line feed on the input, and waits for all processes of the line.
 const LOOP: &str = r#"
 set -- /proc/[0-9]*
 own=$#
@@ -68,42 +68,42 @@ done
 
 /// A running sandbox.
 pub(crate) struct Sandbox {
-    // First of all, because it must end before its folder does.
+    // The first field, because it must be dropped before the directory is removed.
     session: Session,
     root: TempDir,
     names: Vec<String>,
     before: Tree,
 }
 
-/// The bash inside, and what it answers.
+/// The bash inside the sandbox, and its answers.
 struct Session {
     child: Child,
     answers: Receiver<String>,
 }
 
-/// Paths and what is there.
+/// Paths with their contents.
 type Tree = BTreeMap<String, Vec<u8>>;
 
-/// How a command was called.
+/// One logged call of a command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Called {
-    /// With what; the first is the name, or the path if it was called by one.
+    /// The words; the first one is the name, or the path if it was called by path.
     pub(crate) argv: Vec<String>,
-    /// In which directory.
+    /// The current directory of the call.
     pub(crate) directory: String,
-    /// Whether `PATH` was the one from before, and no variable set that changes what runs.
+    /// Whether `PATH` was unchanged, and no variable was set that changes what runs.
     pub(crate) is_untouched: bool,
-    /// Which of the variables of the made-up lines were handed to it: `FOO`, `BAR`.
+    /// The variables of generated lines that it received: `FOO`, `BAR`.
     pub(crate) variables: String,
 }
 
 impl Called {
-    /// The words that it was called with.
+    /// Returns the words of the call.
     pub(crate) fn words(&self) -> Vec<&str> {
         self.argv.iter().map(String::as_str).collect()
     }
 
-    /// Takes `/bin/ls` for `ls`.
+    /// Replaces `/bin/ls` by `ls`.
     pub(crate) fn forget_folder(&mut self) {
         let Some(name) = self.argv.first_mut() else { return };
         let bare = ["/bin/", "/usr/bin/"].iter().find_map(|folder| name.strip_prefix(folder));
@@ -111,18 +111,18 @@ impl Called {
     }
 }
 
-/// What a line did.
+/// The effects of a line.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// The commands, in the order of their start.
+    /// The commands, in the order in which they started.
     pub(crate) calls: Vec<Called>,
-    /// Files that are new, different or gone.
+    /// Files that were created, changed or removed.
     pub(crate) changes: Vec<String>,
 }
 
 impl Sandbox {
-    /// A sandbox with stand-ins of these names besides the usual ones; the reason, where nothing can
-    /// be confined.
+    /// Starts a sandbox with stubs for these names besides the usual ones; the error is the reason why this
+    /// machine has no sandbox.
     pub(crate) fn new(names: Vec<String>) -> Result<Self, String> {
         let root = tempfile::Builder::new()
             .prefix("agentry-execution-")
@@ -135,7 +135,7 @@ impl Sandbox {
         Ok(Self { session, root, names, before })
     }
 
-    /// Runs a line; nothing if it does not come to an end.
+    /// Runs a line; returns `None` if it does not end in time.
     pub(crate) fn run(&mut self, line: &str) -> Option<Effects> {
         if line.contains('\0') {
             return None;
@@ -143,7 +143,7 @@ impl Sandbox {
         fs::write(self.at("log/line"), line).expect("a folder of our own");
         fs::write(self.at("log/calls"), "").expect("a folder of our own");
         if !self.session.go() {
-            // What is left of it may still run for a moment: never in the same place.
+            // Its processes may still run for a moment, so the directory is not used again.
             *self = Self::new(std::mem::take(&mut self.names)).expect("it ran before");
             return None;
         }
@@ -192,7 +192,7 @@ impl Session {
         Err(format!("`bwrap` cannot confine anything here: {}", complaint.trim()))
     }
 
-    /// Lets the line run; whether it came to an end.
+    /// Lets the line run, and returns whether it ended.
     fn go(&mut self) -> bool {
         let is_asked =
             self.child.stdin.as_mut().is_some_and(|input| input.write_all(b"\n").is_ok());
@@ -204,7 +204,7 @@ impl Session {
     }
 }
 
-/// Puts everything into the folder `root` that is the same for all lines, and what they find.
+/// Fills the directory `root` with the parts that are the same for all lines, and the files for them.
 fn furnish(root: &Path, names: &[String]) -> io::Result<()> {
     for folder in ["stand/in", "bin", "usr/bin", "real", "log", "proc", "dev", "etc"] {
         fs::create_dir_all(root.join(folder))?;
@@ -216,7 +216,7 @@ fn furnish(root: &Path, names: &[String]) -> io::Result<()> {
     let names = NAMES.iter().copied().chain(names.iter().map(String::as_str));
     for name in names {
         for folder in FOLDERS {
-            // A name that is there already is no matter.
+            // The name may exist already.
             let _ = symlink("/stand/script", root.join(folder).join(name));
         }
     }
@@ -226,7 +226,7 @@ fn furnish(root: &Path, names: &[String]) -> io::Result<()> {
     fill(root)
 }
 
-/// Writes the files that lines find.
+/// Writes the files that lines can read and change.
 fn fill(root: &Path) -> io::Result<()> {
     for folder in ["workspace/src", "workspace/out", "workspace/a b", "home/user", "tmp"] {
         fs::create_dir_all(root.join(folder))?;
@@ -242,7 +242,7 @@ fn fill(root: &Path) -> io::Result<()> {
     fs::write(root.join("home/user/.bashrc"), "rm x\n")
 }
 
-/// Puts everything back.
+/// Restores the initial files.
 fn restore(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {
@@ -256,7 +256,7 @@ fn restore(root: &Path) {
     fill(root).expect("a folder of our own");
 }
 
-/// Bubblewrap with all that the folder `root` is to be in it.
+/// Returns the bubblewrap command with the directory `root` as its root.
 fn bubblewrap(root: &Path) -> Result<Command, String> {
     let mut command = Command::new("bwrap");
     command.args(["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]);
@@ -284,7 +284,7 @@ fn bubblewrap(root: &Path) -> Result<Command, String> {
     Ok(command)
 }
 
-/// What is there now, apart from our own folders.
+/// Reads all current files, apart from the directories of the sandbox.
 fn tree(root: &Path) -> Tree {
     let mut tree = Tree::new();
     let Ok(entries) = fs::read_dir(root) else { return tree };
@@ -297,7 +297,7 @@ fn tree(root: &Path) -> Tree {
     tree
 }
 
-/// Adds what is at `path` and below.
+/// Adds `path`, and everything below it.
 fn look(path: &Path, root: &Path, tree: &mut Tree) {
     let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
     let Ok(about) = fs::symlink_metadata(path) else { return };
@@ -322,7 +322,7 @@ fn changes(before: &Tree, after: &Tree) -> Vec<String> {
     gone.chain(new.map(|(path, _)| path)).cloned().collect()
 }
 
-/// Reads what the stand-ins wrote.
+/// Parses the log of the stubs.
 fn called(log: &[u8]) -> Vec<Called> {
     let mut fields =
         log.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into());
@@ -334,7 +334,7 @@ fn called(log: &[u8]) -> Vec<Called> {
         };
         let [directory, path, odd, variables] = [(); 4].map(|()| fields.next().unwrap_or_default());
         let argv = fields.by_ref().take(count + 1).collect();
-        // Where there is no `PATH` any more, programs are looked for in the usual places.
+        // Without a `PATH`, the shell searches programs in default directories.
         let is_usual = path.is_empty() || path.starts_with("/usr/local/");
         let is_untouched = (path == "/stand/in" || is_usual) && odd.is_empty();
         let mut call = Called { argv, directory, is_untouched, variables };
@@ -346,7 +346,7 @@ fn called(log: &[u8]) -> Vec<Called> {
     calls
 }
 
-/// Where a program really is.
+/// Returns the path of a program on this machine.
 fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found =
@@ -354,7 +354,7 @@ fn which(name: &str) -> Option<PathBuf> {
     fs::canonicalize(found).ok()
 }
 
-/// Stand-ins that are always there.
+/// Stubs that always exist.
 const NAMES: &[&str] = &[
     "bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice", "echo", "true",
     "false", "missing", "time", "dash", "ash", "stdbuf", "setsid", "git", "ls", "grep", "head",
@@ -362,7 +362,7 @@ const NAMES: &[&str] = &[
     "make", "printf", "test", "[", "kill", "pwd", "x", "f", "a",
 ];
 
-/// Files with names that are more than names.
+/// Files, most of them with names that look like options or syntax.
 const FILES: &[&str] = &[
     "README.md",
     "notes.txt",

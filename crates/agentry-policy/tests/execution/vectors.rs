@@ -1,4 +1,4 @@
-//! The tables of command lines in `tests/commands`, as material to mutate.
+//! Reads the tables of command lines in `tests/commands`, which are mutated.
 
 use std::fs;
 
@@ -7,20 +7,20 @@ use agentry_text::{FileId, Span, Spanned};
 use toml::Value;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
-/// Longer lines take time and find nothing.
+/// Longer lines are skipped, because they take time and find nothing.
 const MAX_LINE: usize = 300;
 
 /// Lines that are judged by the same rules.
 pub(crate) struct Group {
-    /// What they are about.
+    /// The title of the group.
     pub(crate) name: String,
-    /// Their rules.
+    /// The rules of the group.
     pub(crate) judge: Judge,
-    /// The lines, whatever becomes of them.
+    /// The lines, with any verdict.
     pub(crate) lines: Vec<String>,
 }
 
-/// Every group of every table.
+/// Reads every group of every table.
 pub(crate) fn groups() -> Vec<Group> {
     let mut paths: Vec<_> = fs::read_dir(FOLDER)
         .expect("a folder")
@@ -48,7 +48,7 @@ fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// A judge over `{bash: {intent, rules}, …}`.
+/// Makes a judge from `{bash: {intent, rules}, …}`.
 fn judge(rules: &Value) -> Judge {
     let nowhere = Span::start_of(FileId(0));
     let at = |text: &Value| Spanned::new(text.as_str().expect("a rule").to_owned(), nowhere);

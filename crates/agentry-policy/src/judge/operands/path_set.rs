@@ -1,30 +1,30 @@
-//! The paths that a word may become, and whether a pattern is about some or all of them.
+//! The paths that a word may become, and whether a pattern matches some or all of them.
 
 use crate::argv::{ShellWord, WordPiece};
 use crate::pattern::glob::{GlobPart, GlobPattern};
 use crate::pattern::sequence::PatternElement;
 use crate::pattern::{Pattern, PatternShape, PatternSubject};
 
-/// Stands for whatever a wildcard of a word becomes; no pattern holds it.
+/// Stands for the text of a wildcard; no pattern contains this character.
 const FRESH: char = '\u{10FFFD}';
 
-/// Larger pairs of names are not compared: they may have one in common.
+/// Larger pairs of names are not compared; they count as overlapping.
 const MOST: usize = 100_000;
 
-/// A set of paths: a directory that is known, and names below it that may hold wildcards.
+/// A set of paths: a known directory, and names below it that may contain wildcards.
 #[derive(Debug, Clone)]
 pub(super) struct PathSet {
-    /// Resolved, without a slash at the end.
+    /// The known directory, resolved, without a slash at the end.
     known: String,
     /// The segments below it.
     names: Vec<Vec<WordPiece>>,
-    /// Whether anything may follow.
+    /// Whether any further text may follow, slashes included.
     is_open: bool,
 }
 
 impl PathSet {
-    /// The paths of `word` seen from `directory`; `resolved` is the known part, if links were
-    /// followed.
+    /// Makes the paths of `word` relative to `directory`; `resolved` is the known part, if links were
+    /// followed, and the number of segments that it covers.
     pub(super) fn new(
         word: &ShellWord,
         directory: &str,
@@ -36,7 +36,7 @@ impl PathSet {
         Self { known: known.trim_end_matches('/').to_owned(), names, is_open }
     }
 
-    /// The same with links followed as far as the names are known; nothing if it cannot be told.
+    /// Like [`Self::new`], with links followed in the literal part; `None` if the result is unknown.
     pub(super) fn resolved(
         word: &ShellWord,
         directory: &str,
@@ -47,6 +47,7 @@ impl PathSet {
         let is_literal = |pieces: &&Vec<WordPiece>| literal(pieces).is_some();
         let taken = segments.iter().take_while(is_literal).count();
         let names: Vec<&str> = segments.iter().take(taken).filter_map(|it| literal(it)).collect();
+        // A `..` after a wildcard leads to an unknown directory.
         let climbs = |pieces: &Vec<WordPiece>| literal(pieces).is_some_and(|name| name == "..");
         if segments.iter().skip(taken).any(climbs) || (is_open && taken == segments.len()) {
             return None;
@@ -60,21 +61,21 @@ impl PathSet {
         if ignores_case {
             paths.names.iter_mut().flatten().for_each(lower);
         }
-        // What nobody knows may also be a way up.
+        // Unknown text may also contain `..`.
         (!paths.is_open).then_some(paths)
     }
 
-    /// The part that is known.
+    /// Returns the known part.
     pub(super) fn known(&self) -> &str {
         &self.known
     }
 
-    /// The only path, if there is only one.
+    /// Returns the only path, or `None` if there are several.
     pub(super) fn literal(&self) -> Option<&str> {
         (self.names.is_empty() && !self.is_open).then_some(&self.known)
     }
 
-    /// Some of the paths, with nothing and something for each wildcard.
+    /// Returns two of the paths, with nothing and with `x` for each wildcard.
     pub(super) fn samples(&self) -> Vec<String> {
         [None, Some('x')].map(|filler| self.sample(filler)).into()
     }
@@ -93,18 +94,19 @@ impl PathSet {
         path
     }
 
-    /// Whether the pattern is about all of them.
+    /// Whether the pattern matches all of them.
     pub(super) fn are_all_in(&self, pattern: &Pattern) -> bool {
         if pattern.is_everything() {
             return true;
         }
         match self.literal() {
             Some(path) => pattern.matches(PatternSubject::Text(path)),
+            // If a character that no pattern contains matches, so does any text of the wildcard.
             None => pattern.matches(PatternSubject::Text(&self.sample(Some(FRESH)))),
         }
     }
 
-    /// Whether the pattern may be about one of them.
+    /// Whether the pattern may match one of them.
     pub(super) fn meet(&self, pattern: &Pattern) -> bool {
         if self.literal().is_some() {
             return self.are_all_in(pattern);
@@ -117,7 +119,7 @@ impl PathSet {
                 let all: Vec<Vec<WordPiece>> = known.chain(self.names.iter().cloned()).collect();
                 rows_meet(&path.elements, &all)
             }
-            // What is not understood is never allowed.
+            // A pattern of another shape cannot be compared with wildcards, so only the known part counts.
             _ => pattern.matches(PatternSubject::Text(&self.known)),
         }
     }
@@ -129,7 +131,7 @@ fn lower(piece: &mut WordPiece) {
     }
 }
 
-/// The segments of a word, and whether some part of it may hold a slash.
+/// Returns the segments of a word, and whether some part of it may contain a slash.
 fn segments(word: &ShellWord) -> (Vec<Vec<WordPiece>>, bool) {
     let mut all: Vec<Vec<WordPiece>> = vec![Vec::new()];
     let mut is_open = false;
@@ -164,9 +166,9 @@ fn literal(pieces: &[WordPiece]) -> Option<&str> {
     }
 }
 
-/// Whether some row of names is in both.
+/// Whether some sequence of names matches both.
 fn rows_meet(elements: &[PatternElement], names: &[Vec<WordPiece>]) -> bool {
-    // For each number of names taken, whether it is possible after the elements so far.
+    // For each number of names, whether that many can be matched by the elements so far.
     let mut possible: Vec<bool> = (0..=names.len()).map(|taken| taken == 0).collect();
     for element in elements {
         let mut next = vec![false; names.len() + 1];
@@ -193,7 +195,7 @@ fn rows_meet(elements: &[PatternElement], names: &[Vec<WordPiece>]) -> bool {
     possible.last().copied().unwrap_or_default()
 }
 
-/// Whether some name is in both. A wildcard of a shell at the start of a name takes no dot.
+/// Whether some name matches both; a shell wildcard at the start of a name does not match a dot.
 fn names_meet(glob: &GlobPattern, name: &[WordPiece]) -> bool {
     let pattern: Vec<Option<char>> = glob
         .parts
@@ -216,11 +218,12 @@ fn names_meet(glob: &GlobPattern, name: &[WordPiece]) -> bool {
     stars_meet(&pattern, &word)
 }
 
-/// Whether two texts with stars have a text in common.
+/// Whether two texts with stars have a match in common.
 fn stars_meet(left: &[Option<char>], right: &[Option<char>]) -> bool {
     if left.len() * right.len() > MOST {
         return true;
     }
+    // Computed from the end: whether the remaining texts have a match in common.
     let mut reached = vec![vec![false; right.len() + 1]; left.len() + 1];
     for at in (0..=left.len()).rev() {
         for other in (0..=right.len()).rev() {

@@ -1,10 +1,10 @@
-//! Here-documents that brush's tokenizer never gets out of: it collects tokens until memory ends when
-//! a bracket opens or closes between `<<` and the end of that line.
+//! Detects here-documents on which brush's tokenizer never returns: it collects tokens until memory is
+//! exhausted if a bracket opens or closes between `<<` and the end of that line.
 
-/// What may open or close something.
+/// Characters that may open or close a construct.
 const BRACKETS: &[char] = &['(', ')', '{', '}', '`'];
 
-/// Whether the tokenizer might not come back from `text`.
+/// Whether the tokenizer might hang on `text`.
 pub(super) fn may_hang(text: &str) -> bool {
     let size = text.len();
     let joined = text.replace("\\\n", "");
@@ -13,6 +13,7 @@ pub(super) fn may_hang(text: &str) -> bool {
     while let Some(at) = rest.find("<<") {
         let (before, operator) = rest.split_at(at);
         let after = operator.trim_start_matches('<');
+        // `<<<` is a here-string, which is safe.
         if operator.len() - after.len() == 3 && !before.ends_with('\\') {
             rest = after;
             continue;
@@ -22,7 +23,7 @@ pub(super) fn may_hang(text: &str) -> bool {
         if line.contains(BRACKETS) || line.contains("$[") || is_open('\'') || is_open('"') {
             return true;
         }
-        // The body may contain anything, but only if there is no doubt that it is one.
+        // The body may contain anything, but only if it certainly is one.
         let is_first = before.len() + operator.len() == text.len();
         let is_certain = is_first
             && !before.contains(['\'', '"', '`', '#', '$', '('])
@@ -33,7 +34,7 @@ pub(super) fn may_hang(text: &str) -> bool {
     false
 }
 
-/// What follows the body of the here-document that `line` opens; all of it if that is hard to say.
+/// Returns the text after the body of the here-document that `line` opens; all of `below` if that is unclear.
 fn after_body<'t>(line: &str, below: &'t str) -> &'t str {
     let word = line.strip_prefix('-').unwrap_or(line).trim_start_matches([' ', '\t']);
     let word = word.split([' ', '\t', ';', '&', '|', '<', '>']).next().unwrap_or_default();
@@ -47,7 +48,7 @@ fn after_body<'t>(line: &str, below: &'t str) -> &'t str {
     let mut rest = below;
     while let Some((line, below)) = rest.split_once('\n') {
         rest = below;
-        // Whether tabs count or not: the earlier end is the safer one.
+        // Whether leading tabs count depends on `<<-`; ending earlier is the safer choice.
         if line.trim_start_matches('\t') == bare {
             return rest;
         }

@@ -1,4 +1,4 @@
-//! The flat list of a tree of brush.
+//! Flattens the tree of brush into the list that is compared with tree-sitter's.
 
 use brush_parser::ast::{
     AndOr, AndOrList, CaseItem, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
@@ -9,7 +9,7 @@ use brush_parser::ast::{
 use crate::shell::item::{ShellItem, assignment, body, joined};
 use crate::shell::word;
 
-/// Lists what `program` contains, in the order of its effect, and how deep it nests.
+/// Lists the contents of `program` in the order of their effect, and returns its nesting depth.
 pub(super) fn flat(program: &Program) -> (Vec<ShellItem>, usize) {
     let mut flat = BrushItems { items: Vec::new(), depth: 0, deepest: 0 };
     program.complete_commands.iter().for_each(|list| flat.list(list));
@@ -49,6 +49,7 @@ impl BrushItems {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline) {
+        // Tree-sitter reads `time` as a command, so the same tokens are made here.
         if let Some(timed) = &pipeline.timed {
             self.items.push(ShellItem::Name("time".to_owned()));
             if timed.is_posix_output() {
@@ -70,7 +71,7 @@ impl BrushItems {
         }
     }
 
-    /// The other parser takes `time` for the command's first word.
+    /// Turns a command name into a plain word, because tree-sitter reads `time` as the command.
     fn demote(&mut self, first: usize) {
         if let Some(item) = self.items.get_mut(first)
             && let ShellItem::Name(name) = item
@@ -237,7 +238,7 @@ impl BrushItems {
 
     fn redirect(&mut self, redirect: &IoRedirect) {
         match redirect {
-            // Comes with `|&`.
+            // Brush adds this one itself for `|&`.
             IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => {}
             IoRedirect::File(descriptor, kind, target) => {
                 self.operator(*descriptor, operator(kind));
@@ -281,7 +282,7 @@ impl BrushItems {
     }
 }
 
-/// How a redirection is written.
+/// Returns the operator of a redirection.
 fn operator(kind: &IoFileRedirectKind) -> &'static str {
     match kind {
         IoFileRedirectKind::Read => "<",

@@ -1,4 +1,4 @@
-//! One word on its way to arguments: splitting and globs.
+//! Builds the arguments of one word, with word splitting and globs.
 
 use super::tidy;
 use crate::argv::{ShellArg, ShellWord, WordPiece};
@@ -8,15 +8,15 @@ use crate::argv::{ShellArg, ShellWord, WordPiece};
 pub(super) struct WordBuilder {
     done: Vec<ShellArg>,
     pieces: Vec<WordPiece>,
-    /// Whether the word stays even if it is empty.
+    /// Whether the word is kept even if it is empty.
     exists: bool,
     globs: bool,
-    /// Where in `pieces` an unknown number of words may come in: first and last place.
+    /// The first and the last index in `pieces` at which an unknown number of words may be inserted.
     splits: Option<(usize, usize)>,
 }
 
 impl WordBuilder {
-    /// Text that stands for itself.
+    /// Adds literal text.
     pub(super) fn quoted(&mut self, text: &str) {
         self.exists = true;
         if !text.is_empty() {
@@ -24,7 +24,7 @@ impl WordBuilder {
         }
     }
 
-    /// Unquoted text with its globs. More parts follow if `continues`.
+    /// Adds unquoted text with its globs; `continues` if more parts follow.
     pub(super) fn plain(&mut self, text: &str, continues: bool) {
         self.exists |= !text.is_empty();
         let mut rest = text;
@@ -42,7 +42,7 @@ impl WordBuilder {
         }
     }
 
-    /// Takes the glob that `text` starts with; answers with the rest.
+    /// Adds the glob at the start of `text`, and returns the rest.
     fn glob<'t>(&mut self, text: &'t str, continues: bool) -> &'t str {
         if text.starts_with("**") {
             self.globs = true;
@@ -54,18 +54,18 @@ impl WordBuilder {
             self.pieces.push(WordPiece::Segment);
             return text.get(1..).unwrap_or_default();
         }
-        // Which bracket closes depends on classes and negation: the last one is enough.
+        // Which bracket closes depends on classes and negation; taking the last one covers all cases.
         match text.rfind(']') {
             Some(close) => {
                 self.globs = true;
-                // Where nothing matches, the brackets stand for themselves.
+                // If nothing matches, the shell keeps the brackets literally.
                 let (brackets, rest) = text.split_at_checked(close + 1).unwrap_or((text, ""));
                 let crosses = brackets.contains('/');
                 self.pieces.push(if crosses { WordPiece::Any } else { WordPiece::Segment });
                 rest
             }
             None if continues => {
-                // The bracket may close in a later part.
+                // The bracket may be closed in a later part.
                 self.globs = true;
                 self.pieces.push(WordPiece::Any);
                 self.unknown();
@@ -78,34 +78,34 @@ impl WordBuilder {
         }
     }
 
-    /// A number.
+    /// Adds a number.
     pub(super) fn number(&mut self) {
         self.exists = true;
         self.pieces.push(WordPiece::Segment);
     }
 
-    /// One of several names, as a part of one word.
+    /// Adds one of several names, as a part of one word.
     pub(super) fn name(&mut self, word: ShellWord) {
         self.exists = true;
         self.pieces.extend(word.pieces);
     }
 
-    /// Any text, as a part of one word.
+    /// Adds any text, as a part of one word.
     pub(super) fn any(&mut self) {
         self.exists = true;
         self.pieces.push(WordPiece::Any);
     }
 
-    /// Any number of words with any text.
+    /// Adds any number of words with any text.
     pub(super) fn unknown(&mut self) {
         let at = self.pieces.len();
         self.splits = Some(self.splits.map_or((at, at), |(first, _)| (first, at)));
     }
 
-    /// A known value outside of quotes, which white space splits.
+    /// Adds an unquoted value, which is split at white space.
     pub(super) fn split(&mut self, text: &str) {
         if text.contains('\\') {
-            // A backslash of a value quotes in globs only.
+            // In a value, a backslash is special only for globs, which is not tracked.
             return self.unknown();
         }
         let is_space = |c: char| matches!(c, ' ' | '\t' | '\n');
@@ -115,7 +115,7 @@ impl WordBuilder {
             if index > 0 || starts_apart {
                 self.close();
             }
-            // A bracket of the value may close behind it.
+            // A bracket of the value may be closed after it.
             self.plain(chunk, true);
         }
         if ends_apart {
@@ -134,6 +134,7 @@ impl WordBuilder {
         let mut before = pieces;
         let after = before.split_off(last.min(before.len()));
         before.truncate(first);
+        // Literal text before or after the unknown words stays attached to the first or the last one.
         if !before.is_empty() {
             before.push(WordPiece::Any);
             self.done.push(argument(before, globs));
@@ -148,19 +149,19 @@ impl WordBuilder {
         }
     }
 
-    /// Moves the finished arguments of `self` back into `rest` and answers with what remains.
+    /// Moves the finished arguments of `self` back into `rest`, and returns the remainder.
     fn replaced(mut self, rest: &mut Self) -> Self {
         rest.done = std::mem::take(&mut self.done);
         self
     }
 
-    /// The arguments.
+    /// Returns the arguments.
     pub(super) fn finish(mut self) -> Vec<ShellArg> {
         self.close();
         self.done
     }
 
-    /// The one word, where nothing is split.
+    /// Returns the one word, without splitting.
     pub(super) fn word(mut self) -> ShellWord {
         if let Some((first, _)) = self.splits {
             self.pieces.truncate(first);

@@ -1,10 +1,10 @@
-//! `${…}` with more than a name inside.
+//! Expands `${…}` with more than a name inside.
 
 use super::{VariableExpansion, WordExpander};
 use crate::shell::word::{lex, processes};
 
 impl WordExpander<'_> {
-    /// What `${inside}` stands for. Its parts run whatever they contain.
+    /// Returns the value of `${inside}`; substitutions inside it are collected in any case.
     pub(super) fn braced(&mut self, inside: &str, quoted: bool) -> VariableExpansion {
         let (name, rest) = name(inside);
         if let Some(length) = inside.strip_prefix('#') {
@@ -16,6 +16,7 @@ impl WordExpander<'_> {
         let Some(rest) = subscript(rest) else {
             return self.not_followed(inside, "an array subscript can run commands");
         };
+        // The value may be a whole array, so it is unknown.
         if rest.is_empty() {
             return VariableExpansion::Unknown;
         }
@@ -28,7 +29,7 @@ impl WordExpander<'_> {
             }
             Some('-' | '+' | '?') => self.operand(operator, quoted),
             Some('#' | '%' | '/' | '^' | ',') if !rest.starts_with(':') => {
-                // A pattern is expanded as if there were no quotes around.
+                // A pattern is expanded as if it were not inside quotes.
                 self.operand(operator, false);
             }
             _ if rest.starts_with(':') && is_slice(rest) => {}
@@ -52,7 +53,7 @@ impl WordExpander<'_> {
         VariableExpansion::Unknown
     }
 
-    /// Runs what stands behind the operator.
+    /// Collects the effects of the text after the operator.
     fn operand(&mut self, text: &str, quoted: bool) {
         if !quoted || text.contains(['"', '\'']) {
             self.processes(text);
@@ -62,7 +63,7 @@ impl WordExpander<'_> {
         }
     }
 
-    /// Process substitutions where the parsers do not look for them.
+    /// Collects process substitutions in places where the parsers do not look for them.
     pub(super) fn processes(&mut self, raw: &str) {
         if !raw.contains("<(") && !raw.contains(">(") {
             return;
@@ -75,7 +76,7 @@ impl WordExpander<'_> {
     }
 }
 
-/// Splits a parameter's name off.
+/// Splits off the name of a parameter.
 fn name(text: &str) -> (&str, &str) {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let length = text.bytes().take_while(is_part).count();
@@ -85,7 +86,7 @@ fn name(text: &str) -> (&str, &str) {
     }
 }
 
-/// Takes a harmless subscript off.
+/// Removes a harmless subscript.
 fn subscript(text: &str) -> Option<&str> {
     let Some(inside) = text.strip_prefix('[') else { return Some(text) };
     let (index, rest) = inside.split_once(']')?;
@@ -93,7 +94,7 @@ fn subscript(text: &str) -> Option<&str> {
     if is_number || matches!(index, "@" | "*") { Some(rest) } else { None }
 }
 
-/// `:1`, `:1:2`, `: -3`.
+/// Whether the text is a slice: `:1`, `:1:2`, `: -3`.
 fn is_slice(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b' ' | b'-'))
 }

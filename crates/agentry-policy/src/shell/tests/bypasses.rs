@@ -1,4 +1,4 @@
-//! The ways in which a harmless line hides another command.
+//! Ways in which a harmless-looking line hides another command.
 
 use super::{Cases, check, check_unclear};
 
@@ -108,7 +108,7 @@ const WORDS: Cases = &[
     ("$x; ls", &["unclear", "run ls in ?"]),
 ];
 
-/// Never to be allowed; what was found is found.
+/// Lines that must never be allowed; the commands that were found are still reported.
 const UNCLEAR: Cases = &[
     ("rm${IFS}-rf x", &[]),
     ("{rm,-rf,x}", &["run rm -rf x"]),

@@ -1,4 +1,4 @@
-//! What people and agents type all day: everything must be understood.
+//! Lines that users and agents type every day: all of them must be understood.
 
 use super::{Cases, check};
 

@@ -1,4 +1,4 @@
-//! Long, deep and broken lines: nothing panics, nothing runs away.
+//! Long, deep and broken lines: the analysis neither panics nor takes too long.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::{check, context, render_bare};
 use crate::shell::analyser::ShellAnalyser;
 use crate::shell::{PartEffect, analyse};
 
-/// The parts of a line, as text.
+/// Returns the parts of a line as text.
 fn parts(line: &str) -> Vec<String> {
     analyse(line, &context()).iter().map(render_bare).collect()
 }
@@ -133,8 +133,8 @@ fn comments_hide_nothing_and_quotes_show_nothing() {
     ]);
 }
 
-/// The grammar's scanner looks characters up in a table of the C library, far beyond its end for
-/// these: without a mask the process dies.
+/// The scanner of the grammar looks up characters in a table of the C library, and reads far beyond its end
+/// for these. Without the mask the process crashes.
 #[test]
 fn characters_beyond_every_table_kill_nothing() {
     for c in ['\u{e9}', '\u{4e00}', '\u{fffd}', '\u{1f600}', '\u{10ffff}'] {

@@ -1,9 +1,9 @@
-//! Lines and their parts, in a compact notation.
+//! Tables of lines and their parts, in a compact notation.
 //!
-//! `run`, `free` (a command without effect), `read`, `write`, `enter`, `set` (`!` marks exported ones,
-//! `=` those of the shell), `unclear`. In words `*` is a segment, `…` anything; a trailing `+` is one
-//! or more words, `**` any number of them. `@n` is where the inner command starts, `<n` the part
-//! that a command is behind, `in d` a directory other than the start.
+//! `run`, `free` (a command without effect), `read`, `write`, `enter`, `set` (`!` marks exported variables,
+//! `=` those of the shell), `unclear`. In words `*` is a segment and `…` any text; a trailing `+` means one
+//! or more words, `**` any number of them. `@n` is where the inner command starts, `<n` the part of the
+//! wrapper, `in d` a directory other than the start.
 
 mod bypasses;
 mod everyday;
@@ -35,7 +35,7 @@ pub(super) fn check(cases: Cases) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Checks that every row has an unclear part, and the given ones among the others.
+/// Checks that every row has an unclear part, and the given parts besides.
 pub(super) fn check_unclear(cases: Cases) {
     let mut wrong = Vec::new();
     for (line, expected) in cases {

@@ -1,4 +1,4 @@
-//! What is known of variables, directories and functions, and when it is forgotten.
+//! What the analysis knows about variables, directories and functions, and when they become unknown.
 
 use super::{Cases, check};
 

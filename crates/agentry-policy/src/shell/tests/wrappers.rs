@@ -1,4 +1,4 @@
-//! Commands inside of other commands' arguments.
+//! Commands inside the arguments of other commands.
 
 use super::{Cases, check, check_unclear};
 

@@ -1,6 +1,6 @@
-//! The escapes of `$'…'`.
+//! Decodes the escapes of `$'…'`.
 
-/// Decodes the text between the quotes. Nothing if it is not text, or bash would cut it off.
+/// Decodes the text between the quotes; `None` if it is no valid text, or bash would truncate it.
 pub(super) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -17,7 +17,7 @@ pub(super) fn decode(text: &str) -> Option<String> {
     (!text.contains('\0')).then_some(text)
 }
 
-/// Decodes one escape, whose backslash was taken already; answers with the rest of the text.
+/// Decodes one escape after its backslash, and returns the rest of the text.
 fn escape<'t>(text: &'t str, bytes: &mut Vec<u8>) -> Option<&'t str> {
     let c = text.chars().next()?;
     let rest = text.get(c.len_utf8()..)?;
@@ -35,7 +35,7 @@ fn escape<'t>(text: &'t str, bytes: &mut Vec<u8>) -> Option<&'t str> {
         'u' => return unicode(rest, 4, bytes),
         'U' => return unicode(rest, 8, bytes),
         '0'..='7' => return octal(text, bytes),
-        // Control characters, and what shells do not agree about.
+        // Control characters, and escapes in which shells differ.
         _ => return None,
     };
     bytes.push(plain);
@@ -51,6 +51,7 @@ fn digits(text: &str, most: usize, radix: u32) -> (u32, &str) {
 
 fn hexadecimal<'t>(text: &'t str, bytes: &mut Vec<u8>) -> Option<&'t str> {
     let (number, rest) = digits(text, 2, 16);
+    // Bash ends the text at a zero byte.
     bytes.push(u8::try_from(number).ok().filter(|number| *number != 0)?);
     Some(rest)
 }

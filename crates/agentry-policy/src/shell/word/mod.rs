@@ -1,4 +1,4 @@
-//! The parts of one raw word: plain and quoted text, expansions, substitutions.
+//! Splits one raw word into its parts: plain and quoted text, expansions, substitutions.
 
 mod ansi;
 mod scan;
@@ -8,27 +8,27 @@ use scan::{ShellScan, part};
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WordBit {
-    /// Unquoted text: braces, globs and tildes count.
+    /// Unquoted text, in which braces, globs and tildes are special.
     Plain(String),
-    /// Text that stands for itself.
+    /// Literal text.
     Quoted(String),
-    /// Something that is replaced.
+    /// An expansion.
     Open {
-        /// Whether it stands in double quotes.
+        /// Whether it is inside double quotes.
         quoted: bool,
-        /// What it is.
+        /// The kind of expansion.
         what: WordExpansion,
     },
 }
 
-/// What is replaced when a word is expanded.
+/// A kind of expansion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WordExpansion {
     /// `$x`, `${x}`, `$1`, `$?`.
     Variable(String),
     /// The inside of `${…}` when it is more than a name.
     Braced(String),
-    /// `$(…)` and backquotes: the command, and how it was written.
+    /// `$(…)` and backquotes: the command, and its text as written.
     Command { text: String, raw: String },
     /// `$((…))`, `$[…]`.
     Arithmetic(String),
@@ -36,7 +36,7 @@ pub(super) enum WordExpansion {
     Unclear(&'static str),
 }
 
-/// How the text around is quoted.
+/// How the surrounding text is quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QuoteMode {
     Bare,
@@ -45,17 +45,17 @@ enum QuoteMode {
     Here,
 }
 
-/// Takes a raw word apart.
+/// Splits a raw word.
 pub(super) fn lex(raw: &str) -> Vec<WordBit> {
     WordLexer::new(raw, QuoteMode::Bare).run()
 }
 
-/// Takes the body of a here-document apart.
+/// Splits the body of a here-document.
 pub(super) fn lex_text(raw: &str) -> Vec<WordBit> {
     WordLexer::new(raw, QuoteMode::Here).run()
 }
 
-/// The substitutions of a raw word as they are written, also those inside of `${…}` and `$((…))`.
+/// Lists the substitutions of a raw word as written, including those inside `${…}` and `$((…))`.
 pub(super) fn substitutions(raw: &str) -> Vec<String> {
     if !raw.contains(['$', '`']) {
         return Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn substitutions(raw: &str) -> Vec<String> {
     written(lex(raw))
 }
 
-/// The substitutions of a here-document's body.
+/// Lists the substitutions in the body of a here-document.
 pub(super) fn substitutions_of_text(raw: &str) -> Vec<String> {
     if !raw.contains(['$', '`']) {
         return Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn substitutions_of_text(raw: &str) -> Vec<String> {
     written(lex_text(raw))
 }
 
-/// The commands of process substitutions in a raw word; nothing if one does not end.
+/// Lists the commands of process substitutions in a raw word; `None` if one is not closed.
 pub(super) fn processes(raw: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -83,6 +83,7 @@ pub(super) fn processes(raw: &str) -> Option<Vec<String>> {
             at = end + 1;
         } else {
             at = ShellScan::new(raw).plain(at)?;
+            // `plain` advances by bytes, so the next character boundary is searched.
             while at < raw.len() && !raw.is_char_boundary(at) {
                 at += 1;
             }
@@ -111,7 +112,7 @@ fn written(bits: Vec<WordBit>) -> Vec<String> {
     found
 }
 
-/// So many nested expansions of one word are looked into.
+/// How many nested expansions of one word are searched.
 const MAX_INNER: usize = 64;
 
 struct WordLexer<'t> {
@@ -154,7 +155,7 @@ impl<'t> WordLexer<'t> {
         self.bits.push(WordBit::Open { quoted: self.mode != QuoteMode::Bare, what });
     }
 
-    /// Gives the rest of the word up.
+    /// Gives up on the rest of the word.
     fn unclear(&mut self, why: &'static str) {
         self.open(WordExpansion::Unclear(why));
         self.at = self.text.len();
@@ -181,12 +182,14 @@ impl<'t> WordLexer<'t> {
             QuoteMode::Double => matches!(next, '$' | '`' | '"' | '\\' | '\n'),
             QuoteMode::Here => matches!(next, '$' | '`' | '\\' | '\n'),
         };
+        // A line continuation disappears.
         if next == '\n' {
             self.at = after;
         } else if escapes {
             self.bits.push(WordBit::Quoted(next.to_string()));
             self.at = after;
         } else {
+            // Inside double quotes, other backslashes are literal.
             self.bits.push(WordBit::Quoted("\\".to_owned()));
             self.at += 1;
         }
@@ -200,13 +203,13 @@ impl<'t> WordLexer<'t> {
         self.at = end + 1;
     }
 
-    /// Double quotes, whose inside starts at `start`.
+    /// Handles double quotes, whose contents start at `start`.
     fn double(&mut self, start: usize) {
         let Some(end) = self.scan.double(start) else {
             return self.unclear("a quote that is not closed");
         };
         let inside = self.text.get(start..end).unwrap_or_default();
-        // The empty word counts: `""` is an argument.
+        // An empty quoted part is kept, because `""` is an argument.
         self.bits.push(WordBit::Quoted(String::new()));
         self.bits.extend(WordLexer::new(inside, QuoteMode::Double).run());
         self.at = end + 1;
@@ -235,6 +238,7 @@ impl<'t> WordLexer<'t> {
                 self.at += 2;
             }
             (Some(byte), _) if byte.is_ascii_alphabetic() || byte == b'_' => self.name(),
+            // A `$` before any other character is literal.
             _ => {
                 self.push_plain("$");
                 self.at += 1;
@@ -288,7 +292,7 @@ impl<'t> WordLexer<'t> {
         let inside = part(self.text, self.at + 2..end);
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if self.mode != QuoteMode::Bare && inside.contains('\'') {
-            // Inside of double quotes, shells do not agree whether it quotes.
+            // Shells differ in whether it quotes inside double quotes.
             self.open(WordExpansion::Unclear("a quote inside of an expansion"));
         } else if inside.is_empty() {
             self.open(WordExpansion::Unclear("an empty expansion"));
@@ -301,7 +305,7 @@ impl<'t> WordLexer<'t> {
     }
 }
 
-/// The command between backquotes, where a backslash escapes backslashes, `$` and backquotes.
+/// Returns the command between backquotes, in which a backslash escapes backslashes, `$` and backquotes.
 fn unescaped(text: &str, mode: QuoteMode) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

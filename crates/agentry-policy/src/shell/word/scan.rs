@@ -1,12 +1,12 @@
-//! Where quotes, substitutions and expansions end. Every function is given the index after the
-//! opening and answers with the index of the closing.
+//! Finds where quotes, substitutions and expansions end. Every function takes the index after the opening and
+//! returns the index of the closing.
 
 use std::ops::Range;
 
-/// Deeper than anybody writes, shallow enough for every stack.
+/// The deepest nesting that is followed: more than real scripts have, and safe for every stack.
 const MAX_DEPTH: usize = 40;
 
-/// Looks at one text.
+/// A scanner over one text.
 #[derive(Clone, Copy)]
 pub(super) struct ShellScan<'t> {
     text: &'t str,
@@ -35,12 +35,12 @@ impl<'t> ShellScan<'t> {
         rest.iter().position(|byte| *byte == wanted).map(|index| at + index)
     }
 
-    /// The end of `'…'`.
+    /// Returns the end of `'…'`.
     pub(super) fn single(self, at: usize) -> Option<usize> {
         self.find(at, b'\'')
     }
 
-    /// The end of `$'…'`, and of a backquoted command: the first `closing` without a backslash.
+    /// Returns the end of `$'…'` or of a backquoted command: the first `closing` without a backslash.
     pub(super) fn escaped(self, mut at: usize, closing: u8) -> Option<usize> {
         loop {
             match self.byte(at)? {
@@ -51,7 +51,7 @@ impl<'t> ShellScan<'t> {
         }
     }
 
-    /// The end of `"…"`.
+    /// Returns the end of `"…"`.
     pub(super) fn double(self, mut at: usize) -> Option<usize> {
         let inner = self.deeper()?;
         loop {
@@ -65,7 +65,7 @@ impl<'t> ShellScan<'t> {
         }
     }
 
-    /// The index after whatever starts with the `$` at `at`, or after the `$` alone.
+    /// Returns the index after the expansion that starts with the `$` at `at`, or after the `$` alone.
     fn dollar(self, at: usize) -> Option<usize> {
         match self.byte(at + 1) {
             Some(b'(') => Some(self.command(at + 2)? + 1),
@@ -74,7 +74,7 @@ impl<'t> ShellScan<'t> {
         }
     }
 
-    /// The end of `${…}`.
+    /// Returns the end of `${…}`.
     pub(super) fn braced(self, mut at: usize) -> Option<usize> {
         let inner = self.deeper()?;
         loop {
@@ -91,8 +91,8 @@ impl<'t> ShellScan<'t> {
         }
     }
 
-    /// The end of `$((…))`: the index of its first closing bracket. Nothing if the brackets
-    /// do not close together, as in `$((a) | b)`.
+    /// Returns the end of `$((…))`: the index of its first closing bracket. Returns `None` if the two
+    /// brackets are not closed together, as in `$((a) | b)`.
     pub(super) fn arithmetic(self, mut at: usize) -> Option<usize> {
         let inner = self.deeper()?;
         let mut open = 0usize;
@@ -117,11 +117,11 @@ impl<'t> ShellScan<'t> {
         }
     }
 
-    /// The end of `$(…)`.
+    /// Returns the end of `$(…)`.
     pub(super) fn command(self, start: usize) -> Option<usize> {
         let inner = self.deeper()?;
         if self.byte(start) == Some(b'(') {
-            // `$((a) | b)` is not tried: two ways to read each level would be exponential.
+            // `$((a) | b)` is not tried: two interpretations per level would take exponential time.
             return Some(inner.arithmetic(start + 1)? + 1);
         }
         let mut open = 0usize;
@@ -137,6 +137,7 @@ impl<'t> ShellScan<'t> {
                     open -= 1;
                     at + 1
                 }
+                // A here-document without its body is not closed.
                 b')' => return here.is_empty().then_some(at),
                 b'\n' => self.bodies(at + 1, &mut here)?,
                 b'<' if self.starts(at, "<<<") => at + 3,
@@ -145,13 +146,14 @@ impl<'t> ShellScan<'t> {
                     here.push(delimiter);
                     after
                 }
+                // A comment ends with its line.
                 b'#' if self.is_word_start(at, start) => self.find(at, b'\n')?,
                 _ => inner.plain(at)?,
             };
         }
     }
 
-    /// The index after one quoted, expanded or plain character of a command.
+    /// Returns the index after one quoted, expanded or plain character of a command.
     pub(super) fn plain(self, at: usize) -> Option<usize> {
         Some(match self.byte(at)? {
             b'\\' => at + 2,
@@ -169,7 +171,7 @@ impl<'t> ShellScan<'t> {
         before.and_then(|before| self.byte(before)).is_none_or(|byte| b" \t\n;&|()".contains(&byte))
     }
 
-    /// The delimiter of a here-document and the index after it.
+    /// Returns the delimiter of a here-document and the index after it.
     fn delimiter(self, mut at: usize) -> Option<(HereDelimiter<'t>, usize)> {
         let indented = self.byte(at) == Some(b'-');
         at += usize::from(indented);
@@ -183,6 +185,7 @@ impl<'t> ShellScan<'t> {
         };
         let after = range.end + usize::from(quote.is_some());
         let word = self.text.get(range)?;
+        // Other delimiters are not certain to end where this scanner expects.
         let is_plain =
             word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
         let ends = self.byte(after).is_none_or(|byte| b" \t\n;&|<>)".contains(&byte));
@@ -196,7 +199,7 @@ impl<'t> ShellScan<'t> {
         at
     }
 
-    /// The index after the bodies of `here`, which start at `at`.
+    /// Returns the index after the bodies of `here`, which start at `at`.
     fn bodies(self, mut at: usize, here: &mut Vec<HereDelimiter<'t>>) -> Option<usize> {
         for delimiter in here.drain(..) {
             loop {
@@ -204,6 +207,7 @@ impl<'t> ShellScan<'t> {
                 let line = self.text.get(at..end)?;
                 let line = if delimiter.indented { line.trim_start_matches('\t') } else { line };
                 let is_last = line == delimiter.word;
+                // The text ends inside the body, before the closing bracket.
                 if end == self.text.len() {
                     return None;
                 }
@@ -217,13 +221,13 @@ impl<'t> ShellScan<'t> {
     }
 }
 
-/// What ends a here-document.
+/// The delimiter that ends a here-document.
 struct HereDelimiter<'t> {
     word: &'t str,
     indented: bool,
 }
 
-/// The part of `text` in `range`, which is always on character boundaries.
+/// Returns the part of `text` in `range`, which is always on character boundaries.
 pub(super) fn part(text: &str, range: Range<usize>) -> String {
     text.get(range).unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The options of a wrapper, up to the command that it runs.
+//! Parses the options of a wrapper, up to the command that it runs.
 
 use agentry_commands::{TextPlace, WrapperOption, WrapperRow};
 
@@ -12,23 +12,23 @@ pub(super) struct WrapperOptions<'a> {
     pub(super) argv: &'a [ShellArg],
 }
 
-/// What was found among them.
+/// The result of parsing the options of a wrapper.
 #[derive(Debug, Default)]
 pub(super) struct WrappedCommand {
-    /// Where the command starts.
+    /// The index at which the command starts.
     pub(super) inner_at: usize,
-    /// Words that take the place of an option: `env -S`.
+    /// Words that replace an option: `env -S`.
     pub(super) split: Option<Vec<ShellArg>>,
     /// Options with an effect, and their values.
     pub(super) extras: Vec<(WrapperOption, Option<ShellArg>)>,
     /// Variables that are set.
     pub(super) assignments: Vec<(String, ShellWord)>,
-    /// What was not understood.
+    /// Reasons why something was not understood.
     pub(super) unclear: Vec<String>,
 }
 
 impl WrappedCommand {
-    /// The values of the options with one effect.
+    /// Returns the values of the options with one effect.
     pub(super) fn of(&self, wanted: WrapperOption) -> impl Iterator<Item = &ShellArg> {
         let rows = self.extras.iter().filter(move |(extra, _)| *extra == wanted);
         rows.filter_map(|(_, value)| value.as_ref())
@@ -36,7 +36,7 @@ impl WrappedCommand {
 }
 
 impl WrapperOptions<'_> {
-    /// Reads from `at` on.
+    /// Parses the arguments from `at` on.
     pub(super) fn read(&self, mut at: usize) -> WrappedCommand {
         let mut found = WrappedCommand::default();
         let mut operands = self.entry.operands;
@@ -78,16 +78,16 @@ impl WrapperOptions<'_> {
         found
     }
 
-    /// Reads behind `--`; answers where the command starts.
+    /// Parses the arguments after `--`, and returns where the command starts.
     fn behind_options(&self, mut at: usize, operands: usize, found: &mut WrappedCommand) -> usize {
         while let Some(after) = self.assigned(at, found) {
             at = after;
         }
-        // `kubectl exec pod -- command`: the operands may come first.
+        // In `kubectl exec pod -- command` the operands come before the dashes.
         if self.entry.operands_first { at } else { at + operands }
     }
 
-    /// Takes a variable that is set, whatever its name; answers with the index after it.
+    /// Handles a variable assignment with any name, and returns the index after it.
     fn assigned(&self, at: usize, found: &mut WrappedCommand) -> Option<usize> {
         let argument = self.argv.get(at).filter(|_| self.entry.assigns)?;
         if let Some(assignment) = assignment(argument) {
@@ -100,7 +100,7 @@ impl WrapperOptions<'_> {
         Some(at + 1)
     }
 
-    /// `su user -c text`, `flock file -c text`, `script file -c text`: options behind operands.
+    /// Handles options after operands: `su user -c text`, `flock file -c text`, `script file -c text`.
     fn trailing(&self, at: &mut usize, found: &mut WrappedCommand) {
         let takes_text = |word: &ShellArg| {
             word.literal().is_some_and(|text| self.entry.effect(text) == Some(WrapperOption::Text))
@@ -124,12 +124,12 @@ impl WrapperOptions<'_> {
         } else if is_behind && found.of(WrapperOption::Text).next().is_some() {
             *at = self.argv.len();
         } else if is_behind && rest.len() == 1 {
-            // Only the user: a shell.
+            // Only the user is given, so a shell is started.
             *at = self.argv.len();
         }
     }
 
-    /// One option or a cluster of them; answers with the index after it and its value.
+    /// Handles one option or a cluster, and returns the index after it and its value.
     fn option(&self, option: &str, at: usize, found: &mut WrappedCommand) -> usize {
         let entry = self.entry;
         if option.starts_with("--") {
@@ -140,6 +140,7 @@ impl WrapperOptions<'_> {
             return at + 1;
         }
         let letters = option.get(1..).unwrap_or_default();
+        // A number as an option, such as `nice -10`.
         if entry.flags.has("-#") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
             return at + 1;
         }
@@ -183,7 +184,7 @@ impl WrapperOptions<'_> {
         at + 1
     }
 
-    /// The option that an abbreviation stands for, if there is only one.
+    /// Returns the option that an abbreviation stands for, if it is unambiguous.
     fn spelled_out(&self, name: &str, found: &mut WrappedCommand) -> Option<&str> {
         let WrapperRow { valued, flags, .. } = self.entry;
         if valued.has(name) || flags.has(name) {
@@ -222,7 +223,7 @@ impl WrapperOptions<'_> {
     }
 }
 
-/// `NAME=value`
+/// Parses `NAME=value`.
 fn assignment(argument: &ShellArg) -> Option<(String, ShellWord)> {
     let ShellArg::One(ShellWord { pieces }) = argument else { return None };
     let (WordPiece::Text(first), rest) = pieces.split_first()? else { return None };
@@ -232,13 +233,13 @@ fn assignment(argument: &ShellArg) -> Option<(String, ShellWord)> {
     is_name(name).then(|| (name.to_owned(), tidy(value)))
 }
 
-/// Whether an argument is one word that is no option.
+/// Whether an argument is one word and no option.
 fn is_certainly_operand(argument: &ShellArg) -> bool {
     let ShellArg::One(word) = argument else { return false };
     matches!(word.pieces.first(), Some(WordPiece::Text(text)) if !text.starts_with('-'))
 }
 
-/// The words of a text without escapes and variables.
+/// Splits a text into words; `None` if it contains escapes or variables.
 fn split(text: &str) -> Option<Vec<ShellArg>> {
     let mut words: Vec<String> = Vec::new();
     let mut is_inside = false;

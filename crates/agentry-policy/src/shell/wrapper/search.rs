@@ -1,4 +1,4 @@
-//! Programs that look for files and run a command on each.
+//! Follows programs that search for files and run a command on each.
 
 use super::replace;
 use crate::argv::{ShellArg, ShellWord, WordPiece};
@@ -8,7 +8,7 @@ use crate::shell::call::{CommandLookup, ShellCall};
 use crate::shell::state::ShellState;
 
 impl ShellAnalyser<'_> {
-    /// `find … -exec command {} ;`. `find` itself is judged as well.
+    /// Follows `find … -exec command {} ;`; `find` itself is judged as well.
     pub(super) fn find(&mut self, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let mut at = 1;
         let mut own: Vec<ShellArg> = call.argv.first().cloned().into_iter().collect();
@@ -38,6 +38,7 @@ impl ShellAnalyser<'_> {
             }
             argv.iter_mut().for_each(|word| replace(word, "{}"));
             let mut inside = state.clone();
+            // `-execdir` runs the command in the directory of each file.
             if action.ends_with("dir") {
                 inside.bases = CurrentDirs::Unknown;
             }
@@ -47,7 +48,7 @@ impl ShellAnalyser<'_> {
         if own.len() == call.argv.len() {
             return false;
         }
-        // Rules against the whole still count, but its commands were judged by themselves.
+        // Deny and ask rules apply to the whole as well; its commands were already added separately.
         let mut whole = state.clone();
         whole.is_guess = true;
         self.command(call.text, call.argv.clone(), &whole);
@@ -55,7 +56,7 @@ impl ShellAnalyser<'_> {
         true
     }
 
-    /// `fd pattern -x command {}`.
+    /// Follows `fd pattern -x command {}`.
     pub(super) fn fd(&mut self, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let is_action = |word: &ShellArg| {
             matches!(word.literal(), Some("-x" | "-X" | "--exec" | "--exec-batch"))
@@ -71,6 +72,7 @@ impl ShellAnalyser<'_> {
             for mark in ["{}", "{/}", "{//}", "{.}", "{/.}"] {
                 argv.iter_mut().for_each(|word| replace(word, mark));
             }
+            // Without a placeholder `fd` appends the path.
             if argv == before {
                 argv.push(ShellArg::Many(ShellWord::any()));
             }
@@ -92,7 +94,7 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// Where the command of `find` ends: at `;`, or at a `+` behind `{}`.
+/// Returns where the command of `find` ends: at `;`, or at a `+` after `{}`.
 fn end_of_command(words: &[ShellArg]) -> Option<usize> {
     let mut before = None;
     words.iter().position(|word| {
@@ -106,7 +108,7 @@ fn end_of_command(words: &[ShellArg]) -> Option<usize> {
     })
 }
 
-/// Whether an argument that is not literal may be a word that starts with one of these.
+/// Whether an argument that is not literal may be a word with one of these prefixes.
 fn may_become(argument: &ShellArg, starts: &[&str]) -> bool {
     if argument.literal().is_some() {
         return false;

@@ -1,9 +1,9 @@
-//! Lines by a grammar of the shell: lists, pipelines, compound commands, redirections, wrappers.
+//! Generates lines by a grammar of the shell: lists, pipelines, compound commands, redirections, wrappers.
 
 use super::random::Random;
 use super::words::{argument, command};
 
-/// A whole line.
+/// Generates a whole line.
 pub(crate) fn line(random: &mut Random) -> String {
     let depth = 1 + random.below(3);
     let line = list(depth, random);
@@ -16,14 +16,14 @@ pub(crate) fn line(random: &mut Random) -> String {
     }
 }
 
-/// Commands joined by operators.
+/// Generates commands joined by operators.
 pub(super) fn list(depth: usize, random: &mut Random) -> String {
     let mut text = pipeline(depth, random);
     for _ in 0..[0, 0, 0, 1, 1, 2][random.below(6)] {
         let next = pipeline(depth, random);
         let operator =
             random.pick(&[" && ", " || ", "; ", ";", " | ", "|", " & ", "\n", " |& ", "&&", "||"]);
-        // A here-document ends with its line.
+        // A here-document needs the end of its line.
         let operator = if text.ends_with("EOF") { "\n" } else { operator };
         text = text + operator + &next;
     }
@@ -166,7 +166,7 @@ fn wrapper(depth: usize, random: &mut Random) -> String {
     }
 }
 
-/// The name of a variable.
+/// Picks the name of a variable.
 fn name<'a>(random: &mut Random) -> &'a str {
     random.pick(&["x", "x", "PATH", "FOO", "IFS", "HOME", "PWD", "GIT_PAGER", "BASH_ENV", "y"])
 }

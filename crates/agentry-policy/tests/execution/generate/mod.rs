@@ -1,4 +1,4 @@
-//! Made-up lines: by a grammar, and damaged.
+//! Generates lines, by a grammar and by mutation.
 
 mod grammar;
 mod mutate;
@@ -9,10 +9,10 @@ pub(crate) use grammar::line as made;
 pub(crate) use mutate::{mutated, spliced};
 pub(crate) use random::Random;
 
-/// So many choices make a line; more would only nest deeper.
+/// How many choices make a line; more would only nest deeper.
 const MAX_CHOICES: usize = 256;
 
-/// The line that the bytes of a fuzzer decide about.
+/// Makes the line that the bytes of a fuzzer select.
 pub(crate) fn line_of(mut bytes: Vec<u8>) -> String {
     bytes.truncate(MAX_CHOICES);
     let mut random = Random::Bytes(bytes);

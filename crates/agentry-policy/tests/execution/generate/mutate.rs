@@ -1,8 +1,8 @@
-//! Small damages to a line, as an attacker or a bad quoting function would make them.
+//! Small mutations of a line, as an attacker or a faulty quoting function would make them.
 
 use super::random::Random;
 
-/// What shells look at.
+/// Texts that are special to shells.
 const PIECES: &[&str] = &[
     "'",
     "\"",
@@ -117,7 +117,7 @@ const PIECES: &[&str] = &[
     "\nrm x #",
 ];
 
-/// One small change.
+/// Makes one small change.
 pub(crate) fn mutated(line: &str, random: &mut Random) -> String {
     let chars: Vec<char> = line.chars().collect();
     let at = random.below(chars.len() + 1);
@@ -155,7 +155,7 @@ pub(crate) fn mutated(line: &str, random: &mut Random) -> String {
     }
 }
 
-/// The line inside of another.
+/// Puts the line inside another one.
 fn wrapped(line: &str, random: &mut Random) -> String {
     let single = line.replace('\'', "'\\''");
     match random.below(12) {
@@ -174,7 +174,7 @@ fn wrapped(line: &str, random: &mut Random) -> String {
     }
 }
 
-/// The start of one line and the end of another.
+/// Joins the start of one line and the end of another.
 pub(crate) fn spliced(first: &str, second: &str, random: &mut Random) -> String {
     let start: String = first.chars().take(random.below(first.chars().count() + 1)).collect();
     let end: String = second.chars().skip(random.below(second.chars().count() + 1)).collect();

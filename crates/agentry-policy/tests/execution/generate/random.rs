@@ -1,15 +1,15 @@
-//! Numbers that look random and are the same in every run; or the bytes of a fuzzer.
+//! A source of choices: pseudo-random numbers that are the same in every run, or the bytes of a fuzzer.
 
-/// Where decisions come from.
+/// A source of choices.
 pub(crate) enum Random {
     /// A seed.
     Seed(u64),
-    /// Bytes, as long as there are any; then always the first choice.
+    /// Bytes; when they are used up, the first choice is always taken.
     Bytes(Vec<u8>),
 }
 
 impl Random {
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         match self {
             Self::Seed(state) => {
@@ -24,12 +24,12 @@ impl Random {
         }
     }
 
-    /// True once in `times`.
+    /// Returns true once in `times`.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == times - 1
     }
 
-    /// One of these.
+    /// Picks one of these.
     pub(crate) fn pick<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
         all[self.below(all.len())]
     }

@@ -1,9 +1,9 @@
-//! Words of made-up commands: names, arguments, and everything that may become either.
+//! Words of generated commands: names, arguments, and texts that may become either.
 
 use super::grammar;
 use super::random::Random;
 
-/// Commands that the rules allow, some with what makes them harmful.
+/// Commands that the rules allow, some of them with harmful options.
 const ALLOWED: &[&str] = &[
     "git log",
     "git log",
@@ -25,7 +25,7 @@ const ALLOWED: &[&str] = &[
     "true",
     ":",
 ];
-/// Commands that they do not.
+/// Commands that the rules do not allow.
 const OTHERS: &[&str] = &[
     "rm",
     "curl",
@@ -39,7 +39,7 @@ const OTHERS: &[&str] = &[
     "git",
     "/bin/rm",
 ];
-/// The same names, spelled oddly.
+/// The same names in unusual spellings.
 const SPELLINGS: &[&str] = &[
     "\\ls",
     "l''s",
@@ -112,7 +112,7 @@ const PLAIN: &[&str] = &[
     "2",
     "1",
 ];
-/// Text that would be harmful if it were not quoted.
+/// Texts that would be harmful without quotes.
 const PAYLOADS: &[&str] = &[
     "; rm x",
     "$(rm x)",
@@ -222,7 +222,7 @@ const EXPANSIONS: &[&str] = &[
     "$'a\\'b'",
     "$x[0]",
 ];
-/// Patterns of file names, and braces.
+/// Globs and braces.
 const GLOBS: &[&str] = &[
     "*",
     "*.md",
@@ -268,7 +268,7 @@ const GLOBS: &[&str] = &[
     "a]",
 ];
 
-/// The name of a command, with its own first words.
+/// Picks the name of a command, with its first words.
 pub(super) fn command(random: &mut Random) -> String {
     match random.below(40) {
         0 => random.pick(OTHERS).to_owned(),
@@ -278,7 +278,7 @@ pub(super) fn command(random: &mut Random) -> String {
     }
 }
 
-/// One argument.
+/// Picks one argument.
 pub(super) fn argument(depth: usize, random: &mut Random) -> String {
     match random.below(16) {
         5..8 => quoted(random),
@@ -290,7 +290,7 @@ pub(super) fn argument(depth: usize, random: &mut Random) -> String {
     }
 }
 
-/// A payload in quotes of some kind.
+/// Puts a payload in quotes of some kind.
 fn quoted(random: &mut Random) -> String {
     let text = random.pick(PAYLOADS);
     match random.below(7) {
