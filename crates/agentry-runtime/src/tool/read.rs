@@ -1,4 +1,4 @@
-//! `read`: the lines of a file, numbered.
+//! `read`: shows the lines of a file, numbered.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader};
@@ -15,9 +15,9 @@ use super::{
 };
 use crate::event::CallClass;
 
-/// The lines that are shown unless the call says otherwise.
+/// The most lines if the call has no limit.
 const LINES: usize = 2_000;
-/// The bytes that are looked at to tell a text from something else.
+/// The bytes that are checked to distinguish text from binary data.
 const LOOKED_AT: usize = 8_192;
 
 /// Reads files.
@@ -67,7 +67,7 @@ impl BuiltInTool for ReadTool {
     }
 }
 
-/// What a call that reads a file touches; the path is a resolved one.
+/// Returns what a call that reads a file touches. The path must be resolved.
 pub(super) fn touched(path: &Path, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
     if is_output(path, place) {
         return Ok(Vec::new());
@@ -76,12 +76,12 @@ pub(super) fn touched(path: &Path, place: &CallLocation) -> Result<Vec<ToolTouch
     Ok(vec![touch(Section::Read, path)])
 }
 
-/// Whether a path is a long output of this run: the model was given it already.
+/// Returns whether a path is a long output of this run: the model has already got a part of it.
 pub(super) fn is_output(path: &Path, place: &CallLocation) -> bool {
     real(&output_cap::outputs(&place.run)).is_some_and(|outputs| path.parent() == Some(&outputs))
 }
 
-/// The path of a call that reads a file, if it may.
+/// Returns the real path of a file to read, if the call may read it.
 pub(super) fn readable(path: &str, host: &dyn ToolHost) -> Result<PathBuf, String> {
     let place = host.place();
     match files::resolve(path, &place)? {
@@ -110,7 +110,7 @@ fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     numbered(&mut reader, offset, limit.unwrap_or(LINES)).map_err(failed)
 }
 
-/// The lines from `offset` on, as many as are wanted and fit.
+/// Returns the numbered lines from `offset` on, as many as are wanted and fit.
 fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Result<String> {
     let mut text = String::new();
     let mut number = 0;
@@ -133,7 +133,7 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
     Ok(text)
 }
 
-/// One line, of which only the beginning is kept if it is very long.
+/// One line; only the start of a very long one is kept.
 struct CappedLine {
     start: Vec<u8>,
     length: usize,

@@ -1,4 +1,4 @@
-//! `todo`: the list of what is still to be done, kept with the run.
+//! `todo`: keeps the list of tasks of a run.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::event::CallClass;
 
-/// The most entries.
+/// The most tasks.
 const MOST: usize = 100;
 
-/// Keeps a list of what is to be done.
+/// Stores and shows the list of tasks.
 pub(super) struct TodoTool;
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ impl BuiltInTool for TodoTool {
         }
     }
 
-    /// Nothing outside of the run changes, and the same list twice is the same list.
+    /// Only the run's own list changes, and storing it twice has no further effect.
     fn class(&self, _: &Value) -> CallClass {
         CallClass::Read
     }

@@ -1,4 +1,4 @@
-//! `write`: a whole file.
+//! `write`: writes a whole file.
 
 use agentry_compile::policy::Section;
 use serde::Deserialize;
