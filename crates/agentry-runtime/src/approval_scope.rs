@@ -137,7 +137,7 @@ mod tests {
             ("file -C -m a", "file -C -m a", None),
             ("ls > out", "> out", None),
         ];
-        // What stands for other words, or means other files, is covered with all that is around it.
+        // A part with an expansion, or after a `cd`, is covered only with the whole line.
         let whole = ["rm $x", "rm *", "cat list | xargs rm", "cd sub && rm a"];
         let judge = Judge::new(Vec::new(), agentry_compile::policy::PathAnchors::default());
         for (line, segment, expected) in cases {

@@ -151,7 +151,7 @@ mod tests {
         let cases: &[(&[usize], usize, usize)] = &[
             (&[], 10, usize::MAX),
             (&[100, 200, 300], 600, usize::MAX),
-            // The short one leaves its rest to the long ones.
+            // The short text leaves its rest to the long ones.
             (&[1_000, 9_000, 9_000], 7_000, 3_000),
             (&[9_000, 9_000, 9_000], 3_000, 1_000),
             (&[9_000, 9_000], 10, LEAST),
@@ -206,7 +206,7 @@ mod tests {
             MessageBlock::Thinking { text: "z".repeat(900), opaque: None }
         );
         assert!(!shorten(&mut messages, 4_000), "once is enough");
-        // However little there is room for, an end is reached.
+        // Even with a tiny limit, shortening ends.
         while shorten(&mut messages, 10) {}
         assert!(super::weight(&messages) < 2_000);
     }

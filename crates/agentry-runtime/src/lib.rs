@@ -2,11 +2,11 @@
 //! each event to the journal before it acts.
 //!
 //! ```text
-//!            ┌────────────── Event ◀──────────────┐
-//!            ▼                                    │
-//!  State ── step ──▶ State + Effects ──▶ driver ──┘  model, judge, tools, person, clock
-//!            │
-//!            └─▶ journal: one row an event, before its effects
+//!                ┌──────────────── RunEvent ◀────────────────┐
+//!                ▼                                           │
+//!  StepState ── step ──▶ StepState + RunEffects ──▶ driver ──┘  model, policy, tools, user, clock
+//!                │
+//!                └─▶ journal: one row per event, before its effects
 //! ```
 //!
 //! [`step()`] is a pure function: the same events give the same state and the same effects. A killed run

@@ -25,7 +25,7 @@ pub struct Rulebook {
     pub world: SharedWorld,
     /// The policy of the agent and of the user.
     pub judge: Judge,
-    /// Paths that no call may write to, whatever the policy says.
+    /// Paths that no call may write to, whatever the policy allows.
     pub protected: Vec<String>,
     /// The files that the rules were read from.
     pub sources: SourceFiles,

@@ -267,10 +267,10 @@ mod tests {
         let mut walk = WorkspaceWalk::default();
         assert_eq!(names(&mut walk, root), ["a/b/agentry.toml"]);
         let before = walk.known.values().filter(|it| it.sure).count();
-        // The file that was waited for has changed the root.
+        // The temporary file of `settled` has changed the root.
         assert!(before == 3 || !system(root).names, "{before}");
         assert_eq!(names(&mut walk, root), ["a/b/agentry.toml"]);
-        // A name that appears, with the old times set again.
+        // A name that appears, with the old times restored.
         let times = fs::FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
         fs::write(root.join("a/b/c/agentry.lock"), "").unwrap();
         fs::File::open(root.join("a/b/c")).unwrap().set_times(times).unwrap();

@@ -228,7 +228,7 @@ mod tests {
         Agent { extensions: vec![(name.to_owned(), data)], ..Agent::default() }
     }
 
-    /// The extension, its fields, who reads them, and what they become.
+    /// The extension, its fields, its provider, and the resulting fields.
     type Case<'a> = (&'a str, &'a [(&'a str, Data)], ProviderDialect, Value);
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// The page that people read has every field.
+    /// The reference page has every field.
     #[test]
     fn every_field_is_documented() {
         let page = include_str!("../../../../docs/reference/providers.md");

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use ModelFailureKind::{Permanent, Temporary, TooLong};
 
-    /// Status, headers and body; the kind of failure and when to ask again.
+    /// Status, headers and body; the kind of failure and the time to wait.
     type Case<'a> = (u16, &'a [(&'a str, &'a str)], &'a str, ModelFailureKind, Option<u64>);
 
     #[test]

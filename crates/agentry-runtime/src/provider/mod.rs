@@ -1,9 +1,9 @@
 //! Providers: sends one request to a language model, and reads one streamed answer.
 //!
 //! ```text
-//!  Plan ─▶ Entry ─▶ Client ── Wire::frame, Wire::items ──▶ server
-//!                     ▲                                      │ bytes
-//!          Answered ──┴── Reader ◀── Events ◀────────────────┘
+//!  ModelPlan ─▶ PlannedModel ─▶ ModelClient ── ProviderWire::frame, ::items ──▶ server
+//!                                    ▲                                            │ bytes
+//!                      ModelAnswer ──┴── AnswerReader ◀── SseDecoder ◀────────────┘
 //! ```
 //!
 //! A wire is a pure mapping: it writes a request as JSON and reads a stream event by event. Sending, timeouts

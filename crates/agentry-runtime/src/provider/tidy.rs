@@ -160,7 +160,7 @@ mod tests {
         MessageBlock::Result { id: id.to_owned(), text: "r".to_owned(), failed: false }
     }
 
-    /// A conversation in one line: `u` and `a` for who speaks, then the parts.
+    /// Returns a conversation in one line: `u` and `a` for the role, then the parts.
     fn line(messages: &[Cow<'_, Message>]) -> String {
         let part = |block: &MessageBlock| match block {
             MessageBlock::Text { text } => text.clone(),

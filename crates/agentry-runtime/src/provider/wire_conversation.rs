@@ -187,7 +187,7 @@ mod tests {
         MessageBlock::Result { id: id.to_owned(), text: "found".to_owned(), failed: false }
     }
 
-    /// What the model says of itself, sealed for every wire that keeps it.
+    /// Returns reasoning, marked for every wire that keeps it.
     fn thought() -> MessageBlock {
         let own = |value| json!({ "model": "m", "value": value });
         let opaque = json!({ "chat": own(json!("reasoning")), "ollama": own(json!(true)),
@@ -218,7 +218,7 @@ mod tests {
         ToolSpec { name: "look".to_owned(), description: String::new(), schema: json!({}) }
     }
 
-    /// Request by request, what is kept says the same as what is written anew.
+    /// For each request, the cached text equals a freshly written one.
     #[test]
     fn what_is_kept_is_what_would_be_written() {
         let (all, tools, extra) = (conversation(), [tool()], Map::new());
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// A message that was written is not looked at again.
+    /// A cached message is not written again.
     #[test]
     fn a_message_is_written_once() {
         struct Counting(std::sync::atomic::AtomicUsize);
@@ -303,7 +303,7 @@ mod tests {
             };
             kept.body(&wire, &request, &wire.frame(&request));
         }
-        // Each as the last one, and each once more.
+        // Each message is written once as the last one, and once more for the cache.
         assert_eq!(wire.0.into_inner(), 300);
     }
 }

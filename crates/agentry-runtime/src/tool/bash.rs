@@ -394,12 +394,12 @@ mod tests {
         gone(&world).await;
     }
 
-    /// The process that a command has written down.
+    /// Returns the process id that a command has written to a file.
     fn started(world: &TestWorkspace) -> Option<u32> {
         std::fs::read_to_string(world.path("id")).ok()?.trim().parse().ok()
     }
 
-    /// Waits until the process that a command has written down has ended.
+    /// Waits until that process has ended.
     async fn gone(world: &TestWorkspace) {
         let stat = format!("/proc/{}/stat", started(world).unwrap());
         until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;

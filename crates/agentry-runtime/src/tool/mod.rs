@@ -1,8 +1,8 @@
 //! The tools of an agent. Each tool declares what a call touches before it does anything.
 //!
 //! ```text
-//! arguments ─schema─▶ touches ─judge, person─▶ granted ─▶ run ─▶ Output
-//!                        └─ preview, for the person    └─ what is found on the way is judged as well
+//! arguments ─schema─▶ touches ─policy, user─▶ granted ─▶ run ─▶ ToolOutput
+//!                        └─ preview, for the user     └─ what is found on the way is judged as well
 //! ```
 //!
 //! A path is resolved before it is judged, and again when the call runs. It is opened without following
@@ -61,7 +61,7 @@ pub struct ToolSpec {
     pub schema: Value,
 }
 
-/// One thing that a call touches, for the policy.
+/// One path, command or address that a call touches, for the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolTouch {
     /// The section of the policy.

@@ -238,7 +238,7 @@ mod tests {
         let host = world.judged(&[says]);
         let arguments = json!({"path": "link/key"});
         assert!(!host.call(&ReadTool, arguments.clone()).await.failed);
-        // Somebody turns the link round after the judge has looked.
+        // The link is changed after the judgement.
         host.grant(&ReadTool, &arguments);
         std::fs::remove_file(world.path("link")).unwrap();
         std::os::unix::fs::symlink(world.path("private"), world.path("link")).unwrap();

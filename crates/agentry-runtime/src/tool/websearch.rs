@@ -205,7 +205,7 @@ mod tests {
     use super::super::testing::TestWorkspace;
     use super::*;
 
-    /// Answers one request with `answer`; gives the request.
+    /// Answers one request with `answer`, and returns the request.
     async fn asked(service: SearchService, answer: &'static str) -> (ToolOutput, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}/", listener.local_addr().unwrap());

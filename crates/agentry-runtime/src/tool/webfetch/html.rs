@@ -318,7 +318,7 @@ mod tests {
             "<p><b><div>x</div>".repeat(8_000),
         ];
         for page in cases {
-            // On a thread like the one that it gets.
+            // In a thread like the real one.
             let start = page.get(..20).unwrap().to_owned();
             let thread = std::thread::Builder::new().stack_size(32 << 20);
             let text = thread.spawn(move || converted(&page)).unwrap().join().unwrap();
