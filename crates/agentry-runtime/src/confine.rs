@@ -69,6 +69,7 @@ pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedCo
     let writes = roots::of(judge, Section::Edit, surroundings.home.as_deref(), &mut narrowed);
     let open = roots::of(judge, Section::Read, surroundings.home.as_deref(), &mut narrowed);
     let writable = |root: &PathBuf| open.open.iter().any(|other| root.starts_with(other));
+    // A mount that can be written can also be read, so write-only directories stay closed.
     let (writes_open, unread): (Vec<_>, Vec<_>) = writes.open.into_iter().partition(writable);
     narrowed.extend(unread.iter().map(|path| {
         format!("`{}` may be written but not read: commands do neither", path.display())

@@ -120,6 +120,7 @@ pub fn beside(agent: &Path) -> io::Result<Vec<PathBuf>> {
     names.extend(name.rmatch_indices('.').filter_map(|(at, _)| name.get(..at)));
     let is_cassette = |file: &str| {
         let suffix = names.iter().find_map(|name| file.strip_prefix(name));
+        // An unfinished recording is not a cassette yet.
         suffix.is_some_and(|rest| rest.starts_with(".cassette.") && !rest.ends_with(PART))
     };
     let directory = agent.parent().filter(|parent| !parent.as_os_str().is_empty());

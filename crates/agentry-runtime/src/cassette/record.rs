@@ -132,6 +132,7 @@ impl CassetteRecorder {
     }
 
     fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        // The same order as in `Tape::as_recorded`, so that both give the same text.
         let value = self.redactor.value(self.places.hide(serde_json::to_value(line)?));
         writeln!(self.file, "{value}")?;
         // Flushed line by line, so that the file of a killed run is as complete as possible.

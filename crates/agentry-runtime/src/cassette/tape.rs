@@ -279,6 +279,7 @@ impl Tape {
 
     /// Returns the usage of the next request, if a limit prevented it.
     pub fn refused(&mut self) -> Option<TokenUsage> {
+        // Only if the run is at the same request as the recorded one.
         let is_next = self.refused.front().is_some_and(|(after, _)| *after == self.questions.1);
         let refused = if is_next { self.refused.pop_front() } else { None };
         refused.map(|(_, usage)| usage)
@@ -311,6 +312,7 @@ impl Tape {
                     .between("", &shown(call)));
             }
         };
+        // The reason may differ: a reworded rule is not a different decision.
         if recorded.0 == verdict {
             return Ok(());
         }

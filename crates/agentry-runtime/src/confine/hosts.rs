@@ -57,6 +57,7 @@ impl ProxyGate for PolicyHosts {
     fn open(&self, scheme: &str, host: &str, port: u16) -> Result<HostReach, String> {
         let judge = &self.0;
         let closed = || format!("the policy does not let commands reach `{host}` on port {port}");
+        // An IPv6 address needs brackets in a URL.
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let place = format!("{scheme}://{host}:{port}");
         let (subject, directory) = (format!("{place}/"), &judge.places().workspace);

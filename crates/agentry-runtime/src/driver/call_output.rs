@@ -52,6 +52,7 @@ impl CallOutput {
             self.room -= text.len();
             return text;
         }
+        // After the first cut nothing more is shown, even if it would fit.
         let room = if self.left_out == 0 { self.room } else { 0 };
         let told = start(&text, room);
         self.left_out = self.left_out.saturating_add(text.len() - told.len());

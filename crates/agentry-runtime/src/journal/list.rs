@@ -135,6 +135,7 @@ type RunStanding = (RunState, Option<String>);
 
 fn look(directory: &Path, id: &str) -> Result<(RunDescription, RunStanding), JournalError> {
     let database = connect(directory, id, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    // A noted ending saves the replay of all events.
     if let Some(ending) = noted(&database, id)? {
         return Ok((about(&database, id)?, RunState::of(&ending)));
     }
@@ -230,6 +231,7 @@ const REMOVED: &str = ".removed";
 /// Removes a run without a process. It is renamed first, so that a half-removed one is not listed.
 fn remove(runs: &Path, id: &str) -> Result<(), JournalError> {
     let directory = runs.join(id);
+    // A run that was resumed meanwhile must not be removed.
     let lock = JournalLock::take(&directory, id)?;
     let gone = runs.join(format!(".{id}{REMOVED}"));
     fs::rename(&directory, &gone).map_err(JournalError::io("removed", &directory))?;

@@ -104,6 +104,7 @@ impl WorkspaceWalk {
             return Err(NotADirectory.into());
         }
         let stamp = ChangeStamp::of(&found);
+        // By inode, so that a renamed directory keeps its listing.
         let known = seen.remove(&stamp.id()).or_else(|| self.known.remove(&stamp.id()));
         match known {
             Some(known) if known.sure && known.stamp == stamp && (known.whole || !whole) => {
@@ -132,6 +133,7 @@ impl WorkspaceWalk {
                 continue;
             }
             let is_directory = match entry.file_type() {
+                // Some file systems do not report the type in a listing.
                 FileType::Unknown => {
                     fs::symlink_metadata(path.join(name)).is_ok_and(|it| it.is_dir())
                 }
@@ -207,6 +209,7 @@ impl FileClocks {
             u64::try_from(seconds).unwrap_or_default(),
             u32::try_from(nanoseconds).unwrap_or_default(),
         );
+        // No nanoseconds at all suggests a file system with whole seconds.
         let patience = if nanoseconds == 0 { SECOND } else { TICK };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_past = changed.checked_add(patience).is_some_and(|past| past < now);

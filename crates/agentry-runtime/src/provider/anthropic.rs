@@ -113,6 +113,7 @@ fn think(body: &mut Value, is_thoughtless: bool) {
     if let Some(budget) = budget.filter(|budget| *budget >= most) {
         body["max_tokens"] = budget.saturating_add(most).into();
     }
+    // The API rejects these fields together with thinking.
     repair::remove(body, "temperature top_k", &["temperature", "top_k"]);
 }
 
@@ -126,6 +127,7 @@ fn think_otherwise(body: &mut Value, complaint: &str) -> bool {
     if kind == "adaptive" {
         let most = number(body, "max_tokens").unwrap_or_default();
         body["thinking"] = json!({ "type": "enabled", "budget_tokens": THINKING });
+        // The output limit must exceed the budget, and leave room for the answer.
         body["max_tokens"] = most.max(2 * THINKING).into();
         return true;
     }

@@ -109,6 +109,7 @@ impl ModelClient {
     ) -> Result<ModelAnswer, ModelFailure> {
         let end = Instant::now() + self.longest;
         let mut frame = self.wire.frame(request);
+        // Earlier complaints of this server apply to every later request.
         for complaint in &*self.complaints.lock().unwrap_or_else(PoisonError::into_inner) {
             self.wire.mend(&mut frame, complaint);
         }
@@ -174,6 +175,7 @@ impl ModelClient {
         let read = timeout_at(end, self.read(response, reader.as_mut(), show)).await;
         let read = read.unwrap_or_else(|_| Err(BrokenAnswer::Connection(self.late())));
         let mut used = reader.used_up();
+        // A server that broke off early may not have reported its input yet.
         used.input = if used.input == 0 { unheard.input } else { used.input };
         let mut answered = match (reader.finish(), read) {
             // A broken connection does not matter if the answer is complete.
@@ -200,6 +202,7 @@ impl ModelClient {
         let mut whole = Vec::new();
         let mut left = MOST_BYTES;
         loop {
+            // The usage may come after the answer, so the end of the stream is awaited for a moment.
             let patience = if reader.is_complete() { GRACE } else { self.patience };
             let next = timeout(patience, response.chunk()).await;
             let next = next.map_err(|_| BrokenAnswer::Connection(stalled()))?;
@@ -246,6 +249,7 @@ impl ModelClient {
         let body = fault::without(&String::from_utf8_lossy(&body), self.key());
         let mut failure = fault::refused(status, &headers, &body);
         match status.as_u16() {
+            // Only these statuses can be about a field of the request.
             400 | 422 => RequestRefusal::Complaint(body.to_lowercase(), failure),
             401 | 403 => {
                 let name = self.key_name.as_ref();

@@ -125,6 +125,7 @@ impl AnswerDraft {
             DraftPart::Thinking(text, _) => self.show(PieceKind::Thinking, text),
         }
         if self.parts.insert(key, part).is_some() {
+            // The parts could no longer be told apart, so the answer is requested again.
             return Err(fault::temporary("the server repeats itself"));
         }
         Ok(())
@@ -161,6 +162,7 @@ impl AnswerDraft {
             _ if piece.is_empty() => return,
             PieceKind::Text => AnswerDelta::Text(piece.to_owned()),
             PieceKind::Thinking => AnswerDelta::Thinking(piece.to_owned()),
+            // Partial JSON is not readable, so arguments are not shown.
             PieceKind::Arguments => return,
         };
         self.shown.push(delta);
@@ -222,6 +224,7 @@ impl AnswerDraft {
         };
         let from_cache = cached.iter().find_map(|name| counted.get(name)).copied();
         (self.usage.input, self.usage.output, self.stored) = (sum(input), sum(output), sum(stored));
+        // Limited to the input, because cached tokens are a part of it.
         self.usage.cached = from_cache.unwrap_or_default().min(self.usage.input);
     }
 
@@ -265,6 +268,7 @@ impl AnswerDraft {
 
     /// Marks the answer as refused by the provider, and removes its calls.
     pub(super) fn refuse(&mut self, reason: &str) {
+        // A refused answer may be incomplete, and so may its calls.
         self.parts.retain(|_, part| !matches!(part, DraftPart::Call { .. }));
         let text = format!("(the answer was refused: {reason})");
         self.parts.insert(self.next(), DraftPart::Text(text.clone()));
@@ -304,6 +308,7 @@ fn block(part: DraftPart) -> Option<MessageBlock> {
     Some(match part {
         DraftPart::Text(text) if text.is_empty() => return None,
         DraftPart::Text(text) => MessageBlock::Text { text },
+        // Empty reasoning with a signature is kept: the provider needs the signature back.
         DraftPart::Thinking(text, None) if text.is_empty() => return None,
         DraftPart::Thinking(text, opaque) => MessageBlock::Thinking { text, opaque },
         DraftPart::Call { id, tool, arguments, opaque } => {
@@ -315,6 +320,7 @@ fn block(part: DraftPart) -> Option<MessageBlock> {
 /// Parses the arguments of a call; text that is not JSON stays a string.
 fn arguments_of(text: String) -> Value {
     if text.trim().is_empty() {
+        // Some models send no arguments for a tool without parameters.
         return json!({});
     }
     serde_json::from_str(&text).unwrap_or(Value::String(text))

@@ -162,6 +162,7 @@ fn milliseconds(seconds: &str) -> Option<u64> {
 
 /// Removes the key from a server's text; some servers repeat it.
 pub(super) fn without(words: &str, key: Option<&str>) -> String {
+    // A very short key would mask ordinary text.
     let key = key.filter(|key| key.len() >= 4);
     key.map_or_else(|| words.to_owned(), |key| words.replace(key, "[key]"))
 }

@@ -97,6 +97,7 @@ fn encoded(name: &str) -> String {
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => text.push(byte.into()),
+            // A segment `.` or `..` would change the path.
             b'.' if name != "." && name != ".." => text.push('.'),
             _ => {
                 let _ = write!(text, "%{byte:02X}");
@@ -153,6 +154,7 @@ fn function_call(call: &ToolCall, model: &str) -> Value {
                 part["thoughtSignature"] = signature.clone();
             }
         }
+        // A call of another model has no signature that this one accepts.
         None => part["thoughtSignature"] = FOREIGN.into(),
     }
     part

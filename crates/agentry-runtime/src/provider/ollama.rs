@@ -107,6 +107,7 @@ impl WireMapping for OllamaLines {
         let thought = text(message, "thinking");
         if !thought.is_empty() {
             draft.piece(THINKING, PieceKind::Thinking, thought)?;
+            // Ollama has no signatures; the mark only records the model.
             draft.sign(THINKING, &Value::Bool(true));
         }
         draft.piece(TEXT, PieceKind::Text, text(message, "content"))?;

@@ -46,6 +46,7 @@ impl ProviderWire for ChatWire {
             "model": request.model,
             "messages": system(request),
             "stream": true,
+            // Without this option, OpenAI's servers send no usage in a stream.
             "stream_options": { "include_usage": true },
             "max_tokens": request.most_output,
         });
@@ -179,6 +180,7 @@ impl WireMapping for ChatChunks {
         if draft.stopped().is_some() {
             return Ok(());
         }
+        // A server that does not stream sends the whole message instead of a delta.
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             self.delta(delta, draft)?;
         }
@@ -211,6 +213,7 @@ impl ChatChunks {
         let empty = Value::Null;
         let function = call.get("function").unwrap_or(&empty);
         let id = text(call, "id");
+        // The same index with another id is a new call: some servers send one index for all.
         let same = self.calls.get(&index).copied().filter(|key| match draft.part(*key) {
             Some(DraftPart::Call { id: known, .. }) => id.is_empty() || known == id,
             _ => false,

@@ -43,6 +43,7 @@ impl ProviderWire for ResponsesWire {
             "model": request.model,
             "input": [],
             "stream": true,
+            // Without storage on the server, reasoning comes back only as encrypted content.
             "store": false,
             "include": ["reasoning.encrypted_content"],
             "max_output_tokens": request.most_output,
@@ -132,12 +133,14 @@ impl WireMapping for ResponseItems {
 
     fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         let number_of = number(data, "sequence_number");
+        // A repeated event would add its piece twice.
         if number_of.is_some() && number_of <= self.seen {
             return Ok(());
         }
         self.seen = number_of.or(self.seen);
         let null = Value::Null;
         let field = |name: &str| data.get(name).unwrap_or(&null);
+        // Items arrive interleaved, so each piece names its item.
         let index = number(data, "output_index").unwrap_or_default();
         match text(data, "type") {
             "response.output_item.added" => begin(index, field("item"), draft)?,

@@ -164,6 +164,7 @@ impl PlanMaker<'_> {
             extension::of(self.wanted.agent, dialect, self.wanted.may_search);
         let window = if dialect == ProviderDialect::Ollama {
             client.patience = LOADING;
+            // Ollama allocates memory for the whole window, so the default stays small.
             let window = window.unwrap_or_else(|| candidate.context.unwrap_or(HELD).min(HELD));
             let options = extra.entry("options").or_insert_with(|| json!({}));
             options["num_ctx"] = window.into();
@@ -180,6 +181,7 @@ impl PlanMaker<'_> {
             let id = &candidate.id;
             self.note([format!("no price is known for `{id}`: what it costs is not counted")]);
         }
+        // Input and output share the window, so the output gets at most a quarter.
         let quarter = window.map_or(MOST_OUTPUT, |window| window / 4);
         Ok(PlannedModel {
             client,
@@ -243,6 +245,7 @@ fn spoken_by(provider: &ModelProvider) -> (&'static dyn ProviderWire, ProviderDi
         ProviderApi::Responses => (&ResponsesWire, ProviderDialect::Responses),
         ProviderApi::OpenAi => {
             let own = ModelProvider::built_in("openai").map(|own| own.base_url);
+            // The address decides: a proxy with the name `openai` is not OpenAI itself.
             if own.as_ref() == Some(&provider.base_url) {
                 (&ResponsesWire, ProviderDialect::Responses)
             } else {
@@ -339,6 +342,7 @@ impl PlannedModel {
         let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(stored);
         let read = fresh as f64 + usage.cached as f64 * from_cache + stored as f64 * to_cache;
         let cost = read * input + usage.output as f64 * output;
+        // Rounded up, so that a budget is never exceeded by rounding.
         Some((cost - ROUNDING).ceil() as u64)
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn remove(body: &mut Value, complaint: &str, names: &[&str]) -> bool 
 
 /// Renames a field, if the server's complaint names both the old and the new name.
 pub(super) fn rename(body: &mut Value, complaint: &str, from: &str, to: &str) -> bool {
+    // Only quoted names count: the complaint must name the fields exactly.
     let says = |name: &str| {
         complaint.contains(&format!("'{name}'")) || complaint.contains(&format!("`{name}`"))
     };
@@ -46,6 +47,7 @@ pub(super) fn lower_output(body: &mut Value, complaint: &str) -> bool {
     // requested one.
     let Some(most) = numbers.filter(|number: &u64| *number < now).max() else { return false };
     let most = if complaint.contains("exclusive") { most.saturating_sub(1) } else { most };
+    // A smaller number in the complaint is probably not the limit.
     if most < FEWEST {
         return false;
     }

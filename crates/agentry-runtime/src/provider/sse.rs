@@ -63,6 +63,7 @@ impl SseDecoder {
         match field {
             "event" => value.clone_into(&mut self.event.name),
             "data" => {
+                // Several data lines of one event are joined by line breaks, by the specification.
                 if self.some && !self.event.data.is_empty() {
                     self.event.data.push('\n');
                 }

@@ -23,6 +23,7 @@ impl MessageTidier {
         if !tools {
             list.push(Cow::Owned(told(message)));
         } else if message.role == MessageRole::Assistant {
+            // Two answers in a row: the calls of the first one need results before the second.
             list.extend(self.rest());
             self.open = message.calls().map(|call| call.id.clone()).collect();
             list.push(Cow::Borrowed(message));
@@ -30,6 +31,7 @@ impl MessageTidier {
             list.push(answering(message, &self.open));
             self.open.clear();
         }
+        // Providers reject empty text and messages without parts.
         list.retain_mut(|message| {
             if message.blocks.iter().any(is_empty) {
                 message.to_mut().blocks.retain(|block| !is_empty(block));
@@ -85,6 +87,7 @@ fn answering<'a>(message: &'a Message, open: &[String]) -> Cow<'a, Message> {
     for block in &message.blocks {
         match block {
             MessageBlock::Result { id, .. } if open.contains(id) => {}
+            // A result without its call is kept as text, because its content may still matter.
             other => blocks.push(in_words(other)),
         }
     }
@@ -123,6 +126,7 @@ pub(super) fn says(message: &Message) -> bool {
 /// Replaces the characters of a name or id that some providers reject.
 pub(super) fn plain(name: &str) -> String {
     let sign = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    // Some providers limit names to 64 characters.
     let plain: String = name.chars().take(64).map(sign).collect();
     if plain.is_empty() { "unknown".to_owned() } else { plain }
 }

@@ -100,6 +100,7 @@ impl WireConversation {
             && same
             && self.model == request.model
             && self.has_tools != request.tools.is_empty()
+            // A new user message ends the exchange, and some wires then leave reasoning out.
             && !(self.thinks && new.iter().any(|message| says(message)))
     }
 }

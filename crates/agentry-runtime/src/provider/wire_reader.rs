@@ -83,11 +83,13 @@ impl<M: WireMapping> AnswerReader for WireReading<M> {
         let data = parsed(event)?;
         // Some servers send a list with one item.
         let data = data.get(0).unwrap_or(&data);
+        // Before the error check: a failed answer may have been charged.
         self.draft.count(&M::COUNTS, data);
         let taken = match data.get("error").filter(|error| !error.is_null()) {
             Some(error) => Err(fault::in_stream(error)),
             None => self.mapping.take(data, &mut self.draft),
         };
+        // Shown even if the event fails, because these pieces did arrive.
         self.draft.shown().for_each(show);
         taken
     }

@@ -64,6 +64,7 @@ impl QuarantineNote {
             seen: seen.iter().map(|(path, thing)| (text(path), thing.clone())).collect(),
         };
         let now = serde_json::to_string(&before)?;
+        // Most commands change nothing protected, so the file is rarely rewritten.
         if now != self.written {
             self.file.set_len(0)?;
             self.file.rewind()?;
@@ -117,6 +118,7 @@ pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
     let mut said = Vec::new();
     for entry in entries {
         let directory = entry.path().join(DIRECTORY);
+        // The lock is held while the files are compared, so that no other process reports them too.
         let Ok(Some((_lock, before))) = killed(&directory) else { continue };
         if before.workspace != text(workspace) {
             continue;
@@ -180,6 +182,7 @@ impl KilledRun<'_> {
             said.push(self.line(workspace, path, what, was));
         }
         for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
+            // A placeholder of the sandbox stands for a missing file.
             let is_there = fs::symlink_metadata(path).is_ok() && !is_placeholder(path);
             let is_gone = !now.contains_key(path) && !is_there;
             if is_gone && *thing != SeenThing::Directory {

@@ -58,6 +58,7 @@ impl NameLooker {
         let shut = reach.closed.iter().map(PathBuf::as_path).collect();
         let (seen, unread) = (SeenThings::new(), BTreeSet::new());
         let mut found = NameSearch { reach, shut, seen, unread, contents: &mut self.contents };
+        // Nothing is inspected if commands cannot write in or around the workspace.
         let is_near = |open: &PathBuf| open.starts_with(workspace) || workspace.starts_with(open);
         let root = reach.open.iter().any(is_near);
         let root = root.then(|| NextDirectory { path: workspace.to_owned(), whole: false });
@@ -105,6 +106,7 @@ impl NameSearch<'_> {
             }
         }
         let has = |name: &str| entries.iter().any(|it| it.is_marked && it.name == name);
+        // A bare repository has no `.git`; it is recognised by its entries.
         if !whole && is_bare(has) {
             self.repository(directory);
         }

@@ -105,6 +105,7 @@ impl Redactor {
 
     /// Returns all secrets in a text, in order; overlapping ones are merged.
     fn hits(&self, text: &str) -> Vec<SecretHit> {
+        // Keys of well-known services are found by their form, even if no variable has them.
         let shapes = credentials::find(text).into_iter().map(|(what, range)| {
             let KeyRest { len, reach, is_open } = match what {
                 private_key::KIND => private_key::rest(text.get(range.end..).unwrap_or_default()),
@@ -113,6 +114,7 @@ impl Redactor {
             let (reach, what) = (range.end + reach, what.to_owned());
             SecretHit { range: range.start..range.end + len, what, reach, is_open }
         });
+        // Overlapping matches too: a shorter secret may begin inside a longer one.
         let known = self.finder.iter().flat_map(|finder| finder.find_overlapping_iter(text));
         let known = known.filter_map(|found| {
             let what = self.names.get(found.pattern().as_usize())?.clone();

@@ -36,6 +36,7 @@ impl KnownSecret {
         let (name, value) = (name.into(), value.into().trim().to_owned());
         let is_known = KNOWN.contains(&name.as_str())
             || setting_to(&name, Some(&value)) == VariableEffect::Harmless
+            // A word such as `production` is in ordinary text; only the name can mark it as secret.
             || (is_word(&value) && !sounds_secret(&name));
         (!is_known && value.len() >= LEAST).then_some(Self { name, value })
     }

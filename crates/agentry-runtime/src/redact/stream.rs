@@ -53,6 +53,7 @@ impl RedactingStream {
             return 0;
         }
         let hits = self.redactor.hits(&self.held);
+        // From the end, because moving the cut back may affect an earlier hit.
         for hit in hits.iter().rev() {
             let goes_on = hit.is_open || hit.reach > cut;
             if hit.range.start < cut && goes_on {

@@ -180,6 +180,7 @@ impl BashPipes {
             output: OwnedFd::from(output_end),
             errors: OwnedFd::from(place_end),
         };
+        // The prelude moves standard error to the output pipe and keeps the original for the directory.
         let argv = ["bash", "-c", &format!("{PRELUDE}{command}")].map(str::to_owned).to_vec();
         let started = host.start(argv, host.place().directory, streams)?;
         Ok(Self {

@@ -110,6 +110,7 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Strin
              what is around it, or `replace_all`"
         ));
     }
+    // Normalised first, so that a CR LF in the new text does not become CR CR LF.
     let for_windows = new.replace("\r\n", "\n").replace('\n', "\r\n");
     let mut after = String::with_capacity(text.len());
     let mut done = 0;

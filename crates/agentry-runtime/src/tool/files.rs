@@ -204,6 +204,7 @@ pub(crate) fn parent(path: &Path, missing: MissingDirectory) -> io::Result<(Owne
     Ok((directory(parent, missing)?, name))
 }
 
+// A handle without read permission: directories on the way need only the search permission.
 #[cfg(target_os = "linux")]
 const STEP: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]

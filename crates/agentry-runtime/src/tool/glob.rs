@@ -68,6 +68,7 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         return Err(format!("the pattern `{shown}…` is too long"));
     }
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    // With `literal_separator`, a `*` does not cross directories.
     let built = GlobBuilder::new(pattern).literal_separator(true).build();
     let wrong = |error: globset::Error| format!("`{shown}` is no pattern: {}", error.kind());
     Ok(built.map_err(wrong)?.compile_matcher())

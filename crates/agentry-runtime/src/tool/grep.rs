@@ -86,6 +86,7 @@ async fn grep(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     if !root.is_directory {
         let searched = search.file(&root.path, &root.called(&root.path), &mut text);
         searched.map_err(|error| files::why(given.path.as_deref().unwrap_or("."), &error))?;
+        // The search of one file stops at the limit by itself.
         let complete = text.len() <= output_cap::MOST;
         return Ok(report(text, 0, complete));
     }
@@ -128,6 +129,7 @@ impl GrepSearch {
             })?;
         let include = given.include.as_deref().map(glob::matcher).transpose()?;
         let searcher = SearcherBuilder::new()
+            // A NUL byte means binary data, of which a match would not be readable.
             .binary_detection(BinaryDetection::quit(0))
             .before_context(given.context)
             .after_context(given.context)

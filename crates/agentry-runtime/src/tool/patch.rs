@@ -141,6 +141,7 @@ fn part_changes(part: FilePatch, place: &CallLocation) -> Result<Vec<ToolFileCha
             };
             let mut moved = new(to, after.into_bytes(), place)?;
             moved.like = change.before.as_ref().map(|(_, stamp)| stamp.clone());
+            // The new file comes first: if it cannot be written, the old one is still there.
             Ok(vec![moved, change])
         }
     }

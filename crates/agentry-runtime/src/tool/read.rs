@@ -122,6 +122,7 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
         let before = text.len();
         let _ = writeln!(text, "{number:>6}\t{}", line.shown());
         if text.len() > output_cap::MOST || number - offset >= limit {
+            // The line that does not fit is dropped as a whole, and `offset` names it.
             text.truncate(before);
             let _ = write!(text, "\n[more follows: go on with `offset` {number}]");
             return Ok(text);
@@ -159,6 +160,7 @@ fn next_line(reader: &mut impl BufRead) -> io::Result<Option<CappedLine>> {
         }
         let end = piece.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let taken = end.unwrap_or(piece.len());
+        // A few bytes more than the limit, for the line end.
         let wanted = (output_cap::MOST_OF_LINE + 4).saturating_sub(line.start.len());
         line.start.extend(piece.iter().take(taken.min(wanted)));
         line.length += taken;

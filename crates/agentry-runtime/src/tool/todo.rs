@@ -88,6 +88,7 @@ fn keep_or_show(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let items = match items {
         Some(items) => {
             let text = serde_json::to_string(&items).map_err(|error| error.to_string())?;
+            // The file outlives the process, so it must not have secrets.
             let kept = fs::write(&path, host.redacted(&text));
             kept.map_err(|error| format!("the list could not be kept: {error}"))?;
             items

@@ -125,6 +125,7 @@ impl OfferedTool {
         if !arguments.is_object() {
             return Err(format!("the arguments of `{}` are no JSON object", self.spec.name));
         }
+        // Compiling a schema is slow, and most tools are never called in a run.
         let make = || jsonschema::validator_for(&self.spec.schema).map_err(|it| it.to_string());
         let validator = self.validator.get_or_init(make).as_ref()?;
         let problems: Vec<String> = validator
@@ -178,6 +179,7 @@ fn is_denied(judge: &Judge, section: Option<Section>, name: &str) -> bool {
     let by_name = judge.rules(Section::Tool).any(|(_, rules)| {
         let named =
             rules.rules.iter().find(|rule| rule.pattern.matches(PatternSubject::Text(name)));
+        // A rule for everything does not name this tool; the section of the tool decides.
         named.is_some_and(|rule| rule.action == Action::Deny && !rule.pattern.is_everything())
     });
     by_section || by_name

@@ -67,6 +67,7 @@ impl<'a> WalkRoot<'a> {
             return Ok(Self { path, is_directory: false, asked: false, host, place });
         }
         files::visible(&real, &place)?;
+        // The same subject as in `touches`, so that the approval of the call counts.
         let inside = touch(Section::Read, &real.join("*"));
         permit(host, &inside)?;
         let asked = host.judge(&inside).0 == CallJudgement::Ask;
@@ -127,6 +128,7 @@ fn entries(path: &Path, place: CallLocation) -> Receiver<DirEntry> {
         .follow_links(false)
         .sort_by_file_name(std::ffi::OsStr::cmp)
         .filter_entry(move |entry| {
+            // Hidden files are walked, except the inside of a repository.
             entry.file_name() != ".git" && !files::is_hidden(entry.path(), &place)
         })
         .build();

@@ -105,6 +105,7 @@ fn parse(text: &str) -> Result<Url, String> {
     let given = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
     let judged = address(text).map_err(|why| format!("`{shown}`: {why}"))?;
     let mut url = Url::parse(&given).map_err(|error| format!("`{shown}`: {error}"))?;
+    // The fragment is never sent, so it is not judged.
     url.set_fragment(None);
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("`{shown}`: only http and https can be fetched"));
@@ -113,6 +114,7 @@ fn parse(text: &str) -> Result<Url, String> {
         return Err(format!("`{shown}`: no user name is sent"));
     }
     match address(url.as_str()) {
+        // The policy and the HTTP client have different parsers; they must agree on the address.
         Ok(fetched) if fetched == judged => Ok(url),
         _ => Err(format!("`{shown}`: it can be read in several ways")),
     }
@@ -134,6 +136,7 @@ impl WebfetchTool {
             url = parse(next.as_str())?;
             match host.judge(&touch(&url)) {
                 (CallJudgement::Allow, _) => {}
+                // A redirect that needs approval becomes a new call, so that the user sees its address.
                 (CallJudgement::Ask, _) => {
                     return Err(format!("it leads to `{url}`: call this tool with that address"));
                 }
@@ -152,6 +155,7 @@ impl WebfetchTool {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
+            // A proxy would resolve the name itself, past the check of its addresses.
             .no_proxy()
             .referer(false)
             .dns_resolver(Arc::new(PinnedResolver(addresses)))

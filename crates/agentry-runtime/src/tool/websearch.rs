@@ -127,6 +127,7 @@ fn address(base: &str, query: &[(&str, &str)]) -> String {
 
 /// Returns the results of any service: a list of maps in the answer.
 fn results(answer: &Value) -> String {
+    // Brave has `web.results`; the other services have `results`.
     let found = answer.pointer("/web/results").or_else(|| answer.get("results"));
     let found = found.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut text = String::new();

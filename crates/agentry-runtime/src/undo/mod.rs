@@ -56,6 +56,7 @@ impl BeforeImages {
         let path = plain(path)?;
         untouchable(&path).map_or(Ok(()), |why| Err(io::Error::other(why)))?;
         let mut index = self.index();
+        // A second change in the same call has the same original.
         if index.open.contains(&path) {
             return Ok(());
         }
@@ -66,6 +67,7 @@ impl BeforeImages {
         if let (PathImage::File { digest, .. }, false) = (&before, is_own) {
             self.copy(&path, digest)?;
         }
+        // Noted before they are created, so that undo can remove them again.
         let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
         let made = above.map(Path::to_path_buf).collect();
         index.add(&self.directory, PathChange { path, before, left: None, made })

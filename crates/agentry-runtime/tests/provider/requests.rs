@@ -111,8 +111,8 @@ fn thoughts_of_the_present_exchange() {
     }
 }
 
-/// A fallback model in the middle of an exchange has no reasoning for the earlier calls: thinking is off until
-/// the exchange is over.
+/// A fallback model in the middle of an exchange has no reasoning for the earlier calls: thinking is off
+/// until the exchange is over.
 #[test]
 fn thinking_begins_with_an_exchange() {
     let messages = conversation();

@@ -12,9 +12,9 @@
 //! server.wait_for_gone(1)              // until a client went away in the middle of an answer
 //! ```
 //!
-//! [`Server::playing`] answers requests in the order of arrival, then with `done` for ever. Parallel runs need
-//! [`Server::answering`], which computes the reply from the request: the number of `results` in it shows how
-//! far its run is.
+//! [`Server::playing`] answers requests in the order of arrival, then with `done` for ever. Parallel runs
+//! need [`Server::answering`], which computes the reply from the request: the number of `results` in it
+//! shows how far its run is.
 //!
 //! A [`Turn`] has reasoning, text and calls, in this order, streamed in small pieces; the calls get their own
 //! ids. [`Turn::broken`] breaks it after some events ([`Break`]); a [`Reply`] that is not a turn fails before
@@ -274,8 +274,8 @@ impl Server {
         self.state.count.load(Ordering::SeqCst)
     }
 
-    /// Waits until that many clients have disconnected before their answer was complete; returns whether they did.
-    /// It blocks its thread: the client needs another one (`flavor = "multi_thread"`).
+    /// Waits until that many clients have disconnected before their answer was complete; returns whether
+    /// they did. It blocks its thread: the client needs another one (`flavor = "multi_thread"`).
     pub(crate) fn wait_for_gone(&self, clients: usize) -> bool {
         let gone = lock(&self.state.gone);
         let longest = Duration::from_secs(20);

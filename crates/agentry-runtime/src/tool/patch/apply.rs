@@ -56,6 +56,7 @@ fn place(lines: &[&str], mut from: usize, hunk: &PatchHunk) -> Result<usize, Str
         return Ok(if hunk.anchors.is_empty() || hunk.at_end { lines.len() } else { from });
     }
     if hunk.at_end {
+        // The lines of such a hunk can only be the last ones of the file.
         from = from.max(lines.len().saturating_sub(old.len()));
     }
     find(lines, from, &old).ok_or_else(|| {

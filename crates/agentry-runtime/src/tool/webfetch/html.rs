@@ -113,6 +113,7 @@ impl<'a> HtmlCleaner<'a> {
             None => (false, after),
         };
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            // A `<` without a tag is text, and must not start one in the parser.
             self.out.push_str("&lt;");
             self.rest = after;
             return;

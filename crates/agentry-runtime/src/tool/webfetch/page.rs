@@ -26,6 +26,7 @@ pub(super) async fn text(
     let status = response.status();
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default().to_ascii_lowercase();
+    // An error page is shown whatever its type, because it may have the reason.
     if status.is_success() && !is_text(&kind) {
         return Err(format!("`{url}` is no text but `{}`", output_cap::start(&kind, 100)));
     }
