@@ -4,7 +4,7 @@
 //! ```text
 //! system                  -> a message with the role system
 //! Text                    -> content
-//! Thinking                -> thinking, in the present exchange, to the model it came from
+//! Thinking                -> thinking, in the current exchange, to the model it came from
 //! Call                    -> tool_calls, arguments as a map; they have no identifiers
 //! Result                  -> a message with the role tool and the name of the tool
 //! ```

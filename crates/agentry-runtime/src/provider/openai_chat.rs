@@ -3,7 +3,7 @@
 //! ```text
 //! system                  -> a message with the role system
 //! Text                    -> content
-//! Thinking                -> reasoning_content, in the present exchange, to the model it came from
+//! Thinking                -> reasoning_content, in the current exchange, to the model it came from
 //! Call                    -> tool_calls, arguments as a text
 //! Result                  -> a message with the role tool
 //! ```

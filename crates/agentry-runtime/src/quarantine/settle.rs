@@ -130,8 +130,8 @@ impl Quarantine {
             }
             let old = self.old_place(path, thing).filter(|_| before.is_none());
             if let Some(old) = old {
-                self.seen.remove(&old);
                 // A renamed directory takes its protected files along, and they keep their content.
+                self.seen.remove(&old);
                 self.seen.insert(path.clone(), thing.clone());
                 renamed.extend(self.home(path));
                 continue;
