@@ -174,7 +174,7 @@ fn programs_at(path: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the home directory, which commands get an empty copy of, unless it is open itself.
+/// Returns the home directory if commands get a private, empty one in its place: not if it is open itself.
 fn private(home: Option<&Path>, reads: &[PathBuf], writes: &[PathBuf]) -> Vec<PathBuf> {
     let taken = |home: &&Path| {
         reads.iter().chain(writes).any(|root| home.starts_with(root)) || home.parent().is_none()

@@ -131,7 +131,7 @@ impl Journal {
         let (id, directory) = new_directory(&runs(home), about.started)?;
         let lock = JournalLock::take(&directory, &id)?;
         let path = directory.join("journal.db");
-        // SQLite gives its log files the permissions of the database file.
+        // Created with private permissions first; SQLite keeps them, also for its log files.
         private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
             .map_err(JournalError::io("made", &path))?;
         let failed = || JournalError::database(&id, "made");
