@@ -1,4 +1,4 @@
-//! What a person has approved of for the rest of a run.
+//! The approvals that a user has given for the rest of a run.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use crate::driver::interfaces::CallDecision;
 use crate::event::{ApprovalAnswer, CallJudgement};
 
-/// Approvals of one run: of rules that ask, and of exact calls. They turn an ask into an allow and
-/// never touch a denial.
+/// Approvals of one run, by what they cover or by exact call. They turn `ask` into `allow`, and never
+/// change `deny`.
 #[derive(Debug, Default)]
 pub struct Approvals(Mutex<BTreeSet<String>>);
 
 impl Approvals {
-    /// Remembers what an answer approves of.
+    /// Records the approvals of an answer.
     pub fn note(&self, answer: &ApprovalAnswer) {
         if let ApprovalAnswer::Always(names) = answer {
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -20,13 +20,14 @@ impl Approvals {
         }
     }
 
-    /// The decision, as far as a person has not settled it already.
+    /// Returns the decision, with `ask` turned into `allow` if the user has approved of it.
     pub fn weighed(&self, decision: CallDecision) -> CallDecision {
         if decision.verdict != CallJudgement::Ask {
             return decision;
         }
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let exact = known.contains(&decision.exact);
+        // Every part that asks must be covered: a call of two commands needs both approvals.
         let rules =
             !decision.rules.is_empty() && decision.rules.iter().all(|rule| known.contains(rule));
         if !exact && !rules {

@@ -1,7 +1,7 @@
-//! What an approval «always for this run» covers. A command that may change something is covered only as it
-//! stands; one that only reads, builds or tests, with other arguments too. For other calls, a rule that was
-//! written for some calls covers those calls. Where only a rule for everything asks, no more is covered than
-//! what the person saw: the same file, the same server.
+//! What an approval «always for this run» covers. A command that may change something is covered only in
+//! its exact form. A command that only reads, builds or tests is covered with other arguments too.
+//! Other calls are covered by the rule that asked, if it is specific. If a rule for everything asked,
+//! only what the user saw is covered: the same file, the same server.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::tool::ToolTouch;
 
-/// What an approval of this part of a call covers, as text for the person who approves.
+/// Returns what an approval of this part of a call covers, as text for the user.
 pub(crate) fn covered(
     judge: &Judge,
     touch: &ToolTouch,
@@ -35,6 +35,7 @@ pub(crate) fn covered(
             let part = parts.iter().find(|part| part.to_string() == reason.segment);
             let program = part.and_then(|part| program(part, reason));
             program.unwrap_or_else(|| {
+                // After a `cd`, relative paths mean other files, so only the whole line can be covered.
                 let is_plain = part.is_some_and(is_literal) && !parts.iter().any(goes_elsewhere);
                 let what = if is_plain { &reason.segment } else { subject };
                 format!("exactly `{what}` in {here}")
@@ -58,8 +59,9 @@ pub(crate) fn covered(
     }
 }
 
-/// Whether the rule that asks was written for some calls and not for all of them.
+/// Returns whether the rule that asked is specific: its pattern has more than wildcards.
 fn is_written_for_some(judge: &Judge, reason: &VerdictReason) -> bool {
+    // A verdict without a span does not come from a rule in a file.
     let Some(span) = reason.span else { return false };
     let is_general = |text: &str| text.chars().all(|c| matches!(c, '*' | '/' | '?' | ' ' | '.'));
     let sections = Section::ALL.iter();
@@ -74,7 +76,7 @@ fn is_written_for_some(judge: &Judge, reason: &VerdictReason) -> bool {
     })
 }
 
-/// Whether a part says all that it does: `rm a`, and not `rm $x`.
+/// Returns whether a part has no expansion: `rm a`, and not `rm $x`.
 fn is_literal(part: &LinePart) -> bool {
     match &part.what {
         PartEffect::Command(ShellCommand { argv, .. }) => argv::literal(argv).is_some(),
@@ -85,14 +87,15 @@ fn is_literal(part: &LinePart) -> bool {
     }
 }
 
-/// Whether what stands behind a part means other files than before it.
+/// Returns whether a part changes the directory for the parts after it.
 fn goes_elsewhere(part: &LinePart) -> bool {
     matches!(part.what, PartEffect::Enter(_))
 }
 
-/// What is covered of a command that changes nothing but what is built; nothing of any other.
+/// Returns what is covered of a command that only reads, builds or tests; nothing for other commands.
 fn program(part: &LinePart, reason: &VerdictReason) -> Option<String> {
     let PartEffect::Command(ShellCommand { argv, .. }) = &part.what else { return None };
+    // A note explains why this call is stricter than it looks, so the user must see each one.
     if reason.note.is_some() {
         return None;
     }
@@ -134,7 +137,7 @@ mod tests {
             ("file -C -m a", "file -C -m a", None),
             ("ls > out", "> out", None),
         ];
-        // What stands for other words, or means other files, is covered with all that is around it.
+        // A part with an expansion, or after a `cd`, is covered only with the whole line.
         let whole = ["rm $x", "rm *", "cat list | xargs rm", "cd sub && rm a"];
         let judge = Judge::new(Vec::new(), agentry_compile::policy::PathAnchors::default());
         for (line, segment, expected) in cases {

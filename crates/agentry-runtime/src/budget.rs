@@ -1,46 +1,46 @@
-//! What a run may spend, and what it has spent: hard stops, looked at before every effect.
+//! The budget of a run and what is spent of it. The limits are hard, and checked before every effect.
 
 use agentry_compile::text::report::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::TokenUsage;
 
-/// What a run may spend; nothing where there is no limit.
+/// What a run may spend; `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLimits {
-    /// Answers of the model.
+    /// Turns of the model.
     pub turns: Option<u64>,
-    /// Calls of tools.
+    /// Tool calls.
     pub steps: Option<u64>,
-    /// Tokens, read and written together.
+    /// Input and output tokens together.
     pub tokens: Option<u64>,
     /// Millionths of a US dollar.
     pub cost: Option<u64>,
-    /// Milliseconds from the start; time in which a person was asked does not count.
+    /// Milliseconds from the start; time in which the user is asked does not count.
     pub time: Option<u64>,
 }
 
 /// What a run has spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSpending {
-    /// Answers of the model.
+    /// Turns of the model.
     pub turns: u64,
-    /// Calls of tools.
+    /// Tool calls.
     pub steps: u64,
-    /// What the model used up.
+    /// The usage of all requests.
     pub usage: TokenUsage,
-    /// Milliseconds.
+    /// Milliseconds in which the user was not asked.
     pub time: u64,
 }
 
 impl RunSpending {
-    /// Adds an answer of the model and what it used up.
+    /// Adds a turn and its usage.
     pub fn add(&mut self, usage: TokenUsage) {
         self.turns += 1;
         self.use_up(usage);
     }
 
-    /// Adds what was used up beside the answers.
+    /// Adds usage that belongs to no turn, such as that of a failed request.
     pub fn use_up(&mut self, usage: TokenUsage) {
         self.usage.input = self.usage.input.saturating_add(usage.input);
         self.usage.cached = self.usage.cached.saturating_add(usage.cached);
@@ -50,7 +50,7 @@ impl RunSpending {
         }
     }
 
-    /// The first limit that would be passed by this use alone, in words.
+    /// Returns the first limit that this usage would exceed, as text.
     pub fn passed_by(&self, usage: TokenUsage, limits: &RunLimits) -> Option<String> {
         let mut then = *self;
         then.use_up(usage);
@@ -60,18 +60,18 @@ impl RunSpending {
         tokens.or(cost).map(|limit| format!("{limit}, which the next question would pass"))
     }
 
-    /// Tokens, read and written together.
+    /// Returns the input and output tokens together.
     pub fn tokens(&self) -> u64 {
         self.usage.input.saturating_add(self.usage.output)
     }
 
-    /// The first limit that is in the way of what comes next, in words. After the last call the model
-    /// still says what came of it.
+    /// Returns the first limit that forbids the next action, as text.
     pub fn exceeded(&self, limits: &RunLimits, next: NextAction) -> Option<String> {
         let RunLimits { turns, steps, tokens, cost, .. } = *limits;
         if let Some(limit) = reached(self.turns, turns) {
             return Some(counted(limit, "turn"));
         }
+        // The step limit does not forbid a turn: the model may still report on the last call.
         if let Some(limit) = reached(self.steps, steps).filter(|_| next == NextAction::Call) {
             return Some(counted(limit, "step"));
         }
@@ -84,18 +84,18 @@ impl RunSpending {
         self.out_of_time(limits)
     }
 
-    /// The limit of time, in words, if it is reached.
+    /// Returns the time limit as text, if it is reached.
     pub fn out_of_time(&self, limits: &RunLimits) -> Option<String> {
         reached(self.time, limits.time).map(|limit| format!("{} s", limit / 1_000))
     }
 }
 
-/// What is to be done next.
+/// The action that a limit may forbid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextAction {
-    /// The model is asked.
+    /// A request to the model.
     Turn,
-    /// A call is run.
+    /// A tool call.
     Call,
 }
 
@@ -103,7 +103,7 @@ fn reached(spent: u64, limit: Option<u64>) -> Option<u64> {
     limit.filter(|limit| spent >= *limit)
 }
 
-/// Millionths of a US dollar as an amount: `$0.0123`.
+/// Formats millionths of a US dollar: `$0.0123`.
 pub fn dollars(millionths: u64) -> String {
     format!("${}.{:04}", millionths / 1_000_000, millionths % 1_000_000 / 100)
 }

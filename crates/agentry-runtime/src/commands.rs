@@ -1,4 +1,4 @@
-//! How the commands of a run are started: confined, or not at all, or as the user wants it.
+//! Starts the commands of a run: in the sandbox, unconfined if the user wants it, or not at all.
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,7 @@ use crate::tool::{CommandStreams, StartedCommand};
 
 /// Starts the commands of a run.
 pub trait CommandStarter: Send + Sync {
-    /// Starts one.
+    /// Starts one command.
     fn start(
         &self,
         argv: Vec<String>,
@@ -31,16 +31,16 @@ pub trait CommandStarter: Send + Sync {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
-    /// What confines them, or why nothing does.
+    /// Returns what confines the commands, or why nothing does.
     fn confined_by(&self) -> CommandConfinement;
 
-    /// Where they may write.
+    /// Returns where the commands may write.
     fn reach(&self) -> WriteReach {
         WriteReach::default()
     }
 
-    /// What was found of what they must not make and was not said before. To be called when one has
-    /// ended.
+    /// Returns findings that were not reported before: files that commands must not create.
+    /// Callers call it after each command has ended.
     fn settle(&self) -> Vec<String> {
         Vec::new()
     }
@@ -49,16 +49,16 @@ pub trait CommandStarter: Send + Sync {
 /// What confines commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandConfinement {
-    /// This back end.
+    /// This back end of the sandbox.
     By(BackEnd),
-    /// Nothing: the user wants it so.
+    /// Nothing: the user passed `--unconfined`.
     Nothing,
-    /// None is started, for this reason.
+    /// No command is started, for this reason.
     Refusing(String),
 }
 
 impl CommandConfinement {
-    /// For programs.
+    /// The name in machine-readable output.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::By(back_end) => back_end.as_str(),
@@ -81,13 +81,13 @@ impl fmt::Display for CommandConfinement {
 /// Where commands may write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteReach {
-    /// Directories.
+    /// Writable directories.
     pub open: Vec<PathBuf>,
-    /// What of it they cannot change, whatever they do.
+    /// Paths below them that stay read-only or hidden.
     pub closed: Vec<PathBuf>,
 }
 
-/// Commands that nothing confines, because the user said `--unconfined`.
+/// Commands that run without a sandbox, because the user passed `--unconfined`.
 #[derive(Debug, Default)]
 pub struct UnconfinedCommands {
     /// The whole environment of a command.
@@ -108,6 +108,7 @@ impl CommandStarter for UnconfinedCommands {
         command.args(arguments).current_dir(directory).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::from(input)).stdout(Stdio::from(output)).stderr(Stdio::from(errors));
+        // A group of its own, so that the drop of the guard also kills the command's children.
         command.process_group(0);
         let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
@@ -121,7 +122,7 @@ impl CommandStarter for UnconfinedCommands {
     }
 }
 
-/// A process group that ends with this.
+/// A process group that is killed on drop.
 struct ProcessGroup(Option<rustix::process::Pid>);
 
 impl Drop for ProcessGroup {
@@ -132,7 +133,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// No command is started, for this reason.
+/// Starts no command, for this reason.
 #[derive(Debug)]
 pub struct RefusedCommands(pub String);
 
@@ -146,46 +147,46 @@ impl CommandStarter for RefusedCommands {
     }
 }
 
-/// Commands that are confined by the agent's policy. The sandbox starts with the first of them.
+/// Commands that are confined by the agent's policy. The sandbox starts with the first command.
 pub struct SandboxedCommands {
-    /// What they may do.
+    /// The policy to confine them by.
     pub judge: Judge,
-    /// What that depends on beside the policy.
+    /// What the confinement depends on beside the policy.
     pub surroundings: ConfinementInputs,
-    /// The names of variables that they are granted.
+    /// The names of the variables that the commands are granted.
     pub granted: Vec<String>,
-    /// The values of variables.
+    /// Looks up the value of a variable.
     pub lookup: fn(&str) -> Option<String>,
-    /// The program that becomes the helper: mostly the one that is running.
+    /// The program that becomes the sandbox helper: usually the running one.
     pub program: PathBuf,
-    /// Where is written down what must go even if this process is killed.
+    /// The file that lists what must be removed, even if this process is killed.
     pub leavings: PathBuf,
-    /// What became of it so far.
+    /// What is chosen and started so far.
     pub state: SandboxState,
 }
 
-/// What was found out and started so far.
+/// What is chosen and started so far.
 #[derive(Default)]
 pub struct SandboxState {
     chosen: OnceLock<Result<ChosenConfinement, String>>,
     ready: Mutex<Option<Arc<ReadySandbox>>>,
 }
 
-/// What confines the commands of a run.
+/// The back end and the confinement of a run.
 struct ChosenConfinement {
     back_end: BackEnd,
     confinement: Confinement,
     hosts: PolicyHosts,
 }
 
-/// A sandbox that runs.
+/// A running sandbox.
 struct ReadySandbox {
     sandbox: Sandbox,
     env: Vec<(String, String)>,
-    /// Whether it starts nothing any more.
+    /// Whether it starts no more commands.
     spent: AtomicBool,
     reach: WriteReach,
-    /// The way out, as long as the sandbox is there.
+    /// The network proxy; held so that it lives as long as the sandbox.
     _proxy: Option<NetworkProxy>,
 }
 
@@ -194,7 +195,7 @@ impl ReadySandbox {
         self.spent.load(Ordering::Relaxed) || self.sandbox.is_over()
     }
 
-    /// Starts a command: its number, and how its end is told.
+    /// Starts a command; returns its number, a flag that is set at its end, and the receiver of its exit.
     fn run(
         &self,
         command: ConfinedCommand,
@@ -208,7 +209,7 @@ impl ReadySandbox {
         });
         if id.is_err() {
             self.spent.store(true, Ordering::Relaxed);
-            // The helper may have gone after it has started the command.
+            // The helper may have died after it started the command; this ends the command, too.
             self.sandbox.end();
         }
         Ok((id?, over, ending))
@@ -216,7 +217,7 @@ impl ReadySandbox {
 }
 
 impl SandboxedCommands {
-    /// What confines them on this machine, or why nothing can; found out once.
+    /// Returns what confines the commands on this machine, or why nothing can. Decided once per run.
     fn chosen(&self) -> Result<&ChosenConfinement, String> {
         let choose = || {
             let PlannedConfinement { confinement, hosts, .. } =
@@ -227,7 +228,7 @@ impl SandboxedCommands {
         self.state.chosen.get_or_init(choose).as_ref().map_err(Clone::clone)
     }
 
-    /// The sandbox; a new one if somebody outside took away what protected something in the old one.
+    /// Returns the sandbox. Starts a new one if a protected path of the old one was replaced from outside.
     fn ready(&self) -> Result<Arc<ReadySandbox>, String> {
         let mut ready = self.state.ready.lock().unwrap_or_else(PoisonError::into_inner);
         match &*ready {
@@ -250,6 +251,7 @@ impl SandboxedCommands {
         let leavings = Some(self.leavings.as_path());
         let sandbox = Sandbox::start(&self.program, *back_end, confinement.clone(), leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
+        // A helper opens a listener only if the network goes through the proxy.
         let listener = sandbox.listener();
         let proxy =
             listener.map(|listener| NetworkProxy::start(listener, hosts.clone())).transpose();
@@ -260,14 +262,15 @@ impl SandboxedCommands {
 }
 
 impl SandboxedCommands {
-    /// Starts a command in the sandbox; in a new one, if somebody outside replaced something protected
-    /// before it was started.
+    /// Starts a command in the sandbox. Retries in a new sandbox if a protected path was replaced from
+    /// outside before the command started.
     fn begin(
         &self,
         argv: &[String],
         directory: &Path,
         streams: &CommandStreams,
     ) -> io::Result<(SandboxCommandGuard, CommandEnding)> {
+        // A limit, because another process could replace a protected path again and again.
         const TIMES: usize = 5;
         let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
         let mut failed = SandboxError::Gone;
@@ -287,6 +290,7 @@ impl SandboxedCommands {
                 }
                 Err(error) => failed = error,
             }
+            // Only a replaced path is worth a new sandbox: the command did not start.
             if !matches!(failed, SandboxError::Replaced(_)) {
                 break;
             }
@@ -295,7 +299,7 @@ impl SandboxedCommands {
     }
 }
 
-/// Tells how a command ended.
+/// Receives how a command ended.
 type CommandEnding = tokio::sync::oneshot::Receiver<Result<CommandExit, SandboxError>>;
 
 impl CommandStarter for SandboxedCommands {
@@ -309,6 +313,7 @@ impl CommandStarter for SandboxedCommands {
         let same = Arc::clone(&guard.ready);
         let ended = Box::pin(async move {
             let ended = ending.await.unwrap_or(Err(SandboxError::Gone));
+            // Without its helper, or with a replaced protected path, a sandbox protects nothing.
             let is_spent = matches!(ended, Err(SandboxError::Gone | SandboxError::Replaced(_)));
             same.spent.fetch_or(is_spent, Ordering::Relaxed);
             ended.map(|ended| ended.code).map_err(io::Error::other)
@@ -328,7 +333,7 @@ impl CommandStarter for SandboxedCommands {
     }
 }
 
-/// A command of a sandbox that ends with this. When this is gone, so is everything that it started.
+/// Owns a command of a sandbox. Dropping it kills the command and every process that it started.
 struct SandboxCommandGuard {
     ready: Arc<ReadySandbox>,
     id: u64,
@@ -341,6 +346,7 @@ impl Drop for SandboxCommandGuard {
         if !self.over.is_told_within(Duration::ZERO) {
             let _ = self.ready.sandbox.kill(self.id);
         }
+        // A helper that does not confirm the kill in time is not trusted: the whole sandbox ends.
         if !self.over.is_told_within(PATIENCE) || self.ready.sandbox.is_over() {
             self.ready.spent.store(true, Ordering::Relaxed);
             self.ready.sandbox.end();
@@ -348,7 +354,7 @@ impl Drop for SandboxCommandGuard {
     }
 }
 
-/// Whether a command is over.
+/// Tells waiting threads whether a command is over.
 #[derive(Default)]
 struct CompletionFlag {
     is_over: Mutex<bool>,

@@ -1,5 +1,5 @@
-//! From what an agent may do to what its commands are confined to: the coarsest confinement that lies
-//! within the policy. What a confinement cannot say makes it narrower, never wider.
+//! Derives the confinement of commands from the policy: the widest confinement that stays within it. What a
+//! confinement cannot express makes it narrower, never wider.
 //!
 //! ```text
 //! edit                        ─▶ writes: the workspace, or the directories that rules open
@@ -9,8 +9,8 @@
 //! webfetch                    ─▶ no network, or a proxy that asks the policy
 //! ```
 //!
-//! In the workspace, what the policy only asks about is open to commands: whoever let a command run
-//! was asked. Elsewhere only what it allows is.
+//! In the workspace, commands may also use what the policy asks about: the user approved the command itself.
+//! Elsewhere they may use only what the policy allows.
 
 mod environment;
 mod hosts;
@@ -31,45 +31,45 @@ use crate::protected_paths::{CommandBarrier, ProtectedName, names};
 pub use environment::environment;
 pub use hosts::PolicyHosts;
 
-/// The port of the proxy, in the network that commands have for themselves.
+/// The port of the proxy, in the network namespace of the commands.
 pub const PROXY: u16 = 8118;
 
-/// Directories that hold the programs and settings of the machine.
+/// Directories with the programs and settings of the machine.
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/gnu"];
 
 /// What a confinement depends on beside the policy.
 #[derive(Debug, Clone, Default)]
 pub struct ConfinementInputs {
-    /// The user's home.
+    /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Agentry's own home.
+    /// Agentry's home directory.
     pub agentry_home: Option<PathBuf>,
-    /// What decides about the agent: its own definition and that of its bases, also what of it does not
-    /// exist yet.
+    /// The files that define the agent and its bases, including those that do not exist yet.
     pub definition: Vec<DefinitionPart>,
     /// The directories of `PATH`.
     pub programs: Vec<PathBuf>,
 }
 
-/// A confinement, and what does not fit into one.
+/// A confinement, and what cannot be part of it.
 #[derive(Debug, Clone)]
 pub struct PlannedConfinement {
-    /// For the sandbox.
+    /// The confinement for the sandbox.
     pub confinement: Confinement,
-    /// For the proxy, if there is one.
+    /// The hosts for the proxy.
     pub hosts: PolicyHosts,
-    /// What the policy permits and commands may not do all the same, in words.
+    /// What the policy allows but commands cannot do, as text.
     pub narrowed: Vec<String>,
 }
 
-/// The coarsest confinement within the policy of `judge`.
+/// Returns the widest confinement within the policy of `judge`.
 pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedConfinement {
     let mut narrowed = Vec::new();
     let workspace = PathBuf::from(&judge.places().workspace);
     let writes = roots::of(judge, Section::Edit, surroundings.home.as_deref(), &mut narrowed);
     let open = roots::of(judge, Section::Read, surroundings.home.as_deref(), &mut narrowed);
     let writable = |root: &PathBuf| open.open.iter().any(|other| root.starts_with(other));
+    // A mount that can be written can also be read, so write-only directories stay closed.
     let (writes_open, unread): (Vec<_>, Vec<_>) = writes.open.into_iter().partition(writable);
     narrowed.extend(unread.iter().map(|path| {
         format!("`{}` may be written but not read: commands do neither", path.display())
@@ -94,11 +94,12 @@ pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedCo
         network,
         limits: ResourceLimits::default(),
     };
+    // Last, because it needs all lists complete.
     leave_out_what_is_not_seen(&mut confinement);
     PlannedConfinement { confinement, hosts, narrowed }
 }
 
-/// What nobody may change even where it may be written.
+/// Returns the paths that stay read-only even in writable directories.
 fn protected(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     let named = mounted().filter(|name| name.in_repository().is_none());
     let named = named.map(|name| (name.barrier, workspace.join(name.path)));
@@ -107,19 +108,20 @@ fn protected(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf>
     let repository = repositories::protected(workspace);
     let definition = surroundings.definition.iter().map(|own| PathBuf::from(&own.path));
     let definition = definition.flat_map(|path| {
+        // The definition may be reached by a link; both paths must be protected.
         let real = fs::canonicalize(&path).ok();
         std::iter::once(path).chain(real)
     });
     named.map(|(_, path)| path).chain(repository).chain(definition).collect()
 }
 
-/// The names that mounts protect at the root of a workspace.
+/// Returns the names that mounts protect at the root of a workspace.
 fn mounted() -> impl Iterator<Item = &'static ProtectedName> {
     use CommandBarrier::{Mount, Placeholder};
     names().iter().filter(|name| matches!(name.barrier, Placeholder | Mount))
 }
 
-/// What of the protected is a directory.
+/// Returns which of the protected paths are directories.
 fn directories(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     let usual = mounted().filter(|name| name.is_directory);
     let usual = usual.map(|name| workspace.join(name.path));
@@ -127,7 +129,7 @@ fn directories(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBu
     tidy(usual.chain(own.map(|own| PathBuf::from(&own.path))).collect())
 }
 
-/// What nobody may see wherever it lies.
+/// Returns the paths that are hidden everywhere.
 fn unseen(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     let own = [workspace.join(".env")];
     let home = surroundings.home.iter().flat_map(|home| secrets::of_home(home));
@@ -135,7 +137,7 @@ fn unseen(workspace: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     own.into_iter().chain(agentry).chain(secrets::of_system()).chain(home).collect()
 }
 
-/// The directories of the system, and those of programs on `PATH` that the policy does not deny.
+/// Returns the system directories, and the directories of `PATH` that the policy does not deny.
 fn system(surroundings: &ConfinementInputs, judge: &Judge) -> Vec<PathBuf> {
     let exists = |path: &PathBuf| path.is_absolute() && path.exists();
     let system = SYSTEM.iter().map(PathBuf::from);
@@ -144,8 +146,8 @@ fn system(surroundings: &ConfinementInputs, judge: &Judge) -> Vec<PathBuf> {
     system.chain(programs).filter(exists).collect()
 }
 
-/// A directory of programs; for one in a hidden directory of the home, which a tool has for itself, also
-/// what programs need that lies beside it. The rest may be anything: settings, tokens.
+/// Returns a program directory. If it is in a hidden directory of one tool in the home directory, also
+/// returns what its programs need beside it. The rest of such a directory may have settings and tokens.
 fn programs_at(path: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     const SHARED: &[&str] = &[".local", ".config", ".cache"];
     const BESIDE: &[&str] =
@@ -163,7 +165,7 @@ fn programs_at(path: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
                 .collect()
         }
         Some((home, _)) => {
-            // A tool's own directory has no others of its kind beside it.
+            // A program directory right below the home has no tool directory around it.
             let tool = path.parent().filter(|parent| *parent != home.as_path());
             let beside = tool.into_iter().flat_map(|tool| BESIDE.iter().map(|it| tool.join(it)));
             std::iter::once(path.to_owned()).chain(beside).collect()
@@ -172,7 +174,7 @@ fn programs_at(path: &Path, surroundings: &ConfinementInputs) -> Vec<PathBuf> {
     }
 }
 
-/// The home is one of the run's own, unless it is open itself.
+/// Returns the home directory if commands get a private, empty one in its place: not if it is open itself.
 fn private(home: Option<&Path>, reads: &[PathBuf], writes: &[PathBuf]) -> Vec<PathBuf> {
     let taken = |home: &&Path| {
         reads.iter().chain(writes).any(|root| home.starts_with(root)) || home.parent().is_none()
@@ -186,17 +188,17 @@ fn tidy(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths
 }
 
-/// Leaves out what lies where nothing is seen or written anyway.
+/// Removes entries that have no effect.
 fn leave_out_what_is_not_seen(confinement: &mut Confinement) {
     let Confinement { reads, writes, read_only, hidden, .. } = confinement;
     let all = reads.clone();
     reads.retain(|path| !all.iter().any(|other| path != other && path.starts_with(other)));
     let below = |roots: &[PathBuf], path: &Path| roots.iter().any(|root| path.starts_with(root));
-    // What is protected is not opened again by what lies in it.
+    // A directory inside a protected one is not made writable again.
     writes.retain(|path| !below(read_only, path));
     read_only.retain(|path| below(writes, path));
     hidden.retain(|path| below(writes, path) || below(reads, path));
-    // What is hidden needs no further protection below it.
+    // Paths below a hidden one need no further protection.
     let all = hidden.clone();
     let deeper = |path: &PathBuf| all.iter().any(|other| path != other && path.starts_with(other));
     hidden.retain(|path| !deeper(path));

@@ -1,5 +1,5 @@
-//! Consent: before an agent runs for the first time, a person sees all that may happen. It is given to
-//! what the agent means, by its digest; whatever changes about it is asked about again.
+//! Consent: before the first run of an agent, the user sees everything that it may do. Consent is given
+//! to the digest of the agent, so that a changed agent needs a new consent.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::private_files;
 
-/// All that an agent may do, for a person to read.
+/// Everything that an agent may do, for the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ConsentListing {
     /// What it may do, by kind: `commands`, `writes`, `reads`, `web` …, each with its lines.
@@ -19,11 +19,11 @@ pub struct ConsentListing {
     pub variables: Vec<String>,
     /// What confines its commands.
     pub sandbox: Vec<String>,
-    /// The models that hear what it reads.
+    /// The models that get its conversation.
     pub models: Vec<String>,
 }
 
-/// The kinds of things that are listed.
+/// The kinds of calls that are listed.
 const KINDS: &[(&str, Section)] = &[
     ("commands", Section::Bash),
     ("writes", Section::Edit),
@@ -34,12 +34,12 @@ const KINDS: &[(&str, Section)] = &[
 ];
 
 impl ConsentListing {
-    /// What a policy lets happen, every kind of thing in its own words.
+    /// Returns what a policy allows, by kind.
     pub fn of(judge: &Judge) -> Vec<(&'static str, Vec<String>)> {
         KINDS.iter().map(|(name, section)| (*name, lines(judge, *section))).collect()
     }
 
-    /// As lines of two columns.
+    /// Returns the listing as rows of two columns.
     pub fn rows(&self) -> Vec<(String, String)> {
         let Self { may, variables, sandbox, models } = self;
         let mut rows = Vec::new();
@@ -62,12 +62,13 @@ impl ConsentListing {
     }
 }
 
-/// What a section lets happen: its rules that are not denials, layer by layer.
+/// Returns the rules of a section, layer by layer; nothing if a layer denies everything.
 fn lines(judge: &Judge, section: Section) -> Vec<String> {
     let layers: Vec<_> = judge.rules(section).collect();
     let wholly = |action: Action| {
         layers.iter().any(|(_, rules)| rules.all().all(|rule| rule.action == action))
     };
+    // The strictest layer counts, so one layer that denies everything hides the rules of all others.
     if wholly(Action::Deny) {
         return Vec::new();
     }
@@ -87,11 +88,11 @@ fn lines(judge: &Judge, section: Section) -> Vec<String> {
 /// One consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserConsent {
-    /// What it was given to.
+    /// The digest of the agent.
     pub digest: String,
-    /// What that was called.
+    /// The name of the agent.
     pub name: String,
-    /// Where it was.
+    /// The path of its definition.
     pub agent: String,
     /// Whether its commands may run without a sandbox.
     pub unconfined: bool,
@@ -99,28 +100,30 @@ pub struct UserConsent {
     pub at: u64,
 }
 
-/// The consents of a user: one file each, below Agentry's home.
+/// The consents of a user: one file each, below Agentry's home directory.
 #[derive(Debug, Clone)]
 pub struct ConsentStore {
     directory: PathBuf,
 }
 
 impl ConsentStore {
-    /// Those that are kept in this home.
+    /// Returns the consents that are stored in this home directory.
     pub fn of(home: &Path) -> Self {
         Self { directory: home.join("consent") }
     }
 
-    /// Whether consent was given.
+    /// Returns whether consent was given.
     pub fn has(&self, digest: &str, unconfined: bool) -> bool {
+        // The content is compared too: the file name has only the letters and digits of the digest.
         let known = read(&self.path(digest, unconfined));
         known.is_some_and(|known| known.digest == digest && known.unconfined == unconfined)
     }
 
-    /// Remembers a consent.
+    /// Stores a consent.
     pub fn give(&self, consent: &UserConsent) -> io::Result<()> {
         private_files::directories(&self.directory)?;
         let path = self.path(&consent.digest, consent.unconfined);
+        // Written beside and renamed, so that another process never reads half a consent.
         let new = path.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_string_pretty(consent).map_err(io::Error::other)?;
         let mut file = private_files::file(
@@ -133,16 +136,17 @@ impl ConsentStore {
         fs::rename(new, path)
     }
 
-    /// All of them, the oldest first.
+    /// Returns all consents, the oldest first.
     pub fn list(&self) -> Vec<UserConsent> {
         self.files().into_iter().map(|(_, consent)| consent).collect()
     }
 
-    /// Takes back every consent to this digest, name or path; gives back what was taken.
+    /// Revokes every consent to this digest, name or path, and returns the revoked ones.
     pub fn revoke(&self, what: &str) -> io::Result<Vec<UserConsent>> {
         let is_meant = |consent: &UserConsent| {
             let plain = consent.digest.strip_prefix("sha256:").unwrap_or(&consent.digest);
             let asked = what.strip_prefix("sha256:").unwrap_or(what);
+            // A shorter prefix could match the digest of another agent.
             let prefix = asked.len() >= 8 && plain.starts_with(asked);
             prefix || consent.name == what || consent.agent == what
         };

@@ -1,4 +1,4 @@
-//! How much of what was said a model gets to read: whatever it is, there is an end to it.
+//! Limits on what a model gets to read: how long texts are cut so that they fit the context window.
 
 use std::sync::Arc;
 
@@ -6,31 +6,32 @@ use serde_json::Value;
 
 use crate::conversation::{Message, MessageBlock};
 
-/// A token has at least so many bytes, as a rule.
+/// The bytes of a token, for estimates.
 pub(crate) const BYTES_A_TOKEN: usize = 4;
-/// The tokens that a model can hold, where nobody knows.
+/// The context window to assume if it is not known, in tokens.
 const USUAL_WINDOW: u64 = 64_000;
-/// A piece of so many bytes is never cut.
+/// A text of at most this many bytes is never cut.
 const LEAST: usize = 200;
-/// What is said about what is left out takes so many bytes of it.
+/// The bytes to reserve for the note about what is left out.
 const NOTE: usize = 60;
-/// How the name of the file begins in which all of a cut text is kept.
+/// The text before the name of the file that has the whole of a cut text.
 pub(crate) const KEPT_IN: &str = "all of it is in `";
 
-/// The most bytes of all results of one answer together: a quarter of what the model can hold.
+/// Returns the most bytes of all results of one answer: a quarter of the context window.
 pub(crate) fn most_of_results(window: Option<u64>) -> usize {
     let tokens = usize::try_from(window.unwrap_or(USUAL_WINDOW)).unwrap_or(usize::MAX);
     (tokens / 4).saturating_mul(BYTES_A_TOKEN)
 }
 
-/// The most bytes that one of several texts may have, so that all together have at most `most`: who
-/// needs less leaves the rest to the others.
+/// Returns the most bytes per text, so that all texts together have at most `most`. What short texts do
+/// not need goes to the longer ones.
 pub(crate) fn fair_share(lengths: &[usize], most: usize) -> usize {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
     let mut left = most;
     for (at, length) in sorted.iter().enumerate() {
         let share = left / (sorted.len() - at);
+        // Texts are visited from the shortest, so every later one is at least as long as this one.
         if *length > share {
             return share.max(LEAST);
         }
@@ -39,18 +40,18 @@ pub(crate) fn fair_share(lengths: &[usize], most: usize) -> usize {
     usize::MAX
 }
 
-/// The beginning and the end of a text that has more than `most` bytes, and where all of it is, if that
-/// was said in it. Nothing if it is short enough.
+/// Returns the start and the end of a text with more than `most` bytes, with a note in between. The note
+/// names the file with the whole text, if `text` has such a note already. `None` if it is short enough.
 pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
     cut_from(text, most, None)
 }
 
-/// The same, or the text itself if it is short enough.
+/// Like [`cut`], but returns the text itself if it is short enough.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     cut(text, most).unwrap_or_else(|| text.to_owned())
 }
 
-/// The same of a text that is kept in this file.
+/// Like [`cut`], for a text that is also in the file `kept`.
 pub(crate) fn cut_from(text: &str, most: usize, kept: Option<&str>) -> Option<String> {
     let most = most.max(LEAST);
     if text.len() <= most {
@@ -58,28 +59,29 @@ pub(crate) fn cut_from(text: &str, most: usize, kept: Option<&str>) -> Option<St
     }
     let kept = kept.or_else(|| kept_in(text));
     let kept = kept.map_or(String::new(), |path| format!("; {KEPT_IN}{path}`"));
-    // Where there is no room for the name of the file, there is none.
+    // A file name that does not fit the limit is left out.
     let kept = if kept.len() + NOTE < most { kept } else { String::new() };
     let room = most.saturating_sub(NOTE + kept.len());
+    // The start gets three quarters: it usually has the most important lines.
     let head = start(text, room / 4 * 3);
     let tail = end(text, room / 4);
     let left_out = text.len() - head.len() - tail.len();
     Some(format!("{head}\n[{left_out} bytes are left out here{kept}]\n{tail}"))
 }
 
-/// The file in which all of a cut text is kept, if it says so.
+/// Returns the file that has the whole of a cut text, if the text names one.
 pub(crate) fn kept_in(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once(KEPT_IN)?;
     rest.split_once('`').map(|(path, _)| path)
 }
 
-/// About how many bytes a model reads in all messages.
+/// Estimates the bytes that a model reads in all messages.
 pub(crate) fn weight(messages: &[Arc<Message>]) -> usize {
     messages.iter().map(|message| message.weight()).sum()
 }
 
-/// Cuts the longest pieces, until all messages together have at most `most` bytes or nothing more can be
-/// cut. Says whether something was.
+/// Cuts the longest texts, until all messages together have at most `most` bytes or nothing more can be
+/// cut. Returns whether anything was cut.
 pub(crate) fn shorten(messages: &mut [Arc<Message>], most: usize) -> bool {
     let mut lengths = Vec::new();
     pieces(messages, &mut |text| lengths.push(text.len()));
@@ -97,7 +99,7 @@ pub(crate) fn shorten(messages: &mut [Arc<Message>], most: usize) -> bool {
     changed
 }
 
-/// All that may be cut. What a model thought is not: some providers want it back as it came.
+/// Visits every text that may be cut. Reasoning may not: some providers require it back unchanged.
 fn pieces(messages: &mut [Arc<Message>], take: &mut dyn FnMut(&mut String)) {
     for message in messages {
         for block in &mut Arc::make_mut(message).blocks {
@@ -110,7 +112,7 @@ fn pieces(messages: &mut [Arc<Message>], take: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// The texts in a value. Arguments are no deeper than their reader permits.
+/// Visits the strings in a JSON value. The recursion is bounded by the depth limit of the JSON parser.
 fn strings(value: &mut Value, take: &mut dyn FnMut(&mut String)) {
     match value {
         Value::String(text) => take(text),
@@ -120,7 +122,7 @@ fn strings(value: &mut Value, take: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// The first `most` bytes of a text, never half a character.
+/// Returns at most `most` bytes from the start of a text, cut between characters.
 pub(crate) fn start(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -129,7 +131,7 @@ pub(crate) fn start(text: &str, most: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The last `most` bytes of a text, never half a character.
+/// Returns at most `most` bytes from the end of a text, cut between characters.
 pub(crate) fn end(text: &str, most: usize) -> &str {
     let mut start = text.len().saturating_sub(most);
     while !text.is_char_boundary(start) {
@@ -149,7 +151,7 @@ mod tests {
         let cases: &[(&[usize], usize, usize)] = &[
             (&[], 10, usize::MAX),
             (&[100, 200, 300], 600, usize::MAX),
-            // The short one leaves its rest to the long ones.
+            // The short text leaves its rest to the long ones.
             (&[1_000, 9_000, 9_000], 7_000, 3_000),
             (&[9_000, 9_000, 9_000], 3_000, 1_000),
             (&[9_000, 9_000], 10, LEAST),
@@ -204,7 +206,7 @@ mod tests {
             MessageBlock::Thinking { text: "z".repeat(900), opaque: None }
         );
         assert!(!shorten(&mut messages, 4_000), "once is enough");
-        // However little there is room for, an end is reached.
+        // Even with a tiny limit, shortening ends.
         while shorten(&mut messages, 10) {}
         assert!(super::weight(&messages) < 2_000);
     }

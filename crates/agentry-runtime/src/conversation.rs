@@ -1,22 +1,22 @@
-//! What was said, whoever said it: the same for every provider.
+//! The messages of a run, in one form for every provider.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Who said something.
+/// Who a message is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
-    /// The person, or what tools answered.
+    /// The user, or the results of tools.
     User,
-    /// The model.
+    /// The language model.
     Assistant,
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who said it.
+    /// Who it is from.
     pub role: MessageRole,
     /// Its parts, in order.
     pub blocks: Vec<MessageBlock>,
@@ -28,71 +28,71 @@ pub struct Message {
 pub enum MessageBlock {
     /// Text.
     Text {
-        /// It.
+        /// The text.
         text: String,
     },
-    /// What the model thought. Some providers want it back exactly as it came.
+    /// The model's reasoning. Some providers require it back unchanged.
     Thinking {
-        /// As far as it can be read.
+        /// The readable part.
         text: String,
-        /// What the provider needs to recognise it.
+        /// What the provider needs to recognise it, such as a signature.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Value>,
     },
-    /// A call of a tool.
+    /// A tool call.
     Call(ToolCall),
-    /// What a call gave.
+    /// The result of a tool call.
     Result {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// What the model is told.
+        /// The text that the model gets.
         text: String,
         /// Whether it failed or was refused.
         failed: bool,
     },
 }
 
-/// A call of a tool, as the model made it.
+/// A tool call, as the model made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// By which its result is named; unique in a run.
+    /// Ties the result to the call; unique in a run.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What it is called with; what could not be read as JSON is a text.
+    /// Its arguments; a JSON string if they could not be parsed as JSON.
     pub arguments: Value,
-    /// What the provider needs to recognise the call, beside its name.
+    /// What the provider needs to recognise the call, beside its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
 }
 
-/// What a turn used up.
+/// The tokens and money that a turn used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// Of these, tokens from a cache.
+    /// Input tokens that came from a cache.
     pub cached: u64,
-    /// Tokens written, thinking included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// What it cost, in millionths of a US dollar; nothing if no price is known.
+    /// The cost in millionths of a US dollar; `None` if no price is known.
     pub cost: Option<u64>,
 }
 
 impl TokenUsage {
-    /// Whether nothing was used up.
+    /// Returns whether no token was used.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl Message {
-    /// What a person says.
+    /// Creates a message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: MessageRole::User, blocks: vec![MessageBlock::Text { text: text.into() }] }
     }
 
-    /// The calls in it, in order.
+    /// Returns its tool calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| match block {
             MessageBlock::Call(call) => Some(call),
@@ -102,12 +102,12 @@ impl Message {
         })
     }
 
-    /// Whether it tells what calls gave.
+    /// Returns whether it has results of tool calls.
     pub fn has_results(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, MessageBlock::Result { .. }))
     }
 
-    /// About how many bytes a model reads in it.
+    /// Returns about how many bytes the model reads in it.
     pub fn weight(&self) -> usize {
         let block = |block: &MessageBlock| match block {
             MessageBlock::Text { text }
@@ -118,7 +118,7 @@ impl Message {
         self.blocks.iter().map(block).sum()
     }
 
-    /// Its text, without what was thought.
+    /// Returns its text, without the reasoning.
     pub fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             MessageBlock::Text { text } => Some(text.as_str()),
@@ -130,7 +130,7 @@ impl Message {
     }
 }
 
-/// At most so many characters of a text.
+/// Returns at most `most` characters of a text.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

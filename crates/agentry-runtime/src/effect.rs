@@ -1,13 +1,13 @@
-//! What the driver of a run is to do.
+//! Effects: what [`crate::step()`] asks the driver of a run to do.
 
 use crate::event::RunEnding;
 
-/// Something that the driver is to do.
+/// One act of the driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEffect {
-    /// Ask this model of the plan.
+    /// Send the conversation to this model.
     Ask {
-        /// Its place.
+        /// Its index in the plan.
         model: usize,
     },
     /// Ask the policy about a call.
@@ -15,40 +15,40 @@ pub enum RunEffect {
         /// The call.
         id: String,
     },
-    /// Ask the person.
+    /// Ask the user.
     Put(PersonQuestion),
-    /// Write down that a call starts, then run it.
+    /// Write the start of a call to the journal, then run it.
     Run {
         /// The call.
         id: String,
     },
-    /// Let time go by.
+    /// Wait before a retry.
     Wait {
         /// Milliseconds.
         time: u64,
     },
-    /// Put the first messages into fewer words.
+    /// Replace the first messages by a summary.
     Compact {
-        /// How many.
+        /// How many messages.
         messages: usize,
     },
-    /// End whatever runs.
+    /// Cancel everything that runs.
     Stop,
-    /// Nothing is left to do for now.
+    /// Nothing is left to do until the next event of the user.
     Finish(RunEnding),
 }
 
-/// A question to the person.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonQuestion {
     /// Whether a call may run.
     Call {
         /// The call.
         id: String,
-        /// Why it is asked.
+        /// The reason why approval is needed.
         reason: String,
     },
-    /// Whether a call that was started before the run was killed is to be run again.
+    /// Whether a call that was running when the run was killed is to be run again.
     Unfinished {
         /// The call.
         id: String,
@@ -57,12 +57,12 @@ pub enum PersonQuestion {
     Failed {
         /// The call.
         id: String,
-        /// How.
+        /// The failure.
         why: String,
     },
-    /// Whether to go on although a limit is reached.
+    /// Whether to continue although a limit is reached.
     Limit {
-        /// Which.
+        /// The limit.
         limit: String,
     },
     /// Whether to try all models again.

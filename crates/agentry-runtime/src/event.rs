@@ -1,4 +1,4 @@
-//! Everything that can happen in a run. The journal is a list of these.
+//! Every event of a run. The journal is a list of them, and [`crate::step()`] consumes them.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use crate::budget::RunLimits;
 use crate::conversation::{Message, TokenUsage};
 use crate::state::ErrorStrategy;
 
-/// Something that happened, and when.
+/// An event with its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimedEvent {
-    /// Milliseconds since the Unix epoch, by the clock of the driver; it may have been set back.
+    /// Milliseconds since the Unix epoch, by the driver's clock, which may have been set back.
     pub at: u64,
-    /// What.
+    /// The event.
     pub event: RunEvent,
 }
 
-/// What happened.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum RunEvent {
@@ -23,23 +23,23 @@ pub enum RunEvent {
     Began {
         /// What it may spend.
         limits: RunLimits,
-        /// Whether a person is asked when a limit is reached, instead of stopping.
+        /// Whether the user is asked when a limit is reached; else the run ends.
         asks_at_limit: bool,
-        /// What to do when something fails.
+        /// What to do when a tool call or a model fails.
         on_error: ErrorStrategy,
-        /// How many models there are to try.
+        /// How many models the plan has.
         models: usize,
-        /// Tokens that the models can hold at least.
+        /// The smallest context window of the models, in tokens.
         window: Option<u64>,
     },
-    /// The person said something.
+    /// The user sent a message.
     Said {
-        /// What.
+        /// Its text.
         text: String,
     },
-    /// The model is about to be asked; once more, if the answer is stopped in the middle.
+    /// A request to the model is about to be sent. It is sent again if the run is killed before the answer.
     Asking {
-        /// What that uses up at least, as far as can be told: charged unless an answer says more.
+        /// The least usage of the request, as an estimate: charged unless the answer reports more.
         usage: TokenUsage,
     },
     /// The model answered.
@@ -50,21 +50,21 @@ pub enum RunEvent {
     Judged {
         /// The call.
         id: String,
-        /// What the policy says.
+        /// The verdict of the policy.
         verdict: CallJudgement,
-        /// Why, in words for the model and the person.
+        /// The reason, for the model and the user.
         reason: String,
-        /// What it does to the world.
+        /// What the call changes.
         class: CallClass,
     },
-    /// The person answered a question about a call, a limit or an error.
+    /// The user answered a question about a call, a limit or an error.
     Answered {
-        /// The call, if it was about one.
+        /// The call, if the question was about one.
         id: Option<String>,
-        /// What.
+        /// The answer.
         answer: ApprovalAnswer,
     },
-    /// A call was started: written before it does anything.
+    /// A call started; written before it does anything.
     Started {
         /// The call.
         id: String,
@@ -73,48 +73,48 @@ pub enum RunEvent {
     Ended {
         /// The call.
         id: String,
-        /// What the model is told.
+        /// The text for the model.
         text: String,
         /// Whether it failed.
         failed: bool,
     },
-    /// What was said so far was put into fewer words.
+    /// Older messages were replaced by a summary.
     Compacted {
-        /// How many messages from the start it stands for.
+        /// How many messages from the start the summary replaces.
         messages: usize,
-        /// The words.
+        /// The summary.
         summary: String,
-        /// What that used up.
+        /// The usage of the request for it.
         usage: TokenUsage,
     },
-    /// Relative paths of later calls start from here.
+    /// The directory for the relative paths of later calls changed.
     Moved {
-        /// The directory.
+        /// The new directory.
         directory: String,
     },
-    /// Enough time went by after a failure.
+    /// The back-off after a failure is over.
     Waited,
-    /// All the time that the run has went by, in the middle of something.
+    /// The time limit was reached while something ran.
     TimeUp,
-    /// The person wants the turn or the whole run to stop.
+    /// The user cancelled the turn or the run.
     Cancelled {
-        /// The whole run.
+        /// Whether the whole run is cancelled.
         run: bool,
     },
-    /// The process that ran it is gone; another one goes on.
+    /// Another process continues the run of one that is gone.
     Resumed,
-    /// The person took back what the run had changed in these files.
+    /// The user restored these files to their state before the run.
     Undone {
         /// Their paths.
         paths: Vec<String>,
     },
-    /// Other limits and models hold from now on: those of the process that goes on.
+    /// The process that continues the run has other limits or models; they hold from now on.
     Adjusted {
-        /// What the run may spend, with what it has spent already.
+        /// The limits of the whole run, including what is already spent.
         limits: RunLimits,
-        /// How many models there are to try.
+        /// How many models the plan has.
         models: usize,
-        /// Tokens that the models can hold at least.
+        /// The smallest context window of the models, in tokens.
         window: Option<u64>,
     },
 }
@@ -122,41 +122,41 @@ pub enum RunEvent {
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelTurn {
-    /// What it said.
+    /// The message.
     pub message: Message,
-    /// What it used up.
+    /// Its usage.
     pub usage: TokenUsage,
-    /// Whether it was cut off by its length.
+    /// Whether it was truncated by the output limit.
     pub truncated: bool,
-    /// The model that answered, by its place in the plan.
+    /// The model that answered, as its index in the plan.
     pub model: usize,
 }
 
 /// Why the model did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFailure {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: ModelFailureKind,
-    /// In words.
+    /// The text for the user.
     pub message: String,
-    /// Milliseconds after which the server wants to be asked again.
+    /// The milliseconds to wait before a retry, if the server gave them.
     pub retry_after: Option<u64>,
-    /// What was used up in vain, at least: an answer that breaks off is charged as well.
+    /// The least usage of the failed request: providers charge for an answer that breaks off.
     #[serde(default, skip_serializing_if = "TokenUsage::is_nothing")]
     pub usage: TokenUsage,
-    /// Whether there was nobody to ask.
+    /// Whether no connection could be made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreachable: bool,
 }
 
 impl ModelFailure {
-    /// A failure that used up nothing.
+    /// Creates a failure without usage.
     pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
         let (message, usage) = (message.into(), TokenUsage::default());
         Self { kind, message, retry_after: None, usage, unreachable: false }
     }
 
-    /// With the time after which the server wants to be asked again, in milliseconds.
+    /// Sets the milliseconds to wait before a retry, as the server gave them.
     #[must_use]
     pub fn after(self, time: u64) -> Self {
         Self { retry_after: Some(time), ..self }
@@ -167,28 +167,28 @@ impl ModelFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFailureKind {
-    /// Asking again later may help: 429, 5xx, a dropped or stalled connection, a broken stream.
+    /// A retry may help: 429, 5xx, a dropped or stalled connection, a broken stream.
     Temporary,
     /// Only another model can help: no key, no such model, a refused request.
     Permanent,
-    /// What was said is too long for the model.
+    /// The conversation does not fit the context window.
     TooLong,
 }
 
-/// What a policy says of a call.
+/// The verdict of the policy about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallJudgement {
     /// It runs.
     Allow,
-    /// A person decides.
+    /// The user decides.
     Ask,
     /// It does not run.
     Deny,
 }
 
 impl CallJudgement {
-    /// In one word.
+    /// The name of the verdict.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -198,29 +198,29 @@ impl CallJudgement {
     }
 }
 
-/// What a call does to the world.
+/// What a call changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallClass {
-    /// It only looks, here or at a page of the web: it may run beside others of its kind, and again.
+    /// Nothing: it reads files or the web. It may run in parallel with other reads, and be run again.
     Read,
-    /// It changes something here.
+    /// Something on this machine.
     Write,
-    /// It reaches beyond this machine and may change something there, or does what nobody can tell.
+    /// Something beyond this machine, or something that cannot be determined.
     External,
 }
 
-/// What a person answers.
+/// The user's answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalAnswer {
     /// Yes, this once.
     Yes,
-    /// Yes, and for the rest of the run to whatever these name.
+    /// Yes, and for the rest of the run to everything that these texts cover.
     Always(Vec<String>),
-    /// No, for this reason if there is one.
+    /// No, with a reason if the user gave one.
     No(Option<String>),
-    /// Nobody is there: the run is put aside until somebody is.
+    /// No user is present: the run is parked until one answers.
     Park,
 }
 
@@ -228,23 +228,23 @@ pub enum ApprovalAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum RunEnding {
-    /// The model had nothing more to do.
+    /// The model made no more calls.
     Done,
     /// It failed.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A limit was reached.
     OverBudget {
-        /// Which.
+        /// The limit.
         limit: String,
     },
-    /// The person stopped it.
+    /// The user cancelled it.
     Cancelled,
-    /// It waits for a person.
+    /// It is parked, and waits for the user.
     Parked {
-        /// For what.
+        /// The question.
         question: String,
     },
 }

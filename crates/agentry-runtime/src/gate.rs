@@ -1,17 +1,17 @@
-//! What must hold before an agent starts: nothing is asked of a model before this is settled.
+//! The conditions for a start. They are checked before the first request to a model.
 
 use agentry_compile::model::{Agent, AgentStatus};
 
 /// Why an agent does not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartRefusal {
-    /// Its definition says that it is out of use.
+    /// Its status is `disabled`.
     Disabled,
-    /// Variables that it needs are not set.
+    /// Required variables are not set.
     Unset(Vec<String>),
-    /// What it may do does not include variables that it needs.
+    /// Required variables are denied by its policy.
     Denied(Vec<String>),
-    /// A tool must succeed first that cannot be run.
+    /// A tool must succeed first, and such tools cannot be run yet.
     Startup(String),
 }
 
@@ -38,7 +38,7 @@ impl std::fmt::Display for StartRefusal {
     }
 }
 
-/// What lets an agent start: what the person should know, or why it does not.
+/// Returns warnings for the user if the agent may start, or why it may not.
 pub fn gate(
     agent: &Agent,
     is_set: &dyn Fn(&str) -> bool,
@@ -49,6 +49,7 @@ pub fn gate(
         return Err(StartRefusal::Disabled);
     }
     let needed = || agent.requirements.env.iter().flatten().map(|name| name.value.clone());
+    // Denied variables come first: setting them would not help.
     let denied: Vec<String> = needed().filter(|name| is_denied(name)).collect();
     if !denied.is_empty() {
         return Err(StartRefusal::Denied(denied));

@@ -1,16 +1,16 @@
-//! Runs a resolved agent: asks a model, judges and runs the calls it makes, keeps to the budget, and
-//! writes down everything before it acts.
+//! Runs a resolved agent: asks a model, judges and runs its tool calls, enforces the budget, and writes
+//! each event to the journal before it acts.
 //!
 //! ```text
-//!            ┌────────────── Event ◀──────────────┐
-//!            ▼                                    │
-//!  State ── step ──▶ State + Effects ──▶ driver ──┘  model, judge, tools, person, clock
-//!            │
-//!            └─▶ journal: one row an event, before its effects
+//!                ┌──────────────── RunEvent ◀────────────────┐
+//!                ▼                                           │
+//!  StepState ── step ──▶ StepState + RunEffects ──▶ driver ──┘  model, policy, tools, user, clock
+//!                │
+//!                └─▶ journal: one row per event, before its effects
 //! ```
 //!
-//! [`step()`] is a function: the same events give the same state and the same effects, so a run that was
-//! killed is resumed by stepping through its journal again.
+//! [`step()`] is a pure function: the same events give the same state and the same effects. A killed run
+//! is therefore resumed by replaying its journal through it.
 
 pub mod approval;
 mod approval_scope;

@@ -1,27 +1,27 @@
-//! Files and directories that only this user may look into.
+//! Creates files and directories that only this user may read.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Makes a directory; it must not exist yet.
+/// Creates a directory, which must not exist.
 pub(crate) fn directory(path: &Path) -> io::Result<()> {
     builder().create(path)
 }
 
-/// Makes a directory and those above it, as far as they do not exist.
+/// Creates a directory and its missing parents.
 pub(crate) fn directories(path: &Path) -> io::Result<()> {
     builder().recursive(true).create(path)
 }
 
-/// Opens a file; if it is made, only this user may read it.
+/// Opens a file. If it is created, only this user may read it.
 pub(crate) fn file(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
 }
 
-/// Forces the names in a directory to the disk.
+/// Flushes the entries of a directory to disk, so that a new name survives a crash.
 pub(crate) fn sync(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

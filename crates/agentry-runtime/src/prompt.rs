@@ -2,7 +2,7 @@
 
 use agentry_compile::PromptPart;
 
-/// The parts, in order, with a blank line between them.
+/// Joins the parts in order, with a blank line between them.
 pub fn system(parts: &[PromptPart]) -> String {
     let texts = parts.iter().map(|part| part.text.trim()).filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("\n\n")

@@ -1,5 +1,5 @@
-//! What no call of a run writes to, whatever its policy says, by the one list of
-//! [`agentry_compile::protected_names`]. Here it meets real paths of the disk, which may be no UTF-8.
+//! The paths that no call of a run may write, whatever its policy allows. Applies the list of
+//! [`agentry_compile::protected_names`] to real paths, which may not be UTF-8.
 
 pub(crate) mod walk;
 
@@ -13,14 +13,14 @@ use table::{WrittenBy, bare_names, find, find_bare};
 pub use table::{CommandBarrier, ProtectedKind, ProtectedName, names};
 pub(crate) use table::{is_bare, is_cassette};
 
-/// Why a path relative to the workspace is protected by its name, if it is. The disk is not asked. An
-/// absolute path that does not lie in the workspace is judged by all of its parts.
+/// Returns why a path relative to the workspace is protected by its name. Does not access the disk. Of an
+/// absolute path outside the workspace, all parts count.
 pub fn why_protected(path: &Path) -> Option<&'static str> {
     find(&folded(path), WrittenBy::Tool).map(|hit| hit.kind.why())
 }
 
-/// Why no tool writes to this path, if none does: by its name, or because it lies in a repository without
-/// a `.git`, or would complete one. Both paths are real.
+/// Returns why no tool may write this path: by its name, or because it is in a bare repository or would
+/// complete one. Both paths must be real paths.
 pub fn why_refused(path: &Path, workspace: &Path) -> Option<&'static str> {
     let below = path.strip_prefix(workspace).unwrap_or(path);
     why_protected(below).or_else(|| {
@@ -33,8 +33,8 @@ pub fn why_refused(path: &Path, workspace: &Path) -> Option<&'static str> {
     })
 }
 
-/// Why a path is protected wherever the workspace is. Some people keep workspaces in the directories of
-/// harnesses, so those do not count here.
+/// Returns why a path is protected wherever the workspace is. The directories of harnesses do not count,
+/// because some users keep workspaces in them.
 pub(crate) fn why_protected_anywhere(path: &Path) -> Option<&'static str> {
     why_protected(path).filter(|_| {
         let name = path.file_name().map(Path::new).and_then(why_protected);
@@ -42,18 +42,18 @@ pub(crate) fn why_protected_anywhere(path: &Path) -> Option<&'static str> {
     })
 }
 
-/// The names that decide in a directory of git, seen from there.
+/// Returns the protected names in a git directory, relative to it.
 pub(crate) fn names_in_repository() -> impl Iterator<Item = (&'static str, &'static ProtectedName)>
 {
     names().iter().filter_map(|name| Some((name.in_repository()?, name)))
 }
 
-/// The names that count in every directory.
+/// Returns the protected names that count in every directory.
 fn names_everywhere() -> impl Iterator<Item = &'static ProtectedName> {
     names().iter().filter(|name| name.in_repository().is_none())
 }
 
-/// Whether an entry of a directory is one that commands must not make. Both names are [`fold`]ed.
+/// Returns whether commands must not create this entry of a directory. Both names are [`fold`]ed.
 pub(crate) fn is_entry(directory: &str, name: &str) -> bool {
     let fits = |path: &str| match path.split_once('/') {
         Some((first, last)) => first == directory && last == name,
@@ -63,8 +63,8 @@ pub(crate) fn is_entry(directory: &str, name: &str) -> bool {
     names.any(|it| fits(it.path)) || is_cassette(name)
 }
 
-/// Whether an entry of this name may be protected, whatever its directory is called, or may be a part of a
-/// repository. The walk forgets all others.
+/// Returns whether an entry of this name may be protected or a part of a repository, whatever its directory
+/// is. The walk drops all other files.
 pub(crate) fn may_be_entry(name: &str) -> bool {
     let is_last = |it: &ProtectedName| it.path.rsplit('/').next() == Some(name);
     names_everywhere().any(is_last)
@@ -72,7 +72,7 @@ pub(crate) fn may_be_entry(name: &str) -> bool {
         || is_cassette(name)
 }
 
-/// The parts of a path as the most careless file system compares them.
+/// Returns the parts of a path in the form in which a case-insensitive file system compares them.
 fn folded(path: &Path) -> Vec<Cow<'_, str>> {
     let named = |part| match part {
         Component::Normal(name) => Some(fold(name)),
@@ -81,7 +81,7 @@ fn folded(path: &Path) -> Vec<Cow<'_, str>> {
     path.components().filter_map(named).collect()
 }
 
-/// A name as the most careless file system compares it.
+/// Returns a name in the form in which a case-insensitive file system compares it.
 pub(crate) fn fold(name: &OsStr) -> Cow<'_, str> {
     match name.to_string_lossy() {
         Cow::Borrowed(text) => table::fold(text),

@@ -1,5 +1,5 @@
-//! Takes away what a command made under a protected name, where no mount could prevent it: a file in a
-//! directory that must stay open, or below one that is made while the command runs.
+//! Quarantine: removes what a command created under a protected name where no mount could prevent it. Such a
+//! place is a directory that must stay writable, or one that is created while the command runs.
 //!
 //! ```text
 //! before a command ─▶ look ─▶ snapshot of what is there, with images          before.json, open, images/
@@ -8,9 +8,9 @@
 //!                     gone with its directory: reported, a copy is kept        was/
 //! ```
 //!
-//! Only what appeared between the two looks can be the command's. Each item is reported to the person and to
+//! Only what appeared between the two looks can come from the command. Each item is reported to the user and
 //! the model. If something cannot be restored, no further command starts. A file that another program wrote
-//! in the same moment is in `taken`, too. [`left()`] reports what a killed run did not clean up.
+//! at the same time is also moved to `taken`. [`left()`] reports what a killed run did not clean up.
 
 mod git;
 mod held_name;
@@ -32,7 +32,7 @@ pub use leftover::left;
 pub use recording::note;
 pub use report::{QuarantineAct, QuarantineReport};
 
-/// The directory in that of a run.
+/// Its name in the directory of a run.
 pub const DIRECTORY: &str = "quarantine";
 /// The most items that the model gets one by one.
 const MOST_SAID: usize = 20;
@@ -40,14 +40,14 @@ const MOST_SAID: usize = 20;
 /// Receives each report after a command.
 pub type ReportListener = Box<dyn Fn(&QuarantineReport) + Send + Sync>;
 
-/// Commands with a look at the protected names before and after each.
+/// A [`CommandStarter`] that inspects the protected names before and after each command of another one.
 pub struct QuarantinedCommands {
     inner: Arc<dyn CommandStarter>,
     window: Arc<Mutex<CommandWindow>>,
 }
 
 impl QuarantinedCommands {
-    /// Watches `inner` in a workspace. What it takes away goes to `directory`, and is reported to `tell`.
+    /// Watches `inner` in a workspace. Moves files to `directory`, and sends reports to `tell`.
     pub fn new(
         inner: Arc<dyn CommandStarter>,
         workspace: PathBuf,
@@ -74,6 +74,7 @@ impl CommandStarter for QuarantinedCommands {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
         locked(&self.window).open(self.inner.reach())?;
+        // Created before the start, so that a failed start also closes the window.
         let mut running = RunningCommand { guard: None, window: Arc::clone(&self.window) };
         let StartedCommand { ended, guard } = self.inner.start(argv, directory, streams)?;
         running.guard = Some(guard);
@@ -93,26 +94,27 @@ impl CommandStarter for QuarantinedCommands {
     }
 }
 
-/// The time in which commands run.
+/// The time span in which at least one command runs.
 struct CommandWindow {
     workspace: PathBuf,
     directory: PathBuf,
     tell: ReportListener,
-    /// From the first command on.
+    /// Created with the first command.
     quarantine: Option<Quarantine>,
     running: usize,
-    /// What the model has not heard of yet.
+    /// Reports that the model has not got yet.
     said: Vec<String>,
 }
 
 impl CommandWindow {
-    /// A command is about to start.
+    /// Handles the start of a command.
     fn open(&mut self, reach: WriteReach) -> io::Result<()> {
         let quarantine = match &mut self.quarantine {
             Some(quarantine) => quarantine,
             none => none.insert(Quarantine::new(&self.workspace, &self.directory)?),
         };
         quarantine.permits()?;
+        // Only the first of several parallel commands takes a snapshot; a later one would hide changes.
         if self.running == 0 {
             quarantine.open(reach)?;
         }
@@ -120,7 +122,7 @@ impl CommandWindow {
         Ok(())
     }
 
-    /// One has ended.
+    /// Handles the end of a command.
     fn shut(&mut self) {
         self.running = self.running.saturating_sub(1);
         let Some(quarantine) = &mut self.quarantine else { return };
@@ -141,7 +143,7 @@ fn locked(window: &Mutex<CommandWindow>) -> MutexGuard<'_, CommandWindow> {
     window.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A command that runs. Dropping this ends it with all that it started; then its results are inspected.
+/// A running command. Dropping it ends the command and its processes, and then inspects the results.
 struct RunningCommand {
     guard: Option<Box<dyn Send + Sync>>,
     window: Arc<Mutex<CommandWindow>>,

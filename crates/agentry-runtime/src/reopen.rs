@@ -1,13 +1,13 @@
-//! A run that has ended or was stopped begins again: somebody says something more, or somebody goes on
-//! with it under other limits.
+//! Reopens a run that has ended: the user sends another message, or continues it with other limits.
+//! Called by `step` when such an event arrives.
 
 use crate::budget::RunLimits;
 use crate::conversation::MessageRole;
 use crate::event::{CallClass, RunEnding};
 use crate::state::{CallProgress, RunPhase, StepState};
 
-/// Lets an ended run hear what is said now. Calls that were under way are over: the model is told so.
-/// What was spent stays spent.
+/// Reopens an ended run for a new message. Open calls end as failed, and the model is informed. What was
+/// spent stays spent.
 pub(crate) fn reopen(state: &mut StepState) {
     if !matches!(state.phase, RunPhase::Ended(_)) {
         return;
@@ -16,6 +16,7 @@ pub(crate) fn reopen(state: &mut StepState) {
         let text = match &call.progress {
             CallProgress::Over(..) => continue,
             CallProgress::Failed(why) => why.clone(),
+            // Only a call that was running and may change something leaves its effects unknown.
             CallProgress::Running if call.class != CallClass::Read => UNKNOWN.to_owned(),
             _ => "not run: the run had ended".to_owned(),
         };
@@ -26,16 +27,17 @@ pub(crate) fn reopen(state: &mut StepState) {
     state.phase = RunPhase::Idle;
 }
 
-/// Lets a run go on that ended for a reason which is gone, or whose turn was stopped.
+/// Continues a run whose reason to end is gone, or whose turn was cancelled.
 pub(crate) fn revive(state: &mut StepState) {
     let goes_on = match &state.phase {
         RunPhase::Idle => false,
         RunPhase::Ended(RunEnding::OverBudget { .. }) => state.exceeded().is_none(),
-        // A call that failed where that ends the run would fail it again.
+        // With the error strategy `fail`, a call that failed would fail the run again.
         RunPhase::Ended(RunEnding::Failed { .. }) => !state.any_runs(),
         RunPhase::Ended(RunEnding::Cancelled) => true,
         _ => return,
     };
+    // A last message of the user means that the turn was stopped before the model answered.
     let is_stopped = state.messages.last().is_some_and(|last| last.role == MessageRole::User);
     if goes_on && !state.calls.is_empty() {
         afresh(state);
@@ -46,7 +48,7 @@ pub(crate) fn revive(state: &mut StepState) {
     }
 }
 
-/// Other limits and other models hold from now on.
+/// Applies the limits and models of the process that continues the run.
 pub(crate) fn adjust(state: &mut StepState, limits: RunLimits, models: usize, window: Option<u64>) {
     state.limits = limits;
     state.window = window;
@@ -57,7 +59,7 @@ pub(crate) fn adjust(state: &mut StepState, limits: RunLimits, models: usize, wi
     }
 }
 
-/// Nothing that failed before counts any more.
+/// Resets everything that counts failures.
 fn afresh(state: &mut StepState) {
     state.parking = None;
     state.attempts = 0;

@@ -1,25 +1,25 @@
-//! What an agent may do, one rule a line: so that whoever goes on with a run later sees whether that is
-//! still the same, or less.
+//! The rules of an agent, one per line. `resume` compares them with those of the first start, to detect
+//! a policy that allows more than before.
 
 use agentry_compile::policy::{Judge, Section};
 use sha2::{Digest as _, Sha256};
 
 use crate::undo::hex;
 
-/// One rule.
+/// One rule of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RuleLine {
-    /// What it is about.
+    /// The section it belongs to.
     pub section: String,
-    /// Who wrote it.
+    /// The layer it comes from.
     pub layer: String,
-    /// Its answer.
+    /// Its verdict.
     pub action: String,
-    /// What it matches; empty for whatever nothing else matches.
+    /// Its pattern; empty for the intent of the section.
     pub pattern: String,
 }
 
-/// All rules, in order.
+/// Returns all rules of a policy, in order.
 pub fn written(judge: &Judge) -> Vec<RuleLine> {
     let mut all = Vec::new();
     for section in Section::ALL {
@@ -39,15 +39,16 @@ pub fn written(judge: &Judge) -> Vec<RuleLine> {
     all
 }
 
-/// A digest of rules.
+/// Returns a digest of rules.
 pub fn digest(rules: &[RuleLine]) -> String {
     let text = serde_json::to_string(rules).unwrap_or_default();
     format!("sha256:{}", hex(&Sha256::digest(text)))
 }
 
-/// What changed, if the rules of now may allow more than those before. Fewer allowances, more denials and
-/// whole new layers only take away: the first rule that matches decides, and the strictest layer.
+/// Returns what changed, if the new rules may allow more than the old ones; else nothing.
 pub fn widened(before: &[RuleLine], now: &[RuleLine]) -> Vec<String> {
+    // Fewer allow rules, more deny rules and whole new layers only narrow: in a layer the first matching
+    // rule decides, and of all layers the strictest verdict counts.
     let is_new_layer = |rule: &RuleLine| {
         !before.iter().any(|old| (&old.section, &old.layer) == (&rule.section, &rule.layer))
     };
@@ -57,6 +58,7 @@ pub fn widened(before: &[RuleLine], now: &[RuleLine]) -> Vec<String> {
         let denies = rule.action == "deny" && !rule.pattern.is_empty();
         before.contains(rule) || !(denies || is_new_layer(rule))
     };
+    // Without the changes that only narrow, both lists must be equal, in the same order.
     if before.iter().filter(kept).eq(now.iter().filter(known)) {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! What an agent may do, ready to be asked while it runs.
+//! Decides about the tool calls of a run: the policy, the protected names, and the texts for the user.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,39 +13,39 @@ use crate::conversation::cut;
 use crate::event::CallJudgement;
 use crate::tool::ToolTouch;
 
-/// The most characters of what was touched.
+/// The most characters of a subject in a reason.
 const MOST_CHARACTERS: usize = 200;
 
-/// A world that a whole run shares.
+/// A world that the parts of a run share.
 pub type SharedWorld = Arc<dyn World + Send + Sync>;
 
 /// Everything that decides about the calls of one run.
 pub struct Rulebook {
-    /// Where paths lead.
+    /// Resolves paths.
     pub world: SharedWorld,
     /// The policy of the agent and of the user.
     pub judge: Judge,
-    /// What no call may write to, whatever the policy says.
+    /// Paths that no call may write to, whatever the policy allows.
     pub protected: Vec<String>,
-    /// Where rules are written.
+    /// The files that the rules were read from.
     pub sources: SourceFiles,
 }
 
-/// What becomes of something that is touched.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuledTouch {
-    /// The strictest answer.
+    /// The strictest verdict.
     pub verdict: CallJudgement,
-    /// Why, in words: the same wherever the definition lies.
+    /// The reason, as text. It has no paths of definition files, so it is equal on every machine.
     pub reason: String,
-    /// Where the rules that decide are written.
+    /// File and line of the deciding rules.
     pub places: Vec<String>,
-    /// What an approval for the rest of the run would cover, in words.
+    /// What an approval for the rest of the run would cover, as text.
     pub asking: Vec<String>,
 }
 
 impl Rulebook {
-    /// The answer to a call that touches all of this.
+    /// Decides about a call that touches all of this.
     pub fn ask(&self, touches: &[ToolTouch], directory: &Path) -> RuledTouch {
         let at = directory;
         let directory = directory.to_string_lossy();
@@ -71,8 +71,9 @@ impl Rulebook {
         RuledTouch { verdict: judgement(worst), reason, places, asking }
     }
 
-    /// What decides, in words, and where: each part once, the first few.
+    /// Returns the deciding reasons and the places of their rules: each once, the first few.
     fn words(&self, worst: Action, parts: &[(&ToolTouch, VerdictReason)]) -> (String, Vec<String>) {
+        // A shell line can have many parts; the user needs only the first reasons.
         const MOST: usize = 5;
         let deciding = parts.iter().filter(|(_, reason)| reason.action == worst);
         let places = deciding.clone().filter_map(|(_, reason)| {

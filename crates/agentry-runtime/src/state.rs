@@ -1,4 +1,4 @@
-//! Where a run stands: all that its events have made of it.
+//! The state of a run: everything that its events have built up. [`crate::step()`] reads and changes it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,70 +10,69 @@ use crate::context_window::{self, BYTES_A_TOKEN};
 use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
 use crate::event::{CallClass, RunEnding};
 
-/// A run, as far as it has come.
+/// The state of a run between two events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepState {
-    /// What it waits for.
+    /// What the run waits for.
     pub phase: RunPhase,
-    /// What was said. Whoever asks the model reads it without a copy of its own.
+    /// The conversation. Shared, so that a request to the model needs no copy.
     pub messages: Arc<Vec<Arc<Message>>>,
-    /// The calls of the last answer, in order.
+    /// The tool calls of the last answer, in order.
     pub calls: Vec<CallState>,
-    /// What it may spend.
+    /// What the run may spend.
     pub limits: RunLimits,
-    /// What it has spent.
+    /// What the run has spent.
     pub spent: RunSpending,
-    /// Whether a person is asked when a limit is reached.
+    /// Whether the user is asked when a limit is reached.
     pub asks_at_limit: bool,
-    /// What to do when something fails.
+    /// What to do when a tool call or a model fails.
     pub on_error: ErrorStrategy,
-    /// The model that is asked, by its place in the plan.
+    /// The model in use, as its index in the plan.
     pub model: usize,
-    /// How many there are.
+    /// How many models the plan has.
     pub models: usize,
-    /// Tokens that a model can hold.
+    /// The context window of the model, in tokens.
     pub window: Option<u64>,
-    /// How often the model was asked in vain for the present answer.
+    /// How many requests for the current answer failed.
     pub attempts: u32,
-    /// What the person said while something else was under way; the model hears it when it is asked
-    /// next.
+    /// Messages that the user sent while the run was busy. The model gets them with the next request.
     pub queue: Vec<String>,
-    /// What the run is about to be put aside for, once nothing runs any more.
+    /// The question to park the run for, as soon as no call runs any more.
     pub parking: Option<String>,
-    /// How many answers with calls were cut off, one after the other.
+    /// How many answers with tool calls in a row were truncated.
     pub(crate) cut_off: u32,
-    /// What the last answer had read and written; nothing if what was said is another since.
+    /// The usage of the last answer; zero if the messages were changed since.
     pub(crate) last: TokenUsage,
-    /// What the question uses up at least that is under way, or that is put to the person.
+    /// The least usage of the request that is under way, or that the user is asked about.
     pub(crate) asking: Option<TokenUsage>,
     /// The number of messages after the last compaction.
     pub(crate) compacted: usize,
-    /// The identifiers of all calls so far.
+    /// The ids of all tool calls so far.
     pub(crate) ids: BTreeSet<String>,
-    /// The last time that the clock showed.
+    /// The time of the last event.
     pub(crate) clock: Option<u64>,
 }
 
 /// What a run waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunPhase {
-    /// For the person to say something.
+    /// For the user's next message.
     Idle,
     /// For the model.
     Asking,
-    /// For some time to go by.
+    /// For the back-off after a failure.
     Waiting,
-    /// For fewer words.
+    /// For a summary of older messages.
     Compacting,
-    /// For its calls.
+    /// For its tool calls.
     Calling,
-    /// For an answer to a question that concerns the whole run.
+    /// For the user's answer to a question about the whole run.
     Blocked(BlockedRun),
     /// For nothing: it has ended.
     Ended(RunEnding),
 }
 
-/// A question that concerns the whole run.
+/// A question to the user about the whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockedRun {
     /// A limit was reached.
@@ -82,54 +81,54 @@ pub enum BlockedRun {
     Models(String),
 }
 
-/// What to do when something fails.
+/// What to do when a tool call or a model fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorStrategy {
-    /// Ask the person.
+    /// Ask the user.
     Ask,
-    /// Try once more.
+    /// Retry once.
     Retry,
-    /// Stop.
+    /// End the run.
     Fail,
-    /// Tell the model, and go on.
+    /// Report the failure to the model, and continue.
     #[default]
     Skip,
 }
 
-/// A call of the last answer.
+/// A tool call of the last answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallState {
     /// The call.
     pub call: ToolCall,
-    /// How far it has come.
+    /// How far it is.
     pub progress: CallProgress,
-    /// What it does to the world, once that is known.
+    /// What it changes, as soon as it is judged.
     pub class: CallClass,
-    /// Why the policy says what it says of it, once that is known.
+    /// The reason for its verdict, as soon as it is judged.
     pub reason: String,
-    /// How often it was tried again.
+    /// How often it was retried.
     pub retries: u32,
     /// Whether secrets in its arguments were lost when the run was killed.
     pub forgotten: bool,
 }
 
-/// How far a call has come.
+/// How far a tool call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallProgress {
-    /// It is being judged.
+    /// The policy is being asked.
     Judging,
-    /// A person is asked about it.
+    /// The user is asked for approval.
     Asked,
     /// It may run.
     Ready,
-    /// It is about to run, or runs.
+    /// Its start is requested; the journal does not have it yet.
     Launched,
-    /// It has been written down that it runs.
+    /// The journal has its start.
     Running,
-    /// The person is asked about its failure.
+    /// The user is asked what to do about its failure.
     Failed(String),
-    /// It is over: what the model is told, and whether it failed.
+    /// It is over: the text for the model, and whether it failed.
     Over(String, bool),
 }
 
@@ -164,12 +163,12 @@ impl StepState {
         Arc::make_mut(&mut self.messages)
     }
 
-    /// Adds what was said last.
+    /// Appends a message.
     pub(crate) fn hear(&mut self, message: Message) {
         self.messages_mut().push(Arc::new(message));
     }
 
-    /// The call of that identifier.
+    /// Returns the call with that id.
     pub fn call(&self, id: &str) -> Option<&CallState> {
         self.calls.iter().find(|call| call.call.id == id)
     }
@@ -178,8 +177,8 @@ impl StepState {
         self.calls.iter_mut().find(|call| call.call.id == id)
     }
 
-    /// Lets the clock go on. Time in which a person is asked does not count, and a clock that was set
-    /// back stands still.
+    /// Advances the clock. Time in which the user is asked does not count. A clock that was set back adds
+    /// nothing.
     pub(crate) fn tick(&mut self, now: u64) {
         if let Some(before) = self.clock
             && !self.waits_for_person()
@@ -189,7 +188,7 @@ impl StepState {
         self.clock = Some(now);
     }
 
-    /// Whether nothing goes on before a person says something.
+    /// Returns whether the run can only continue after input of the user.
     pub fn waits_for_person(&self) -> bool {
         let is_asked = |call: &CallState| {
             matches!(call.progress, CallProgress::Asked | CallProgress::Failed(_))
@@ -198,7 +197,7 @@ impl StepState {
         idle || (self.calls.iter().any(is_asked) && !self.any_runs())
     }
 
-    /// Whether a call runs.
+    /// Returns whether a tool call runs.
     pub fn any_runs(&self) -> bool {
         let runs = |call: &CallState| {
             matches!(call.progress, CallProgress::Launched | CallProgress::Running)
@@ -206,11 +205,12 @@ impl StepState {
         self.calls.iter().any(runs)
     }
 
-    /// About how many tokens the model would read now: what it read and wrote the last time, and what
-    /// was said since.
+    /// Estimates the tokens of the next request: those of the last request and answer, and of the messages
+    /// since.
     pub(crate) fn tokens(&self) -> u64 {
         let last = self.last.input.saturating_add(self.last.output);
-        // Nothing that was said is in the last count after it was put into fewer words.
+        // After a compaction the last count is zero, so all messages are estimated.
+        // The last answer is in the last count, so only the user messages after it are new.
         let counted = |message: &&Arc<Message>| last == 0 || message.role == MessageRole::User;
         let since = self.messages.iter().rev().take_while(counted);
         let bytes: usize = since.map(|message| message.weight()).sum();
@@ -218,18 +218,18 @@ impl StepState {
         last.saturating_add(said)
     }
 
-    /// What the next question uses up at least, as far as can be told; `beside` are the bytes that the
-    /// model reads beside what was said.
+    /// Estimates the least usage of the next request. `beside` are the bytes of the request that are not
+    /// messages, such as the system prompt.
     pub(crate) fn estimate(&self, beside: usize) -> TokenUsage {
-        // The last answer has counted them.
+        // The count of the last answer includes them.
         let beside = if self.last.is_nothing() { beside } else { 0 };
         let beside = u64::try_from(beside / BYTES_A_TOKEN).unwrap_or(u64::MAX);
-        // Who read from a cache finds there what it read since.
+        // A provider that cached the last request caches its whole input.
         let cached = if self.last.cached > 0 { self.last.input } else { 0 };
         TokenUsage { input: self.tokens().saturating_add(beside), cached, ..TokenUsage::default() }
     }
 
-    /// The question under way gets no answer any more: it is charged as far as it is known.
+    /// Gives up the request under way, and charges what it used at least.
     pub(crate) fn abandon(&mut self) {
         if matches!(self.phase, RunPhase::Asking | RunPhase::Compacting)
             && let Some(usage) = self.asking.take()
@@ -238,12 +238,12 @@ impl StepState {
         }
     }
 
-    /// About how many tokens all that was said has.
+    /// Estimates the tokens of all messages.
     pub(crate) fn weight(&self) -> u64 {
         u64::try_from(context_window::weight(&self.messages) / BYTES_A_TOKEN).unwrap_or(u64::MAX)
     }
 
-    /// Cuts what was said by so many tokens, the longest pieces first. Says whether it could.
+    /// Cuts the messages by that many tokens, the longest parts first. Returns whether anything was cut.
     pub(crate) fn shorten(&mut self, tokens: u64) -> bool {
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN);
         let all = context_window::weight(&self.messages);
@@ -254,8 +254,8 @@ impl StepState {
         cut
     }
 
-    /// The most bytes that the next call to end may tell the model: the results of one answer share what
-    /// there is, and who needs less leaves it to those that are still under way.
+    /// Returns the most bytes of the next result. The results of one answer share a limit; what a short
+    /// result leaves is available to the calls that are still open.
     pub fn room_for_result(&self) -> usize {
         let over = |call: &CallState| match &call.progress {
             CallProgress::Over(text, _) => Some(text.len()),
@@ -266,23 +266,24 @@ impl StepState {
         context_window::most_of_results(self.window).saturating_sub(used) / open.max(1)
     }
 
-    /// The first limit that is in the way of what comes next, in words.
+    /// Returns the first limit that forbids the next turn or call, as text.
     pub fn exceeded(&self) -> Option<String> {
         let next = if self.calls.is_empty() { NextAction::Turn } else { NextAction::Call };
         self.spent.exceeded(&self.limits, next)
     }
 
-    /// Milliseconds until the time is over, while it counts.
+    /// Returns the milliseconds until the time limit; `None` while time does not count.
     pub fn time_left(&self) -> Option<u64> {
         let limit = self.limits.time.filter(|_| !self.waits_for_person())?;
         Some(limit.saturating_sub(self.spent.time))
     }
 
-    /// Takes an answer in: its calls get identifiers that no other call has.
+    /// Takes an answer in. Gives each of its calls an id that is unique in the run.
     pub(crate) fn answered(&mut self, mut message: Message) {
         let mut calls = Vec::new();
         for block in &mut message.blocks {
             let MessageBlock::Call(call) = block else { continue };
+            // Some providers send no ids, and some repeat them in later answers.
             let mut number = self.ids.len();
             while call.id.is_empty() || self.ids.contains(&call.id) {
                 number += 1;
@@ -292,6 +293,7 @@ impl StepState {
             calls.push(CallState {
                 call: call.clone(),
                 progress: CallProgress::Judging,
+                // The strictest class, until the call is judged.
                 class: CallClass::External,
                 reason: String::new(),
                 retries: 0,
@@ -302,7 +304,7 @@ impl StepState {
         self.hear(message);
     }
 
-    /// Hands the results of all calls to the model. Together they have an end, whatever they are.
+    /// Sends the results of all calls to the model, cut to their common limit.
     pub(crate) fn report(&mut self) {
         let length = |call: &CallState| match &call.progress {
             CallProgress::Over(text, _) => text.len(),

@@ -1,4 +1,4 @@
-//! The loop, as a function: what happened, and what is to be done about it.
+//! The run loop as a pure function: takes an event, changes the state, and returns effects for the driver.
 
 mod limits;
 mod resume;
@@ -17,29 +17,29 @@ use limits::{asking, more, over, time_up};
 
 /// The most calls of one answer that are run.
 const MOST_CALLS: usize = 64;
-/// How often a model is asked again before the next one is.
+/// How often a model is retried before the fallback.
 const MOST_ATTEMPTS: u32 = 4;
-/// The same where nobody is to be found, and nobody was before: a server that was never started.
+/// The same for a server that was never reached in this run: it is probably not started.
 const FEW_ATTEMPTS: u32 = 1;
-/// The longest time between two attempts, in milliseconds, when there is another model to ask.
+/// The longest pause before a retry, in milliseconds, if there is a fallback.
 const LONG_WAIT: u64 = 60_000;
-/// The longest time when there is none: who wants more is not asked any more.
+/// The longest pause if there is no fallback. A server that demands more is given up.
 const LONGEST_WAIT: u64 = 600_000;
-/// How many answers with calls may be cut off, one after the other.
+/// How many answers with calls in a row may be truncated.
 const MOST_CUT_OFF: u32 = 3;
-/// The share of a model's window after which fewer words are needed, in percent.
+/// The share of the context window, in percent, at which the conversation is compacted.
 const FULL: u64 = 80;
-/// The share that is left when what could not be put into fewer words was cut.
+/// The share that remains used after texts were cut, because compaction was not enough.
 const ROOMY: u64 = 60;
-/// The messages at the end that are kept as they are.
+/// The messages at the end that compaction keeps.
 const KEPT: usize = 4;
-/// The messages that are kept when nothing else helps: an answer and its results.
+/// The messages that the last compaction keeps: an answer and its results.
 const LAST: usize = 2;
 
-/// Takes an event in and says what is to be done.
+/// Applies an event to the state, and returns what is to be done.
 pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
     if matches!(happened.event, RunEvent::Resumed) {
-        // Nothing was spent while no process ran it.
+        // Time without a process does not count as spent.
         state.clock = Some(happened.at);
         reopen::revive(state);
         return resume::resumed(state);
@@ -53,6 +53,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         RunEvent::Said { .. } => reopen::reopen(state),
         _ => {}
     }
+    // A message reopens an ended run above; every other event comes too late.
     if matches!(state.phase, RunPhase::Ended(_)) {
         return Vec::new();
     }
@@ -103,7 +104,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
     }
 }
 
-/// Asks the model, unless a limit is reached or it has to hear fewer words first.
+/// Asks the model, unless a limit is reached or the conversation must be compacted first.
 fn ask(state: &mut StepState) -> Vec<RunEffect> {
     let said = std::mem::take(&mut state.queue);
     said.into_iter().for_each(|text| state.hear(Message::user(text)));
@@ -118,9 +119,8 @@ fn ask(state: &mut StepState) -> Vec<RunEffect> {
     vec![RunEffect::Ask { model: state.model }]
 }
 
-/// Sees to it that what was said fits into the window, as far as can be told: older messages are put into
-/// fewer words; if that was just done, the longest pieces are cut; if that is not enough, only the last
-/// exchange is kept.
+/// Makes the conversation fit the context window, by estimate. Compacts older messages; if that was just
+/// done, cuts the longest texts; if that is not enough, compacts all but the last exchange.
 fn make_room(state: &mut StepState, window: u64) -> Option<Vec<RunEffect>> {
     let full = window.saturating_mul(FULL) / 100;
     let tokens = state.tokens();
@@ -129,13 +129,13 @@ fn make_room(state: &mut StepState, window: u64) -> Option<Vec<RunEffect>> {
     }
     compact(state).or_else(|| {
         state.shorten(tokens.saturating_sub(window.saturating_mul(ROOMY) / 100));
-        // Where the prompt and the tools fill it, fewer words would not help.
+        // If the prompt and the tools fill the window, compaction would not help.
         let helps = state.tokens() >= full && state.weight() >= window / 4;
         if helps { compact_most(state) } else { None }
     })
 }
 
-/// Puts all but the last messages into fewer words, unless that was just done.
+/// Compacts all but the last messages, unless that was just done.
 fn compact(state: &mut StepState) -> Option<Vec<RunEffect>> {
     if state.messages.len() <= state.compacted + KEPT {
         return None;
@@ -144,10 +144,10 @@ fn compact(state: &mut StepState) -> Option<Vec<RunEffect>> {
     compacting(state, messages)
 }
 
-/// Puts all but the last answer and its results into fewer words.
+/// Compacts all but the last answer and its results.
 fn compact_most(state: &mut StepState) -> Option<Vec<RunEffect>> {
     let messages = whole(&state.messages, state.messages.len().saturating_sub(LAST));
-    // One message in the place of one would go on for ever.
+    // A summary in place of a single message would repeat for ever.
     compacting(state, if messages > 1 { messages } else { 0 })
 }
 
@@ -160,7 +160,7 @@ fn compacting(state: &mut StepState, messages: usize) -> Option<Vec<RunEffect>> 
     Some(vec![RunEffect::Compact { messages }])
 }
 
-/// The most messages from the start, at most `count`, that do not part a call from its result.
+/// Returns the largest count of messages, at most `count`, that does not separate a call from its result.
 fn whole(messages: &[Arc<Message>], count: usize) -> usize {
     let parts = |count: &usize| messages.get(*count).is_some_and(|message| message.has_results());
     (0..=count.min(messages.len())).rev().find(|count| !parts(count)).unwrap_or(0)
@@ -177,7 +177,7 @@ fn turned(state: &mut StepState, turn: ModelTurn) -> Vec<RunEffect> {
     state.spent.add(usage);
     state.asking = None;
     if state.phase != RunPhase::Asking {
-        // The person stopped it when it was already on its way: paid for, but not heard.
+        // The user cancelled while the answer was on its way: it is charged, but not used.
         return Vec::new();
     }
     state.last = usage;
@@ -185,11 +185,12 @@ fn turned(state: &mut StepState, turn: ModelTurn) -> Vec<RunEffect> {
     state.model = model;
     state.answered(message);
     for call in state.calls.iter_mut().skip(MOST_CALLS) {
+        // Every call needs a result, so the calls above the limit get a failed one.
         let text = format!("not run: more than {MOST_CALLS} calls in one answer");
         call.progress = CallProgress::Over(text, true);
     }
     if truncated {
-        // Arguments that were cut off mean something else.
+        // Truncated arguments could mean something else.
         for call in &mut state.calls {
             let text = "not run: the answer was cut off; make fewer or shorter calls".to_owned();
             call.progress = CallProgress::Over(text, true);
@@ -207,10 +208,11 @@ fn turned(state: &mut StepState, turn: ModelTurn) -> Vec<RunEffect> {
     let judging = state.calls.iter().filter(|call| call.progress == CallProgress::Judging);
     let effects: Vec<RunEffect> =
         judging.map(|call| RunEffect::Judge { id: call.call.id.clone() }).collect();
+    // If every call is over already, no event would come to continue the run.
     if effects.is_empty() { advance(state) } else { effects }
 }
 
-/// The model has nothing more to do, unless the person said something meanwhile.
+/// Ends the turn, or continues if the user sent a message meanwhile.
 fn rest(state: &mut StepState) -> Vec<RunEffect> {
     if !state.queue.is_empty() {
         return ask(state);
@@ -228,6 +230,7 @@ fn failed(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
     let is_last = state.model + 1 >= state.models;
     let longest = if is_last { LONGEST_WAIT } else { LONG_WAIT };
     let bearable = failure.retry_after.is_none_or(|time| time <= longest);
+    // A pause that is too long makes the fallback the better choice.
     let again = failure.kind == ModelFailureKind::Temporary && bearable;
     let absent = failure.unreachable && state.spent.turns == 0;
     if again && state.attempts < if absent { FEW_ATTEMPTS } else { MOST_ATTEMPTS } {
@@ -236,14 +239,14 @@ fn failed(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
         let doubled = 1_000 << (state.attempts - 1);
         return vec![RunEffect::Wait { time: failure.retry_after.unwrap_or(doubled) }];
     }
-    // Fewer words that are themselves too many help nobody.
+    // A summary request that is itself too long is not compacted again.
     if failure.kind == ModelFailureKind::TooLong
         && state.phase == RunPhase::Asking
         && let Some(effects) = compact(state).or_else(|| compact_most(state))
     {
         return effects;
     }
-    // The last resort: half of what was said, where it is longest.
+    // The last resort: cut half of the conversation, the longest texts first.
     if failure.kind == ModelFailureKind::TooLong && is_last {
         let half = state.weight() / 2;
         if state.shorten(half) {
@@ -258,10 +261,10 @@ fn failed(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
     no_model(state, failure)
 }
 
-/// No model answers: the person decides, or the run ends.
+/// No model answers: the user decides, or the run ends.
 fn no_model(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
     let why = match failure.retry_after.filter(|time| *time > LONGEST_WAIT) {
-        // Asking earlier would only make it worse.
+        // An earlier retry would only prolong the rate limit.
         Some(time) => {
             let minutes = time.div_ceil(60_000);
             format!("{}; it wants to be asked again in {minutes} minutes", failure.message)
@@ -334,7 +337,7 @@ fn answered(state: &mut StepState, id: &str, answer: ApprovalAnswer) -> Vec<RunE
     advance(state)
 }
 
-/// The person answered a question that concerns the whole run.
+/// Handles the user's answer to a question about the whole run.
 fn unblocked(state: &mut StepState, answer: ApprovalAnswer) -> Vec<RunEffect> {
     let RunPhase::Blocked(blocked) = state.phase.clone() else { return Vec::new() };
     match (blocked, answer) {
@@ -360,7 +363,7 @@ fn unblocked(state: &mut StepState, answer: ApprovalAnswer) -> Vec<RunEffect> {
     }
 }
 
-/// Goes on with the calls, or asks the model if there are none.
+/// Continues the open calls, or asks the model if there are none.
 fn go_on(state: &mut StepState) -> Vec<RunEffect> {
     if state.calls.is_empty() {
         return ask(state);
@@ -380,7 +383,7 @@ fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<Run
             call.progress = CallProgress::Failed(text.clone());
             return vec![RunEffect::Put(PersonQuestion::Failed { id: id.to_owned(), why: text })];
         }
-        // What may have changed something is not done twice: the model is told, and can look first.
+        // A call that may have changed something is not repeated. The model gets the failure and can check.
         ErrorStrategy::Retry if failed && call.retries == 0 && call.class == CallClass::Read => {
             call.retries += 1;
             call.progress = CallProgress::Ready;
@@ -391,13 +394,13 @@ fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<Run
     advance(state)
 }
 
-/// Starts every call that may run now; when all are over, the model hears what they gave.
+/// Starts every call that may run now. When all are over, sends their results to the model.
 fn advance(state: &mut StepState) -> Vec<RunEffect> {
     if state.phase != RunPhase::Calling {
         return Vec::new();
     }
     if let Some(question) = state.parking.clone() {
-        // What runs is let to its end; nothing else begins.
+        // Running calls may finish; no other call starts.
         return if state.any_runs() {
             Vec::new()
         } else {
@@ -405,7 +408,7 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
         };
     }
     for call in &mut state.calls {
-        // Running it would do something else than was meant.
+        // Its arguments have placeholders instead of secrets, so it would do something else.
         if call.forgotten && call.progress == CallProgress::Ready {
             call.progress = CallProgress::Over(resume::FORGOTTEN.to_owned(), true);
         }
@@ -415,7 +418,7 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
         return ask(state);
     }
     let mut effects = Vec::new();
-    // What only looks runs beside its like; whatever changes something runs alone, in its turn.
+    // Reads run in parallel; a call that changes something runs alone, in its order.
     let mut only_reads = true;
     for at in 0..state.calls.len() {
         let Some(call) = state.calls.get(at) else { break };
@@ -428,7 +431,7 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
             if let Some(limit) = state.exceeded() {
                 let over = over(state, limit);
                 if matches!(state.phase, RunPhase::Ended(_)) {
-                    // Nothing is begun only to be stopped.
+                    // The run ends here, so calls that were just chosen must not start.
                     return over;
                 }
                 effects.extend(over);
@@ -445,7 +448,7 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
     effects
 }
 
-/// Whether every call before this one is over.
+/// Returns whether every call before this one is over.
 fn is_first(state: &StepState, at: usize) -> bool {
     state.calls.iter().take(at).all(|call| matches!(call.progress, CallProgress::Over(..)))
 }
@@ -461,6 +464,7 @@ fn compacted(
     if state.phase != RunPhase::Compacting {
         return Vec::new();
     }
+    // The count comes from an effect or a journal; it is checked again before messages are replaced.
     let messages = whole(&state.messages, messages);
     state.messages_mut().splice(..messages, [Arc::new(Message::user(summary))]);
     state.compacted = state.messages.len();
@@ -469,7 +473,7 @@ fn compacted(
     ask(state)
 }
 
-/// Stops the turn, or the whole run.
+/// Cancels the turn, or the whole run.
 fn cancelled(state: &mut StepState, run: bool) -> Vec<RunEffect> {
     state.abandon();
     for call in &mut state.calls {

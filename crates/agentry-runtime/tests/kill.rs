@@ -1,6 +1,5 @@
-//! A run of fifty writes, by the real driver and tools, is killed at random moments, three hundred
-//! times. Whatever the moment, every write happens once, or is put to the person, and nothing that was
-//! written down is lost or repeated.
+//! A run of fifty writes, with the real driver and tools, is killed at random moments, three hundred
+//! times. At any moment, every write happens once or the user is asked, and no event is lost or repeated.
 //!
 //! The process that is killed is this test itself, started again with a directory to work in.
 
@@ -38,11 +37,11 @@ use serde_json::json;
 
 const WRITES: usize = 50;
 const KILLS: usize = 300;
-/// Runs at a time.
+/// How many runs are active at the same time.
 const WORKERS: usize = 3;
 const WORK: &str = "AGENTRY_TEST_KILL";
 
-/// A journal as the driver sees it.
+/// A journal as the event log of the driver.
 struct Written(Arc<Mutex<Journal>>);
 
 impl EventLog for Written {
@@ -85,7 +84,7 @@ fn text(number: usize) -> String {
     format!("{number}\n")
 }
 
-/// The person: looks, and says whether it is still to be done.
+/// The user: checks the file, and answers whether the write is still needed.
 struct Looks(PathBuf);
 
 impl Approver for Looks {
@@ -112,11 +111,11 @@ impl Approver for Looks {
 fn note(directory: &Path, file: &str, line: &str) {
     let path = directory.join(file);
     let mut file = OpenOptions::new().append(true).create(true).open(path).expect("a file");
-    // One call of the system: it happens or it does not.
+    // One system call: it happens completely or not at all.
     file.write_all(format!("{line}\n").as_bytes()).expect("a line");
 }
 
-/// Everything may be written in the workspace.
+/// Returns rules that allow every write in the workspace.
 fn rulebook(workspace: &Path) -> Rulebook {
     let places =
         PathAnchors { workspace: workspace.display().to_string(), home: None, ignores_case: false };
@@ -132,7 +131,7 @@ fn rulebook(workspace: &Path) -> Rulebook {
     Rulebook { world, judge, protected: Vec::new(), sources: SourceFiles::default() }
 }
 
-/// The real driver over the real write tool, with its before-images.
+/// Returns the real driver with the real write tool and its before-images.
 fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> RunDriver {
     let workspace = directory.join("work");
     let (run, images) = {
@@ -184,7 +183,7 @@ fn began() -> RunEvent {
     }
 }
 
-/// The process that is killed: begins the run of a directory, or goes on with it.
+/// The process that is killed: begins the run of a directory, or resumes it.
 fn work(directory: &Path) {
     let directory = &directory.canonicalize().expect("a directory");
     fs::create_dir_all(directory.join("work")).expect("a directory");
@@ -218,7 +217,7 @@ fn work(directory: &Path) {
     note(directory, "done", "done");
 }
 
-/// Does nothing unless it is the process that is killed.
+/// Does nothing unless this is the process to be killed.
 #[test]
 fn process_that_is_killed() {
     if let Some(directory) = std::env::var_os(WORK) {
@@ -226,7 +225,7 @@ fn process_that_is_killed() {
     }
 }
 
-/// Numbers that look drawn by chance, the same every time.
+/// Pseudo-random numbers, the same in every test run.
 struct Chance(u64);
 
 impl Chance {
@@ -238,7 +237,7 @@ impl Chance {
     }
 }
 
-/// Starts the process; kills it after a while, unless it is done before. Whether it was killed.
+/// Starts the process, and kills it after a while unless it has ended; returns whether it was killed.
 fn start_and_kill(directory: &Path, after: Option<Duration>) -> bool {
     let program = std::env::current_exe().expect("this program");
     let mut child = Command::new(program)
@@ -262,7 +261,7 @@ fn start_and_kill(directory: &Path, after: Option<Duration>) -> bool {
     killed
 }
 
-/// Everything that must hold when a run is over.
+/// Checks everything that must hold when a run is over.
 fn check(directory: &Path) -> usize {
     let directory = &directory.canonicalize().expect("a directory");
     let asked = fs::read_to_string(directory.join("questions")).unwrap_or_default();
@@ -288,7 +287,7 @@ fn check(directory: &Path) -> usize {
         let kept = changes.lines().filter(|it| it.contains("before") && it.contains(path)).count();
         assert!(kept >= 1 && kept <= started, "{id}: {kept} changes, {started} starts");
     }
-    // All of it can be taken back; what was put to the person only by their own word.
+    // Everything can be undone; a write that the user was asked about may need `force`.
     let undone = undo(&images, false, false).expect("before-images");
     assert_eq!(undone.len(), WRITES);
     for (path, undone) in undone {
@@ -301,8 +300,8 @@ fn check(directory: &Path) -> usize {
     asked.lines().count()
 }
 
-/// Runs, killed and resumed until they are done: how often they were killed, and how many writes were
-/// put to the person.
+/// Kills and resumes runs until they are done; returns how often they were killed, and how many writes the
+/// user was asked about.
 fn killed_runs(root: &Path, worker: usize, length: u64, most: usize) -> (usize, usize) {
     let seed = u64::try_from(worker).expect("few") + 1;
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -310,7 +309,7 @@ fn killed_runs(root: &Path, worker: usize, length: u64, most: usize) -> (usize, 
     while kills < most {
         let directory = root.join(format!("{worker}-{runs}"));
         fs::create_dir(&directory).expect("a directory");
-        // Longer each time, so that every run comes to its end however slow its start is.
+        // Longer each time, so that every run ends, however slow its start is.
         let mut longest = length / 6;
         while !directory.join("done").exists() {
             let after = Duration::from_micros(chance.below(longest));
@@ -326,7 +325,7 @@ fn killed_runs(root: &Path, worker: usize, length: u64, most: usize) -> (usize, 
 #[test]
 fn every_write_happens_once() {
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    // How long one whole run takes here.
+    // Measures how long one whole run takes here.
     let whole = root.path().join("whole");
     fs::create_dir(&whole).expect("a directory");
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Whole runs against a model on loopback: the real loop, tools, policy and journal; many calls, many
+//! Whole runs against a model on loopback, with the real loop, tools, policy and journal: many calls, many
 //! runs, faults and limits.
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 
@@ -34,7 +34,7 @@ use tempfile::TempDir;
 
 use server::{Break, Protocol, Reply, Server, Turn};
 
-/// A journal as the driver sees it.
+/// A journal as the event log of the driver.
 struct Written(Journal);
 
 impl EventLog for Written {
@@ -43,21 +43,21 @@ impl EventLog for Written {
     }
 }
 
-/// A workspace, a home and a driver.
+/// A workspace, a home directory and a driver.
 struct Run {
     folder: TempDir,
     driver: RunDriver,
 }
 
-/// What may differ.
+/// The options of a test run.
 #[derive(Clone, Copy)]
 struct How {
-    /// Whether time goes by, as in a real run.
+    /// Whether retries wait, as in a real run.
     waits: bool,
     limits: RunLimits,
     on_error: ErrorStrategy,
     protocol: Protocol,
-    /// Tokens that the model can hold, instead of those of the plan.
+    /// The context window to use instead of that of the plan.
     window: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Default for How {
     }
 }
 
-/// The model of a server, as a plan.
+/// Returns the model of a server, as a plan.
 fn plan(server: &Server, protocol: Protocol) -> ModelPlan {
     let (provider, key) = match protocol {
         Protocol::Anthropic => ("anthropic", "ANTHROPIC_API_KEY"),
@@ -105,7 +105,7 @@ fn plan(server: &Server, protocol: Protocol) -> ModelPlan {
         .expect("a plan")
 }
 
-/// Everything is allowed in these sections.
+/// Returns rules that allow everything in these sections.
 fn rulebook(workspace: &Path, free_sections: &[Section]) -> Rulebook {
     let places =
         PathAnchors { workspace: workspace.display().to_string(), home: None, ignores_case: false };
@@ -205,7 +205,7 @@ fn write(name: &str, text: &str) -> Turn {
     Turn::call("write", json!({ "path": name, "content": text }))
 }
 
-/// Every protocol carries a whole run.
+/// A whole run works in every protocol.
 #[tokio::test]
 async fn a_run_in_every_protocol() {
     for protocol in [
@@ -220,7 +220,7 @@ async fn a_run_in_every_protocol() {
             Turn::call("read", json!({ "path": "a.txt" })).and_call("list", json!({})).into(),
             Turn::text("all done").into(),
         ]);
-        // A plan speaks chat with this provider; the other one is only known to its own tests.
+        // A plan uses chat completions for this provider; the Responses API has its own tests.
         if protocol == Protocol::Responses {
             continue;
         }
@@ -285,7 +285,7 @@ async fn two_hundred_runs_at_once() {
     assert_eq!((count, server.count()), (200, 600));
 }
 
-/// Whatever a server does, the run ends with a clear state, and what was asked for once happens once.
+/// Whatever a server does, the run ends in a clear state, and each requested call happens once.
 #[tokio::test]
 async fn faults_end_with_a_clear_state() {
     let fine = || write("a.txt", "one\n");
@@ -321,7 +321,7 @@ async fn faults_end_with_a_clear_state() {
     }
 }
 
-/// What a model gets wrong is told to it, and it goes on.
+/// A model's mistakes are reported to it, and the run continues.
 #[tokio::test]
 async fn wrong_calls_are_answered() {
     let long = "x".repeat(4 << 20);
@@ -382,11 +382,11 @@ async fn limits_hold_whatever_the_model_does() {
     }
 }
 
-/// A model that holds little, calls much and is told even more: the run goes on.
+/// A small context window, many calls and long results: the run continues.
 #[tokio::test]
 async fn a_full_context_does_not_end_a_run() {
     const MOST: usize = 60_000;
-    // Whoever knows the window keeps to it; whoever does not is told by the server.
+    // With a known window the run stays within it; otherwise the server reports the overflow.
     for window in [Some(15_000), None] {
         let server = Server::answering(|asked| {
             let summing_up = asked.said.iter().any(|said| said.ends_with("Sum this up."));
@@ -413,7 +413,7 @@ async fn a_full_context_does_not_end_a_run() {
         let asked = server.asked();
         let too_long = asked.iter().any(|asked| asked.body.to_string().len() > MOST);
         assert!(too_long || window.is_some(), "{window:?}");
-        // What was cut before it was told lies in a file.
+        // What was cut before it was sent is in a file.
         if window.is_none() {
             continue;
         }
@@ -425,7 +425,7 @@ async fn a_full_context_does_not_end_a_run() {
     }
 }
 
-/// A command that prints without end is not told of without end.
+/// The endless output of a command is cut.
 #[tokio::test]
 async fn what_a_command_prints_has_an_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -458,7 +458,7 @@ async fn what_a_command_prints_has_an_end() {
     assert_eq!(std::fs::read_to_string(path).expect("all of it").len(), 30_000 * 22);
 }
 
-/// An answer that breaks off was charged, as far as it came.
+/// An answer that breaks off is charged as far as it arrived.
 #[tokio::test]
 async fn answers_that_break_off_are_paid_for() {
     let broken = |_: &server::Asked| {
@@ -472,7 +472,7 @@ async fn answers_that_break_off_are_paid_for() {
         let usage = run.driver.state().spent.usage;
         // At least what was sent, five times.
         assert!(usage.input > 5 && usage.cost.is_some_and(|cost| cost > 10), "{usage:?}");
-        // Enough for one question.
+        // Enough for one request.
         let limits = RunLimits { cost: usage.cost.map(|cost| cost / 5), ..RunLimits::default() };
         let server = Server::answering(broken);
         let mut run = Run::new(&server, How { limits, protocol, ..How::default() });
@@ -481,7 +481,7 @@ async fn answers_that_break_off_are_paid_for() {
     }
 }
 
-/// A server that falls silent costs no more than the time that the run has.
+/// A silent server costs no more than the time limit of the run.
 #[tokio::test]
 async fn time_is_a_limit_too() {
     let server = Server::playing([Reply::Silent]);

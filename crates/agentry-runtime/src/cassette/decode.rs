@@ -1,4 +1,4 @@
-//! Reads the questions of a cassette: what is left out of each follows from the lines before it.
+//! Reads the requests of a cassette. What a request leaves out follows from the lines before it.
 
 use std::sync::Arc;
 
@@ -7,31 +7,31 @@ use super::{RecordedQuestion, RecordedTool};
 use crate::conversation::Message;
 use crate::event::TimedEvent;
 
-/// A question to the model, as far as it differs from the one before, and its answer.
+/// A recorded request, as its difference to the one before, and its answer.
 #[derive(Debug)]
 pub(super) struct RecordedTurn {
     pub(super) model: String,
     pub(super) system: Option<String>,
     pub(super) tools: Option<Vec<RecordedTool>>,
-    /// How many messages are those of the question before.
+    /// How many messages are the same as in the request before.
     pub(super) kept: usize,
     pub(super) messages: Vec<Message>,
     pub(super) reply: Option<TimedEvent>,
 }
 
-/// What a reader of the file knows from the lines before.
+/// What is known from the lines before.
 #[derive(Debug, Default)]
 pub(super) struct CassetteReading {
     pub(super) expected: ExpectedConversation,
-    /// The messages of the last question.
+    /// The messages of the last request.
     last: Vec<Arc<Message>>,
     any: bool,
-    /// The call that ended last.
+    /// The id of the call that ended last.
     pub(super) ended: String,
 }
 
 impl CassetteReading {
-    /// A question, as far as it differs from the one before.
+    /// Reads a request, and returns its difference to the one before.
     pub(super) fn asked(&mut self, asked: RecordedQuestion) -> Result<RecordedTurn, &'static str> {
         let RecordedQuestion { model, system, tools, kept, messages, .. } = asked;
         if !self.any && (system.is_none() || tools.is_none()) {

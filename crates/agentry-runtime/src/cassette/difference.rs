@@ -1,4 +1,4 @@
-//! Where a run goes another way than the recorded one.
+//! A difference between a replay and its cassette, as it is reported.
 
 use std::fmt::{self, Write as _};
 
@@ -10,31 +10,31 @@ const MOST_LINES: usize = 60;
 /// The first difference between a run and its cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CassetteDifference {
-    /// What differs.
+    /// The kind of difference.
     pub kind: DifferenceKind,
-    /// In one line.
+    /// A summary in one line.
     pub message: String,
-    /// Line by line: `-` is recorded, `+` is now; empty if the message says it all.
+    /// The lines: `-` is recorded, `+` is now; empty if the message says it all.
     pub diff: String,
 }
 
-/// What may differ.
+/// The kinds of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DifferenceKind {
-    /// What the model is told: its instructions, or what was said.
+    /// The system prompt or the conversation.
     Prompt,
-    /// The tools that it is given.
+    /// The tools that the model has.
     Tools,
-    /// What the policy says of a call.
+    /// The verdict about a call.
     Verdict,
-    /// The calls that are made, and what becomes of them.
+    /// The calls that are made, and their results.
     Calls,
-    /// One of the two goes on where the other ends.
+    /// One of the two continues where the other ends.
     Length,
 }
 
 impl DifferenceKind {
-    /// What programs read.
+    /// The name in machine-readable output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -51,7 +51,7 @@ impl CassetteDifference {
         Self { kind, message: message.into(), diff: String::new() }
     }
 
-    /// Shows what was recorded and what is there now.
+    /// Adds a diff between the recorded text and the present one.
     pub(super) fn between(mut self, recorded: &str, now: &str) -> Self {
         let diff = TextDiff::from_lines(recorded, now);
         let diff = diff.unified_diff().context_radius(2).header("recorded", "now").to_string();

@@ -1,20 +1,20 @@
-//! What a difference shows, in words.
+//! Formats calls, tools and messages for a difference.
 
 use super::RecordedTool;
 use crate::conversation::{Message, MessageBlock, ToolCall};
 
-/// A call, for people.
+/// Formats a call.
 pub(super) fn shown(call: &ToolCall) -> String {
     format!("{} {}\n", call.tool, call.arguments)
 }
 
-/// A tool, for people.
+/// Formats a tool.
 pub(super) fn written(tool: &RecordedTool) -> String {
     let schema = serde_json::to_string_pretty(&tool.schema).unwrap_or_default();
     format!("{}\n{}\n{schema}\n", tool.name, tool.description)
 }
 
-/// A message, for people.
+/// Formats a message.
 pub(super) fn said(message: &Message) -> String {
     let block = |block: &MessageBlock| match block {
         MessageBlock::Text { text } | MessageBlock::Thinking { text, .. } => format!("{text}\n"),

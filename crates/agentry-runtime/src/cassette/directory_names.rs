@@ -1,4 +1,4 @@
-//! Directories of this machine, by names that hold on every machine.
+//! Replaces the directories of this machine in cassettes by names that work on every machine.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 /// The directories that a cassette does not spell out.
 #[derive(Debug, Clone, Default)]
 pub struct CassettePaths {
-    /// Name and path, the longest path first.
+    /// Name and path, the longest path first: a nested directory must be replaced before its parent.
     places: Vec<(String, String)>,
 }
 
 impl CassettePaths {
-    /// Directories by their names: `workspace` is written as `<<workspace>>`.
+    /// Creates it from directories and their names: `workspace` is written as `<<workspace>>`.
     pub fn new<'a>(places: impl IntoIterator<Item = (&'a str, &'a Path)>) -> Self {
         let places = places.into_iter().filter_map(|(name, path)| {
             let path = path.to_str()?.trim_end_matches('/');
@@ -23,12 +23,12 @@ impl CassettePaths {
         Self { places }
     }
 
-    /// The value without the directories of this machine.
+    /// Replaces the directories of this machine by their names.
     pub(super) fn hide(&self, value: Value) -> Value {
         texts(value, &|text| self.hidden(&text))
     }
 
-    /// The value with the directories of this machine.
+    /// Replaces the names by the directories of this machine.
     pub(super) fn show(&self, value: Value) -> Value {
         let change = |text: String, (name, path): &(String, String)| {
             if text.contains(name.as_str()) { text.replace(name, path) } else { text }
@@ -41,7 +41,7 @@ impl CassettePaths {
     }
 }
 
-/// Puts `name` in the place of `path` wherever that is a whole path or the start of a longer one.
+/// Replaces `path` by `name` wherever it is a whole path or the start of a longer one.
 fn replaced(text: &str, path: &str, name: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -61,7 +61,7 @@ fn replaced(text: &str, path: &str, name: &str) -> String {
     out
 }
 
-/// The value with every text in it changed.
+/// Changes every text in a value.
 fn texts(value: Value, change: &dyn Fn(String) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(change(text)),

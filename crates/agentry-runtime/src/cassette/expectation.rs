@@ -1,5 +1,5 @@
-//! What the next question to the model will have if nothing new is said. Recorder and tape expect the
-//! same, so it is not written.
+//! Predicts the messages of the next request if nothing new is said. Recorder and tape predict the same, so
+//! these messages are not written.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::conversation::{Message, MessageBlock, MessageRole};
 use crate::event::{CallJudgement, RunEvent};
 
-/// The conversation, as far as it follows from what was written.
+/// The conversation, as it follows from the events so far.
 #[derive(Debug, Default)]
 pub(super) struct ExpectedConversation {
     pub(super) messages: Vec<Arc<Message>>,
@@ -16,7 +16,7 @@ pub(super) struct ExpectedConversation {
 }
 
 impl ExpectedConversation {
-    /// Takes in what happened.
+    /// Applies an event.
     pub(super) fn event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Said { text } => self.messages.push(Arc::new(Message::user(text))),
@@ -39,7 +39,7 @@ impl ExpectedConversation {
         }
     }
 
-    /// The model is asked now: it is told what its calls gave.
+    /// Adds the results of the calls, because the model is asked now.
     pub(super) fn report(&mut self) {
         let calls = std::mem::take(&mut self.calls);
         let results = calls.into_iter().filter_map(|id| {
@@ -53,19 +53,19 @@ impl ExpectedConversation {
     }
 }
 
-/// How many messages from the start are the same. Who was compared before is compared by where it lies.
+/// Counts the equal messages from the start. Shared messages are compared by pointer, which is fast.
 pub(super) fn same(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
     old.iter().zip(new).take_while(|(old, new)| old == new).count()
 }
 
-/// Makes `old` what `new` is, without copying a message.
+/// Makes `old` equal to `new`, without copying a message.
 pub(super) fn take_over(old: &mut Vec<Arc<Message>>, new: &[Arc<Message>]) {
     let shared = old.iter().zip(new).take_while(|(old, new)| Arc::ptr_eq(old, new)).count();
     old.truncate(shared);
     old.extend_from_slice(new.get(shared..).unwrap_or_default());
 }
 
-/// Messages to be written down.
+/// Copies messages, to write them.
 pub(super) fn copied(messages: &[Arc<Message>]) -> Vec<Message> {
     messages.iter().map(|message| Message::clone(message)).collect()
 }

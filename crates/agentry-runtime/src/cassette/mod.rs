@@ -1,6 +1,6 @@
-//! A run on tape: what the model was asked and answered, what was judged, said and done, and when.
+//! Cassettes: recorded runs, with each request, answer, verdict, result and time.
 //!
-//! A cassette is a text file, one JSON object a line, made to be read and compared:
+//! A cassette is a text file with one JSON object per line, made to be read and compared:
 //!
 //! ```text
 //! {"cassette":1,"agent":"reviewer","recorded":"2026-11-15T15:00:33Z"}
@@ -11,9 +11,8 @@
 //! {"type":"ended","at":…,"id":"call-1","text":"…","failed":false}
 //! ```
 //!
-//! Of every later question to the model only what nobody could know from the lines before it is
-//! written. Secrets are left out, and directories of this machine have names of their own, so that a
-//! cassette can be shipped with an agent.
+//! A later request has only what does not follow from the lines before it. Secrets are redacted, and
+//! directories of this machine are replaced by names, so that a cassette can be shipped with an agent.
 
 mod decode;
 mod difference;
@@ -41,10 +40,10 @@ use crate::conversation::Message;
 use crate::event::RunEvent;
 use crate::tool::ToolSpec;
 
-/// The format that is written here.
+/// The format that this version writes.
 const FORMAT: u64 = 1;
 
-/// The end of a name while a cassette is recorded.
+/// The suffix of the file while a cassette is recorded.
 const PART: &str = ".part";
 
 /// The first line.
@@ -70,22 +69,22 @@ enum CassetteEntry {
     Event(RunEvent),
 }
 
-/// A question to the model, as far as it says something new.
+/// A request to the model, without what follows from the lines before.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordedQuestion {
     #[serde(rename = "type")]
     kind: RecordedQuestionKind,
-    /// What the model is called; for people.
+    /// The name of the model, for readers of the file.
     model: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<RecordedTool>>,
-    /// How many of the expected messages were still there; all of them if it is left out.
+    /// How many of the predicted messages are kept; all of them if it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<usize>,
-    /// The messages behind them.
+    /// The messages after them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     messages: Vec<Message>,
 }
@@ -97,7 +96,7 @@ enum RecordedQuestionKind {
     Asked,
 }
 
-/// What the model was told of a tool.
+/// A tool as the model got it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct RecordedTool {
     name: String,
@@ -111,16 +110,17 @@ impl From<&ToolSpec> for RecordedTool {
     }
 }
 
-/// The cassettes beside an agent: `<agent>.cassette.*`, in the order of their names.
+/// Returns the cassettes beside an agent: `<agent>.cassette.*`, sorted by name.
 pub fn beside(agent: &Path) -> io::Result<Vec<PathBuf>> {
     let Some(name) = agent.file_name().and_then(|name| name.to_str()) else {
         return Ok(Vec::new());
     };
     let mut names = vec![name];
-    // `writer.agent.md` may also be called `writer.agent` and `writer` there.
+    // The cassettes of `writer.agent.md` may also start with `writer.agent` or `writer`.
     names.extend(name.rmatch_indices('.').filter_map(|(at, _)| name.get(..at)));
     let is_cassette = |file: &str| {
         let suffix = names.iter().find_map(|name| file.strip_prefix(name));
+        // An unfinished recording is not a cassette yet.
         suffix.is_some_and(|rest| rest.starts_with(".cassette.") && !rest.ends_with(PART))
     };
     let directory = agent.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! Writes a cassette while a run goes on.
+//! Writes a cassette while a run happens.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -17,7 +17,7 @@ use crate::journal::DisplayTime;
 use crate::provider::ProviderRequest;
 use crate::redact::Redactor;
 
-/// Records a run. What was there before is replaced when the recording is finished.
+/// Records a run. Replaces an older cassette only when the recording is finished.
 #[derive(Debug)]
 pub struct CassetteRecorder {
     path: PathBuf,
@@ -28,14 +28,14 @@ pub struct CassetteRecorder {
     expected: ExpectedConversation,
     system: Option<String>,
     tools: Option<Vec<RecordedTool>>,
-    /// A question that was not sent so far.
+    /// The event of a request that is not sent yet.
     asking: Option<TimedEvent>,
-    /// Whether one is under way.
+    /// Whether a request is under way.
     is_asked: bool,
 }
 
 impl CassetteRecorder {
-    /// Starts a cassette of a run of `agent` that begins now.
+    /// Starts the cassette of a run of `agent` that begins now.
     pub fn create(
         path: &Path,
         agent: &str,
@@ -67,7 +67,7 @@ impl CassetteRecorder {
         Ok(recorder)
     }
 
-    /// The model is asked.
+    /// Records a request to the model.
     pub fn asked(&mut self, at: u64, request: &ProviderRequest<'_>) -> io::Result<()> {
         self.sent();
         self.expected.report();
@@ -86,13 +86,13 @@ impl CassetteRecorder {
         self.write(&CassetteLine { at, entry: CassetteEntry::Asked(asked) })
     }
 
-    /// Something happened.
+    /// Records an event.
     pub fn happened(&mut self, happened: &TimedEvent) -> io::Result<()> {
         self.expected.event(&happened.event);
         match happened.event {
-            // They follow from the rest.
+            // A replay derives these events from the others.
             RunEvent::Started { .. } | RunEvent::Waited | RunEvent::Resumed => return Ok(()),
-            // A question that is sent is written as such.
+            // A request that is sent has its own line.
             RunEvent::Asking { .. } if self.is_asked => return Ok(()),
             RunEvent::Asking { .. } => {
                 self.asking = Some(happened.clone());
@@ -105,7 +105,7 @@ impl CassetteRecorder {
         self.event(happened)
     }
 
-    /// The question that was to be asked is sent.
+    /// Notes that the request is sent.
     pub fn sent(&mut self) {
         self.asking = None;
         self.is_asked = true;
@@ -118,12 +118,12 @@ impl CassetteRecorder {
         })
     }
 
-    /// A question was too much for a limit: that cannot be known from the rest.
+    /// Records a request that was not sent because of a limit: a replay cannot derive that.
     fn refused(&mut self) -> io::Result<()> {
         self.asking.take().map_or(Ok(()), |asking| self.event(&asking))
     }
 
-    /// The run is over: the cassette gets its name.
+    /// Finishes the cassette, and gives it its final name.
     pub fn finish(mut self) -> io::Result<()> {
         self.refused()?;
         self.file.flush()?;
@@ -132,13 +132,15 @@ impl CassetteRecorder {
     }
 
     fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        // The same order as in `Tape::as_recorded`, so that both give the same text.
         let value = self.redactor.value(self.places.hide(serde_json::to_value(line)?));
         writeln!(self.file, "{value}")?;
+        // Flushed line by line, so that the file of a killed run is as complete as possible.
         self.file.flush()
     }
 }
 
-/// What is new, if it is; it is known from then on.
+/// Stores a value, and returns it if it has changed.
 fn changed<T: Clone + PartialEq>(known: &mut Option<T>, now: T) -> Option<T> {
     if known.as_ref() == Some(&now) {
         return None;

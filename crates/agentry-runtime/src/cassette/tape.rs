@@ -1,4 +1,4 @@
-//! Plays a cassette: nothing is executed, and the first difference is named.
+//! Plays a cassette: nothing is executed, and the first difference is reported.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -28,7 +28,7 @@ pub enum TapeError {
     Io {
         /// The cassette.
         path: String,
-        /// What the system says.
+        /// The error.
         source: std::io::Error,
     },
     /// A line of it is wrong.
@@ -41,7 +41,7 @@ pub enum TapeError {
         /// What is wrong.
         why: String,
     },
-    /// It was written by a program that knows more.
+    /// A newer version of the program wrote it.
     #[error("`{path}` has format {found}; this program knows format {FORMAT} and older ones")]
     Newer {
         /// The cassette.
@@ -51,34 +51,34 @@ pub enum TapeError {
     },
 }
 
-/// A cassette that is played.
+/// A cassette during its replay.
 #[derive(Debug)]
 pub struct Tape {
     agent: String,
     redactor: Arc<Redactor>,
     places: CassettePaths,
-    /// What the model was asked and what came of it, in order.
+    /// The requests to the model and their answers, in order.
     turns: VecDeque<RecordedTurn>,
-    /// What the person said, in order.
+    /// The messages of the user, in order.
     said: VecDeque<TimedEvent>,
-    /// What became of calls, by kind and identifier: a call that was tried again has several.
+    /// The events of calls, by kind and id: a call that was retried has several.
     events: BTreeMap<(EventSlot, String), VecDeque<TimedEvent>>,
-    /// Where it was stopped: by the person, or because its time was over.
+    /// Where the run was cancelled, or reached its time limit.
     cancelled: VecDeque<TimedEvent>,
-    /// Questions that were too much for a limit: after how many that were sent.
+    /// Requests that a limit prevented, each with the number of requests sent before it.
     refused: VecDeque<(usize, TokenUsage)>,
-    /// How many questions there were, and how many have been asked here.
+    /// How many requests are recorded, and how many are played.
     questions: (usize, usize),
-    /// How the run began, in cassettes that say so.
+    /// How the run began; older cassettes do not have it.
     began: Option<RunEvent>,
     now: u64,
-    /// The last question that was recorded.
+    /// The last recorded request.
     last: ModelQuestion,
-    /// Its messages, as they were asked here.
+    /// Its messages, as this replay sent them.
     seen: Vec<Arc<Message>>,
 }
 
-/// A question to the model, in full.
+/// A whole request to the model.
 #[derive(Debug, Default)]
 struct ModelQuestion {
     system: String,
@@ -145,7 +145,7 @@ impl Tape {
         }
     }
 
-    /// Sorts a line in.
+    /// Adds a line to the tape.
     fn take(
         &mut self,
         CassetteLine { at, entry }: CassetteLine,
@@ -173,7 +173,7 @@ impl Tape {
                 let open = self.turns.back_mut().filter(|turn| turn.reply.is_none());
                 match (open, &happened.event) {
                     (Some(open), _) => open.reply = Some(happened),
-                    // Fewer words were asked for, which is not recorded as a question.
+                    // A request for a summary has no line; a failure without a request is its result.
                     (None, RunEvent::TurnFailed(_)) => {
                         self.questions.0 += 1;
                         let slot = (EventSlot::Compacted, String::new());
@@ -202,7 +202,7 @@ impl Tape {
                 self.questions.0 += 1;
                 (EventSlot::Compacted, String::new())
             }
-            // A call has led there: the last one that ended.
+            // The last call that ended has changed the directory.
             RunEvent::Moved { .. } => (EventSlot::Moved, reading.ended.clone()),
             RunEvent::Started { .. }
             | RunEvent::Waited
@@ -217,17 +217,17 @@ impl Tape {
         Ok(())
     }
 
-    /// The name of the agent that was recorded.
+    /// Returns the name of the recorded agent.
     pub fn agent(&self) -> &str {
         &self.agent
     }
 
-    /// How the run began, if the cassette says so.
+    /// Returns how the run began, if the cassette has it.
     pub fn began(&self) -> Option<&RunEvent> {
         self.began.as_ref()
     }
 
-    /// How many models were asked at least: a run that fell back has asked several.
+    /// Returns how many models were asked at least: a run with a fallback asked several.
     pub fn models(&self) -> usize {
         let mut names: Vec<&str> = self.turns.iter().map(|turn| turn.model.as_str()).collect();
         names.sort_unstable();
@@ -235,24 +235,24 @@ impl Tape {
         names.len().max(1)
     }
 
-    /// Whether the model was given a tool of this name at first.
+    /// Returns whether the model had a tool of this name in its first request.
     pub fn has_tool(&self, name: &str) -> bool {
         let tools = self.turns.front().and_then(|turn| turn.tools.as_ref());
         tools.unwrap_or(&self.last.tools).iter().any(|tool| tool.name == name)
     }
 
-    /// What the clock showed at the last thing that was played.
+    /// Returns the time of the last event that was played.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// What the person says next, if they say anything more.
+    /// Returns the next message of the user, if there is one.
     pub fn said(&mut self) -> Option<TimedEvent> {
         let said = self.said.pop_front()?;
         Some(self.play(said))
     }
 
-    /// What the model answers when it is asked this.
+    /// Returns the answer to this request, or the difference to the recorded one.
     pub fn turn(
         &mut self,
         request: &ProviderRequest<'_>,
@@ -277,14 +277,15 @@ impl Tape {
         }
     }
 
-    /// What the next question would have used up, if it was too much for a limit.
+    /// Returns the usage of the next request, if a limit prevented it.
     pub fn refused(&mut self) -> Option<TokenUsage> {
+        // Only if the run is at the same request as the recorded one.
         let is_next = self.refused.front().is_some_and(|(after, _)| *after == self.questions.1);
         let refused = if is_next { self.refused.pop_front() } else { None };
         refused.map(|(_, usage)| usage)
     }
 
-    /// The words that take the place of many.
+    /// Returns the next recorded summary.
     pub fn compacted(&mut self) -> Result<TimedEvent, CassetteDifference> {
         match self.next(EventSlot::Compacted, "") {
             Some(happened) => {
@@ -295,7 +296,7 @@ impl Tape {
         }
     }
 
-    /// What the policy says of a call now: the same as when it was recorded.
+    /// Compares the verdict about a call with the recorded one.
     pub fn judged(
         &mut self,
         call: &ToolCall,
@@ -311,6 +312,7 @@ impl Tape {
                     .between("", &shown(call)));
             }
         };
+        // The reason may differ: a reworded rule is not a different decision.
         if recorded.0 == verdict {
             return Ok(());
         }
@@ -326,7 +328,7 @@ impl Tape {
         Err(difference.between(&line(recorded.0, &recorded.1), &line(verdict, reason)))
     }
 
-    /// What the person answers to a question about a call, or about the whole run.
+    /// Returns the user's answer to a question about a call, or about the whole run.
     pub fn answer(&mut self, id: Option<&str>) -> Result<TimedEvent, CassetteDifference> {
         match self.next(EventSlot::Answered, id.unwrap_or_default()) {
             Some(happened) => Ok(happened),
@@ -337,7 +339,7 @@ impl Tape {
         }
     }
 
-    /// What a call gives.
+    /// Returns the result of a call.
     pub fn result(&mut self, call: &ToolCall) -> Result<TimedEvent, CassetteDifference> {
         match self.next(EventSlot::Ended, &call.id) {
             Some(happened) => Ok(happened),
@@ -350,7 +352,7 @@ impl Tape {
         }
     }
 
-    /// The directory that a call has led to, if it led anywhere.
+    /// Returns the directory that a call changed to, if it did.
     pub fn moved(&mut self, call: &ToolCall) -> Option<String> {
         match self.next(EventSlot::Moved, &call.id)?.event {
             RunEvent::Moved { directory } => Some(directory),
@@ -358,7 +360,7 @@ impl Tape {
         }
     }
 
-    /// Whether the run ends where the recorded one ended.
+    /// Checks that the run ends where the recorded one ended.
     pub fn finish(&self) -> Result<(), CassetteDifference> {
         if !self.turns.is_empty() {
             let message = format!(
@@ -385,7 +387,7 @@ impl Tape {
         Some(self.play(happened))
     }
 
-    /// Nothing was recorded here: the person stopped it then, or it is a difference.
+    /// Returns the recorded cancellation at this point, or a difference if there is none.
     fn stopped(&mut self, otherwise: &str) -> Result<TimedEvent, CassetteDifference> {
         match self.cancelled.pop_front() {
             Some(cancelled) => Ok(self.play(cancelled)),
@@ -393,13 +395,13 @@ impl Tape {
         }
     }
 
-    /// Something recorded, as it would have happened here.
+    /// Returns a recorded event with the directories of this machine.
     fn play(&mut self, happened: TimedEvent) -> TimedEvent {
         self.now = self.now.max(happened.at);
         convert(&happened, |value| self.places.show(value)).unwrap_or(happened)
     }
 
-    /// Something of now, as it would have been recorded.
+    /// Converts a present value to its recorded form.
     fn as_recorded<T: Serialize + DeserializeOwned + Clone>(&self, now: &T) -> T {
         let hidden = convert(now, |value| self.redactor.value(self.places.hide(value)));
         hidden.unwrap_or_else(|| now.clone())
@@ -439,13 +441,13 @@ impl Tape {
             .between(&written(recorded), &written(now)))
     }
 
-    /// The first `kept` messages were recorded with the question before.
+    /// Compares the messages. The first `kept` were recorded with the request before.
     fn compare_messages(
         &self,
         kept: usize,
         now: &[Arc<Message>],
     ) -> Result<(), CassetteDifference> {
-        // What was the same the last time is the same now.
+        // Messages that were equal in the last request need no second comparison.
         let known = same(&self.seen, now).min(kept);
         let recorded = self.last.messages.get(known..).unwrap_or_default();
         let now = now.get(known..).unwrap_or_default();

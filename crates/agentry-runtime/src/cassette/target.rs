@@ -1,4 +1,4 @@
-//! Where a cassette is to be kept: looked at before a run costs anything.
+//! The file that a cassette is written to. It is checked before the run costs anything.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,22 +15,23 @@ use crate::protected_paths::{self, ProtectedKind};
 use crate::tool::files::{self, MissingDirectory};
 use crate::tool::real;
 
-/// The most bytes of the first line that are looked at.
+/// The most bytes of the first line that are read.
 const MOST: u64 = 64 << 10;
 
-/// Where a recording really will be kept, if it can be: its directory can be written to, and what is
-/// there is a cassette or nothing.
+/// Returns the real path of a cassette to record. Fails if its directory is not writable, or if the path has
+/// something other than a cassette.
 pub fn admit(path: &Path) -> io::Result<PathBuf> {
     let target = real(&std::path::absolute(path)?);
     let target = target.ok_or_else(|| io::Error::other("where it leads cannot be told"))?;
     replaceable(&target)?;
+    // Creating and removing a file shows that the directory is writable.
     let (parent, part) = part(&target)?;
     rustix::fs::unlinkat(&parent, &part, AtFlags::empty())?;
     Ok(target)
 }
 
-/// Keeps what was recorded at `target`, which was admitted before the run. Whatever the run made of the
-/// directories there, no link is followed.
+/// Copies a recording to `target`, which was admitted before the run. Follows no link, whatever the run did
+/// to the directories there.
 pub fn keep(recorded: &Path, target: &Path) -> io::Result<()> {
     replaceable(target)?;
     let mut from = File::open(recorded)?;
@@ -48,7 +49,7 @@ pub fn keep(recorded: &Path, target: &Path) -> io::Result<()> {
     kept
 }
 
-/// Makes an empty file beside `target`, instead of what a run that was killed has left.
+/// Creates an empty file beside `target`, and replaces one that a killed run has left.
 fn part(target: &Path) -> io::Result<(OwnedFd, OsString)> {
     let (parent, mut name) = files::parent(target, MissingDirectory::Fails)?;
     name.push(PART);
@@ -77,7 +78,7 @@ fn replaceable(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a name says that a file is something else, also while nothing is in it.
+/// Returns whether the name belongs to another protected file, even if that is empty.
 fn is_others(target: &Path) -> bool {
     let named = target.file_name().map(Path::new).and_then(protected_paths::why_protected);
     named != Some(ProtectedKind::Recorded.why()) && protected_paths::why_protected(target).is_some()

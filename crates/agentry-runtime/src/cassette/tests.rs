@@ -16,7 +16,7 @@ use crate::step::{PersonQuestion, RunEffect, step};
 
 const NOW: u64 = 1_794_754_833_000;
 
-/// What an agent is told and may do.
+/// The prompt and the tools of an agent.
 #[derive(Clone)]
 struct Agent {
     system: String,
@@ -63,10 +63,10 @@ fn redactor() -> Arc<Redactor> {
     Arc::new(Redactor::new(KnownSecret::new("KEY", "hunter2hunter2")))
 }
 
-/// Says of a line of a cassette whether it stays.
+/// Returns whether a line of a cassette is kept.
 type Keep<'a> = &'a dyn Fn(&&str) -> bool;
 
-/// The world of a run: where its events come from.
+/// The source of the events of a run.
 trait World {
     fn asked(
         &mut self,
@@ -79,7 +79,7 @@ trait World {
     fn happened(&mut self, event: &RunEvent);
 }
 
-/// A driver: does what the loop says until nothing is left.
+/// A driver: carries out effects until none is left.
 fn drive(agent: &Agent, world: &mut dyn World) -> Result<StepState, CassetteDifference> {
     let mut state = StepState::default();
     let mut events: Vec<RunEvent> = vec![RunEvent::Said { text: agent.prompt.clone() }];
@@ -108,7 +108,7 @@ fn judged(agent: &Agent, call: &ToolCall) -> RunEvent {
     RunEvent::Judged { id: call.id.clone(), verdict, reason: "a rule".to_owned(), class }
 }
 
-/// A model with a script, and its recorder.
+/// A scripted model with a recorder.
 struct Live {
     answers: Vec<RunEvent>,
     recorder: CassetteRecorder,
@@ -193,7 +193,7 @@ fn answer(calls: &[(&str, &str)]) -> RunEvent {
     RunEvent::Turned(ModelTurn { message, usage, truncated: false, model: 0 })
 }
 
-/// Records a run with two reads and a write; gives the cassette and how the run ended.
+/// Records a run with two reads and a write; returns the cassette and the final state.
 fn recorded(directory: &TempDir, agent: &Agent) -> (PathBuf, StepState) {
     let path = directory.path().join("writer.cassette.jsonl");
     let recorder = CassetteRecorder::create(&path, "writer", NOW, redactor(), agent.places());
@@ -234,7 +234,7 @@ fn the_same_run_again() {
         let agent = Agent { verdict, ..agent() };
         let (path, live) = recorded(&directory, &agent);
         let again = replayed(&path, &agent).unwrap_or_else(|error| panic!("{verdict:?}: {error}"));
-        // Apart from the secrets that were left out, and the clock.
+        // Without the redacted secrets and the clock.
         let written = |state: &StepState| {
             let messages = state.messages.iter();
             messages.map(|it| serde_json::to_value(&**it).expect("JSON")).collect::<Value>()
@@ -243,7 +243,7 @@ fn the_same_run_again() {
     }
 }
 
-/// A thousand calls in one run, recorded and replayed in a moment.
+/// A run with a thousand calls is recorded and replayed quickly.
 #[test]
 fn a_long_run() {
     let directory = TempDir::new().expect("a directory");
@@ -340,7 +340,7 @@ fn a_run_that_is_shorter_or_longer() {
     }
 }
 
-/// A cassette that is being recorded.
+/// Starts a recording.
 fn recording() -> (TempDir, PathBuf, CassetteRecorder) {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("x.cassette.jsonl");
@@ -363,7 +363,7 @@ fn what_the_person_stopped_is_stopped_again() {
     assert_eq!((tape.now(), tape.finish()), (NOW + 5, Ok(())));
 }
 
-/// A question that a limit kept from being sent is not sent when it is played; any other is.
+/// A request that a limit prevented is also prevented in the replay; any other is sent.
 #[test]
 fn what_a_limit_refused_is_refused_again() {
     let (_directory, path, mut recorder) = recording();

@@ -1,21 +1,21 @@
-//! What commands find in their environment: nothing that they were not given.
+//! The environment of commands: only what they are granted.
 //!
-//! `PATH`, `LANG` and `TERM` are the user's; `HOME` and `TMPDIR` are directories of the run's own, empty
-//! at first and gone with it. With a proxy, its address is there under the names that programs look
-//! for, and git is told to pass over what only stands there for the run. Everything else takes a grant.
+//! `PATH`, `LANG` and `TERM` come from the user. `HOME` and `TMPDIR` are private directories of the run,
+//! empty at first and removed with it. With a proxy, its address is in the usual variables, and git
+//! ignores the placeholders of the sandbox. Every other variable needs a grant.
 
 use agentry_sandbox::{PrivateDirectories, Sandbox};
 
-/// Where programs are if nobody says.
+/// The default of `PATH`.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// The names under which programs look for a proxy.
+/// The variables in which programs look for a proxy.
 const PROXIES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-/// Names that no grant changes.
+/// Variables that a grant cannot change.
 const OWN: &[&str] = &["HOME", "TMPDIR", "NO_PROXY", "no_proxy"];
 
-/// The whole environment of the commands of a sandbox. `granted` are the names that the agent was
-/// granted, which `lookup` knows the values of; `proxy` is the port of the proxy.
+/// Returns the whole environment of the commands in a sandbox. `granted` are the granted names, `lookup`
+/// gives their values, and `proxy` is the port of the proxy.
 pub fn environment(
     granted: &[String],
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -32,6 +32,7 @@ fn variables(
     proxy: Option<u16>,
 ) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
+    // The first value of a name counts, so a grant cannot replace a variable that is set here.
     let mut set = |name: &str, value: String| {
         if !out.iter().any(|(other, _)| other == name) {
             out.push((name.to_owned(), value));

@@ -1,4 +1,4 @@
-//! The hosts that commands may reach: those of which the policy allows every address.
+//! The hosts that commands may reach: those for which the policy allows every address.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use agentry_compile::policy::{
 };
 use agentry_sandbox::proxy::{HostReach, ProxyGate};
 
-/// The hosts that commands may reach, as a proxy asks about them.
+/// The hosts that commands may reach, for the proxy.
 #[derive(Clone)]
 pub struct PolicyHosts(Judge);
 
@@ -26,18 +26,18 @@ impl PolicyHosts {
         Self(judge.clone())
     }
 
-    /// Whether nothing can be reached at all.
+    /// Returns whether no host can be reached.
     pub fn is_empty(&self) -> bool {
         !self.is_everything() && self.names().is_empty()
     }
 
-    /// Whether every public host can be reached.
+    /// Returns whether every public host can be reached.
     pub fn is_everything(&self) -> bool {
         self.open("https", "a-name-that-nobody-uses.example", 443).is_ok()
     }
 
-    /// What rules open, as they write it: hosts that may be reached, and patterns of hosts of which
-    /// some may be.
+    /// Returns the patterns that open hosts, as they are written. A pattern with a wildcard is included
+    /// if it may open some hosts.
     pub fn names(&self) -> Vec<String> {
         let rules = self.0.rules(Section::Webfetch).flat_map(|(_, rules)| rules.rules.iter());
         let granting = rules.filter(|rule| rule.action == Action::Allow);
@@ -57,6 +57,7 @@ impl ProxyGate for PolicyHosts {
     fn open(&self, scheme: &str, host: &str, port: u16) -> Result<HostReach, String> {
         let judge = &self.0;
         let closed = || format!("the policy does not let commands reach `{host}` on port {port}");
+        // An IPv6 address needs brackets in a URL.
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let place = format!("{scheme}://{host}:{port}");
         let (subject, directory) = (format!("{place}/"), &judge.places().workspace);
@@ -65,7 +66,7 @@ impl ProxyGate for PolicyHosts {
         if judge.judge(call, &NoLinks).action != Action::Allow || !whole(judge, &place) {
             return Err(closed());
         }
-        // An address or a name of the local network is allowed only because a rule names it.
+        // A private address passes the policy only if a rule names it.
         Ok(if address.private { HostReach::Private } else { HostReach::Public })
     }
 
@@ -74,7 +75,7 @@ impl ProxyGate for PolicyHosts {
     }
 }
 
-/// Whether the policy allows every address of a place.
+/// Returns whether the policy allows every address of a host.
 fn whole(judge: &Judge, place: &str) -> bool {
     let rule = |text: &str, action| PolicyRule {
         pattern: Pattern::new(PatternKind::Web, text, action, judge.places()),
@@ -82,6 +83,7 @@ fn whole(judge: &Judge, place: &str) -> bool {
         text: String::new(),
         span: None,
     };
+    // The proxy sees only the host, not the path, so the host must be allowed with every path.
     let claim = RuleList {
         section: Section::Webfetch,
         rules: vec![rule(place, Action::Allow)],
@@ -91,7 +93,7 @@ fn whole(judge: &Judge, place: &str) -> bool {
     matches!(refines(judge.memo(), &[&claim], &policy, HazardProtection::On), RefinementAnswer::Yes)
 }
 
-/// Scheme, host and port of a pattern.
+/// Returns scheme, host and port of a pattern.
 fn parts(pattern: &str) -> (&str, &str, u16) {
     let (scheme, rest) = pattern.split_once("://").unwrap_or(("https", pattern));
     let place = rest.split(['/', '?']).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The files of repositories that get mounts: git would run what commands write there. What no mount can
-//! protect is left to the quarantine.
+//! The files of repositories that get mounts, because git would run what commands write there. The quarantine
+//! handles what no mount can protect.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::protected_paths::{CommandBarrier, fold, names_in_repository};
 /// The most repositories that get mounts.
 const MOST: usize = 24;
 
-/// What is protected in the repositories of a workspace.
+/// Returns the protected paths in the repositories of a workspace.
 pub(super) fn protected(workspace: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     for git in found(workspace) {
@@ -28,8 +28,8 @@ pub(super) fn protected(workspace: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// What is protected in a directory of git. In that of the workspace itself also what git does without, or
-/// with a comment in it, before it is there.
+/// Returns the protected paths in a git directory. In that of the workspace also those that do not exist yet,
+/// if git works with an empty placeholder there.
 fn inside(git: &Path, own: bool) -> Vec<PathBuf> {
     let mounted = names_in_repository().filter_map(|(name, about)| match about.barrier {
         CommandBarrier::Placeholder => Some((own, git.join(name))),
@@ -40,7 +40,7 @@ fn inside(git: &Path, own: bool) -> Vec<PathBuf> {
     needed.map(|(_, path)| path).collect()
 }
 
-/// Where a file `.git` leads, and the repository that this is a part of.
+/// Returns where a `.git` file points, and the main repository of that worktree.
 fn target(git: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string(git).unwrap_or_default();
     let real = |from: &Path, to: &str| fs::canonicalize(from.join(to.trim_end())).ok();
@@ -51,7 +51,7 @@ fn target(git: &Path) -> Vec<PathBuf> {
     std::iter::once(to).chain(common).collect()
 }
 
-/// The repositories of a workspace, those near its root first.
+/// Returns the repositories of a workspace, those near its root first.
 fn found(workspace: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let root = NextDirectory { path: workspace.to_owned(), whole: false };

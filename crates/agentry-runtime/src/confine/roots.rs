@@ -1,7 +1,7 @@
-//! Directories that a policy opens as a whole, but for parts that can be named.
+//! Finds directories that a policy opens as a whole, except for parts that can be named.
 //!
-//! Every answer is proved: a root is open if the little policy that says exactly that is within the
-//! agent's.
+//! Every result is proved: a root is open if a small policy that allows exactly this root is a refinement of
+//! the agent's policy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use agentry_compile::policy::{
     SectionCall,
 };
 
-/// What is open, and what of it is not.
+/// Open directories, and the closed paths in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct OpenRoots {
     pub(super) open: Vec<PathBuf>,
     pub(super) closed: Vec<PathBuf>,
 }
 
-/// The roots that `section`, edit or read, opens.
+/// Returns the roots that `section`, edit or read, opens.
 pub(super) fn of(
     judge: &Judge,
     section: Section,
@@ -36,6 +36,7 @@ pub(super) fn of(
     candidates.sort();
     candidates.dedup();
     let mut roots = OpenRoots::default();
+    // The root of the file system is never opened as a whole.
     for path in candidates.into_iter().filter(|path| path.parent().is_some()) {
         if roots.open.iter().any(|open| path.starts_with(open)) {
             continue;
@@ -49,6 +50,7 @@ pub(super) fn of(
             }
             continue;
         };
+        // The proof is about this path; a link would lead to another one.
         if fs::canonicalize(&path).is_ok_and(|real| real == path) {
             roots.open.push(path);
             roots.closed.extend(closed);
@@ -60,7 +62,7 @@ pub(super) fn of(
     roots
 }
 
-/// Whether the policy denies this path, links aside.
+/// Returns whether the policy denies this path, with links ignored.
 pub(super) fn is_denied(judge: &Judge, section: Section, path: &Path) -> bool {
     let subject = path.to_string_lossy();
     let directory = &judge.places().workspace;
@@ -68,13 +70,13 @@ pub(super) fn is_denied(judge: &Judge, section: Section, path: &Path) -> bool {
     verdict.action == Action::Deny
 }
 
-/// What must be closed so that the rest below `path` is open; nothing if that cannot be said.
+/// Returns what must be closed so that the rest below `path` is open; `None` if that cannot be expressed.
 fn opened(judge: &Judge, section: Section, path: &Path) -> Option<Vec<PathBuf>> {
     let closed = exceptions(judge, section, path);
     let with_none = within(judge, section, path, &[]).then(Vec::new);
     let with_named = || within(judge, section, path, &closed).then_some(closed.clone());
-    // What a read rule denies by a wildcard is looked for on the disk instead: what does not exist
-    // yet has nothing to say.
+    // Paths that a read rule denies by a wildcard are searched on disk. A file that does not exist yet has no
+    // secret to read.
     let with_search = || {
         let probe = path.join("a name that nobody uses");
         let searched =
@@ -84,8 +86,8 @@ fn opened(judge: &Judge, section: Section, path: &Path) -> Option<Vec<PathBuf>> 
     with_none.or_else(with_named).or_else(with_search)
 }
 
-/// The paths below `path` that rules against it name. To read, files that a wildcard stands for are
-/// looked for; to write, all that lies where they could be made is closed.
+/// Returns the paths below `path` that rules deny. For reads, files that match a wildcard are searched later;
+/// for writes, every directory in which they could be created is closed.
 fn exceptions(judge: &Judge, section: Section, path: &Path) -> Vec<PathBuf> {
     let places = judge.places();
     let inside = is_inside(&path.to_string_lossy(), &places.workspace);
@@ -99,7 +101,7 @@ fn exceptions(judge: &Judge, section: Section, path: &Path) -> Vec<PathBuf> {
     named.filter(|named| named.starts_with(path) && named != path).collect()
 }
 
-/// Whether everything below `path` but `closed` is open: in the workspace what is not denied is,
+/// Returns whether everything below `path` except `closed` is open: in the workspace what is not denied,
 /// elsewhere only what is allowed.
 fn within(judge: &Judge, section: Section, path: &Path, closed: &[PathBuf]) -> bool {
     let places = judge.places();
@@ -133,7 +135,7 @@ fn rule(section: Section, text: &str, action: Action, places: &PathAnchors) -> P
     PolicyRule { pattern, action, text: String::new(), span: None }
 }
 
-/// A path as a pattern that means exactly it.
+/// Returns a path as a pattern that matches only it.
 fn literal(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let plain =
@@ -141,13 +143,13 @@ fn literal(path: &Path) -> Option<&str> {
     plain.then_some(text)
 }
 
-/// The directory or file that a pattern grants as a whole.
+/// Returns the directory or file that a pattern grants as a whole.
 fn tree(pattern: &str, places: &PathAnchors) -> Option<PathBuf> {
     let whole = pattern.strip_suffix("/**").unwrap_or(pattern);
     (!whole.contains('*')).then(|| prefix(whole, places)).flatten()
 }
 
-/// The longest path without a wildcard that everything a pattern matches is or lies below.
+/// Returns the longest path without a wildcard that is equal to or above everything a pattern matches.
 fn prefix(pattern: &str, places: &PathAnchors) -> Option<PathBuf> {
     let pattern = pattern.trim_matches(' ');
     let (mut path, rest) = match pattern.strip_prefix('~') {
@@ -155,7 +157,7 @@ fn prefix(pattern: &str, places: &PathAnchors) -> Option<PathBuf> {
             (PathBuf::from(places.home.as_ref()?), rest)
         }
         _ if pattern.starts_with('/') => (PathBuf::from("/"), pattern),
-        // Everything, whatever it starts with.
+        // A pattern for everything also matches outside the workspace.
         _ if pattern == "*" || pattern == "**" => return Some(PathBuf::from("/")),
         _ => (PathBuf::from(&places.workspace), pattern),
     };

@@ -1,4 +1,4 @@
-//! Files on this machine that hold secrets, or that the policy does not let be read.
+//! Finds the files of this machine that have secrets, or that the policy does not allow to read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use agentry_compile::policy::{Action, Judge, Section};
 
 use super::roots::is_denied;
 
-/// The most entries that are looked at.
+/// The most directory entries that are checked.
 const MOST: usize = 300_000;
 /// The most files of one directory that are hidden one by one.
 const MOST_IN_ONE: usize = 64;
 
-/// The secrets of the system, wherever it may be read.
+/// Returns the secret files of the system.
 pub(super) fn of_system() -> Vec<PathBuf> {
     let rooted = secrets::all().filter(|secret| secret.rooted);
     let rooted = rooted.filter(|secret| !secret.path.starts_with("proc/"));
     rooted.flat_map(|secret| existing(Path::new("/"), secret)).collect()
 }
 
-/// The secrets that programs keep in a home.
+/// Returns the secret files of programs in a home directory.
 pub(super) fn of_home(home: &Path) -> Vec<PathBuf> {
     let places = secrets::all().filter(|secret| !secret.rooted && secret.tree);
     let mut found: Vec<PathBuf> = places.flat_map(|secret| existing(home, secret)).collect();
@@ -32,7 +32,7 @@ pub(super) fn of_home(home: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What there is of a kind of secret below `root`; a `*` is looked for.
+/// Returns the existing files of one kind of secret below `root`; expands a `*`.
 fn existing(root: &Path, secret: SecretFile) -> Vec<PathBuf> {
     let mut found = vec![root.to_owned()];
     for part in secret.path.split('/') {
@@ -41,7 +41,7 @@ fn existing(root: &Path, secret: SecretFile) -> Vec<PathBuf> {
     found
 }
 
-/// The entries of a directory with this name, in which one `*` is anything.
+/// Returns the entries of a directory with this name, in which one `*` matches anything.
 fn named(directory: &Path, name: &str) -> Vec<PathBuf> {
     let Some((start, end)) = name.split_once('*') else {
         let path = directory.join(name);
@@ -55,7 +55,7 @@ fn named(directory: &Path, name: &str) -> Vec<PathBuf> {
     entries.filter(fits).map(|entry| entry.path()).collect()
 }
 
-/// The secrets below `roots`, and what rules deny there. What was not looked at is hidden, too.
+/// Returns the secrets below `roots`, and what rules deny there. What was not checked is hidden, too.
 pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>) -> Vec<PathBuf> {
     let denies = judge
         .rules(Section::Read)
@@ -72,14 +72,14 @@ pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>
 
 struct SecretSearch<'a> {
     judge: &'a Judge,
-    /// Whether rules deny anything at all.
+    /// Whether any rule denies reads.
     denies: bool,
     left: usize,
     hidden: Vec<PathBuf>,
 }
 
 impl SecretSearch<'_> {
-    /// Looks through a directory and all below it, without following links.
+    /// Searches a directory and everything below it, without following links.
     fn directory(&mut self, root: &Path) {
         let mut waiting = vec![root.to_owned()];
         while let Some(directory) = waiting.pop() {
@@ -95,11 +95,12 @@ impl SecretSearch<'_> {
                 let is_link = kind.as_ref().is_ok_and(fs::FileType::is_symlink);
                 if !is_link && self.is_closed(&path) {
                     hidden.push(path);
+                // Git objects are named by their hash, so no name there can be that of a secret.
                 } else if kind.is_ok_and(|kind| kind.is_dir()) && !path.ends_with(".git/objects") {
                     waiting.push(path);
                 }
             }
-            // A mount each would be too many, and a name that is no text cannot be said.
+            // One mount for each file would be too many, and a name that is not UTF-8 cannot be passed on.
             let unsaid = hidden.iter().any(|path: &PathBuf| path.to_str().is_none());
             if unsaid || hidden.len() > MOST_IN_ONE {
                 hidden = vec![directory];
@@ -108,7 +109,7 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Whether nobody may see this entry.
+    /// Returns whether commands must not see this entry.
     fn is_closed(&self, path: &Path) -> bool {
         let text = path.to_string_lossy();
         is_secret(&text, self.judge.places().home.as_deref()).is_some()

@@ -8,13 +8,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A workspace in a home, and rules about it.
+/// A workspace in a home directory, and rules about it.
 struct World {
     _dir: tempfile::TempDir,
     root: PathBuf,
 }
 
-/// The rules of a section: its intent, and patterns with their answers.
+/// The rules of a section: its intent, and patterns with their verdicts.
 type Written<'a> = (Section, Action, &'a [(&'a str, Action)]);
 
 impl World {
@@ -77,7 +77,7 @@ impl World {
         confinement(&self.judge(sections), &surroundings)
     }
 
-    /// Paths of the world, short.
+    /// Returns paths relative to the test directory.
     fn names(&self, paths: &[PathBuf]) -> Vec<String> {
         let own = paths.iter().filter_map(|path| path.strip_prefix(&self.root).ok());
         own.map(|path| path.display().to_string()).collect()
@@ -113,7 +113,7 @@ fn a_policy_becomes_the_coarsest_confinement_within_it() {
         all
     };
     let none: Vec<&str> = Vec::new();
-    // What is written, the writes, the read-only.
+    // The rules, the writable paths, the read-only paths.
     let cases: [(&[Written<'_>], Vec<&str>, Vec<&str>); 10] = [
         (&[], vec!["w"], plus(&[])),
         (&[(Edit, Ask, &[])], vec!["w"], plus(&[])),
@@ -234,7 +234,7 @@ fn below(roots: &[PathBuf], path: &Path) -> bool {
     roots.iter().any(|root| path.starts_with(root))
 }
 
-/// Patterns and paths of a small world: some exist, some do not.
+/// Patterns and paths of a small test directory: some exist, some do not.
 const PATTERNS: &[&str] = &[
     "**",
     "*",

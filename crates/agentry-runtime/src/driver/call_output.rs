@@ -1,30 +1,31 @@
-//! What a call prints while it runs: without secrets, and not without end. Whoever wants all of it finds
-//! it where the result says.
+//! The output of a call while it runs, for the user: redacted, and cut at a limit. The result of the call
+//! names the file with the whole output.
 
 use std::sync::Arc;
 
 use crate::context_window::{kept_in, start};
 use crate::redact::{RedactingStream, Redactor};
 
-/// The most bytes that are told of what one call prints.
+/// The most bytes of output that are shown of one call.
 pub(super) const MOST: usize = 256 << 10;
 
-/// What one call prints.
+/// The output of one call.
 pub(super) struct CallOutput {
-    /// A secret may come in two pieces.
+    /// Redacts across pieces: a secret may be split between two of them.
     stream: RedactingStream,
     room: usize,
     left_out: usize,
 }
 
 impl CallOutput {
-    /// Nothing so far.
+    /// Creates it without output.
     pub(super) fn new(redactor: &Arc<Redactor>) -> Self {
         Self { stream: redactor.stream(), room: MOST, left_out: 0 }
     }
 
-    /// A piece of it: what is to be told now.
+    /// Takes a piece in, and returns what is to be shown now.
     pub(super) fn push(&mut self, piece: &str) -> String {
+        // After the limit, pieces are only counted.
         if self.left_out > 0 {
             self.left_out = self.left_out.saturating_add(piece.len());
             return String::new();
@@ -33,8 +34,8 @@ impl CallOutput {
         self.capped(text)
     }
 
-    /// What is still to be told when all is printed, and how much never was. `result` may say where all of
-    /// it is.
+    /// Returns the rest of the output, and a note about what was left out. `result` may name the file
+    /// with the whole output.
     pub(super) fn finish(&mut self, result: &str) -> String {
         let rest = self.stream.finish();
         let rest = self.capped(rest);
@@ -51,6 +52,7 @@ impl CallOutput {
             self.room -= text.len();
             return text;
         }
+        // After the first cut nothing more is shown, even if it would fit.
         let room = if self.left_out == 0 { self.room } else { 0 };
         let told = start(&text, room);
         self.left_out = self.left_out.saturating_add(text.len() - told.len());

@@ -1,4 +1,5 @@
-//! The tools of an agent under its policy: what a driver asks in a real run.
+//! The tools of an agent under its policy, as a real run uses them. Each call is judged twice: when the
+//! model makes it, and again just before it runs.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,16 +21,16 @@ use crate::tool::{
 };
 use crate::undo::BeforeImages;
 
-/// The tools of a run.
+/// The tools of a run, guarded by its policy.
 pub struct GuardedTools {
     toolbox: Toolbox,
     specs: Vec<ToolSpec>,
     shared: Arc<SharedRun>,
-    /// What was judged last of each call that has not run yet.
+    /// The last judgement of each call that has not run yet.
     judged: Mutex<HashMap<String, JudgedCall>>,
 }
 
-/// What a call would have touched when it was judged.
+/// What a call would touch at the time of its judgement.
 #[derive(PartialEq, Eq)]
 struct JudgedCall {
     touches: Vec<ToolTouch>,
@@ -37,23 +38,23 @@ struct JudgedCall {
     asking: Vec<String>,
 }
 
-/// What all calls of a run have in common.
+/// What all calls of a run share.
 pub struct SharedRun {
-    /// What decides.
+    /// Decides about calls.
     pub rulebook: Rulebook,
-    /// What a person has approved of.
+    /// What the user has approved for the rest of the run.
     pub approvals: Arc<Approvals>,
-    /// Where calls happen.
+    /// The directory and the files of the calls.
     pub place: Mutex<CallLocation>,
-    /// Keeps what files were before they are changed; nothing where nothing is executed.
+    /// Keeps the content of files before they are changed; `None` if nothing is executed.
     pub images: Option<BeforeImages>,
     /// Starts commands.
     pub commands: Arc<dyn CommandStarter>,
-    /// Who is asked.
+    /// Answers the questions of tools.
     pub person: Arc<dyn Approver>,
-    /// Who sees what calls print.
+    /// Receives the output of calls.
     pub output: OutputSink,
-    /// Takes secrets out.
+    /// Removes secrets from output.
     pub redactor: Arc<Redactor>,
 }
 
@@ -68,12 +69,12 @@ impl SharedRun {
 }
 
 impl GuardedTools {
-    /// These tools.
+    /// Guards the tools of a toolbox.
     pub fn new(toolbox: Toolbox, shared: Arc<SharedRun>) -> Self {
         Self { specs: toolbox.specs(), toolbox, shared, judged: Mutex::default() }
     }
 
-    /// Everything that a call touches, and what the policy says of it; else what is wrong with it.
+    /// Returns what a call touches and the verdict about it, or why the call is not valid.
     fn ruled(&self, call: &ToolCall) -> Result<(JudgedCall, RuledTouch), String> {
         let place = self.shared.place();
         let touches = self.toolbox.checked_touches(&call.tool, &call.arguments, &place)?;
@@ -82,8 +83,8 @@ impl GuardedTools {
         Ok((JudgedCall { touches, directory: place.directory, asking }, ruled))
     }
 
-    /// What a call may touch now. A call before it may have gone elsewhere, or put a link where a file
-    /// was: what was not judged then is not done.
+    /// Returns what a call may touch now. An earlier call may have changed the directory, or replaced a file
+    /// by a link. A call that would now touch something else needs a new judgement.
     fn granted(&self, call: &ToolCall) -> Result<Vec<ToolTouch>, String> {
         let before = self.judged().remove(&call.id);
         let (now, ruled) = self.ruled(call)?;
@@ -95,6 +96,7 @@ impl GuardedTools {
         };
         match ruled.verdict {
             CallJudgement::Deny => Err(format!("refused: {}", ruled.reason)),
+            // The approval was for the earlier touches only.
             CallJudgement::Ask if !before.as_ref().is_some_and(same) => Err(format!(
                 "refused: something changed since it was judged; make the call again: {}",
                 ruled.reason
@@ -122,7 +124,7 @@ impl RunTools for GuardedTools {
                 self.judged().insert(call.id.clone(), judged);
                 CallDecision { verdict, reason, class, places, rules: asking, exact }
             }
-            // Nobody needs to be asked about what cannot be done.
+            // An invalid call needs no approval: it cannot run.
             Err(reason) => {
                 let (places, rules) = (Vec::new(), Vec::new());
                 CallDecision { verdict: CallJudgement::Deny, reason, class, places, rules, exact }
@@ -171,12 +173,12 @@ impl RunTools for GuardedTools {
     }
 }
 
-/// What one call may ask of its run.
+/// What one call can ask of its run.
 struct CallHost<'a> {
     shared: &'a SharedRun,
     id: &'a str,
     granted: Vec<ToolTouch>,
-    /// What it prints.
+    /// Its output so far.
     printed: Mutex<CallOutput>,
 }
 
@@ -206,6 +208,7 @@ impl ToolHost for CallHost<'_> {
         let place = self.shared.place();
         let RuledTouch { verdict, reason, places, asking } =
             self.shared.rulebook.ask(std::slice::from_ref(touch), &place.directory);
+        // The class is not used here, so the strictest one stands in.
         let class = crate::event::CallClass::External;
         let decision =
             CallDecision { verdict, reason, class, places, rules: asking, exact: String::new() };

@@ -1,5 +1,5 @@
-//! What a driver is made of: who answers, who acts, who is asked, and where it is written down. Real
-//! runs, replays and tests differ only here.
+//! The interfaces of a driver: models, tools, user and event log. Real runs, replays and tests differ only
+//! in their implementations.
 
 use std::sync::Arc;
 
@@ -18,46 +18,46 @@ use crate::tool::{self, BoxedFuture, ToolSpec};
 pub struct DriverParts {
     /// The system prompt.
     pub system: Arc<str>,
-    /// Who answers.
+    /// Answers requests.
     pub models: Arc<dyn RunModels>,
-    /// Who judges calls and runs them.
+    /// Judges and runs calls.
     pub tools: Arc<dyn RunTools>,
-    /// Who is asked.
+    /// Approves calls and answers questions.
     pub person: Arc<dyn Approver>,
-    /// Where it is written down.
+    /// Where events are written.
     pub log: Box<dyn EventLog>,
-    /// Milliseconds since the Unix epoch.
+    /// Returns milliseconds since the Unix epoch.
     pub clock: Clock,
-    /// Who is told while it happens.
+    /// Receives the output of the run.
     pub output: OutputSink,
-    /// Takes secrets out of what others hear.
+    /// Removes secrets from output and results.
     pub redactor: Arc<Redactor>,
-    /// Whether time goes by before a model is asked again; not in a replay.
+    /// Whether retries wait; a replay does not.
     pub waits: bool,
 }
 
-/// Tells the time.
+/// Returns milliseconds since the Unix epoch.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
-/// Hears what happens.
+/// Receives the output of a run.
 pub type OutputSink = Arc<dyn Fn(RunOutput) + Send + Sync>;
-/// Sees the pieces of an answer.
+/// Receives the pieces of an answer.
 pub type DeltaSink<'a> = &'a mut (dyn FnMut(AnswerDelta) + Send);
 
-/// What a model is asked, whichever it is.
+/// A request to a model, independent of the provider.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelPrompt<'a> {
-    /// Its place in the plan.
+    /// The index of the model in the plan.
     pub model: usize,
     /// The system prompt.
     pub system: &'a str,
-    /// What was said.
+    /// The conversation.
     pub messages: &'a [Arc<Message>],
-    /// The tools that it may call.
+    /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
 }
 
 impl<'a> ModelPrompt<'a> {
-    /// As cassettes know it.
+    /// Converts it to the form that cassettes compare. Settings of a provider are left out.
     pub(super) fn as_request(
         &self,
         model: &'a str,
@@ -71,131 +71,131 @@ impl<'a> ModelPrompt<'a> {
 
 /// The models of a plan, or a recording of them.
 pub trait RunModels: Send + Sync {
-    /// What a person calls the model at this place.
+    /// Returns the name of a model, for the user.
     fn name(&self, model: usize) -> String;
 
-    /// What a question that reads so much uses up: with what it costs, if that is known.
+    /// Adds to an estimated usage what it costs, if the price is known.
     fn estimate(&self, model: usize, reading: TokenUsage) -> TokenUsage {
         let _ = model;
         reading
     }
 
-    /// Asks it; pieces of its answer go to `show` as they come.
+    /// Asks a model. Sends the pieces of its answer to `show`.
     fn ask<'a>(
         &'a self,
         prompt: ModelPrompt<'a>,
         show: DeltaSink<'a>,
     ) -> BoxedFuture<'a, Result<ModelTurn, ModelFailure>>;
 
-    /// Puts what was said into fewer words: what happened then.
+    /// Compacts messages, and returns the event of the result.
     fn compact<'a>(&'a self, long: OverlongConversation<'a>) -> BoxedFuture<'a, RunEvent> {
         Box::pin(compacted(self, long))
     }
 }
 
-/// What was said and is too much for a model.
+/// Messages that are to be compacted.
 #[derive(Debug, Clone, Copy)]
 pub struct OverlongConversation<'a> {
-    /// The model's place in the plan.
+    /// The index of the model in the plan.
     pub model: usize,
-    /// Tokens that it can hold.
+    /// Its context window, in tokens.
     pub window: Option<u64>,
-    /// The messages that fewer words are to stand for.
+    /// The messages that the summary is to replace.
     pub said: &'a [Arc<Message>],
 }
 
 /// The tools of an agent under its policy, or a recording of them.
 pub trait RunTools: Send + Sync {
-    /// What models are told of them.
+    /// Returns what models get to know about the tools.
     fn specs(&self) -> &[ToolSpec];
 
-    /// What the policy says of a call.
+    /// Returns the verdict of the policy about a call.
     fn judge(&self, call: &ToolCall) -> CallDecision;
 
-    /// Hears what becomes of a call, approvals included. A replay compares it with the recording.
+    /// Receives the final decision about a call, with approvals. A replay compares it with the recording.
     fn judged(&self, call: &ToolCall, decision: &CallDecision) {
         let _ = (call, decision);
     }
 
-    /// What a person should see before they allow it: a diff.
+    /// Returns what the user should see before an approval: a diff.
     fn preview(&self, call: &ToolCall) -> Option<String>;
 
     /// Runs a call.
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxedFuture<'a, tool::ToolOutput>;
 
-    /// A result for which there is not enough room: at most so many bytes of it, and where the rest is.
+    /// Cuts a result to at most `most` bytes. The cut text may name a file with the whole.
     fn shortened(&self, text: &str, most: usize) -> String {
         context_window::shortened(text, most)
     }
 
-    /// The directory that relative paths start from.
+    /// Returns the directory for relative paths.
     fn directory(&self) -> String;
 
-    /// Goes there, when a run is resumed.
+    /// Changes that directory, when a run is resumed.
     fn move_to(&self, directory: &str);
 }
 
-/// What a policy says of a call.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDecision {
-    /// The answer.
+    /// The verdict.
     pub verdict: CallJudgement,
-    /// Why, in words for the model and the person.
+    /// The reason, for the model and the user.
     pub reason: String,
-    /// What the call does to the world.
+    /// What the call changes.
     pub class: CallClass,
-    /// Where the rules that decide are written, for the person.
+    /// File and line of the deciding rules, for the user.
     pub places: Vec<String>,
-    /// What else is covered if a person approves for the rest of the run: never more than these words
-    /// say.
+    /// What an approval for the rest of the run would cover, as text that the user sees. It never covers
+    /// more.
     pub rules: Vec<String>,
-    /// What names this exact call and its like.
+    /// The key of this exact call, for an approval of nothing else.
     pub exact: String,
 }
 
-/// Something that a person is asked.
+/// A question to the user about a run.
 #[derive(Debug, Clone, Copy)]
 pub enum ApprovalRequest<'a> {
     /// Whether a call may run.
     Call {
         /// The call.
         call: &'a ToolCall,
-        /// What the policy says of it.
+        /// The decision of the policy.
         decision: &'a CallDecision,
-        /// What it would change.
+        /// What the call would change.
         preview: Option<&'a str>,
     },
-    /// Whether a call that was under way when the run was killed is to be run again.
+    /// Whether a call that was running when the run was killed is to be run again.
     Unfinished(&'a ToolCall),
     /// Whether a call that failed is to be run again.
     Failed(&'a ToolCall, &'a str),
-    /// Whether to go on although this limit is reached.
+    /// Whether to continue although this limit is reached.
     Limit(&'a str),
     /// Whether to try all models again, although none answers for this reason.
     Models(&'a str),
 }
 
-/// What a person says.
+/// The user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalReply {
     /// Yes, this once.
     Yes,
-    /// No, for this reason if there is one.
+    /// No, with a reason if the user gave one.
     No(Option<String>),
-    /// Yes to all that the question names as its like, until the run ends.
+    /// Yes to everything that the question lists as covered, until the run ends.
     AlwaysRules,
     /// Yes to this exact call, until the run ends.
     AlwaysExact,
-    /// Later.
+    /// Not now: the run is parked.
     Park,
 }
 
-/// Whoever is asked.
+/// Answers for the user.
 pub trait Approver: Send + Sync {
-    /// Asks about the run.
+    /// Answers a question about the run.
     fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply>;
 
-    /// Asks what the agent wants to know; nothing if nobody is there.
+    /// Answers a question of the agent; `None` if no user is present.
     fn answer<'a>(
         &'a self,
         question: &'a str,
@@ -203,19 +203,19 @@ pub trait Approver: Send + Sync {
     ) -> BoxedFuture<'a, Option<String>>;
 }
 
-/// Where events are written down.
+/// Stores the events of a run.
 pub trait EventLog: Send {
-    /// Writes an event without its secrets, to the disk itself if it is `durable`. Why it cannot
-    /// otherwise.
+    /// Writes an event without its secrets, and flushes it to disk if it is `durable`. Returns why it could
+    /// not.
     fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), String>;
 }
 
-/// Nobody is there.
+/// Answers if no user is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbsentApprover {
-    /// So what would be asked is refused.
+    /// Refuses everything that would need approval.
     Denies,
-    /// So the run is put aside.
+    /// Parks the run.
     Parks,
 }
 

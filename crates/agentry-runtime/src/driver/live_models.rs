@@ -1,4 +1,4 @@
-//! Real models: those of a plan.
+//! Real models: the plan of a run answers the requests of its driver.
 
 use super::interfaces::{DeltaSink, ModelPrompt, RunModels};
 use crate::conversation::TokenUsage;

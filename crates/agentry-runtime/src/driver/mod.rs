@@ -1,5 +1,5 @@
-//! Carries out what the loop decides: asks models, judges and runs calls, asks the person. Every event
-//! is written down before its effects are carried out.
+//! Carries out the effects of [`crate::step()`]: asks models, judges and runs calls, asks the user. Writes
+//! every event to the log before its effects.
 
 mod call_output;
 mod compact;
@@ -39,38 +39,38 @@ pub struct RunDriver {
     parts: DriverParts,
     approvals: Arc<Approvals>,
     effects: VecDeque<RunEffect>,
-    /// What is under way; each ends with what happened.
+    /// Running tasks; each ends with an event.
     tasks: JoinSet<RunEvent>,
-    /// One question at a time.
+    /// Held by the task that asks the user, so that there is one question at a time.
     asking: Arc<Mutex<()>>,
     cancels: UnboundedReceiver<CancelScope>,
     canceller: UnboundedSender<CancelScope>,
-    /// Where relative paths started from when that was last written down.
+    /// The directory for relative paths, as last written to the log.
     directory: String,
-    /// Bytes that a model reads beside what is said: its instructions and its tools.
+    /// The bytes of a request that are not messages: system prompt and tools.
     beside: usize,
-    /// Bytes of the answer that is coming.
+    /// The bytes received of the current answer.
     heard: Arc<AtomicU64>,
 }
 
-/// How much is to stop.
+/// What to cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelScope {
     /// The answer and the calls that are under way.
     Turn,
     /// The run.
     Run,
-    /// The run, because its time is over: where a recorded one had no more of it.
+    /// The run, at its time limit: a replay sends it where the recorded run had reached its limit.
     Time,
 }
 
-/// Why a run cannot go on at all: what happens can no longer be written down.
+/// Ends a run whose events cannot be written any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run cannot be written down: {0}")]
 pub struct BrokenRun(pub String);
 
 impl RunDriver {
-    /// A driver of a run that nothing has happened in yet.
+    /// Creates a driver for a run without events.
     pub fn new(parts: DriverParts, approvals: Arc<Approvals>) -> Self {
         let (canceller, cancels) = unbounded_channel();
         let directory = parts.tools.directory();
@@ -92,17 +92,17 @@ impl RunDriver {
         }
     }
 
-    /// Where the run stands.
+    /// Returns the state of the run.
     pub fn state(&self) -> &StepState {
         &self.state
     }
 
-    /// What a person calls the model at this place of the plan.
+    /// Returns the name of a model of the plan, for the user.
     pub fn model(&self, at: usize) -> String {
         self.parts.models.name(at)
     }
 
-    /// By which somebody else stops what is under way.
+    /// Returns a sender that cancels what is under way.
     pub fn canceller(&self) -> mpsc::UnboundedSender<CancelScope> {
         self.canceller.clone()
     }
@@ -112,7 +112,7 @@ impl RunDriver {
         self.happen(began)
     }
 
-    /// Takes in what happened before the process that ran it was gone. Nothing is done about it.
+    /// Rebuilds the state from the journal of an earlier process. Carries out no effects.
     pub fn recall(&mut self, happened: Vec<TimedEvent>) {
         for happened in happened {
             match &happened.event {
@@ -127,7 +127,7 @@ impl RunDriver {
         }
     }
 
-    /// Lets other limits and models hold from now on, if they are others.
+    /// Applies other limits and models from now on, if they differ.
     pub fn adjust(
         &mut self,
         limits: RunLimits,
@@ -141,7 +141,7 @@ impl RunDriver {
         self.happen(RunEvent::Adjusted { limits, models, window })
     }
 
-    /// Goes on with what was under way. Nothing if there was nothing.
+    /// Continues what was under way; returns `None` if nothing was.
     pub async fn resume(&mut self) -> Result<Option<RunEnding>, BrokenRun> {
         let was_idle = self.state.phase == RunPhase::Idle;
         self.happen(RunEvent::Resumed)?;
@@ -152,9 +152,9 @@ impl RunDriver {
         self.go().await.map(Some)
     }
 
-    /// Says something to the agent and lets it work until it has nothing left to do.
+    /// Sends a message to the agent, and runs until it has nothing left to do.
     pub async fn say(&mut self, text: String) -> Result<RunEnding, BrokenRun> {
-        // Stopping a turn that is over stops nothing; the end of the run is still to come.
+        // A cancelled turn that is already over cancels nothing; a cancelled run still has to end.
         let mut waiting = Vec::new();
         while let Ok(cancel) = self.cancels.try_recv() {
             waiting.push(cancel);
@@ -166,10 +166,10 @@ impl RunDriver {
         self.go().await
     }
 
-    /// Carries out effects, and takes in what they lead to, until nothing is left to do.
+    /// Carries out effects and handles their events until nothing is left to do.
     async fn go(&mut self) -> Result<RunEnding, BrokenRun> {
         let ending = self.work().await;
-        // Whatever happened, nothing is left running.
+        // Even after an error, no task is left running.
         self.stop().await;
         let ending = ending?;
         let spent = self.state.spent;
@@ -186,8 +186,9 @@ impl RunDriver {
                 self.perform(effect).await?;
             }
             match &self.state.phase {
+                // Only a cancelled turn leads here without an effect to finish.
                 RunPhase::Idle => return Ok(RunEnding::Cancelled),
-                // Nothing leads on from here: whatever happened now would change nothing.
+                // An ended run ignores all further events.
                 RunPhase::Ended(ending) => return Ok(ending.clone()),
                 _ => {}
             }
@@ -203,9 +204,9 @@ impl RunDriver {
         }
     }
 
-    /// What happens next.
+    /// Waits for the next event.
     async fn next(&mut self) -> RunEvent {
-        // In a replay it is the recording that says when the time is over.
+        // In a replay, the recording decides when the time limit is reached.
         let left = self.state.time_left().filter(|_| self.parts.waits);
         let time = async {
             match left {
@@ -214,6 +215,7 @@ impl RunDriver {
             }
         };
         tokio::select! {
+            // A cancel comes before results that are ready at the same time.
             biased;
             cancel = self.cancels.recv() => match cancel {
                 Some(CancelScope::Time) => RunEvent::TimeUp,
@@ -222,17 +224,18 @@ impl RunDriver {
             () = time => RunEvent::TimeUp,
             ended = self.tasks.join_next() => match ended {
                 Some(Ok(event)) => event,
-                // Nothing is under way and nothing is asked: nobody would ever go on.
+                // No task and no question is left, so no event would ever come.
                 Some(Err(_)) | None => RunEvent::Cancelled { run: true },
             },
         }
     }
 
-    /// Writes down what happened, and finds out what is to be done about it.
+    /// Writes an event to the log, applies it, and queues its effects.
     fn happen(&mut self, event: RunEvent) -> Result<(), BrokenRun> {
         let event = self.cleaned(event);
         let happened = TimedEvent { at: (self.parts.clock)(), event };
         let durable = self.is_durable(&happened.event);
+        // The log comes first: if it fails, the event has no effects.
         self.parts.log.append(&happened, durable).map_err(BrokenRun)?;
         let heard = self.heard(&happened.event);
         if let RunEvent::Answered { answer, .. } = &happened.event {
@@ -248,8 +251,7 @@ impl RunDriver {
         Ok(())
     }
 
-    /// What a call printed, as long as there is room for, without secrets: neither the model nor a file
-    /// hears them.
+    /// Redacts and cuts the result of a call, before the model or a file gets it.
     fn cleaned(&self, event: RunEvent) -> RunEvent {
         match event {
             RunEvent::Ended { id, text, failed } => {
@@ -263,14 +265,14 @@ impl RunDriver {
         }
     }
 
-    /// Whether it must be on the disk before anything else happens: what comes next may change the
-    /// world and must not be done twice.
+    /// Returns whether an event must be on disk before its effects: a call that changes something must
+    /// not run twice after a crash.
     fn is_durable(&self, event: &RunEvent) -> bool {
         let RunEvent::Started { id } = event else { return false };
         self.state.call(id).is_none_or(|call| call.class != CallClass::Read)
     }
 
-    /// What others are told of an event: no secrets.
+    /// Returns the redacted output for an event.
     fn heard(&self, event: &RunEvent) -> Option<RunOutput> {
         let redactor = &self.parts.redactor;
         Some(match event {
@@ -315,12 +317,12 @@ impl RunDriver {
         })
     }
 
-    /// The call of that identifier, as it is now.
+    /// Returns a copy of the call with that id.
     fn call(&self, id: &str) -> Option<ToolCall> {
         self.state.call(id).map(|state| state.call.clone())
     }
 
-    /// Ends whatever is under way, and waits until it has ended.
+    /// Cancels all tasks, and waits until they have ended.
     async fn stop(&mut self) {
         self.tasks.shutdown().await;
     }

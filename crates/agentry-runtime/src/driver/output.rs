@@ -1,4 +1,4 @@
-//! What is told of a run while it happens: to a terminal, or one JSON object a line to a program.
+//! The output of a run while it happens: for a terminal, or as one JSON object per line.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,44 +8,44 @@ use crate::conversation::TokenUsage;
 use crate::event::{ApprovalAnswer, CallClass, CallJudgement, ModelFailureKind, RunEnding};
 use crate::quarantine::QuarantineReport;
 
-/// Something that happens in a run.
+/// One piece of output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum RunOutput {
-    /// The run begins, or goes on.
+    /// The run begins, or is resumed.
     Run {
-        /// Its identifier; nothing for a replay.
+        /// Its id; `None` for a replay.
         id: Option<String>,
         /// The agent's name.
         agent: String,
-        /// Its digest.
+        /// The digest of the agent.
         digest: String,
-        /// The models, in the order in which they are tried.
+        /// The models, in the order of the plan.
         models: Vec<String>,
-        /// The tools that it is offered.
+        /// The tools that the agent has.
         tools: Vec<String>,
         /// What confines its commands.
         sandbox: String,
         /// What it may spend.
         limits: RunLimits,
-        /// What it has spent before, if it goes on.
+        /// What it has spent before, if it is resumed.
         spent: RunSpending,
-        /// What the agent says first.
+        /// The greeting of the agent.
         greeting: Option<String>,
     },
-    /// The person lets it spend more.
+    /// The user raised the limits.
     Limits {
-        /// What it may spend from now on.
+        /// The new limits.
         limits: RunLimits,
     },
-    /// A piece of what the model says.
+    /// A piece of the model's text.
     Text {
-        /// It.
+        /// The text.
         text: String,
     },
-    /// A piece of what it thinks.
+    /// A piece of the model's reasoning.
     Thinking {
-        /// It.
+        /// The text.
         text: String,
     },
     /// The model begins a call of this tool.
@@ -55,86 +55,86 @@ pub enum RunOutput {
     },
     /// The model has answered.
     Turn {
-        /// Which one.
+        /// Its name.
         model: String,
-        /// All that it said.
+        /// The whole text of the answer.
         text: String,
         /// How many calls it made.
         calls: usize,
-        /// What that used up.
+        /// Its usage.
         usage: TokenUsage,
         /// What the run has spent so far.
         spent: RunSpending,
     },
     /// A call was judged.
     Call {
-        /// Its identifier.
+        /// The id of the call.
         id: String,
         /// The tool.
         tool: String,
-        /// What it is called with.
+        /// Its arguments.
         arguments: Value,
-        /// What the policy says.
+        /// The verdict of the policy.
         verdict: CallJudgement,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What it does to the world.
+        /// What the call changes.
         class: CallClass,
     },
-    /// The person answered.
+    /// The user answered a question.
     Answer {
-        /// The call, if it was about one.
+        /// The call, if the question was about one.
         id: Option<String>,
-        /// What.
+        /// The answer.
         answer: ApprovalAnswer,
     },
-    /// A call runs.
+    /// A call starts.
     Started {
         /// The call.
         id: String,
     },
-    /// A piece of what a call prints.
+    /// A piece of the output of a call.
     Piece {
         /// The call.
         id: String,
-        /// It.
+        /// The text.
         text: String,
     },
     /// A call ended.
     Result {
         /// The call.
         id: String,
-        /// What the model is told.
+        /// The text for the model.
         text: String,
         /// Whether it failed.
         failed: bool,
     },
-    /// A command made, changed or removed something that it must not, and that was taken back.
+    /// A command touched a protected name, and the change was rolled back.
     Quarantined(QuarantineReport),
-    /// A model did not answer.
+    /// A request to a model failed.
     ModelFailed {
-        /// Which one.
+        /// Its name.
         model: String,
-        /// What kind of failure it is.
+        /// The kind of failure.
         kind: ModelFailureKind,
-        /// In words.
+        /// The text for the user.
         message: String,
     },
-    /// It is asked again after some time.
+    /// The model is retried after a pause.
     Waiting {
         /// Milliseconds.
         time: u64,
     },
-    /// What was said is put into fewer words.
+    /// Older messages were replaced by a summary.
     Compacted {
         /// How many messages.
         messages: usize,
-        /// The words.
+        /// The summary.
         summary: String,
     },
-    /// Nothing is left to do for now.
+    /// Nothing is left to do until the next message.
     Ended {
-        /// How it ended.
+        /// How the run ended.
         #[serde(flatten)]
         ending: RunEnding,
         /// What it has spent.

@@ -1,4 +1,4 @@
-//! One effect each.
+//! How the driver carries out each effect. Work that takes time becomes a task that ends with an event.
 
 use std::any::Any;
 use std::future::Future;
@@ -29,7 +29,7 @@ use crate::step::{PersonQuestion, RunEffect};
 use crate::tool::ToolSpec;
 
 impl RunDriver {
-    /// Carries out one effect, or sets it going.
+    /// Carries out one effect, or starts a task for it.
     pub(super) async fn perform(&mut self, effect: RunEffect) -> Result<(), BrokenRun> {
         match effect {
             RunEffect::Ask { model } => return self.ask(model),
@@ -37,7 +37,7 @@ impl RunDriver {
             RunEffect::Put(question) => self.put(question),
             RunEffect::Run { id } => return self.run(id),
             RunEffect::Wait { time } => {
-                // A replay does not wait, and says what was recorded.
+                // A replay does not wait, and shows the recorded time.
                 let time = if self.parts.waits { jittered(time, chance()) } else { time };
                 (self.parts.output)(RunOutput::Waiting { time });
                 let time = if self.parts.waits { time } else { 0 };
@@ -48,7 +48,7 @@ impl RunDriver {
             }
             RunEffect::Compact { messages } => return self.compact(messages),
             RunEffect::Stop => self.stop().await,
-            // The loop ends there.
+            // The loop in `work` handles it before it gets here.
             RunEffect::Finish(_) => {}
         }
         Ok(())
@@ -70,20 +70,21 @@ impl RunDriver {
         Ok(())
     }
 
-    /// Writes down what a question uses up at least; says whether it may be sent.
+    /// Logs the least usage of a request; returns whether it may be sent.
     fn may_send(&mut self, model: usize, reading: TokenUsage) -> Result<bool, BrokenRun> {
         let phase = self.state.phase.clone();
         self.heard.store(0, Ordering::Relaxed);
         let usage = self.parts.models.estimate(model, reading);
         self.happen(RunEvent::Asking { usage })?;
+        // The event changes the phase if the request would exceed a limit.
         Ok(self.state.phase == phase)
     }
 
-    /// Writes down how much of an answer was heard that is about to be stopped.
+    /// Logs how much of an answer was received before it is cancelled, so that it is charged.
     pub(super) fn stopping(&mut self) -> Result<(), BrokenRun> {
         let output = self.heard.swap(0, Ordering::Relaxed).div_ceil(BYTES_A_TOKEN as u64);
         let known = self.state.asking.filter(|_| self.state.phase == RunPhase::Asking);
-        // What is played was not heard now.
+        // In a replay, the recorded event has the usage.
         let Some(known) = known.filter(|_| output > 0 && self.parts.waits) else { return Ok(()) };
         let usage = TokenUsage { output, ..known };
         let usage = self.parts.models.estimate(self.state.model, usage);
@@ -115,7 +116,7 @@ impl RunDriver {
         self.happen(RunEvent::Judged { id: id.to_owned(), verdict, reason, class })
     }
 
-    /// Writes down that a call runs, then runs it.
+    /// Logs the start of a call, then runs it.
     fn run(&mut self, id: String) -> Result<(), BrokenRun> {
         let Some(call) = self.call(&id) else { return Ok(()) };
         self.happen(RunEvent::Started { id: id.clone() })?;
@@ -135,7 +136,7 @@ impl RunDriver {
         Ok(())
     }
 
-    /// Asks the person.
+    /// Asks the user.
     fn put(&mut self, question: PersonQuestion) {
         let id = match &question {
             PersonQuestion::Call { id, .. }
@@ -156,7 +157,7 @@ impl RunDriver {
         let work = async move {
             let _turn = asking.lock().await;
             let answer = putting.answer().await;
-            // The next question may be settled by this answer.
+            // This answer may settle the next question, so it is noted while the lock is held.
             putting.approvals.note(&answer);
             RunEvent::Answered { id: about, answer }
         };
@@ -166,7 +167,7 @@ impl RunDriver {
         }));
     }
 
-    /// Goes on from where a call has led, so that a resumed run starts there.
+    /// Logs a directory that a call has changed to, so that a resumed run starts there.
     pub(super) fn moved(&mut self) -> Result<(), BrokenRun> {
         let directory = self.parts.tools.directory();
         if self.directory != directory {
@@ -177,7 +178,7 @@ impl RunDriver {
     }
 }
 
-/// One question to a model.
+/// One request to a model.
 struct ModelRequest {
     models: Arc<dyn RunModels>,
     tools: Arc<dyn RunTools>,
@@ -205,12 +206,12 @@ impl ModelRequest {
     }
 }
 
-/// An answer while it comes: a secret in it may come in two pieces.
+/// Shows an answer while it arrives. Redacts across pieces: a secret may be split between two of them.
 struct AnswerDisplay {
     output: OutputSink,
     text: RedactingStream,
     thinking: RedactingStream,
-    /// Bytes of the answer so far.
+    /// The bytes of the answer so far.
     heard: Arc<AtomicU64>,
 }
 
@@ -226,6 +227,7 @@ impl AnswerDisplay {
         self.heard.fetch_add(piece.len() as u64, Ordering::Relaxed);
         match delta {
             AnswerDelta::Text(piece) => {
+                // Text after reasoning ends the reasoning, so its held-back part is shown first.
                 let rest = self.thinking.finish();
                 self.thought(rest);
                 let text = self.text.push(&piece);
@@ -244,7 +246,7 @@ impl AnswerDisplay {
         }
     }
 
-    /// Nothing more comes.
+    /// Shows what was held back; no more pieces come.
     fn rest(&mut self) {
         let (thinking, text) = (self.thinking.finish(), self.text.finish());
         self.thought(thinking);
@@ -264,7 +266,7 @@ impl AnswerDisplay {
     }
 }
 
-/// One question to the person.
+/// One question to the user.
 struct ApprovalPrompt {
     person: Arc<dyn Approver>,
     tools: Arc<dyn RunTools>,
@@ -295,7 +297,7 @@ impl ApprovalPrompt {
 
     async fn about_call(&self, call: &ToolCall) -> ApprovalAnswer {
         let decision = self.approvals.weighed(self.tools.judge(call));
-        // What was asked about before may have settled this one.
+        // The answer to an earlier question may have settled this one.
         match decision.verdict {
             CallJudgement::Allow => return ApprovalAnswer::Yes,
             CallJudgement::Deny => return ApprovalAnswer::No(Some(decision.reason)),
@@ -322,7 +324,7 @@ fn plain(said: ApprovalReply) -> ApprovalAnswer {
     }
 }
 
-/// Lets a defect be an event instead of an end.
+/// Turns a panic of a task into an event, so that the run continues.
 async fn caught(
     work: impl Future<Output = RunEvent> + Send,
     otherwise: impl FnOnce(String) -> RunEvent,

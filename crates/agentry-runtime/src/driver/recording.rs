@@ -1,4 +1,4 @@
-//! A run that is recorded while it happens.
+//! Records a cassette while a run happens: wraps its models and its log.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +11,17 @@ use crate::conversation::TokenUsage;
 use crate::event::{ModelFailure, ModelFailureKind, ModelTurn, RunEvent, TimedEvent};
 use crate::tool::BoxedFuture;
 
-/// A recorder that models and log share; nothing is left once it is finished.
+/// A recorder that models and log share; empty after it is finished.
 #[derive(Clone)]
 pub struct SharedRecording(Arc<Mutex<Option<CassetteRecorder>>>);
 
 impl SharedRecording {
-    /// Records with this.
+    /// Shares this recorder.
     pub fn new(recorder: CassetteRecorder) -> Self {
         Self(Arc::new(Mutex::new(Some(recorder))))
     }
 
-    /// The run is over.
+    /// Finishes the cassette.
     pub fn finish(&self) -> io::Result<()> {
         let recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         recorder.map_or(Ok(()), CassetteRecorder::finish)
@@ -42,9 +42,9 @@ impl SharedRecording {
     }
 }
 
-/// A log, and a recording beside it.
+/// A log that also records a cassette.
 pub struct RecordedLog {
-    /// Where events are written down.
+    /// Where events are written.
     pub log: Box<dyn EventLog>,
     /// The recording.
     pub recording: SharedRecording,
@@ -57,13 +57,13 @@ impl EventLog for RecordedLog {
     }
 }
 
-/// Models whose questions are recorded.
+/// Models whose requests are recorded.
 pub struct RecordedModels {
-    /// Who answers.
+    /// Answers the requests.
     pub models: Arc<dyn RunModels>,
     /// The recording.
     pub recording: SharedRecording,
-    /// The time.
+    /// The clock of the run.
     pub clock: Clock,
 }
 
@@ -93,7 +93,8 @@ impl RunModels for RecordedModels {
     }
 
     fn compact<'a>(&'a self, long: OverlongConversation<'a>) -> BoxedFuture<'a, RunEvent> {
-        // Not a question of the run, but one all the same.
+        // The request for a summary is not part of the conversation, but the recorder must know that it
+        // was sent.
         self.recording.sent();
         self.models.compact(long)
     }

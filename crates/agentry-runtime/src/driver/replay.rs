@@ -1,5 +1,5 @@
-//! A replay: models, tools and the person as they were recorded. Only the policy is asked anew. Nothing
-//! is executed, and the first difference ends the run.
+//! A replay: models, tools and user answer from a cassette. Only the policy is asked again. Nothing is
+//! executed, and the first difference ends the run.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -17,10 +17,10 @@ use crate::event::{ApprovalAnswer, ModelFailure, ModelTurn, RunEvent, TimedEvent
 use crate::provider::AnswerDelta;
 use crate::tool::{self, BoxedFuture, ToolSpec};
 
-/// A recording in the place of the world.
+/// Plays a cassette in place of models, tools and user.
 pub struct ReplayedWorld {
     tape: Mutex<Tape>,
-    /// What judges calls as they would be judged now.
+    /// Judges calls by the present policy.
     tools: Arc<dyn RunTools>,
     difference: Mutex<Option<CassetteDifference>>,
     canceller: OnceLock<UnboundedSender<CancelScope>>,
@@ -37,27 +37,27 @@ impl ReplayedWorld {
         }
     }
 
-    /// By which the run is stopped where the recorded one was, or where it goes another way.
+    /// Sets the sender that cancels the run where the recorded run was cancelled or differs.
     pub fn stop_by(&self, canceller: UnboundedSender<CancelScope>) {
         let _ = self.canceller.set(canceller);
     }
 
-    /// How the run began, if the cassette says so.
+    /// Returns how the run began, if the cassette has it.
     pub fn began(&self) -> Option<RunEvent> {
         self.tape().began().cloned()
     }
 
-    /// How many models there were at least: a run that fell back has asked several.
+    /// Returns how many models were used at least: a run with a fallback asked several.
     pub fn models(&self) -> usize {
         self.tape().models()
     }
 
-    /// What the clock showed.
+    /// Returns the recorded time.
     pub fn now(&self) -> u64 {
         self.tape().now()
     }
 
-    /// What the person says next.
+    /// Returns the user's next message.
     pub fn said(&self) -> Option<String> {
         match self.tape().said()?.event {
             RunEvent::Said { text } => Some(text),
@@ -65,7 +65,7 @@ impl ReplayedWorld {
         }
     }
 
-    /// The first difference, when the run is over.
+    /// Returns the first difference, after the run.
     pub fn difference(&self) -> Option<CassetteDifference> {
         let found = self.difference.lock().unwrap_or_else(PoisonError::into_inner).clone();
         found.or_else(|| self.tape().finish().err())
@@ -75,7 +75,7 @@ impl ReplayedWorld {
         self.tape.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a difference and ends the run.
+    /// Stores the first difference, and cancels the run.
     fn differs(&self, difference: CassetteDifference) {
         let mut known = self.difference.lock().unwrap_or_else(PoisonError::into_inner);
         known.get_or_insert(difference);
@@ -88,8 +88,8 @@ impl ReplayedWorld {
         }
     }
 
-    /// What was recorded; where the recorded run was stopped, or goes another way, this one is stopped
-    /// and nothing more comes.
+    /// Returns the recorded event. Where the recorded run was cancelled or differs, cancels this run and
+    /// never returns.
     async fn recorded(&self, found: Result<TimedEvent, CassetteDifference>) -> RunEvent {
         match found.map(|happened| happened.event) {
             Ok(RunEvent::Cancelled { run }) => {
@@ -109,7 +109,7 @@ impl RunModels for ReplayedWorld {
     }
 
     fn estimate(&self, _model: usize, _reading: TokenUsage) -> TokenUsage {
-        // What was sent then is sent now, whatever it would cost.
+        // What was sent is sent again, whatever it would cost now; only a refused request needs its usage.
         self.tape().refused().unwrap_or_default()
     }
 
@@ -174,7 +174,7 @@ impl RunTools for ReplayedWorld {
     }
 
     fn shortened(&self, text: &str, _most: usize) -> String {
-        // It was, when it was recorded.
+        // The recorded text was cut already.
         text.to_owned()
     }
 
@@ -218,7 +218,7 @@ impl Approver for ReplayedWorld {
     }
 
     fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
-        // Calls are not run, so none asks.
+        // Calls are not run, so no tool asks.
         Box::pin(std::future::ready(None))
     }
 }

@@ -1,17 +1,17 @@
-//! How long to wait before a model is asked again: runs that failed together do not come back together.
+//! The back-off before a retry, with jitter: runs that failed together must not retry together.
 
 use std::hash::{BuildHasher as _, RandomState};
 
-/// What is added to a time at most, as a share of it.
+/// The jitter is at most the pause divided by this.
 const SHARE: u64 = 4;
 
-/// A time that is up to a quarter longer, by chance; never shorter, because a server may have named it.
+/// Lengthens a pause by up to a quarter. Never shortens it, because a server may have demanded it.
 pub(super) fn jittered(time: u64, chance: u64) -> u64 {
     let most = time / SHARE;
     time.saturating_add(chance % most.saturating_add(1))
 }
 
-/// A number that nobody can foresee.
+/// Returns a random number.
 pub(super) fn chance() -> u64 {
     RandomState::new().hash_one(0)
 }

@@ -1,5 +1,5 @@
-//! The driver with a scripted model and scripted tools: what is carried out, in which order, and what is
-//! left running.
+//! The driver with a scripted model and scripted tools: which effects it carries out, in which order, and
+//! which tasks are left.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ use crate::redact::{KnownSecret, Redactor};
 use crate::state::ErrorStrategy;
 use crate::tool::{self, BoxedFuture, ToolSpec};
 
-/// Answers what the script says, then that it is done.
+/// Answers by a script, then with `done`.
 #[derive(Default)]
 struct Scripted {
     turns: Mutex<VecDeque<Result<Message, ModelFailure>>>,
@@ -52,7 +52,7 @@ impl RunModels for Scripted {
             if message.text() == "never" {
                 std::future::pending::<()>().await;
             }
-            // Piece by piece, wherever it is cut.
+            // In pieces that may split anything.
             for piece in message.text().as_bytes().chunks(7) {
                 show(AnswerDelta::Text(String::from_utf8_lossy(piece).into_owned()));
             }
@@ -147,7 +147,7 @@ impl RunTools for Pretended {
     fn move_to(&self, _: &str) {}
 }
 
-/// Answers what the script says, then no.
+/// Answers by a script, then with no.
 #[derive(Default)]
 struct Answers(Mutex<VecDeque<ApprovalReply>>);
 
@@ -228,7 +228,7 @@ impl Run {
         self.tools.ran.lock().unwrap().clone()
     }
 
-    /// What the model was told of its calls.
+    /// Returns the results that the model got.
     fn results(&self) -> Vec<String> {
         let messages = &self.driver.state().messages;
         let blocks = messages.iter().flat_map(|message| &message.blocks);
@@ -287,7 +287,7 @@ async fn a_person_may_say_always() {
     let cases = [
         (vec![ApprovalReply::Yes, ApprovalReply::No(None)], 2, 1),
         (vec![ApprovalReply::AlwaysRules], 1, 4),
-        // The second call is another one, and so is refused, both times.
+        // The second call is not the same one, so it is refused both times.
         (vec![ApprovalReply::AlwaysExact], 1, 2),
         (vec![], 0, 0),
     ];
@@ -386,7 +386,7 @@ async fn cancelling_leaves_nothing_running() {
     }
 }
 
-/// A question is paid for whether its answer is heard or not, and that is written down.
+/// A request is charged even if its answer is cancelled, and the log has the charge.
 #[tokio::test]
 async fn what_is_stopped_while_it_is_asked_is_charged() {
     // The system prompt has two tokens.
@@ -486,7 +486,7 @@ async fn limits_are_hard_stops() {
     }
     let limits = RunLimits { time: Some(2_000), ..none };
     let mut run = Run::with(vec![Ok(calls(&[("hang", "a")]))], vec![], limits, ErrorStrategy::Skip);
-    // The clock of the test stands nearly still, so the limit is met again and again until it is over.
+    // The clock of the test hardly moves, so the limit is reached again and again until the run ends.
     let clock = AtomicUsize::new(0);
     run.driver.parts.clock = Arc::new(move || clock.fetch_add(1_000, Ordering::SeqCst) as u64);
     assert_eq!(run.say().await, RunEnding::OverBudget { limit: "2 s".to_owned() });
@@ -498,7 +498,7 @@ async fn secrets_do_not_reach_the_model() {
     let mut run = Run::new(vec![Ok(calls(&[("secret", "a")]))], vec![]);
     run.say().await;
     assert_eq!(run.results(), ["it is [redacted: PASSWORD]"]);
-    // Nor anybody who watches, however the answer is cut into pieces.
+    // The output is redacted, too, however the answer is split.
     let mut run = Run::new(vec![Ok(text("my hunter2-secret is known"))], vec![]);
     run.say().await;
     let outputs = format!("{:?}", run.outputs.lock().unwrap());

@@ -1,4 +1,4 @@
-//! Why a journal cannot be used.
+//! The errors of a journal, each with a hint for the user.
 
 use std::io;
 use std::path::Path;
@@ -6,29 +6,29 @@ use std::path::Path;
 /// Why a journal cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// No run has this name.
+    /// No run has this id.
     #[error("there is no run `{0}`")]
     NoRun(String),
-    /// Its process was gone before it could say what it is.
+    /// Its process ended before it wrote what the run is.
     #[error("the run `{0}` never began")]
     NeverBegan(String),
-    /// Several runs have names that start or end so.
+    /// Several run ids start or end like this.
     #[error("`{given}` may be {}", .found.join(", "))]
     Ambiguous {
-        /// What was given.
+        /// The text of the user.
         given: String,
-        /// The names of the runs.
+        /// The ids of the runs.
         found: Vec<String>,
     },
-    /// Another process has it.
+    /// Another process holds it.
     #[error("the run `{id}` is under way{}", .pid.map_or(String::new(), |pid| format!(" in process {pid}")))]
     Busy {
         /// The run.
         id: String,
-        /// The process, if it said so.
+        /// The process, if its id is known.
         pid: Option<u32>,
     },
-    /// It cannot be read.
+    /// Its content is wrong.
     #[error("the journal of the run `{id}` is damaged: {why}")]
     Damaged {
         /// The run.
@@ -36,7 +36,7 @@ pub enum JournalError {
         /// What is wrong.
         why: String,
     },
-    /// It was written by a program that knows more.
+    /// A newer version of the program wrote it.
     #[error(
         "the journal of the run `{id}` has format {found}; this program knows format {known} and older ones"
     )]
@@ -45,33 +45,33 @@ pub enum JournalError {
         id: String,
         /// Its format.
         found: i64,
-        /// The newest that is known here.
+        /// The newest format of this program.
         known: i64,
     },
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("`{path}` cannot be {verb}: {source}")]
     Io {
-        /// What was to be done, as it reads after «cannot be».
+        /// What was attempted, as it reads after «cannot be».
         verb: &'static str,
         /// The file or directory.
         path: String,
-        /// What the system says.
+        /// The error.
         source: io::Error,
     },
-    /// The database refused.
+    /// The database reported an error.
     #[error("the journal of the run `{id}` cannot be {verb}: {source}")]
     Database {
         /// The run.
         id: String,
-        /// What was to be done.
+        /// What was attempted.
         verb: &'static str,
-        /// What the database says.
+        /// The error.
         source: rusqlite::Error,
     },
 }
 
 impl JournalError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoRun(_) | Self::Ambiguous { .. } => "`agentry runs` lists them",
@@ -93,7 +93,7 @@ impl JournalError {
         Self::Damaged { id: id.to_owned(), why: why.into() }
     }
 
-    /// What the database said: a file that is no database is damage, not a mishap.
+    /// Converts a database error. A file that is not a database counts as damaged.
     pub(super) fn database(
         id: &str,
         verb: &'static str,

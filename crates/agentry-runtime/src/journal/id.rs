@@ -1,18 +1,18 @@
-//! Names of runs: `20261115-150033-482-k7f3`. They sort by when the runs began, and none comes twice,
-//! whatever the clock shows.
+//! Run ids: `20261115-150033-482-k7f3`. They sort by the start of the runs, and each is unique, even if the
+//! clock was set back.
 
 use std::fmt;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
-/// Letters and digits that are not taken for each other.
+/// Letters and digits that are not confused with each other.
 const SIGNS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// The end of the last year that has four digits.
+/// The last millisecond of the year 9999.
 const LAST: u64 = 253_402_300_799_999;
-/// How a name begins: the date, the time of day and the millisecond, in UTC.
+/// The format of the start of an id: date, time of day and millisecond, in UTC.
 const FORM: &str = "%Y%m%d-%H%M%S-%3f";
 
-/// The name of a run that begins now. It sorts behind `newest`, even if the clock was set back since.
+/// Returns the id of a run that begins now. It sorts after `newest`, even if the clock was set back.
 pub(super) fn new(now: u64, newest: Option<&str>, chance: u32) -> String {
     let after = newest.and_then(time_of).map_or(0, |time| time.saturating_add(1));
     let sign = |shift: u32| {
@@ -23,19 +23,19 @@ pub(super) fn new(now: u64, newest: Option<&str>, chance: u32) -> String {
     format!("{}-{chance}", moment(now.max(after)).format(FORM))
 }
 
-/// Whether a text could be the name of a run, or a part of one: never a path.
+/// Returns whether a text could be a run id or a part of one; never true for a path.
 pub(super) fn is_part(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte == b'-' || SIGNS.contains(&byte))
 }
 
-/// The time in a name, in milliseconds since the Unix epoch.
+/// Returns the time in an id, in milliseconds since the Unix epoch.
 pub(super) fn time_of(id: &str) -> Option<u64> {
     let written = id.get(.."20261115-150033-482".len())?;
     let time = NaiveDateTime::parse_from_str(written, FORM).ok()?;
     u64::try_from(time.and_utc().timestamp_millis()).ok()
 }
 
-/// A time as people write it: `2026-11-15T15:00:33Z`.
+/// A time in the form `2026-11-15T15:00:33Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayTime(pub u64);
 
@@ -45,7 +45,7 @@ impl fmt::Display for DisplayTime {
     }
 }
 
-/// The moment so many milliseconds after the Unix epoch, as far as a year of four digits reaches.
+/// Converts milliseconds since the Unix epoch, limited to years of four digits.
 fn moment(time: u64) -> DateTime<Utc> {
     let time = i64::try_from(time.min(LAST)).unwrap_or(0);
     DateTime::from_timestamp_millis(time).unwrap_or_default()

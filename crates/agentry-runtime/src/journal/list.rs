@@ -1,5 +1,5 @@
-//! The runs of a home, seen from outside: which there are, how they stand, what goes on in them, and
-//! the old ones removed.
+//! The runs below Agentry's home directory, as other processes see them: lists, states, following a run,
+//! and pruning.
 
 use std::fs;
 use std::io;
@@ -14,22 +14,22 @@ use crate::event::{RunEnding, TimedEvent};
 use crate::state::{RunPhase, StepState};
 use crate::step::step;
 
-/// How a run stands.
+/// The state of a run, for a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunState {
     /// A process runs it.
     Running,
-    /// The model had nothing more to do.
+    /// The model made no more calls.
     Done,
     /// It failed.
     Failed,
     /// A limit was reached.
     OverBudget,
-    /// The person stopped it.
+    /// The user cancelled it.
     Cancelled,
-    /// It waits for a person.
+    /// It waits for the user.
     Parked,
-    /// Its process is gone; another one can go on with it.
+    /// Its process is gone; it can be resumed.
     Interrupted,
     /// Its journal cannot be read.
     Damaged,
@@ -38,27 +38,27 @@ pub enum RunState {
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// How it stands.
+    /// Its state.
     pub state: RunState,
-    /// More about that, in words.
+    /// Details of the state, as text.
     pub detail: Option<String>,
-    /// What it is; empty if it cannot be read.
+    /// Its description; empty if it cannot be read.
     pub about: RunDescription,
 }
 
-/// What became of an old run.
+/// The result of pruning one run.
 #[derive(Debug)]
 pub struct PrunedRun {
     /// The run.
     pub summary: RunSummary,
-    /// Why it is still there.
+    /// Why it could not be removed.
     pub failed: Option<JournalError>,
 }
 
 impl RunState {
-    /// What programs read.
+    /// The name in machine-readable output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -83,14 +83,14 @@ impl RunState {
     }
 }
 
-/// All runs of a home, the oldest first.
+/// Returns all runs of a home directory, the oldest first.
 pub fn list(home: &Path) -> Result<Vec<RunSummary>, JournalError> {
     let names = names(&runs(home))?;
-    // One that disappears meanwhile, or that never began, is none.
+    // A run that disappears meanwhile, or that never began, is left out.
     Ok(names.iter().filter_map(|id| summary(home, id).ok()).collect())
 }
 
-/// The run that a person means: by its name, by how that starts or ends, or as `last`.
+/// Returns the run that the user means: by its id, by a start or end of it, or as `last`.
 pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
     let mut names = names(&runs(home))?;
     if given == "last" {
@@ -109,7 +109,7 @@ pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
     }
 }
 
-/// How one run stands. What is wrong with its journal is part of the answer.
+/// Returns the summary of a run. A damaged journal is part of the summary.
 pub fn summary(home: &Path, id: &str) -> Result<RunSummary, JournalError> {
     let directory = existing(home, id)?;
     let is_held = lock::is_held(&directory);
@@ -124,6 +124,7 @@ pub fn summary(home: &Path, id: &str) -> Result<RunSummary, JournalError> {
     };
     let (state, detail) = match state {
         RunState::Damaged => (state, detail),
+        // A held lock means that a process runs it, whatever the journal shows.
         _ if is_held => (RunState::Running, None),
         _ => (state, detail),
     };
@@ -134,6 +135,7 @@ type RunStanding = (RunState, Option<String>);
 
 fn look(directory: &Path, id: &str) -> Result<(RunDescription, RunStanding), JournalError> {
     let database = connect(directory, id, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    // A noted ending saves the replay of all events.
     if let Some(ending) = noted(&database, id)? {
         return Ok((about(&database, id)?, RunState::of(&ending)));
     }
@@ -144,7 +146,7 @@ fn look(directory: &Path, id: &str) -> Result<(RunDescription, RunStanding), Jou
     }
     let standing = match &state.phase {
         RunPhase::Ended(ending) => RunState::of(ending),
-        // The model has not answered: the person stopped it.
+        // The last message has no answer, so the user cancelled the turn.
         RunPhase::Idle
             if state.messages.last().is_some_and(|last| last.role == MessageRole::User) =>
         {
@@ -160,7 +162,7 @@ fn look(directory: &Path, id: &str) -> Result<(RunDescription, RunStanding), Jou
     Ok((about, standing))
 }
 
-/// How the run stands by its own note, if nothing has happened since.
+/// Returns the noted ending of a run, if no event came after it.
 fn noted(database: &Connection, id: &str) -> Result<Option<RunEnding>, JournalError> {
     let sql = "SELECT data FROM ending WHERE seq = (SELECT max(seq) FROM events)";
     let data = database.query_row(sql, [], |row| row.get::<_, String>(0)).optional();
@@ -168,7 +170,7 @@ fn noted(database: &Connection, id: &str) -> Result<Option<RunEnding>, JournalEr
     Ok(data.and_then(|data| serde_json::from_str(&data).ok()))
 }
 
-/// The names of all runs, sorted.
+/// Returns the ids of all runs, sorted.
 pub(super) fn names(runs: &Path) -> Result<Vec<String>, JournalError> {
     let entries = match fs::read_dir(runs) {
         Ok(entries) => entries,
@@ -181,7 +183,7 @@ pub(super) fn names(runs: &Path) -> Result<Vec<String>, JournalError> {
     Ok(names)
 }
 
-/// Removes the runs that began before `before` and that no process runs; `dry` only names them.
+/// Removes the runs that began before `before` and have no process; `dry` only lists them.
 pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, JournalError> {
     let runs = runs(home);
     let mut pruned = Vec::new();
@@ -191,6 +193,7 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, Jour
             Err(JournalError::NeverBegan(_)) if !lock::is_held(&runs.join(&id)) => never_begun(&id),
             Err(_) => continue,
         };
+        // A damaged journal has no start time; the id has one too.
         let began = match summary.about.started {
             0 => id::time_of(&id).unwrap_or(u64::MAX),
             started => started,
@@ -207,13 +210,13 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, Jour
     Ok(pruned)
 }
 
-/// A run whose process was gone before it could say what it is.
+/// Returns a summary of a run whose process ended before it wrote what the run is.
 fn never_begun(id: &str) -> RunSummary {
     let (state, about) = (RunState::Damaged, RunDescription::default());
     RunSummary { id: id.to_owned(), state, detail: Some("it never began".to_owned()), about }
 }
 
-/// Takes away what an earlier removal has left because it was killed.
+/// Removes what an interrupted removal has left.
 fn sweep(runs: &Path) {
     for entry in fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -225,9 +228,10 @@ fn sweep(runs: &Path) {
 
 const REMOVED: &str = ".removed";
 
-/// Removes a run that nobody has. It loses its name first, so that a half-removed one is no run.
+/// Removes a run without a process. It is renamed first, so that a half-removed one is not listed.
 fn remove(runs: &Path, id: &str) -> Result<(), JournalError> {
     let directory = runs.join(id);
+    // A run that was resumed meanwhile must not be removed.
     let lock = JournalLock::take(&directory, id)?;
     let gone = runs.join(format!(".{id}{REMOVED}"));
     fs::rename(&directory, &gone).map_err(JournalError::io("removed", &directory))?;
@@ -236,7 +240,7 @@ fn remove(runs: &Path, id: &str) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// Reads a journal along while it is written.
+/// Reads a journal while another process writes it.
 pub struct JournalFollower {
     id: String,
     database: Connection,
@@ -245,7 +249,7 @@ pub struct JournalFollower {
 }
 
 impl JournalFollower {
-    /// Starts at the first event.
+    /// Opens a journal, and starts at its first event.
     pub fn open(home: &Path, id: &str) -> Result<(Self, RunDescription), JournalError> {
         let directory = existing(home, id)?;
         let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -253,14 +257,14 @@ impl JournalFollower {
         Ok((Self { id: id.to_owned(), database, next: 1, directory }, about))
     }
 
-    /// What happened since the last time.
+    /// Returns the events since the last call.
     pub fn more(&mut self) -> Result<Vec<TimedEvent>, JournalError> {
         let rows = rows(&self.database, &self.id, self.next)?;
         self.next += i64::try_from(rows.len()).unwrap_or(0);
         rows.iter().map(|row| row.happened(&self.id)).collect()
     }
 
-    /// Whether a process still runs it.
+    /// Returns whether a process still runs it.
     pub fn goes_on(&self) -> bool {
         lock::is_held(&self.directory)
     }

@@ -1,4 +1,4 @@
-//! Whoever holds the lock of a run is the only one that goes on with it.
+//! The lock of a run: only the process that holds it may continue the run.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::{JournalError, existing};
 
-/// How often a lock that is held is tried again: whoever only looks holds it for a moment.
+/// How often a held lock is retried: a process that only checks it holds it for a moment.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A lock that is held. The system takes it away from a process that ends.
+/// A held lock. The operating system releases it when the process ends.
 #[derive(Debug)]
 pub(super) struct JournalLock {
     _file: File,
@@ -46,21 +46,21 @@ impl JournalLock {
     }
 }
 
-/// A run that nobody else can go on with while this is kept.
+/// A run that no other process can continue while this lives.
 #[derive(Debug)]
 pub struct RunHold {
     _lock: JournalLock,
-    /// Where all that belongs to the run is kept.
+    /// The directory of the run.
     pub directory: PathBuf,
 }
 
-/// Keeps others from going on with a run.
+/// Locks a run, so that no other process can continue it.
 pub fn hold(home: &Path, id: &str) -> Result<RunHold, JournalError> {
     let directory = existing(home, id)?;
     Ok(RunHold { _lock: JournalLock::take(&directory, id)?, directory })
 }
 
-/// Whether a process has the run now.
+/// Returns whether a process holds the run now.
 pub(super) fn is_held(directory: &Path) -> bool {
     let Ok(file) = File::open(directory.join("lock")) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

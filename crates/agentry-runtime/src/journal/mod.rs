@@ -1,5 +1,5 @@
-//! What a run has done, on disk: one database a run, one row an event, each written before it is
-//! acted on.
+//! The journal: the events of a run on disk. Each run has a database with one row per event, written before
+//! the effects of the event.
 //!
 //! ```text
 //! <home>/runs/<id>/
@@ -8,9 +8,9 @@
 //!   before/…       what changed files were before (see `undo`)
 //! ```
 //!
-//! The database keeps a write-ahead log. Every row is handed to the system when it is appended, so a
-//! process that is killed loses none; it is forced to the disk only before something is done that
-//! cannot be done twice, which keeps all rows before it as well.
+//! The database has a write-ahead log. Every row is handed to the operating system when it is appended, so
+//! a killed process loses none. It is flushed to disk only before an effect that must not happen twice,
+//! together with all rows before it.
 
 mod error;
 mod id;
@@ -37,34 +37,34 @@ use crate::rule_lines::RuleLine;
 use lock::JournalLock;
 pub use lock::{RunHold, hold};
 
-/// The format that is written here.
+/// The format that this version writes.
 const FORMAT: i64 = 1;
-/// By this number the file is known as a journal.
+/// Marks the database file as a journal.
 const MARK: i64 = 0x4147_5259;
-/// Pages of the log after which they are moved into the database, which takes some waiting.
+/// The pages of the log after which it is merged into the database. Merging blocks, so it is rare.
 const LONGEST_LOG: i64 = 8_192;
 /// The kind of the first row.
 const ABOUT: &str = "about";
 
-/// What a run is: all that another process needs to go on with it.
+/// The description of a run: what another process needs to resume it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunDescription {
     /// The file or directory of the agent.
     pub agent: String,
-    /// Its name.
+    /// The name of the agent.
     pub name: String,
-    /// The digest of what it means.
+    /// The digest of the agent.
     pub digest: String,
-    /// The digest of what it may do.
+    /// The digest of its policy.
     pub policy: String,
     /// The root of the workspace.
     pub workspace: PathBuf,
-    /// What the person asked for, unless it is a conversation.
+    /// The prompt of the user, unless the run is a conversation.
     pub prompt: Option<String>,
-    /// The tools that it is given.
+    /// The tools that the agent has.
     pub tools: Vec<String>,
-    /// The models that are tried, in order.
+    /// The models, in the order of the plan.
     pub models: Vec<String>,
     /// What confines its commands.
     pub sandbox: String,
@@ -72,11 +72,11 @@ pub struct RunDescription {
     pub started: u64,
     /// The process that began it.
     pub pid: u32,
-    /// How it was started, for whoever goes on with it.
+    /// The options of the run, for `resume`.
     pub settings: RunSettings,
 }
 
-/// How a run was started.
+/// The options with which a run was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
@@ -84,45 +84,45 @@ pub struct RunSettings {
     pub model: Option<String>,
     /// Whether commands run without the sandbox.
     pub unconfined: bool,
-    /// Whether it is put aside when somebody has to be asked and nobody is there.
+    /// Whether the run is parked when a question needs a user and none is present.
     pub parks: bool,
-    /// The format that the agent is read as, if the user named one.
+    /// The definition format that the user named.
     #[serde(rename = "as")]
     pub format: Option<String>,
-    /// Where it was started.
+    /// The directory in which it was started.
     pub directory: Option<PathBuf>,
-    /// All that it was allowed to do.
+    /// All rules of its policy.
     pub policy: Vec<RuleLine>,
 }
 
-/// The journal of a run that this process has for itself.
+/// The journal of a run, locked by this process.
 #[derive(Debug)]
 pub struct Journal {
     id: String,
     directory: PathBuf,
-    // Closed before the lock is given back.
+    // Fields drop in order: the database must be closed before the lock is released.
     database: Connection,
     redactor: Arc<Redactor>,
     next: i64,
-    /// Whether the database is told to wait for the disk.
+    /// Whether the database waits for the disk.
     waits: bool,
-    /// Whether the database itself and its name are on the disk.
+    /// Whether the database file and its name are on disk.
     settled: bool,
     _lock: JournalLock,
 }
 
-/// Where before-images of a run are kept, given its directory.
+/// Returns the directory of the before-images, in that of a run.
 pub fn images(directory: &Path) -> PathBuf {
     directory.join("before")
 }
 
-/// The directory of all runs.
+/// Returns the directory of all runs.
 pub fn runs(home: &Path) -> PathBuf {
     home.join("runs")
 }
 
 impl Journal {
-    /// Begins the journal of a new run.
+    /// Creates the journal of a new run.
     pub fn create(
         home: &Path,
         about: &RunDescription,
@@ -131,7 +131,7 @@ impl Journal {
         let (id, directory) = new_directory(&runs(home), about.started)?;
         let lock = JournalLock::take(&directory, &id)?;
         let path = directory.join("journal.db");
-        // The database opens with the permissions of the file that it finds.
+        // Created with private permissions first; SQLite keeps them, also for its log files.
         private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
             .map_err(JournalError::io("made", &path))?;
         let failed = || JournalError::database(&id, "made");
@@ -152,7 +152,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Opens the journal of a run to go on with it: what it is, and all that has happened.
+    /// Opens a journal to resume its run; returns the description and all events.
     pub fn open(
         home: &Path,
         id: &str,
@@ -176,28 +176,28 @@ impl Journal {
         Ok((journal, about, events))
     }
 
-    /// Takes these secrets out of whatever is written from now on.
+    /// Replaces the redactor for everything that is written from now on.
     pub fn redact_with(&mut self, redactor: Arc<Redactor>) {
         self.redactor = redactor;
     }
 
-    /// The name of the run.
+    /// Returns the id of the run.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Where all that belongs to the run is kept.
+    /// Returns the directory of the run.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Where before-images are kept.
+    /// Returns the directory of the before-images.
     pub fn images(&self) -> PathBuf {
         images(&self.directory)
     }
 
-    /// Writes down what happened. When `durable`, it is on the disk before this returns, together with
-    /// everything before it; otherwise it outlives the process, but not the machine.
+    /// Writes an event. If `durable`, it is on disk before this returns, together with everything before it.
+    /// Otherwise it survives a killed process, but not a crash of the machine.
     pub fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), JournalError> {
         let event = serde_json::to_value(&happened.event).unwrap_or_default();
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -205,7 +205,7 @@ impl Journal {
         self.insert(happened.at, &kind, event)
     }
 
-    /// Notes how the run stands after its last event, so that a list need not work it out.
+    /// Notes the ending after the last event, so that a list need not replay the events.
     pub fn finished(&mut self, ending: &RunEnding) -> Result<(), JournalError> {
         let ending = serde_json::to_value(ending).unwrap_or_default();
         let ending = self.redactor.value(ending).to_string();
@@ -228,7 +228,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Tells the database whether to wait for the disk.
+    /// Sets whether the database waits for the disk.
     fn wait_for_disk(&mut self, durable: bool) -> Result<(), JournalError> {
         let failed = || JournalError::database(&self.id, "written");
         if durable != self.waits {
@@ -237,7 +237,7 @@ impl Journal {
             self.waits = durable;
         }
         if durable && !self.settled {
-            // It was made without waiting: what an empty database has beside it is thrown away.
+            // The database was created without waiting; merge its log once, so that the tables are on disk.
             let checkpoint = self.database.query_row("PRAGMA wal_checkpoint", [], |_| Ok(()));
             checkpoint.map_err(failed())?;
             for directory in [Some(self.directory.as_path()), self.directory.parent()] {
@@ -254,7 +254,7 @@ fn about_time(about: &Value) -> u64 {
     about.get("started").and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// Makes the directory of a new run. The name is taken by making it.
+/// Creates the directory of a new run. Creating it also reserves its id.
 fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalError> {
     private_files::directories(runs).map_err(JournalError::io("made", runs))?;
     let newest = list::names(runs)?.pop();
@@ -300,7 +300,7 @@ fn lay_out(database: &Connection) -> rusqlite::Result<()> {
     ))
 }
 
-/// The directory of a run that exists.
+/// Returns the directory of an existing run.
 fn existing(home: &Path, id: &str) -> Result<PathBuf, JournalError> {
     let directory = runs(home).join(id);
     if id::is_part(id) && directory.is_dir() {
@@ -309,7 +309,7 @@ fn existing(home: &Path, id: &str) -> Result<PathBuf, JournalError> {
     Err(JournalError::NoRun(id.to_owned()))
 }
 
-/// Opens the database of a run, if it is one that is understood.
+/// Opens the database of a run, and checks its format.
 fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, JournalError> {
     let path = directory.join("journal.db");
     if !path.is_file() {
@@ -324,6 +324,7 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
     let mark = number("application_id")?;
     let tables = "SELECT count(*) FROM sqlite_schema";
     let tables = || database.query_row(tables, [], |row| row.get::<_, i64>(0)).map_err(failed());
+    // The process was killed between creating the file and writing its tables.
     if mark == 0 && tables()? == 0 {
         return Err(JournalError::NeverBegan(id.to_owned()));
     }
@@ -342,7 +343,7 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
     Ok(database)
 }
 
-/// What a run is, and all that has happened in it.
+/// Returns the description and all events of a run.
 fn read(
     database: &Connection,
     id: &str,
@@ -353,7 +354,7 @@ fn read(
     Ok((about, events))
 }
 
-/// What a run is.
+/// Returns the description of a run.
 fn about(database: &Connection, id: &str) -> Result<RunDescription, JournalError> {
     let sql = "SELECT kind, data FROM events WHERE seq = 0";
     let row =
@@ -384,7 +385,7 @@ impl JournalRow {
     }
 }
 
-/// The rows from `first` on; none may be missing between them.
+/// Returns the rows from `first` on; fails if one is missing between them.
 fn rows(database: &Connection, id: &str, first: i64) -> Result<Vec<JournalRow>, JournalError> {
     let sql = "SELECT seq, at, kind, data FROM events WHERE seq >= ?1 ORDER BY seq";
     let read = || {

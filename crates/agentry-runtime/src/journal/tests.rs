@@ -34,7 +34,7 @@ fn happened(events: impl IntoIterator<Item = RunEvent>) -> Vec<TimedEvent> {
     timed.map(|(event, at)| TimedEvent { at, event }).collect()
 }
 
-/// One event of every kind.
+/// Returns one event of every kind.
 fn all() -> Vec<TimedEvent> {
     let call = ToolCall {
         id: "a".to_owned(),
@@ -238,7 +238,7 @@ fn damage_is_told_clearly() {
     }
 }
 
-/// A page that was overwritten is noticed, and never makes the program fall over.
+/// A damaged page is reported, and never makes the program panic.
 #[test]
 fn damaged_bytes() {
     let home = TempDir::new().expect("a directory");

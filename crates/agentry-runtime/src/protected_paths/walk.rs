@@ -1,9 +1,9 @@
-//! The one walk through a workspace: every directory, no link, no limit. Listings are cached, and a directory
-//! is read again only if it may have changed.
+//! The walk through a workspace: every directory, no links, no limit. Listings are cached, and a directory is
+//! read again only if it may have changed.
 //!
-//! To make, remove or rename an entry changes the `ctime` of its directory, which no program can set. That
-//! proves nothing while the clock of the file system has not moved on, or on a network file system, whose clock
-//! is another machine's: there a directory is read each time.
+//! Creating, removing or renaming an entry changes the `ctime` of its directory, which no program can
+//! set. The `ctime` is not reliable before the file system's clock has advanced, nor on a network file
+//! system, which has the clock of another machine. There, a directory is read each time.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -20,50 +20,50 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::{fold, may_be_entry};
 
-/// A walk, with the listings of the last one.
+/// A walk, with the cached listings of the last one.
 #[derive(Default)]
 pub(crate) struct WorkspaceWalk {
     known: HashMap<(u64, u64), DirectoryListing>,
     clocks: FileClocks,
-    /// The directories that could not be read the last time.
+    /// The directories that the last walk could not read.
     pub(crate) shut: BTreeSet<PathBuf>,
 }
 
-/// Something in a directory.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WalkEntry {
     pub(crate) name: OsString,
     pub(crate) is_directory: bool,
-    /// Whether it may be protected by its name.
+    /// Whether its name may be protected.
     pub(crate) is_marked: bool,
 }
 
-/// A directory that a walk has come to.
+/// A directory that a walk has reached.
 pub(crate) struct VisitedDirectory<'a> {
     pub(crate) path: &'a Path,
-    /// Its directories and what is marked; everything, if that was asked for.
+    /// Its directories and marked entries; all entries if `whole`.
     pub(crate) entries: &'a [WalkEntry],
     pub(crate) whole: bool,
 }
 
-/// Where a walk goes next.
+/// A directory to visit next.
 pub(crate) struct NextDirectory {
     pub(crate) path: PathBuf,
-    /// Whether everything in it counts.
+    /// Whether all of its entries are listed.
     pub(crate) whole: bool,
 }
 
-/// What a directory held.
+/// A cached listing.
 struct DirectoryListing {
     stamp: ChangeStamp,
-    /// Whether a change since would have another stamp.
+    /// Whether a later change is certain to change the stamp.
     sure: bool,
     whole: bool,
     entries: Vec<WalkEntry>,
 }
 
 impl WorkspaceWalk {
-    /// Goes through what lies below `roots`, what is nearer first, as far as `visit` says.
+    /// Walks what is below `roots`, breadth first, as far as `visit` returns directories.
     pub(crate) fn over(
         &mut self,
         roots: impl IntoIterator<Item = NextDirectory>,
@@ -88,10 +88,11 @@ impl WorkspaceWalk {
                 ControlFlow::Break(()) => break,
             }
         }
+        // Only directories of this walk stay cached, so that removed ones do not accumulate.
         self.known = seen;
     }
 
-    /// What a directory holds: what is remembered of it, if that still holds.
+    /// Returns the listing of a directory, from the cache if it is still valid.
     fn listing(
         &mut self,
         path: &Path,
@@ -103,6 +104,7 @@ impl WorkspaceWalk {
             return Err(NotADirectory.into());
         }
         let stamp = ChangeStamp::of(&found);
+        // By inode, so that a renamed directory keeps its listing.
         let known = seen.remove(&stamp.id()).or_else(|| self.known.remove(&stamp.id()));
         match known {
             Some(known) if known.sure && known.stamp == stamp && (known.whole || !whole) => {
@@ -118,8 +120,9 @@ impl WorkspaceWalk {
     fn read(&mut self, path: &Path, whole: bool) -> io::Result<DirectoryListing> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
         let directory = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        // Taken before the entries are read: a change in between makes the stamp outdated, not the listing.
         let stamp = ChangeStamp::of(&directory.metadata()?);
-        // Names alone do not tell what is there.
+        // Without the search permission, names can be listed but the entries cannot be inspected.
         rustix::fs::statat(&directory, ".", AtFlags::SYMLINK_NOFOLLOW)?;
         let sure = self.clocks.tell(&stamp, path).names;
         let mut entries = Vec::new();
@@ -130,6 +133,7 @@ impl WorkspaceWalk {
                 continue;
             }
             let is_directory = match entry.file_type() {
+                // Some file systems do not report the type in a listing.
                 FileType::Unknown => {
                     fs::symlink_metadata(path.join(name)).is_ok_and(|it| it.is_dir())
                 }
@@ -144,7 +148,7 @@ impl WorkspaceWalk {
     }
 }
 
-/// What shows that a file or directory was changed.
+/// Shows whether a file or directory was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChangeStamp {
     device: u64,
@@ -171,18 +175,18 @@ impl ChangeStamp {
 /// Which changes a stamp shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClockTrust {
-    /// Whether what is made in the directory from now on shows.
+    /// Whether later changes of entries are certain to show.
     pub(crate) names: bool,
-    /// Whether what is written to the file from now on shows.
+    /// Whether later writes to the file are certain to show.
     pub(crate) contents: bool,
 }
 
-/// How far the clocks of file systems can be relied on.
+/// How far the clocks of file systems can be trusted, by device.
 #[derive(Default)]
 pub(crate) struct FileClocks(HashMap<u64, ClockTrust>);
 
-/// File systems of this machine, whose clock is the system's; and of those the ones that also tell when a
-/// file is written through memory.
+/// Local file systems, which use the clock of this machine; and whether they also update the `ctime` for
+/// writes through a memory map.
 const LOCAL: &[(u64, bool)] = &[
     (0xef53, true),       // ext4
     (0x5846_5342, true),  // xfs
@@ -192,12 +196,12 @@ const LOCAL: &[(u64, bool)] = &[
     (0x794c_7630, false), // overlayfs, whose files may lie on any
     (0x2fc1_2fc1, false), // zfs
 ];
-/// Longer than the clock of a file system stands still, and one that knows only seconds.
+/// Longer than one step of a file system's clock; and longer than one of a clock with whole seconds.
 const TICK: Duration = Duration::from_millis(50);
 const SECOND: Duration = Duration::from_millis(2_100);
 
 impl FileClocks {
-    /// Whether a change after now has another stamp than this one of `path`.
+    /// Returns whether a change after now would give `path` another stamp.
     pub(crate) fn tell(&mut self, stamp: &ChangeStamp, path: &Path) -> ClockTrust {
         let system = *self.0.entry(stamp.device).or_insert_with(|| system(path));
         let (seconds, nanoseconds) = stamp.changed;
@@ -205,6 +209,7 @@ impl FileClocks {
             u64::try_from(seconds).unwrap_or_default(),
             u32::try_from(nanoseconds).unwrap_or_default(),
         );
+        // No nanoseconds at all suggests a file system with whole seconds.
         let patience = if nanoseconds == 0 { SECOND } else { TICK };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_past = changed.checked_add(patience).is_some_and(|past| past < now);
@@ -218,7 +223,7 @@ fn system(path: &Path) -> ClockTrust {
     ClockTrust { names: found.is_some(), contents: found.is_some_and(|(_, contents)| *contents) }
 }
 
-/// Waits until everything there so far is old enough to be remembered.
+/// Waits until everything in a directory is old enough to be cached.
 #[cfg(test)]
 pub(crate) fn settled(root: &Path) {
     let newest = root.join("settled");
@@ -265,10 +270,10 @@ mod tests {
         let mut walk = WorkspaceWalk::default();
         assert_eq!(names(&mut walk, root), ["a/b/agentry.toml"]);
         let before = walk.known.values().filter(|it| it.sure).count();
-        // The file that was waited for has changed the root.
+        // The temporary file of `settled` has changed the root.
         assert!(before == 3 || !system(root).names, "{before}");
         assert_eq!(names(&mut walk, root), ["a/b/agentry.toml"]);
-        // A name that appears, with the old times set again.
+        // A name that appears, with the old times restored.
         let times = fs::FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
         fs::write(root.join("a/b/c/agentry.lock"), "").unwrap();
         fs::File::open(root.join("a/b/c")).unwrap().set_times(times).unwrap();

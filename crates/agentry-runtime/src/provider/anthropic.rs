@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! The wire of Anthropic's Messages API.
 //!
 //! ```text
 //! system                  -> system, cached
@@ -21,15 +21,15 @@ use crate::conversation::{Message, MessageBlock, MessageRole};
 use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
-/// Anthropic's messages.
+/// Anthropic's Messages API.
 #[derive(Debug, Clone, Copy)]
 pub struct AnthropicWire;
 
-/// The name under which thoughts are kept.
+/// The name that marks reasoning of this wire.
 const NAME: &str = "anthropic";
-/// The version of the protocol.
+/// The version of the API.
 const VERSION: &str = "2023-06-01";
-/// Tokens for thinking where a model wants a number and the definition gives none.
+/// The thinking budget in tokens, where the model requires one and the definition has none.
 pub(super) const THINKING: u64 = 4_096;
 
 impl ProviderWire for AnthropicWire {
@@ -76,7 +76,7 @@ impl ProviderWire for AnthropicWire {
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
-        // Complaints about these may speak of thinking as well.
+        // First, because complaints about these fields may also mention thinking.
         if repair::remove(body, complaint, &["temperature", "top_p", "top_k"]) {
             return true;
         }
@@ -91,15 +91,15 @@ fn tool(tool: &ToolSpec) -> Value {
     json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema })
 }
 
-/// Asks for what comes before this block to be kept in a cache.
+/// Asks the server to cache the request up to this block.
 fn cached(block: Option<&mut Value>) {
+    // The API rejects a cache mark on a block of reasoning.
     if let Some(block) = block.filter(|block| !text(block, "type").contains("thinking")) {
         block["cache_control"] = json!({ "type": "ephemeral" });
     }
 }
 
-/// Makes the rest of a request fit thinking. The calls of one exchange must all have been thought
-/// about, or none.
+/// Adapts a request to thinking. Within one exchange, all calls must have reasoning or none.
 fn think(body: &mut Value, is_thoughtless: bool) {
     if is_thoughtless {
         if let Some(body) = body.as_object_mut() {
@@ -109,13 +109,15 @@ fn think(body: &mut Value, is_thoughtless: bool) {
     }
     let budget = body.get("thinking").and_then(|it| number(it, "budget_tokens"));
     let most = number(body, "max_tokens").unwrap_or_default();
+    // The API requires that the thinking budget is less than the output limit.
     if let Some(budget) = budget.filter(|budget| *budget >= most) {
         body["max_tokens"] = budget.saturating_add(most).into();
     }
+    // The API rejects these fields together with thinking.
     repair::remove(body, "temperature top_k", &["temperature", "top_k"]);
 }
 
-/// Some models want to know how much they may think, some do not want to be told, some cannot.
+/// Changes the thinking mode. Some models require a budget, some refuse one, and some cannot think.
 fn think_otherwise(body: &mut Value, complaint: &str) -> bool {
     let kind = body.get("thinking").map(|it| text(it, "type").to_owned()).unwrap_or_default();
     if kind == "enabled" && complaint.contains("adaptive") {
@@ -125,20 +127,21 @@ fn think_otherwise(body: &mut Value, complaint: &str) -> bool {
     if kind == "adaptive" {
         let most = number(body, "max_tokens").unwrap_or_default();
         body["thinking"] = json!({ "type": "enabled", "budget_tokens": THINKING });
+        // The output limit must exceed the budget, and leave room for the answer.
         body["max_tokens"] = most.max(2 * THINKING).into();
         return true;
     }
     body.as_object_mut().is_some_and(|body| body.shift_remove("thinking").is_some())
 }
 
-/// Whether calls of the present exchange were made without a thought of this model.
+/// Returns whether calls of the current exchange have no reasoning of this model.
 fn has_thoughtless_calls(request: &ProviderRequest<'_>) -> bool {
     let messages = tidied(request);
     let exchange = messages.get(present(&messages)..).unwrap_or_default();
     exchange.iter().any(|message| is_thoughtless(message, request.model))
 }
 
-/// Whether calls were made without a thought of this model.
+/// Returns whether a message has calls without reasoning of this model.
 fn is_thoughtless(message: &Message, model: &str) -> bool {
     let thought = |block: &MessageBlock| match block {
         MessageBlock::Thinking { opaque, .. } => opened(opaque.as_ref(), NAME, model).is_some(),
@@ -186,7 +189,7 @@ fn block(block: &MessageBlock, model: &str) -> Option<Value> {
 #[derive(Default)]
 struct AnthropicMessages;
 
-/// The field of each kind of delta that is a piece of the answer.
+/// The field with the text, for each kind of delta.
 const PIECES: [(&str, &str, PieceKind); 3] = [
     ("text_delta", "text", PieceKind::Text),
     ("thinking_delta", "thinking", PieceKind::Thinking),

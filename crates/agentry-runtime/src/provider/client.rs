@@ -1,4 +1,4 @@
-//! Sends requests and reads their answers, whatever the wire.
+//! Sends requests and reads answers, for every wire.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,54 +18,54 @@ use crate::event::ModelFailure;
 
 /// The longest silence of a server.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// The longest time that an answer takes.
+/// The longest time for a whole answer.
 const LONGEST: Duration = Duration::from_mins(30);
-/// How long the end of a stream is waited for when the answer is complete.
+/// How long to wait for the end of a stream after the answer is complete.
 const GRACE: Duration = Duration::from_millis(500);
-/// The most bytes of an answer as it comes over the wire.
+/// The most bytes of an answer on the wire.
 const MOST_BYTES: usize = 256 << 20;
-/// The most bytes of an error that are read.
+/// The most bytes of an error response that are read.
 const MOST_ERROR: usize = 64 << 10;
-/// How often a request is changed because the server does not know a field of it.
+/// How often a request is repaired because the server rejects a field.
 const MOST_MENDS: usize = 4;
-/// Bytes that make a token, where a server does not count.
+/// The bytes of a token, for servers that do not report usage.
 pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
-/// A place where models answer.
+/// A connection to one provider.
 pub struct ModelClient {
-    /// How it is talked to.
+    /// The protocol.
     pub wire: &'static dyn ProviderWire,
-    /// Its address, without the path.
+    /// The address, without the path.
     pub base: String,
-    /// The key, if it wants one.
+    /// The key, if one is required.
     pub key: Option<SecretString>,
     /// The variable that the key came from.
     pub key_name: Option<String>,
-    /// Sends.
+    /// The HTTP client.
     pub http: reqwest::Client,
     /// The longest silence.
     pub patience: Duration,
     /// The longest time that an answer takes.
     pub longest: Duration,
-    /// What the server complained about so far: later requests are changed before they are sent.
+    /// The complaints of the server so far: later requests are repaired before they are sent.
     complaints: Mutex<Vec<String>>,
-    /// What was said in the last request, as it was written.
+    /// The conversation of the last request, as written for the wire.
     said: Mutex<WireConversation>,
 }
 
 /// Why there is no answer.
 enum RequestRefusal {
-    /// The request was not taken; in the server's words.
+    /// The server rejected the request, with this text.
     Complaint(String, ModelFailure),
-    /// Anything else.
+    /// Any other failure.
     Failed(ModelFailure),
 }
 
-/// Why an answer is not whole.
+/// Why an answer is incomplete.
 enum BrokenAnswer {
-    /// Nothing more comes.
+    /// The connection ended.
     Connection(ModelFailure),
-    /// What came makes no sense.
+    /// The content is invalid.
     Answer(ModelFailure),
 }
 
@@ -82,7 +82,7 @@ impl From<ModelFailure> for RequestRefusal {
 }
 
 impl ModelClient {
-    /// A place where models answer.
+    /// Creates a connection to a provider.
     pub fn new(
         wire: &'static dyn ProviderWire,
         base: impl Into<String>,
@@ -101,8 +101,7 @@ impl ModelClient {
         }
     }
 
-    /// Asks a model; pieces of its answer go to `show` as they come. Dropping the future closes the
-    /// connection.
+    /// Asks a model. Sends the pieces of its answer to `show`. Dropping the future closes the connection.
     pub async fn ask(
         &self,
         request: &ProviderRequest<'_>,
@@ -110,6 +109,7 @@ impl ModelClient {
     ) -> Result<ModelAnswer, ModelFailure> {
         let end = Instant::now() + self.longest;
         let mut frame = self.wire.frame(request);
+        // Earlier complaints of this server apply to every later request.
         for complaint in &*self.complaints.lock().unwrap_or_else(PoisonError::into_inner) {
             self.wire.mend(&mut frame, complaint);
         }
@@ -134,10 +134,11 @@ impl ModelClient {
         said.body(self.wire, request, frame)
     }
 
-    /// Changes a body that the server did not take; says whether it was changed.
+    /// Repairs a body that the server rejected; returns whether it was changed.
     fn mend(&self, body: &mut Value, words: String) -> bool {
         if !self.wire.mend(body, &words) {
-            // What is possible may depend on how much was said: it is found out anew.
+            // The possible output depends on the length of the conversation, so this repair is not
+            // remembered.
             return repair::lower_output(body, &words);
         }
         self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(words);
@@ -157,7 +158,7 @@ impl ModelClient {
         for (name, value) in self.wire.headers(self.key()) {
             builder = builder.header(name, value);
         }
-        // It may have been read although nothing came back.
+        // The server may have read and charged the request although it did not answer.
         let unheard =
             TokenUsage { input: length.div_ceil(BYTES_PER_TOKEN), ..TokenUsage::default() };
         let sent = timeout(self.patience, timeout_at(end, builder.send())).await;
@@ -174,9 +175,10 @@ impl ModelClient {
         let read = timeout_at(end, self.read(response, reader.as_mut(), show)).await;
         let read = read.unwrap_or_else(|_| Err(BrokenAnswer::Connection(self.late())));
         let mut used = reader.used_up();
+        // A server that broke off early may not have reported its input yet.
         used.input = if used.input == 0 { unheard.input } else { used.input };
         let mut answered = match (reader.finish(), read) {
-            // A connection may break as it likes when the answer is there.
+            // A broken connection does not matter if the answer is complete.
             (Ok(answered), Ok(()) | Err(BrokenAnswer::Connection(_))) => answered,
             (_, Err(BrokenAnswer::Connection(failure) | BrokenAnswer::Answer(failure)))
             | (Err(failure), Ok(())) => return Err(ModelFailure { usage: used, ..failure }.into()),
@@ -188,7 +190,7 @@ impl ModelClient {
         Ok(answered)
     }
 
-    /// Lets a reader take a whole answer in.
+    /// Passes a whole answer to a reader.
     async fn read(
         &self,
         mut response: reqwest::Response,
@@ -200,6 +202,7 @@ impl ModelClient {
         let mut whole = Vec::new();
         let mut left = MOST_BYTES;
         loop {
+            // The usage may come after the answer, so the end of the stream is awaited for a moment.
             let patience = if reader.is_complete() { GRACE } else { self.patience };
             let next = timeout(patience, response.chunk()).await;
             let next = next.map_err(|_| BrokenAnswer::Connection(stalled()))?;
@@ -233,7 +236,7 @@ impl ModelClient {
         self.key.as_ref().map(ExposeSecret::expose_secret)
     }
 
-    /// What a status other than success means.
+    /// Interprets a status other than success.
     async fn refused(&self, mut response: reqwest::Response) -> RequestRefusal {
         let (status, headers) = (response.status(), response.headers().clone());
         let mut body = Vec::new();
@@ -246,6 +249,7 @@ impl ModelClient {
         let body = fault::without(&String::from_utf8_lossy(&body), self.key());
         let mut failure = fault::refused(status, &headers, &body);
         match status.as_u16() {
+            // Only these statuses can be about a field of the request.
             400 | 422 => RequestRefusal::Complaint(body.to_lowercase(), failure),
             401 | 403 => {
                 let name = self.key_name.as_ref();
@@ -258,10 +262,10 @@ impl ModelClient {
     }
 }
 
-/// How an answer comes.
+/// How an answer is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerKind {
-    /// Event by event.
+    /// As a stream of events.
     Stream,
     /// In one piece.
     Whole,
@@ -270,6 +274,7 @@ enum AnswerKind {
 impl AnswerKind {
     fn of(response: &reqwest::Response) -> Result<Self, ModelFailure> {
         let named = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        // A missing type counts as a stream.
         let named = named.unwrap_or("text/event-stream").to_lowercase();
         match named.split(';').next().unwrap_or_default().trim() {
             "application/json" => Ok(Self::Whole),
@@ -287,7 +292,7 @@ impl AnswerKind {
     }
 }
 
-/// What an answer used up, as a guess: a budget must hold although the server does not count.
+/// Estimates the usage of an answer: a budget must hold even if the server does not report it.
 fn estimate(request: u64, message: &Message) -> TokenUsage {
     let length = |block: &MessageBlock| match block {
         MessageBlock::Text { text } | MessageBlock::Thinking { text, .. } => text.len(),

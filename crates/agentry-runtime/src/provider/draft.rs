@@ -1,4 +1,4 @@
-//! An answer while it comes: its parts by number, put together from pieces, within a limit.
+//! An answer while it arrives: its parts by number, assembled from pieces, within a limit.
 
 use std::collections::BTreeMap;
 
@@ -9,81 +9,81 @@ use super::{AnswerDelta, ModelAnswer, fault};
 use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
 use crate::event::ModelFailure;
 
-/// The most bytes of text and arguments in an answer; no model writes as much in one go.
+/// The most bytes of text and arguments in an answer; no model writes that much.
 const LONGEST: usize = 8 << 20;
-/// What a part counts for beside its text: a storm of calls is too long as well.
+/// The bytes that a part counts for beside its text, so that very many calls also reach the limit.
 const PART: usize = 4 << 10;
 
-/// An answer while it comes. Whatever is added to it is also shown.
+/// An answer while it arrives. Everything that is added is also queued for display.
 #[derive(Debug, Default)]
 pub(super) struct AnswerDraft {
     wire: &'static str,
     model: String,
     parts: BTreeMap<u64, DraftPart>,
     size: usize,
-    /// The last number that came under each name.
+    /// The last value of each token counter.
     counted: BTreeMap<&'static str, u64>,
     usage: TokenUsage,
     stored: u64,
-    /// Whether it was cut off by its length.
+    /// Whether it was truncated by the output limit.
     pub(super) truncated: bool,
     refusal: Option<String>,
-    /// The word with which it ended.
+    /// The stop reason of the server.
     stop: Option<String>,
     stage: DraftStage,
     shown: Vec<AnswerDelta>,
 }
 
-/// How far an answer has come.
+/// How complete an answer is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum DraftStage {
-    /// More has to come.
+    /// More must arrive.
     #[default]
     Open,
-    /// Nothing more has to come, but something may.
+    /// Nothing more must arrive, but something may.
     Complete,
-    /// What comes now belongs to it no more.
+    /// Whatever arrives now does not belong to it.
     Closed,
 }
 
-/// Where a wire counts tokens, as JSON pointers.
+/// Where a wire reports tokens, as JSON pointers.
 pub(super) struct TokenPointers {
-    /// Where the numbers stand in an event.
+    /// The objects of an event that have the counters.
     pub(super) places: &'static [&'static str],
-    /// Tokens read, added up.
+    /// Input tokens; the sum counts.
     pub(super) input: &'static [&'static str],
-    /// Of these from a cache: the first that is there.
+    /// Cached input tokens; the first that exists counts.
     pub(super) cached: &'static [&'static str],
-    /// Of these put into a cache.
+    /// Input tokens that were stored in a cache.
     pub(super) stored: &'static [&'static str],
-    /// Tokens written, added up.
+    /// Output tokens; the sum counts.
     pub(super) output: &'static [&'static str],
 }
 
-/// What a piece of an answer belongs to.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceKind {
     /// Text.
     Text,
-    /// What the model thinks.
+    /// Reasoning.
     Thinking,
-    /// The arguments of a call.
+    /// Arguments of a call.
     Arguments,
 }
 
-/// A part of it.
+/// A part of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum DraftPart {
     /// Text.
     Text(String),
-    /// What the model thinks, and what the provider needs to recognise it.
+    /// Reasoning, and what the provider needs to recognise it.
     Thinking(String, Option<Value>),
-    /// A call; its arguments are a text until they are complete.
+    /// A call; its arguments are text until they are complete.
     Call { id: String, tool: String, arguments: String, opaque: Option<Value> },
 }
 
 impl DraftPart {
-    /// A call, with as much of its arguments as is known.
+    /// Creates a call, with the arguments so far.
     pub(super) fn call(id: &str, tool: &str, arguments: String) -> Self {
         Self::Call { id: id.to_owned(), tool: tool.to_owned(), arguments, opaque: None }
     }
@@ -101,7 +101,7 @@ impl DraftPart {
     }
 }
 
-/// Arguments that may have come as a value or as a text.
+/// Returns arguments as text; servers send them as a value or as text.
 pub(super) fn written(arguments: Option<&Value>) -> String {
     match arguments {
         None | Some(Value::Null) => String::new(),
@@ -111,12 +111,12 @@ pub(super) fn written(arguments: Option<&Value>) -> String {
 }
 
 impl AnswerDraft {
-    /// An answer of which nothing has come.
+    /// Creates an empty answer.
     pub(super) fn new(wire: &'static str, model: &str) -> Self {
         Self { wire, model: model.to_owned(), ..Self::default() }
     }
 
-    /// Begins a part. Nobody begins the same one twice.
+    /// Begins a part. A second part with the same number is an error.
     pub(super) fn begin(&mut self, key: u64, part: DraftPart) -> Result<(), ModelFailure> {
         self.charge(PART + part.text().len())?;
         match &part {
@@ -125,13 +125,14 @@ impl AnswerDraft {
             DraftPart::Thinking(text, _) => self.show(PieceKind::Thinking, text),
         }
         if self.parts.insert(key, part).is_some() {
+            // The parts could no longer be told apart, so the answer is requested again.
             return Err(fault::temporary("the server repeats itself"));
         }
         Ok(())
     }
 
-    /// Adds a piece to a part. Text and thoughts begin with their first piece, if nobody has begun them;
-    /// arguments of no call are left out.
+    /// Adds a piece to a part. Text and reasoning begin with their first piece; arguments without a call are
+    /// dropped.
     pub(super) fn piece(
         &mut self,
         key: u64,
@@ -161,17 +162,18 @@ impl AnswerDraft {
             _ if piece.is_empty() => return,
             PieceKind::Text => AnswerDelta::Text(piece.to_owned()),
             PieceKind::Thinking => AnswerDelta::Thinking(piece.to_owned()),
+            // Partial JSON is not readable, so arguments are not shown.
             PieceKind::Arguments => return,
         };
         self.shown.push(delta);
     }
 
-    /// What is to be shown since the last time.
+    /// Returns what is to be shown since the last call.
     pub(super) fn shown(&mut self) -> std::vec::Drain<'_, AnswerDelta> {
         self.shown.drain(..)
     }
 
-    /// Keeps what the model has to be given back with a thought or a call.
+    /// Stores what the model needs back with reasoning or with a call.
     pub(super) fn sign(&mut self, key: u64, value: &Value) {
         let sealed = seal(self.wire, &self.model, value);
         if let Some(DraftPart::Thinking(_, opaque) | DraftPart::Call { opaque, .. }) =
@@ -181,22 +183,22 @@ impl AnswerDraft {
         }
     }
 
-    /// What is kept with a thought, made for the model of this answer.
+    /// Marks a value as readable only for the model of this answer.
     pub(super) fn sealed(&self, value: &Value) -> Value {
         seal(self.wire, &self.model, value)
     }
 
-    /// The part of that number.
+    /// Returns the part with that number.
     pub(super) fn part(&self, key: u64) -> Option<&DraftPart> {
         self.parts.get(&key)
     }
 
-    /// The number of the part that would be the last.
+    /// Returns the number after the last part.
     pub(super) fn next(&self) -> u64 {
         self.parts.last_key_value().map_or(0, |(key, _)| key + 1)
     }
 
-    /// The number of the last part if it is of this kind and not signed, or of the next one.
+    /// Returns the number of the last part if it has this kind and no signature; else the next number.
     pub(super) fn going_on(&self, kind: PieceKind) -> u64 {
         match (self.parts.last_key_value(), kind) {
             (Some((key, DraftPart::Text(_))), PieceKind::Text)
@@ -205,7 +207,7 @@ impl AnswerDraft {
         }
     }
 
-    /// Takes in what an event says of tokens. A number that does not come again still holds.
+    /// Takes the token counters of an event. A counter that is not repeated keeps its value.
     pub(super) fn count(&mut self, counts: &TokenPointers, event: &Value) {
         let TokenPointers { places, input, cached, stored, output } = *counts;
         for usage in places.iter().filter_map(|place| event.pointer(place)) {
@@ -222,27 +224,28 @@ impl AnswerDraft {
         };
         let from_cache = cached.iter().find_map(|name| counted.get(name)).copied();
         (self.usage.input, self.usage.output, self.stored) = (sum(input), sum(output), sum(stored));
+        // Limited to the input, because cached tokens are a part of it.
         self.usage.cached = from_cache.unwrap_or_default().min(self.usage.input);
     }
 
-    /// The answer ends with this word, if it is one.
+    /// Sets the stop reason, unless the text is empty.
     pub(super) fn stop(&mut self, word: &str) {
         if !word.is_empty() {
             self.stop = Some(word.to_owned());
         }
     }
 
-    /// The word with which it ended.
+    /// Returns the stop reason.
     pub(super) fn stopped(&self) -> Option<&str> {
         self.stop.as_deref()
     }
 
-    /// Nothing more has to come.
+    /// Marks that nothing more must arrive.
     pub(super) fn complete(&mut self) {
         self.stage = self.stage.max(DraftStage::Complete);
     }
 
-    /// What comes now belongs to it no more.
+    /// Marks that whatever arrives now does not belong to it.
     pub(super) fn close(&mut self) {
         self.stage = DraftStage::Closed;
     }
@@ -255,7 +258,7 @@ impl AnswerDraft {
         self.stage == DraftStage::Closed
     }
 
-    /// Puts a part in the place of another one, which was the same as far as it had come.
+    /// Replaces a part by its final version.
     pub(super) fn replace(&mut self, key: u64, part: DraftPart) -> Result<(), ModelFailure> {
         let before = self.parts.get(&key).map_or(0, |part| part.text().len());
         self.charge(part.text().len().saturating_sub(before))?;
@@ -263,8 +266,9 @@ impl AnswerDraft {
         Ok(())
     }
 
-    /// The provider stopped the answer: its calls are not to be run.
+    /// Marks the answer as refused by the provider, and removes its calls.
     pub(super) fn refuse(&mut self, reason: &str) {
+        // A refused answer may be incomplete, and so may its calls.
         self.parts.retain(|_, part| !matches!(part, DraftPart::Call { .. }));
         let text = format!("(the answer was refused: {reason})");
         self.parts.insert(self.next(), DraftPart::Text(text.clone()));
@@ -280,14 +284,14 @@ impl AnswerDraft {
         Ok(())
     }
 
-    /// What was used up so far: what the server says, and at least what it has sent.
+    /// Returns the usage so far: what the server reports, but at least what it has sent.
     pub(super) fn used_up(&self) -> TokenUsage {
         let written: usize = self.parts.values().map(|part| part.text().len()).sum();
         let output = self.usage.output.max((written as u64).div_ceil(BYTES_PER_TOKEN));
         TokenUsage { output, ..self.usage }
     }
 
-    /// The answer.
+    /// Returns the finished answer.
     pub(super) fn finish(self) -> ModelAnswer {
         let blocks = self.parts.into_values().filter_map(block).collect();
         ModelAnswer {
@@ -304,6 +308,7 @@ fn block(part: DraftPart) -> Option<MessageBlock> {
     Some(match part {
         DraftPart::Text(text) if text.is_empty() => return None,
         DraftPart::Text(text) => MessageBlock::Text { text },
+        // Empty reasoning with a signature is kept: the provider needs the signature back.
         DraftPart::Thinking(text, None) if text.is_empty() => return None,
         DraftPart::Thinking(text, opaque) => MessageBlock::Thinking { text, opaque },
         DraftPart::Call { id, tool, arguments, opaque } => {
@@ -312,20 +317,21 @@ fn block(part: DraftPart) -> Option<MessageBlock> {
     })
 }
 
-/// What a call is made with; what is no JSON stays a text.
+/// Parses the arguments of a call; text that is not JSON stays a string.
 fn arguments_of(text: String) -> Value {
     if text.trim().is_empty() {
+        // Some models send no arguments for a tool without parameters.
         return json!({});
     }
     serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
 
-/// Marks what only this model behind this wire understands.
+/// Marks a value as readable only for this model and wire.
 fn seal(wire: &str, model: &str, value: &Value) -> Value {
     json!({ wire: { "model": model, "value": value } })
 }
 
-/// What was sealed for this model behind this wire.
+/// Returns a value that was marked for this model and wire.
 pub(super) fn opened<'a>(sealed: Option<&'a Value>, wire: &str, model: &str) -> Option<&'a Value> {
     let own = sealed?.get(wire)?;
     own.get("value").filter(|_| own.get("model").and_then(Value::as_str) == Some(model))

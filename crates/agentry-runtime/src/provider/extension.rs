@@ -1,7 +1,8 @@
-//! The extensions of a definition that one provider knows: `x-claude`, `x-gemini` and their like.
+//! The extensions of a definition for one provider: `x-claude`, `x-gemini`, `x-openai` and `x-ollama`.
 //!
-//! A field is used only if it stands in this table, and only in the place that the table gives it: a
-//! file of a workspace changes how a model writes, never which one is asked, where, or with which key.
+//! A field is used only if it is in this table, and only at the path in the table. So a file of a
+//! workspace can change how a model writes, but never which model is asked, at which address, or with
+//! which key.
 
 use agentry_compile::model::Agent;
 use agentry_compile::text::Data;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::anthropic::THINKING;
 
-/// The words of a provider.
+/// The set of fields that a provider understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProviderDialect {
     Anthropic,
@@ -19,24 +20,24 @@ pub(super) enum ProviderDialect {
     Ollama,
 }
 
-/// What an agent's extensions come down to for one provider.
+/// The extensions of an agent for one provider.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ProviderExtension {
-    /// What is added to bodies.
+    /// Fields that are added to the body.
     pub(super) extra: Map<String, Value>,
-    /// The most tokens that the model may write.
+    /// The most output tokens.
     pub(super) most_output: Option<u64>,
-    /// The tokens that the model is to hold.
+    /// The context window to use.
     pub(super) window: Option<u64>,
-    /// What is not used, and why.
+    /// Fields that are not used, and why.
     pub(super) notes: Vec<String>,
 }
 
-/// What a field may be.
+/// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExtensionKind {
     Bool,
-    /// A whole number, -1 for as many as there are.
+    /// A whole number; -1 means no limit.
     Count,
     Number,
     Word,
@@ -58,7 +59,7 @@ impl ExtensionKind {
 use ExtensionKind::{Bool, Count, Number, Texts, Word};
 use ProviderDialect::{Anthropic, Chat, Gemini, Ollama, Responses};
 
-/// Which field goes where.
+/// Each field, its type, and its path in the body.
 const FIELDS: &[(ProviderDialect, &str, ExtensionKind, &[&str])] = &[
     (Anthropic, "top_p", Number, &["top_p"]),
     (Anthropic, "top_k", Count, &["top_k"]),
@@ -97,8 +98,8 @@ const FIELDS: &[(ProviderDialect, &str, ExtensionKind, &[&str])] = &[
     (Ollama, "keep_alive", Word, &["keep_alive"]),
 ];
 
-/// What the extensions of `agent` mean to a provider. One that searches the web by itself does so only
-/// if the agent may.
+/// Returns the extensions of `agent` for a provider. Web search by the provider is enabled only if the agent
+/// may search.
 pub(super) fn of(agent: &Agent, dialect: ProviderDialect, may_search: bool) -> ProviderExtension {
     let mut extension = ProviderExtension::default();
     let names: &[&str] = match dialect {
@@ -141,7 +142,7 @@ impl ProviderExtension {
                 let size = value.as_u64().filter(|size| *size > 0).ok_or_else(wrong)?;
                 self.window = Some(size);
             }
-            // Both are looked at together.
+            // `think` reads both fields together; here they are only checked.
             (Anthropic, "extended_thinking") => value.as_bool().map(drop).ok_or_else(wrong)?,
             (Anthropic, "budget" | "thinking_budget" | "budget_tokens") => {
                 value.as_u64().map(drop).ok_or_else(wrong)?;
@@ -170,7 +171,7 @@ impl ProviderExtension {
         Ok(())
     }
 
-    /// How much a model of Anthropic's may think.
+    /// Sets the thinking budget of an Anthropic model.
     fn think(&mut self, fields: &Map<String, Value>) {
         let field = |names: &[&str]| {
             let found = fields.iter().find(|(name, _)| names.contains(&snake(name).as_str()));
@@ -178,7 +179,7 @@ impl ProviderExtension {
         };
         if field(&["extended_thinking"]).and_then(Value::as_bool) == Some(true) {
             let budget = field(&["budget", "thinking_budget", "budget_tokens"]);
-            // The least that the provider takes.
+            // The provider rejects a smaller budget.
             let budget = budget.and_then(Value::as_u64).unwrap_or(THINKING).max(1_024);
             let thinking = json!({ "type": "enabled", "budget_tokens": budget });
             self.extra.insert("thinking".to_owned(), thinking);
@@ -186,7 +187,7 @@ impl ProviderExtension {
     }
 }
 
-/// Puts a value where the path leads.
+/// Inserts a value at a path.
 fn put(map: &mut Map<String, Value>, path: &[&str], value: &Value) {
     match path {
         [] => {}
@@ -202,7 +203,7 @@ fn put(map: &mut Map<String, Value>, path: &[&str], value: &Value) {
     }
 }
 
-/// `topP` as `top_p`.
+/// Converts a name to snake case: `topP` becomes `top_p`.
 fn snake(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
@@ -227,7 +228,7 @@ mod tests {
         Agent { extensions: vec![(name.to_owned(), data)], ..Agent::default() }
     }
 
-    /// The extension, its fields, who reads them, and what they become.
+    /// The extension, its fields, its provider, and the resulting fields.
     type Case<'a> = (&'a str, &'a [(&'a str, Data)], ProviderDialect, Value);
 
     #[test]
@@ -274,7 +275,7 @@ mod tests {
         }
     }
 
-    /// The page that people read has every field.
+    /// The reference page has every field.
     #[test]
     fn every_field_is_documented() {
         let page = include_str!("../../../../docs/reference/providers.md");

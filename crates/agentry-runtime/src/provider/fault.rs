@@ -1,4 +1,4 @@
-//! What a status, an error in a stream or a broken connection means: whether asking again helps.
+//! Interprets failures: which status or error in a stream is temporary, and how long to wait.
 
 use chrono::NaiveDateTime;
 use reqwest::StatusCode;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{items, text};
 use crate::event::{ModelFailure, ModelFailureKind};
 
-/// The most characters of a server's own words that are shown.
+/// The most characters of a server's message that are shown.
 const MOST_WORDS: usize = 400;
 
-/// Words that say that the conversation does not fit into the model.
+/// Texts of servers that mean: the conversation does not fit the context window.
 const TOO_LONG: &[&str] = &[
     "context_length",
     "context length",
@@ -27,10 +27,10 @@ const TOO_LONG: &[&str] = &[
     "request_too_large",
     "too many tokens",
 ];
-/// Words that say that no money is left: waiting does not help.
+/// Texts of servers that mean: no credit is left, so a retry does not help.
 const NO_MONEY: &[&str] =
     &["insufficient_quota", "credit balance", "billing", "insufficient balance", "out of credits"];
-/// Codes of errors that stay, inside a stream that began well.
+/// Codes of permanent errors in a stream.
 const LASTING: &[&str] = &[
     "invalid_request",
     "invalid_prompt",
@@ -42,22 +42,22 @@ const LASTING: &[&str] = &[
     "unauthenticated",
 ];
 
-/// A failure that may go away.
+/// Creates a temporary failure.
 pub(super) fn temporary(message: impl Into<String>) -> ModelFailure {
     ModelFailure::new(ModelFailureKind::Temporary, message)
 }
 
-/// A failure that stays.
+/// Creates a permanent failure.
 pub(super) fn permanent(message: impl Into<String>) -> ModelFailure {
     ModelFailure::new(ModelFailureKind::Permanent, message)
 }
 
-/// The stream ended before the answer did.
+/// Creates the failure of a stream that ended before the answer did.
 pub(super) fn broke_off() -> ModelFailure {
     temporary("the answer broke off")
 }
 
-/// An error that a server sends inside a stream: an object with `message` and a code, or a text.
+/// Interprets an error in a stream: an object with `message` and a code, or a text.
 pub(super) fn in_stream(error: &Value) -> ModelFailure {
     let ReportedFault { code, message, wait } = told(error);
     let words = format!("{code} {message}").to_lowercase();
@@ -77,15 +77,17 @@ fn number(error: &Value) -> Option<u16> {
     error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok())
 }
 
-/// A status other than success.
+/// Interprets a status other than success.
 pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> ModelFailure {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
+    // Some servers wrap the error in a list.
     let parsed = parsed.get(0).unwrap_or(&parsed);
     let error = parsed.get("error").unwrap_or(parsed);
     let ReportedFault { code, message, wait } = told(error);
     let message = if message.is_empty() { body } else { &message };
     let words = format!("{code} {message}").to_lowercase();
     let kind = match status.as_u16() {
+        // Before the status: some servers send 429 when no credit is left.
         _ if says(&words, NO_MONEY) => ModelFailureKind::Permanent,
         429 => ModelFailureKind::Temporary,
         413 => ModelFailureKind::TooLong,
@@ -97,7 +99,7 @@ pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> Mo
     ModelFailure { retry_after: retry_after(headers).or(wait), ..ModelFailure::new(kind, message) }
 }
 
-/// Whether a status goes away by itself.
+/// Returns whether a status is temporary.
 fn passes(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500 | 502..=504 | 506..=599)
 }
@@ -106,12 +108,12 @@ fn says(words: &str, known: &[&str]) -> bool {
     known.iter().any(|known| words.contains(known))
 }
 
-/// What a server says of an error.
+/// What a server reports about an error.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ReportedFault {
     code: String,
     message: String,
-    /// Milliseconds after which it wants to be asked again.
+    /// The milliseconds to wait before a retry.
     wait: Option<u64>,
 }
 
@@ -128,7 +130,7 @@ fn told(error: &Value) -> ReportedFault {
     }
 }
 
-/// When the server wants to be asked again, in milliseconds from its own present time.
+/// Returns how long the server wants clients to wait, in milliseconds, by its own clock.
 fn retry_after(headers: &HeaderMap) -> Option<u64> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(time) = header("retry-after-ms").and_then(|value| value.parse::<u64>().ok()) {
@@ -136,19 +138,20 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
     }
     let after = header("retry-after")?;
     milliseconds(after).or_else(|| {
+        // Compared with the server's `date`, because the clock of this machine may be wrong.
         let wait = http_date(after)? - http_date(header("date")?)?;
         Some(u64::try_from(wait.num_milliseconds()).unwrap_or(0))
     })
 }
 
-/// A date in one of the three forms that HTTP has; all are in UTC.
+/// Parses a date in one of the three HTTP formats; all are in UTC.
 fn http_date(text: &str) -> Option<NaiveDateTime> {
     const FORMS: [&str; 3] =
         ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
     FORMS.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())
 }
 
-/// Seconds, written as a decimal number, in milliseconds.
+/// Parses decimal seconds into milliseconds.
 fn milliseconds(seconds: &str) -> Option<u64> {
     let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
     let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
@@ -157,13 +160,14 @@ fn milliseconds(seconds: &str) -> Option<u64> {
     whole.checked_mul(1_000)?.checked_add(part)
 }
 
-/// Words of a server without the key, which some repeat.
+/// Removes the key from a server's text; some servers repeat it.
 pub(super) fn without(words: &str, key: Option<&str>) -> String {
+    // A very short key would mask ordinary text.
     let key = key.filter(|key| key.len() >= 4);
     key.map_or_else(|| words.to_owned(), |key| words.replace(key, "[key]"))
 }
 
-/// Words of a server, for a person: short, on one line.
+/// Shortens a server's text to one line for the user.
 pub(super) fn shown(words: &str) -> String {
     let words: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let words = words.trim();
@@ -184,7 +188,7 @@ mod tests {
     use super::*;
     use ModelFailureKind::{Permanent, Temporary, TooLong};
 
-    /// Status, headers and body; the kind of failure and when to ask again.
+    /// Status, headers and body; the kind of failure and the time to wait.
     type Case<'a> = (u16, &'a [(&'a str, &'a str)], &'a str, ModelFailureKind, Option<u64>);
 
     #[test]

@@ -1,4 +1,4 @@
-//! Gemini's `streamGenerateContent`.
+//! The wire of Gemini's `streamGenerateContent`.
 //!
 //! ```text
 //! system                  -> systemInstruction
@@ -24,9 +24,9 @@ use crate::tool::ToolSpec;
 #[derive(Debug, Clone, Copy)]
 pub struct GeminiWire;
 
-/// The name under which signatures are kept.
+/// The name that marks signatures of this wire.
 const NAME: &str = "gemini";
-/// What stands for the signature of a call that another model made; the provider says so.
+/// The documented placeholder for the signature of a call that another model made.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 impl ProviderWire for GeminiWire {
@@ -67,7 +67,7 @@ impl ProviderWire for GeminiWire {
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
         let searches = |tool: &Value| tool.get("googleSearch").is_some();
-        // Older models search or call, not both.
+        // Older models support search or calls, not both.
         if complaint.contains("search") || complaint.contains("tool") {
             let tools = body.get_mut("tools").and_then(Value::as_array_mut);
             if let Some(tools) = tools.filter(|tools| tools.iter().any(searches)) {
@@ -91,12 +91,13 @@ impl ProviderWire for GeminiWire {
     }
 }
 
-/// A model's name as one segment of a path, whatever stands in it.
+/// Encodes a model name as one segment of a path, whatever characters it has.
 fn encoded(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => text.push(byte.into()),
+            // A segment `.` or `..` would change the path.
             b'.' if name != "." && name != ".." => text.push('.'),
             _ => {
                 let _ = write!(text, "%{byte:02X}");
@@ -129,7 +130,7 @@ fn content(message: &Message, context: &MessageContext<'_>) -> Option<Value> {
         }
     });
     let mut parts: Vec<Value> = parts.collect();
-    // Only the first of several calls carries a signature.
+    // The provider expects a signature only on the first of several calls.
     let calls = parts.iter_mut().filter(|part| part.get("functionCall").is_some());
     for part in calls.skip(1) {
         let foreign = part.get("thoughtSignature").is_some_and(|it| it == FOREIGN);
@@ -153,6 +154,7 @@ fn function_call(call: &ToolCall, model: &str) -> Value {
                 part["thoughtSignature"] = signature.clone();
             }
         }
+        // A call of another model has no signature that this one accepts.
         None => part["thoughtSignature"] = FOREIGN.into(),
     }
     part
@@ -201,7 +203,7 @@ impl WireMapping for GeminiContents {
         if let Some(feedback) = data.get("promptFeedback") {
             draft.stop(text(feedback, "blockReason"));
         }
-        // What comes after the end was said before.
+        // Some servers repeat the content after the end.
         if let (Some(candidate), None) = (items(data, "candidates").first(), draft.stopped()) {
             if let Some(content) = candidate.get("content") {
                 items(content, "parts").iter().try_for_each(|it| part(it, draft))?;
@@ -225,7 +227,7 @@ fn part(part: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         return thought(piece, signature, draft);
     }
     draft.piece(draft.going_on(PieceKind::Text), PieceKind::Text, piece)?;
-    // A signature of plain text is kept as a thought without words.
+    // The signature of plain text is stored as reasoning without text.
     signature.map_or(Ok(()), |_| thought("", signature, draft))
 }
 

@@ -1,5 +1,5 @@
-//! The one way out to models: no redirects, which could carry a key elsewhere, and proxies only as
-//! the user's environment names them.
+//! The HTTP clients for models. They follow no redirects, which could send a key elsewhere, and use proxies
+//! only from the user's environment.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use reqwest::{ClientBuilder, NoProxy, Proxy};
 
 use super::plan::EnvironmentLookup;
 
-/// The longest time to reach a server.
+/// The longest time to connect to a server.
 const CONNECTING: Duration = Duration::from_secs(20);
-/// The variables that may name a proxy, the first that is set counts.
+/// The variables that may name a proxy; the first that is set counts.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// A client for servers on this machine: no proxy, no certificates to be loaded.
+/// Creates a client for servers on this machine: no proxy, no certificates.
 pub fn local() -> Result<reqwest::Client, String> {
     builder().tls_certs_only([]).build().map_err(|error| reason(&error))
 }
 
-/// A client for everybody else.
+/// Creates a client for all other servers.
 pub fn remote(environment: EnvironmentLookup<'_>) -> Result<reqwest::Client, String> {
     let mut builder = builder();
     let set = |name: &&str| environment(name).filter(|value| !value.trim().is_empty());
@@ -30,9 +30,9 @@ pub fn remote(environment: EnvironmentLookup<'_>) -> Result<reqwest::Client, Str
     builder.build().map_err(|error| reason(&error))
 }
 
-/// Chooses the cryptography of all connections; before the first client is made.
+/// Sets the TLS implementation of all connections. Must run before the first client is created.
 pub fn choose_cryptography() {
-    // Another part of the program may have chosen already; either choice is the same.
+    // Another part of the program may have set it before; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
@@ -45,7 +45,7 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
 }
 
-/// The innermost reason of an error, without the address, which may carry a key.
+/// Returns the innermost reason of an error, without the address, which may have a key.
 pub fn reason(error: &reqwest::Error) -> String {
     let mut reason = None;
     let mut source: Option<&dyn std::error::Error> = std::error::Error::source(error);

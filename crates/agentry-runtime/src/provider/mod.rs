@@ -1,14 +1,14 @@
-//! Models behind a wire: one request, one streamed answer.
+//! Providers: sends one request to a language model, and reads one streamed answer.
 //!
 //! ```text
-//!  Plan ─▶ Entry ─▶ Client ── Wire::frame, Wire::items ──▶ server
-//!                     ▲                                      │ bytes
-//!          Answered ──┴── Reader ◀── Events ◀────────────────┘
+//!  ModelPlan ─▶ PlannedModel ─▶ ModelClient ── ProviderWire::frame, ::items ──▶ server
+//!                                    ▲                                            │ bytes
+//!                      ModelAnswer ──┴── AnswerReader ◀── SseDecoder ◀────────────┘
 //! ```
 //!
-//! A wire is pure: it writes a request as JSON and reads a stream event by event. Sending, time-outs
-//! and what an HTTP status means are the same for all ([`client`]). Which models there are, in which
-//! order and at what price, is the [`plan`].
+//! A wire is a pure mapping: it writes a request as JSON and reads a stream event by event. Sending, timeouts
+//! and HTTP status codes are the same for all wires ([`client`]). The [`plan`] has the models of a run, their
+//! order and their prices.
 
 pub mod anthropic;
 pub mod client;
@@ -35,83 +35,84 @@ use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderRequest<'a> {
-    /// What the provider calls the model.
+    /// The provider's name of the model.
     pub model: &'a str,
     /// The system prompt.
     pub system: &'a str,
-    /// What was said. Who asks again says the same messages again, not copies of them.
+    /// The conversation. A caller that asks again passes the same `Arc`s, so that written messages are
+    /// reused.
     pub messages: &'a [Arc<Message>],
-    /// The tools it may call.
+    /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
-    /// How freely it writes.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// The most tokens that it may write.
+    /// The most output tokens.
     pub most_output: u64,
-    /// Fields of the definition that only this provider knows (`x-claude`, `x-gemini`), in its words.
-    /// They are added to the body and never replace anything in it.
+    /// Fields of the definition for this provider only (`x-claude`, `x-gemini`). They are added to the
+    /// body, and never replace anything in it.
     pub extra: &'a Map<String, Value>,
 }
 
-/// What a model answered.
+/// An answer of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelAnswer {
-    /// What it said.
+    /// The message.
     pub message: Message,
-    /// What it used up; its cost is added by who knows the price.
+    /// Its usage; the plan adds the cost.
     pub usage: TokenUsage,
-    /// Of the tokens read, those that were put into a cache: some charge more for them.
+    /// Input tokens that were stored in a cache: some providers charge more for them.
     pub stored: u64,
-    /// Whether it was cut off by its length.
+    /// Whether it was truncated by the output limit.
     pub truncated: bool,
-    /// What the provider's rules added to it when they stopped it; it is the end of the message.
+    /// The text that explains a refusal by the provider; it is also the end of the message.
     pub refusal: Option<String>,
 }
 
-/// A piece of an answer, to show while it comes.
+/// A piece of an answer, to show while it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerDelta {
     /// Text.
     Text(String),
-    /// What it thinks.
+    /// Reasoning.
     Thinking(String),
-    /// A call begins: its tool.
+    /// A call begins, of this tool.
     Call(String),
 }
 
-/// One way of talking to models.
+/// A protocol of a provider.
 pub trait ProviderWire: Sync {
-    /// The path below the base URL.
+    /// Returns the path below the base URL.
     fn path(&self, request: &ProviderRequest<'_>) -> String;
 
-    /// The headers that carry the key and the version.
+    /// Returns the headers with the key and the version.
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
         key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
     }
 
-    /// The field of a body that lists what was said.
+    /// Returns the name of the field that lists the messages.
     fn list(&self) -> &'static str {
         "messages"
     }
 
-    /// A body without what was said; its list has what comes before that.
+    /// Returns a body without the conversation; its list has what comes before the messages.
     fn frame(&self, request: &ProviderRequest<'_>) -> Value;
 
-    /// What a message is in the list of a body.
+    /// Returns the list items for a message.
     fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value>;
 
-    /// Reads the answer of this model, event by event.
+    /// Creates a reader for an answer of this model.
     fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send>;
 
-    /// Takes out of the body what the server complained about, in lower case, where the request makes
-    /// sense without it. Says whether something was changed.
+    /// Removes what the server complained about, if the request makes sense without it. The complaint is
+    /// in lower case. Returns whether something was changed.
     fn mend(&self, body: &mut Value, complaint: &str) -> bool;
 }
 
 impl dyn ProviderWire {
-    /// The whole body of a request.
+    /// Returns the whole body of a request.
     pub fn body(&self, request: &ProviderRequest<'_>) -> Value {
         let body = wire_conversation::WireConversation::default().body(
             self,
@@ -122,26 +123,26 @@ impl dyn ProviderWire {
     }
 }
 
-/// Where a message stands in a conversation.
+/// The position of a message in a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageContext<'a> {
-    /// The model that hears it.
+    /// The model that gets it.
     pub model: &'a str,
-    /// Whether it belongs to the present exchange: the person has said nothing since.
+    /// Whether it belongs to the current exchange: no user message comes after it.
     pub is_present: bool,
-    /// Whether nothing comes after it.
+    /// Whether it is the last message.
     pub is_last: bool,
-    /// What the model said last before it.
+    /// The last answer of the model before it.
     pub answer: Option<&'a Message>,
 }
 
 impl<'a> MessageContext<'a> {
-    /// The model, if what it thought still matters to it.
+    /// Returns the model, if its reasoning is still needed.
     fn present(&self) -> Option<&'a str> {
         self.is_present.then_some(self.model)
     }
 
-    /// The call that a result belongs to.
+    /// Returns the call that a result belongs to.
     fn call(&self, id: &str) -> Option<&'a ToolCall> {
         self.answer?.calls().find(|call| call.id == id)
     }
@@ -149,24 +150,24 @@ impl<'a> MessageContext<'a> {
 
 /// Reads one streamed answer.
 pub trait AnswerReader {
-    /// Takes an event in; pieces to show go to `show`. What comes after the end changes nothing.
+    /// Takes an event, and sends pieces to `show`. Events after the end change nothing.
     fn take(
         &mut self,
         event: &sse::SseEvent,
         show: &mut dyn FnMut(AnswerDelta),
     ) -> Result<(), ModelFailure>;
 
-    /// Whether nothing more has to come.
+    /// Returns whether nothing more must arrive.
     fn is_complete(&self) -> bool;
 
-    /// What was used up as far as it has come: what the server says, and at least what it has sent.
+    /// Returns the usage so far: what the server reports, but at least what it has sent.
     fn used_up(&self) -> TokenUsage;
 
-    /// The whole answer; a stream that broke off is a failure.
+    /// Returns the whole answer; a stream that broke off is a failure.
     fn finish(self: Box<Self>) -> Result<ModelAnswer, ModelFailure>;
 }
 
-/// A body with what all have: tools, how freely the model writes, and what only this provider knows.
+/// Adds the common fields to a body: tools, temperature, and the extensions for this provider.
 fn completed(
     mut body: Value,
     request: &ProviderRequest<'_>,
@@ -183,7 +184,7 @@ fn completed(
     body
 }
 
-/// Adds `extra` to a body: what is there stays, maps and lists are joined.
+/// Adds `extra` to a body. Existing values stay; maps and lists are joined.
 fn add(body: &mut Value, extra: &Map<String, Value>) {
     let Some(body) = body.as_object_mut() else { return };
     for (name, value) in extra {
@@ -198,23 +199,23 @@ fn add(body: &mut Value, extra: &Map<String, Value>) {
     }
 }
 
-/// The data of an event as JSON.
+/// Parses the data of an event as JSON.
 fn parsed(event: &sse::SseEvent) -> Result<Value, ModelFailure> {
     let unreadable = |_| fault::temporary("the server sent something that is no JSON");
     serde_json::from_str(&event.data).map_err(unreadable)
 }
 
-/// A field that is a text, or an empty one.
+/// Returns a text field; empty if it is missing.
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A field that is a number, or nothing.
+/// Returns a number field.
 fn number(value: &Value, name: &str) -> Option<u64> {
     value.get(name).and_then(Value::as_u64)
 }
 
-/// The items of a field that is a list.
+/// Returns the items of a list field.
 fn items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }

@@ -1,10 +1,10 @@
-//! Ollama's own protocol, lines of JSON. Unlike its chat completions it takes the size of the context,
-//! without which a long conversation is cut off in silence.
+//! The wire of Ollama's own API, with lines of JSON. Unlike its chat completions, it takes the context size,
+//! without which a long conversation is truncated silently.
 //!
 //! ```text
 //! system                  -> a message with the role system
 //! Text                    -> content
-//! Thinking                -> thinking, in the present exchange, to the model it came from
+//! Thinking                -> thinking, in the current exchange, to the model it came from
 //! Call                    -> tool_calls, arguments as a map; they have no identifiers
 //! Result                  -> a message with the role tool and the name of the tool
 //! ```
@@ -19,11 +19,11 @@ use super::{AnswerReader, MessageContext, ProviderRequest, ProviderWire, complet
 use crate::conversation::{Message, MessageBlock, MessageRole, ToolCall};
 use crate::event::ModelFailure;
 
-/// Ollama's own protocol.
+/// Ollama's own API.
 #[derive(Debug, Clone, Copy)]
 pub struct OllamaWire;
 
-/// The name under which thoughts are kept.
+/// The name that marks reasoning of this wire.
 const NAME: &str = "ollama";
 
 impl ProviderWire for OllamaWire {
@@ -107,6 +107,7 @@ impl WireMapping for OllamaLines {
         let thought = text(message, "thinking");
         if !thought.is_empty() {
             draft.piece(THINKING, PieceKind::Thinking, thought)?;
+            // Ollama has no signatures; the mark only records the model.
             draft.sign(THINKING, &Value::Bool(true));
         }
         draft.piece(TEXT, PieceKind::Text, text(message, "content"))?;
@@ -117,7 +118,7 @@ impl WireMapping for OllamaLines {
             draft.begin(draft.next().max(CALLS), DraftPart::call(id, tool, arguments))?;
         }
         if data.get("done") == Some(&Value::Bool(true)) {
-            // Older ones do not say why.
+            // Older servers do not send a reason.
             draft.stop("stop");
             draft.stop(text(data, "done_reason"));
             draft.close();

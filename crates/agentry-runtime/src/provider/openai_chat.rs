@@ -1,9 +1,9 @@
-//! Chat completions, as many servers speak.
+//! The wire of chat completions, which many servers offer.
 //!
 //! ```text
 //! system                  -> a message with the role system
 //! Text                    -> content
-//! Thinking                -> reasoning_content, in the present exchange, to the model it came from
+//! Thinking                -> reasoning_content, in the current exchange, to the model it came from
 //! Call                    -> tool_calls, arguments as a text
 //! Result                  -> a message with the role tool
 //! ```
@@ -23,15 +23,15 @@ use crate::conversation::{Message, MessageBlock, MessageRole, ToolCall};
 use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
-/// Chat completions.
+/// The chat completions API.
 #[derive(Debug, Clone, Copy)]
 pub struct ChatWire;
 
-/// The name under which thoughts are kept.
+/// The name that marks reasoning of this wire.
 const NAME: &str = "chat";
-/// The fields in which servers send what a model thinks.
+/// The fields in which servers send reasoning.
 const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
-/// Where the parts of an answer stand in it, also where Ollama sends them.
+/// The numbers of the parts of an answer; Ollama's wire uses them too.
 pub(super) const THINKING: u64 = 0;
 pub(super) const TEXT: u64 = 1;
 pub(super) const CALLS: u64 = 2;
@@ -46,6 +46,7 @@ impl ProviderWire for ChatWire {
             "model": request.model,
             "messages": system(request),
             "stream": true,
+            // Without this option, OpenAI's servers send no usage in a stream.
             "stream_options": { "include_usage": true },
             "max_tokens": request.most_output,
         });
@@ -84,13 +85,13 @@ impl ProviderWire for ChatWire {
     }
 }
 
-/// A tool as chat completions and Ollama describe it.
+/// Returns a tool as chat completions and Ollama describe it.
 pub(super) fn tool(tool: &ToolSpec) -> Value {
     json!({ "type": "function", "function": {
         "name": tool.name, "description": tool.description, "parameters": tool.schema } })
 }
 
-/// What the person says in a message, as one text.
+/// Returns the text of a message, joined.
 pub(super) fn said(message: &Message) -> Option<String> {
     let text = |block: &MessageBlock| match block {
         MessageBlock::Text { text } => Some(text.clone()),
@@ -100,7 +101,7 @@ pub(super) fn said(message: &Message) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// The system prompt as the first message, if there is one.
+/// Returns the system prompt as the first message, if there is one.
 pub(super) fn system(request: &ProviderRequest<'_>) -> Value {
     if request.system.is_empty() {
         return json!([]);
@@ -108,7 +109,7 @@ pub(super) fn system(request: &ProviderRequest<'_>) -> Value {
     json!([{ "role": "system", "content": request.system }])
 }
 
-/// What calls gave, each as a message that begins with what names its call; then what the person says.
+/// Returns the results of calls, each as a message that starts from `naming`; then the user's text.
 pub(super) fn user(message: &Message, naming: &dyn Fn(&str) -> Value) -> Vec<Value> {
     let told = message.blocks.iter().filter_map(|block| match block {
         MessageBlock::Result { id, text, failed } => {
@@ -122,7 +123,7 @@ pub(super) fn user(message: &Message, naming: &dyn Fn(&str) -> Value) -> Vec<Val
     told.chain(said).collect()
 }
 
-/// What the model said; its thoughts go back to the model `to` only.
+/// Returns an answer of the model. Its reasoning is included only for the model `to`.
 fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
     let content = said(message);
     let call = |call: &ToolCall| {
@@ -150,7 +151,7 @@ fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
 
 #[derive(Default)]
 struct ChatChunks {
-    /// Where the call of an index stands; servers that do not count send several under one.
+    /// The part of each call index; servers that do not count send several calls with one index.
     calls: HashMap<u64, u64>,
 }
 
@@ -175,10 +176,11 @@ impl WireMapping for ChatChunks {
     fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         let first = |choice: &&Value| number(choice, "index").unwrap_or_default() == 0;
         let Some(choice) = items(data, "choices").iter().find(first) else { return Ok(()) };
-        // What comes after the end was said before.
+        // Some servers repeat the content after the end.
         if draft.stopped().is_some() {
             return Ok(());
         }
+        // A server that does not stream sends the whole message instead of a delta.
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             self.delta(delta, draft)?;
         }
@@ -211,6 +213,7 @@ impl ChatChunks {
         let empty = Value::Null;
         let function = call.get("function").unwrap_or(&empty);
         let id = text(call, "id");
+        // The same index with another id is a new call: some servers send one index for all.
         let same = self.calls.get(&index).copied().filter(|key| match draft.part(*key) {
             Some(DraftPart::Call { id: known, .. }) => id.is_empty() || known == id,
             _ => false,

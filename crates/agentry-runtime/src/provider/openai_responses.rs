@@ -1,5 +1,5 @@
-//! Responses, as `OpenAI` itself speaks. Nothing is kept on the server: what the model thought comes
-//! encrypted and goes back with the next request.
+//! The wire of `OpenAI`'s Responses API. The server stores nothing: reasoning arrives encrypted, and is sent
+//! back with the next request.
 //!
 //! ```text
 //! system                  -> instructions
@@ -22,11 +22,11 @@ use crate::conversation::{Message, MessageBlock, MessageRole};
 use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
-/// Responses.
+/// The Responses API.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponsesWire;
 
-/// The name under which thoughts are kept.
+/// The name that marks reasoning of this wire.
 const NAME: &str = "responses";
 
 impl ProviderWire for ResponsesWire {
@@ -43,6 +43,7 @@ impl ProviderWire for ResponsesWire {
             "model": request.model,
             "input": [],
             "stream": true,
+            // Without storage on the server, reasoning comes back only as encrypted content.
             "store": false,
             "include": ["reasoning.encrypted_content"],
             "max_output_tokens": request.most_output,
@@ -103,11 +104,11 @@ fn item(role: MessageRole, block: &MessageBlock, model: &str) -> Option<Value> {
 
 #[derive(Default)]
 struct ResponseItems {
-    /// The number of the last event; what comes again is left out.
+    /// The number of the last event; repeated events are ignored.
     seen: Option<u64>,
 }
 
-/// The events that carry a piece of the answer.
+/// The events with a piece of the answer.
 const PIECES: [(&str, PieceKind); 5] = [
     ("response.output_text.delta", PieceKind::Text),
     ("response.refusal.delta", PieceKind::Text),
@@ -132,12 +133,14 @@ impl WireMapping for ResponseItems {
 
     fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
         let number_of = number(data, "sequence_number");
+        // A repeated event would add its piece twice.
         if number_of.is_some() && number_of <= self.seen {
             return Ok(());
         }
         self.seen = number_of.or(self.seen);
         let null = Value::Null;
         let field = |name: &str| data.get(name).unwrap_or(&null);
+        // Items arrive interleaved, so each piece names its item.
         let index = number(data, "output_index").unwrap_or_default();
         match text(data, "type") {
             "response.output_item.added" => begin(index, field("item"), draft)?,
@@ -160,7 +163,7 @@ impl WireMapping for ResponseItems {
     }
 }
 
-/// Why a response ended, in one word.
+/// Returns why a response ended.
 fn ending(response: &Value) -> &str {
     match response.get("incomplete_details").map(|it| text(it, "reason")) {
         Some(reason) if !reason.is_empty() => reason,
@@ -179,7 +182,7 @@ fn begin(index: u64, item: &Value, draft: &mut AnswerDraft) -> Result<(), ModelF
     draft.begin(index, part)
 }
 
-/// An item is complete; what it says now is what counts.
+/// Handles a complete item, which replaces what was assembled from pieces.
 fn done(index: u64, item: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure> {
     let part = match text(item, "type") {
         "message" => {
@@ -199,7 +202,7 @@ fn done(index: u64, item: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFa
     draft.replace(index, part)
 }
 
-/// What the model has to be given back. Its number means nothing to a server that keeps nothing.
+/// Returns what the model needs back. The id is left out, because the server stores nothing under it.
 fn kept(item: &Value) -> Option<Value> {
     let encrypted = item.get("encrypted_content").filter(|it| it.is_string())?;
     let summary = items(item, "summary");

@@ -1,7 +1,6 @@
-//! The models that a run may ask, in order: where each is reached, with which key, at what price.
+//! The models that a run may ask, in order: their addresses, keys and prices.
 //!
-//! Keys and addresses come from the user's environment and their own configuration; nothing of the
-//! workspace is asked.
+//! Keys and addresses come from the user's environment and configuration, never from the workspace.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,46 +25,46 @@ use crate::conversation::{Message, TokenUsage};
 use crate::event::ModelFailure;
 use crate::tool::ToolSpec;
 
-/// The most tokens of one answer where the definition does not say.
+/// The most output tokens, if the definition does not set them.
 const MOST_OUTPUT: u64 = 16_000;
-/// The tokens that a model on one's own machine is made to hold: more takes more memory.
+/// The context window of a local model: a larger one takes more memory.
 const HELD: u64 = 32_768;
 /// The longest silence of a server that may have to load its model first.
 const LOADING: Duration = Duration::from_mins(5);
-/// What is left over where fractions do not add up exactly.
+/// The tolerance for rounding errors of fractions.
 const ROUNDING: f64 = 1e-6;
 
-/// Why a model is not asked where money is counted.
+/// Why a model is skipped if there is a limit on money.
 const UNPRICED: &str = "no price is known for it, so a limit on money could not be kept";
 
-/// The value of a variable of the user's environment.
+/// Looks up a variable of the user's environment.
 pub type EnvironmentLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The models that a run may ask, in order; at least one.
+/// The models of a run, in order; at least one.
 pub struct ModelPlan {
     /// The models.
     pub entries: Vec<PlannedModel>,
-    /// What the user should know of them: extensions that are not used, prices that nobody knows.
+    /// Notes for the user: extensions that are not used, and unknown prices.
     pub notes: Vec<String>,
 }
 
-/// A model that a run may ask.
+/// A model of a plan.
 pub struct PlannedModel {
-    /// Sends.
+    /// The connection to its provider.
     pub client: ModelClient,
-    /// Whose model it is.
+    /// The name of the provider.
     pub provider: String,
-    /// What the provider calls it.
+    /// The provider's name of the model.
     pub model: String,
-    /// What it costs, if that is known.
+    /// Its price, if it is known.
     pub price: Option<TokenPrice>,
-    /// Tokens that it can hold, if that is known.
+    /// Its context window in tokens, if it is known.
     pub window: Option<u64>,
-    /// The most tokens that it may write.
+    /// The most output tokens.
     pub most_output: u64,
-    /// How freely it writes.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// Fields of the definition that only this provider knows, in its own words.
+    /// Fields of the definition for this provider only.
     pub extra: Map<String, Value>,
 }
 
@@ -74,22 +73,22 @@ pub struct PlannedModel {
 pub struct PlanInputs<'a> {
     /// The agent, with its defaults.
     pub agent: &'a Agent,
-    /// The models that it may run on, as `resolve` left them.
+    /// The candidates, as `resolve` left them.
     pub models: &'a [ModelCandidate],
-    /// What the user's own file says, with the environment's addresses.
+    /// The user's configuration, with addresses of the environment.
     pub settings: &'a ResolveSettings,
-    /// Whether the policy lets the agent search the web: a provider that searches needs it.
+    /// Whether the policy allows web search: a provider that searches needs it.
     pub may_search: bool,
-    /// Whether there is a limit on money: a model whose price nobody knows cannot keep it.
+    /// Whether there is a limit on money: it cannot be enforced for a model without a known price.
     pub counts_money: bool,
 }
 
-/// No model can be asked: everything that was looked for, in words.
+/// No model can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoModel {
     /// Each model, and why it cannot be asked.
     pub looked_for: Vec<String>,
-    /// The models that could be asked if their price were known.
+    /// The models that are skipped only because their price is unknown.
     pub unpriced: Vec<String>,
 }
 
@@ -103,7 +102,7 @@ impl fmt::Display for NoModel {
 impl std::error::Error for NoModel {}
 
 impl ModelPlan {
-    /// The models that an agent can be run on here and now.
+    /// Returns the models on which an agent can run here and now.
     pub fn of(
         wanted: &PlanInputs<'_>,
         environment: EnvironmentLookup<'_>,
@@ -131,13 +130,13 @@ impl ModelPlan {
         Ok(Self { entries, notes: maker.notes })
     }
 
-    /// The fewest tokens that a model of the plan can hold, as far as is known.
+    /// Returns the smallest known context window of the plan.
     pub fn window(&self) -> Option<u64> {
         self.entries.iter().filter_map(|entry| entry.window).min()
     }
 }
 
-/// Makes entries; clients are shared between them.
+/// Creates the entries of a plan, which share HTTP clients.
 struct PlanMaker<'a> {
     wanted: &'a PlanInputs<'a>,
     environment: EnvironmentLookup<'a>,
@@ -147,7 +146,7 @@ struct PlanMaker<'a> {
 }
 
 impl PlanMaker<'_> {
-    /// The entry of a candidate, or why there is none.
+    /// Returns the entry of a candidate, or why there is none.
     fn entry(&mut self, candidate: &ModelCandidate) -> Result<PlannedModel, String> {
         let settings = self.wanted.settings;
         let unknown = || format!("no provider `{}` is known", candidate.provider);
@@ -165,6 +164,7 @@ impl PlanMaker<'_> {
             extension::of(self.wanted.agent, dialect, self.wanted.may_search);
         let window = if dialect == ProviderDialect::Ollama {
             client.patience = LOADING;
+            // Ollama allocates memory for the whole window, so the default stays small.
             let window = window.unwrap_or_else(|| candidate.context.unwrap_or(HELD).min(HELD));
             let options = extra.entry("options").or_insert_with(|| json!({}));
             options["num_ctx"] = window.into();
@@ -181,6 +181,7 @@ impl PlanMaker<'_> {
             let id = &candidate.id;
             self.note([format!("no price is known for `{id}`: what it costs is not counted")]);
         }
+        // Input and output share the window, so the output gets at most a quarter.
         let quarter = window.map_or(MOST_OUTPUT, |window| window / 4);
         Ok(PlannedModel {
             client,
@@ -194,7 +195,7 @@ impl PlanMaker<'_> {
         })
     }
 
-    /// The key in the first of these variables that is set.
+    /// Returns the key in the first of these variables that is set.
     fn key(&self, names: &[String]) -> Result<Option<(String, SecretString)>, String> {
         if names.is_empty() {
             return Ok(None);
@@ -205,6 +206,7 @@ impl PlanMaker<'_> {
             if value.is_empty() {
                 continue;
             }
+            // A key with other characters is usually a paste error, and could not be sent in a header.
             if !value.chars().all(|c| c.is_ascii_graphic()) {
                 return Err(format!("`{name}` has signs that no key has"));
             }
@@ -233,8 +235,8 @@ impl PlanMaker<'_> {
     }
 }
 
-/// How a provider is talked to. `OpenAI` has a protocol of its own; whoever speaks like it, or stands
-/// in for it at another address, knows the older one.
+/// Returns the wire of a provider. `OpenAI` itself has the Responses API; compatible servers, and proxies at
+/// another address, usually know only chat completions.
 fn spoken_by(provider: &ModelProvider) -> (&'static dyn ProviderWire, ProviderDialect) {
     match provider.api {
         ProviderApi::Anthropic => (&AnthropicWire, ProviderDialect::Anthropic),
@@ -243,6 +245,7 @@ fn spoken_by(provider: &ModelProvider) -> (&'static dyn ProviderWire, ProviderDi
         ProviderApi::Responses => (&ResponsesWire, ProviderDialect::Responses),
         ProviderApi::OpenAi => {
             let own = ModelProvider::built_in("openai").map(|own| own.base_url);
+            // The address decides: a proxy with the name `openai` is not OpenAI itself.
             if own.as_ref() == Some(&provider.base_url) {
                 (&ResponsesWire, ProviderDialect::Responses)
             } else {
@@ -252,13 +255,13 @@ fn spoken_by(provider: &ModelProvider) -> (&'static dyn ProviderWire, ProviderDi
     }
 }
 
-/// What a model on one's own machine costs. Whoever else answers there may ask somebody who charges.
+/// Returns the price of a local Ollama model. Other local servers may be gateways to a paid provider.
 fn free(provider: &ModelProvider) -> Option<TokenPrice> {
     let own = provider.api == ProviderApi::Ollama && provider.is_local();
     own.then_some(TokenPrice { input: 0.0, output: 0.0 })
 }
 
-/// Models that cannot be asked, by the reason.
+/// Skipped models, by reason.
 #[derive(Default)]
 struct SkippedModels(Vec<(String, Vec<String>)>);
 
@@ -270,7 +273,7 @@ impl SkippedModels {
         }
     }
 
-    /// Those for this reason.
+    /// Returns the models with this reason.
     fn because(&self, why: &str) -> Vec<String> {
         let found = self.0.iter().find(|(known, _)| known == why);
         found.map(|(_, ids)| ids.clone()).unwrap_or_default()
@@ -288,12 +291,12 @@ impl SkippedModels {
 }
 
 impl PlannedModel {
-    /// `provider/model`.
+    /// Returns `provider/model`.
     pub fn id(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// Asks the model; pieces of its answer go to `show`. The answer says what it cost.
+    /// Asks the model. Sends the pieces of its answer to `show`, and adds the cost to the answer.
     pub async fn ask(
         &self,
         system: &str,
@@ -321,12 +324,12 @@ impl PlannedModel {
         Ok(answered)
     }
 
-    /// What that costs, in millionths of a US dollar; nothing if no price is known.
+    /// Returns the cost in millionths of a US dollar; `None` if no price is known.
     pub fn cost(&self, usage: &TokenUsage) -> Option<u64> {
         self.charged(usage, 0)
     }
 
-    /// A price is for a million tokens, so that tokens times price are millionths of a dollar.
+    /// Returns the cost. A price is for a million tokens, so tokens times price are millionths of a dollar.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -339,12 +342,13 @@ impl PlannedModel {
         let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(stored);
         let read = fresh as f64 + usage.cached as f64 * from_cache + stored as f64 * to_cache;
         let cost = read * input + usage.output as f64 * output;
+        // Rounded up, so that a budget is never exceeded by rounding.
         Some((cost - ROUNDING).ceil() as u64)
     }
 }
 
-/// The share of the price that tokens cost which come from a cache, and which are put into one: never
-/// less than what the provider charges.
+/// Returns the share of the input price for tokens from a cache, and for tokens stored in one. The shares are
+/// never less than what the provider charges.
 fn cache_shares(provider: &str) -> (f64, f64) {
     match provider {
         "anthropic" => (0.1, 1.25),

@@ -1,11 +1,11 @@
-//! Requests that a server did not take, made acceptable: not every model knows every field, or writes
-//! as much as it is allowed to.
+//! Repairs requests that a server rejected: not every model accepts every field, or as many output tokens as
+//! requested.
 
 use serde_json::Value;
 
-/// The fewest tokens that an answer is cut down to.
+/// The fewest output tokens that a repair asks for.
 const FEWEST: u64 = 256;
-/// Where protocols say how much may be written.
+/// The fields with the output limit, by wire.
 const OUTPUT: [&str; 4] = [
     "/max_tokens",
     "/max_completion_tokens",
@@ -13,15 +13,16 @@ const OUTPUT: [&str; 4] = [
     "/generationConfig/maxOutputTokens",
 ];
 
-/// Removes the fields of `body` that a complaint, in lower case, names; says whether there were any.
+/// Removes the fields of `body` that a complaint, in lower case, names; returns whether there were any.
 pub(super) fn remove(body: &mut Value, complaint: &str, names: &[&str]) -> bool {
     let Some(body) = body.as_object_mut() else { return false };
     let blamed = names.iter().filter(|name| complaint.contains(**name));
     blamed.filter(|name| body.shift_remove(**name).is_some()).count() > 0
 }
 
-/// Gives a field the name that the server wants it to have, if it says both.
+/// Renames a field, if the server's complaint names both the old and the new name.
 pub(super) fn rename(body: &mut Value, complaint: &str, from: &str, to: &str) -> bool {
+    // Only quoted names count: the complaint must name the fields exactly.
     let says = |name: &str| {
         complaint.contains(&format!("'{name}'")) || complaint.contains(&format!("`{name}`"))
     };
@@ -31,7 +32,7 @@ pub(super) fn rename(body: &mut Value, complaint: &str, from: &str, to: &str) ->
     true
 }
 
-/// Asks for as few tokens as the server says that there can be, if that is what it complains about.
+/// Lowers the output limit to what the server allows, if that is its complaint.
 pub(super) fn lower_output(body: &mut Value, complaint: &str) -> bool {
     let plain = complaint.replace(['_', ' '], "");
     if !["maxtokens", "maxcompletiontokens", "maxoutputtokens"].iter().any(|it| plain.contains(it))
@@ -42,8 +43,11 @@ pub(super) fn lower_output(body: &mut Value, complaint: &str) -> bool {
     let Some(place) = body.pointer_mut(path) else { return false };
     let now = place.as_u64().unwrap_or_default();
     let numbers = complaint.split(|c: char| !c.is_ascii_digit()).filter_map(|it| it.parse().ok());
+    // The complaint names the requested number and the limit; the limit is the largest below the
+    // requested one.
     let Some(most) = numbers.filter(|number: &u64| *number < now).max() else { return false };
     let most = if complaint.contains("exclusive") { most.saturating_sub(1) } else { most };
+    // A smaller number in the complaint is probably not the limit.
     if most < FEWEST {
         return false;
     }

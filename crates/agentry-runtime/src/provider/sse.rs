@@ -1,4 +1,4 @@
-//! Server-sent events, and lines of JSON, from pieces of bytes as they come.
+//! Decodes server-sent events, and lines of JSON, from pieces of bytes.
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -9,28 +9,28 @@ pub struct SseEvent {
     pub data: String,
 }
 
-/// The longest event.
+/// The most bytes of an event.
 const LONGEST: usize = 32 << 20;
 
-/// Puts events together.
+/// Assembles events from bytes.
 #[derive(Debug, Default)]
 pub struct SseDecoder {
-    /// Bytes of a line that is not complete.
+    /// The bytes of an incomplete line.
     rest: Vec<u8>,
     event: SseEvent,
     some: bool,
 }
 
-/// An event grew too long.
+/// An event exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SseTooLong;
 
 impl SseDecoder {
-    /// Takes bytes in and gives the events that are complete.
+    /// Takes bytes, and returns the events that are complete.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, SseTooLong> {
         let mut found = Vec::new();
         let mut lines = bytes.split(|c| *c == b'\n');
-        // What follows the last line break is the start of the next line.
+        // The text after the last line break is the start of the next line.
         let last = lines.next_back().unwrap_or_default();
         for line in lines {
             self.rest.extend_from_slice(line);
@@ -41,13 +41,13 @@ impl SseDecoder {
         if long { Err(SseTooLong) } else { Ok(found) }
     }
 
-    /// The event that was not closed, when nothing more comes.
+    /// Returns the unfinished event at the end of the stream.
     pub fn last(mut self) -> Option<SseEvent> {
         let line = self.whole_line();
         line.or_else(|| self.some.then_some(self.event))
     }
 
-    /// Takes the line that is complete now.
+    /// Handles a complete line.
     fn whole_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.rest);
         let line = String::from_utf8_lossy(&line);
@@ -63,13 +63,14 @@ impl SseDecoder {
         match field {
             "event" => value.clone_into(&mut self.event.name),
             "data" => {
+                // Several data lines of one event are joined by line breaks, by the specification.
                 if self.some && !self.event.data.is_empty() {
                     self.event.data.push('\n');
                 }
                 self.event.data.push_str(value);
                 self.some = true;
             }
-            // A line of JSON by itself is an event as well.
+            // A line of JSON without a field name is also an event: Ollama sends such lines.
             _ if line.starts_with('{') => {
                 return Some(SseEvent { name: String::new(), data: line.to_owned() });
             }

@@ -1,5 +1,5 @@
-//! A conversation as every provider takes it. Fewer words, a cancelled turn or a change of models
-//! leave results without their call, calls without a result and names that other providers refuse.
+//! Makes a conversation valid for every provider. After a compaction, a cancelled turn or a change of models,
+//! results may lack their call, calls may lack a result, and names may be invalid for another provider.
 
 use std::borrow::Cow;
 
@@ -8,21 +8,22 @@ use serde_json::{Value, json};
 use super::ProviderRequest;
 use crate::conversation::{Message, MessageBlock, MessageRole};
 
-/// Makes what is said ready for a wire, message by message: every call is followed by its result, no part
-/// is empty. Without tools, calls and results are told in words.
+/// Prepares messages for a wire, one by one: every call is followed by its result, and no part is empty.
+/// Without tools, calls and results become text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MessageTidier {
-    /// The calls that have no result yet.
+    /// The calls without a result so far.
     open: Vec<String>,
 }
 
 impl MessageTidier {
-    /// The next message, and what has to come before it.
+    /// Returns the next message, and what must come before it.
     pub(super) fn next<'a>(&mut self, message: &'a Message, tools: bool) -> Vec<Cow<'a, Message>> {
         let mut list = Vec::new();
         if !tools {
             list.push(Cow::Owned(told(message)));
         } else if message.role == MessageRole::Assistant {
+            // Two answers in a row: the calls of the first one need results before the second.
             list.extend(self.rest());
             self.open = message.calls().map(|call| call.id.clone()).collect();
             list.push(Cow::Borrowed(message));
@@ -30,6 +31,7 @@ impl MessageTidier {
             list.push(answering(message, &self.open));
             self.open.clear();
         }
+        // Providers reject empty text and messages without parts.
         list.retain_mut(|message| {
             if message.blocks.iter().any(is_empty) {
                 message.to_mut().blocks.retain(|block| !is_empty(block));
@@ -39,14 +41,14 @@ impl MessageTidier {
         list
     }
 
-    /// Results for calls that have none, when nothing more is said.
+    /// Returns failed results for the calls that have none, at the end of the conversation.
     pub(super) fn rest<'a>(&self) -> Option<Cow<'a, Message>> {
         let blocks: Vec<MessageBlock> = self.open.iter().map(|id| no_result(id)).collect();
         (!blocks.is_empty()).then(|| Cow::Owned(Message { role: MessageRole::User, blocks }))
     }
 }
 
-/// All that is said, ready for a wire.
+/// Returns the whole conversation, ready for a wire.
 pub(super) fn tidied<'a>(request: &ProviderRequest<'a>) -> Vec<Cow<'a, Message>> {
     let mut tidy = MessageTidier::default();
     let tools = !request.tools.is_empty();
@@ -64,7 +66,7 @@ fn no_result(id: &str) -> MessageBlock {
     MessageBlock::Result { id: id.to_owned(), text: "there is no result".to_owned(), failed: true }
 }
 
-/// A message that answers the `open` calls: with a result for each, first of all, and for no other.
+/// Returns a message that answers the `open` calls: their results come first, and no others are left.
 fn answering<'a>(message: &'a Message, open: &[String]) -> Cow<'a, Message> {
     let results = message.blocks.iter().filter_map(|block| match block {
         MessageBlock::Result { id, .. } => Some(id.as_str()),
@@ -85,13 +87,14 @@ fn answering<'a>(message: &'a Message, open: &[String]) -> Cow<'a, Message> {
     for block in &message.blocks {
         match block {
             MessageBlock::Result { id, .. } if open.contains(id) => {}
+            // A result without its call is kept as text, because its content may still matter.
             other => blocks.push(in_words(other)),
         }
     }
     Cow::Owned(Message { role: message.role, blocks })
 }
 
-/// A message without calls and results.
+/// Returns a message with calls and results as text.
 fn told(message: &Message) -> Message {
     let blocks =
         message.blocks.iter().filter(|block| !matches!(block, MessageBlock::Thinking { .. }));
@@ -108,31 +111,32 @@ fn in_words(block: &MessageBlock) -> MessageBlock {
     MessageBlock::Text { text }
 }
 
-/// Where the present exchange begins: after the last message in which the person says something.
+/// Returns where the current exchange begins: after the last message with text of the user.
 pub(super) fn present(messages: &[Cow<'_, Message>]) -> usize {
     messages.iter().rposition(|message| says(message)).map_or(0, |at| at + 1)
 }
 
-/// Whether the person says something in a message.
+/// Returns whether a message has text of the user.
 pub(super) fn says(message: &Message) -> bool {
     let text =
         |block: &MessageBlock| matches!(block, MessageBlock::Text { .. }) && !is_empty(block);
     message.role == MessageRole::User && message.blocks.iter().any(text)
 }
 
-/// A name or an identifier in the signs that every provider takes.
+/// Replaces the characters of a name or id that some providers reject.
 pub(super) fn plain(name: &str) -> String {
     let sign = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    // Some providers limit names to 64 characters.
     let plain: String = name.chars().take(64).map(sign).collect();
     if plain.is_empty() { "unknown".to_owned() } else { plain }
 }
 
-/// The arguments of a call as a map, which is what providers want back.
+/// Returns the arguments of a call as a map, which providers require.
 pub(super) fn arguments(value: &Value) -> Value {
     if value.is_object() { value.clone() } else { json!({ "arguments": value }) }
 }
 
-/// What a result says, where the wire has no word for a failure.
+/// Returns a result as text, for wires that have no field for a failure.
 pub(super) fn result(text: &str, failed: bool) -> String {
     if failed { format!("error: {text}") } else { text.to_owned() }
 }
@@ -160,7 +164,7 @@ mod tests {
         MessageBlock::Result { id: id.to_owned(), text: "r".to_owned(), failed: false }
     }
 
-    /// A conversation in one line: `u` and `a` for who speaks, then the parts.
+    /// Returns a conversation in one line: `u` and `a` for the role, then the parts.
     fn line(messages: &[Cow<'_, Message>]) -> String {
         let part = |block: &MessageBlock| match block {
             MessageBlock::Text { text } => text.clone(),

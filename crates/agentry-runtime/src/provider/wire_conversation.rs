@@ -1,5 +1,5 @@
-//! What was said in the words of a wire, kept from one request to the next: a message is written once,
-//! however often it is sent.
+//! The conversation as written for a wire, cached from one request to the next: each message is serialised
+//! once, however often it is sent.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use super::tidy::{MessageTidier, says};
 use super::{MessageContext, ProviderRequest, ProviderWire};
 use crate::conversation::{Message, MessageBlock, MessageRole};
 
-/// Bytes that a request has beside what was said, as a rule.
+/// The usual bytes of a request beside the conversation.
 const FRAME: usize = 16 << 10;
 
-/// What was said in the words of a wire.
+/// The conversation as written for a wire.
 #[derive(Debug, Default)]
 pub(super) struct WireConversation {
     model: String,
     has_tools: bool,
-    /// The messages that are written. They are held, so that none of them changes.
+    /// The messages that are written. They are held, so that their pointers stay valid.
     messages: Vec<Arc<Message>>,
-    /// Them, as items of a list.
+    /// The messages as list items.
     text: String,
-    /// Whether one of them has a thought: what the person says next may be a reason to leave it out.
+    /// Whether one of them has reasoning: a later user message may require to leave it out.
     thinks: bool,
     after: PreviousMessage,
 }
 
-/// What the next message is written after.
+/// What the next message depends on.
 #[derive(Debug, Clone, Default)]
 struct PreviousMessage {
     tidy: MessageTidier,
-    /// What the model said last: results belong to its calls.
+    /// The last answer of the model: results belong to its calls.
     answer: Option<Arc<Message>>,
 }
 
 impl WireConversation {
-    /// A request as text: what is in `frame`, and all that was said in its list.
+    /// Returns a request as text: the fields of `frame`, with the whole conversation in its list.
     pub(super) fn body(
         &mut self,
         wire: &dyn ProviderWire,
@@ -62,8 +62,8 @@ impl WireConversation {
         body.0
     }
 
-    /// Takes in what was said since the last request, and gives the last message, which is never kept:
-    /// some wires write what comes last in another way.
+    /// Writes the messages since the last request, and returns the last message as text. The last one is not
+    /// cached, because some wires write it in another way.
     fn take(&mut self, wire: &dyn ProviderWire, request: &ProviderRequest<'_>) -> String {
         let Some((last, before)) = request.messages.split_last() else { return String::new() };
         if !self.goes_on(request, before) {
@@ -72,7 +72,7 @@ impl WireConversation {
         }
         let known = self.messages.len();
         let new = request.messages.get(known..).unwrap_or_default();
-        // The present exchange begins after what the person said last.
+        // The current exchange begins after the last user message.
         let present = new.iter().rposition(|message| says(message)).map_or(0, |at| at + 1);
         let model = request.model;
         for (at, message) in before.get(known..).unwrap_or_default().iter().enumerate() {
@@ -91,7 +91,7 @@ impl WireConversation {
         text.0
     }
 
-    /// Whether what is written is the beginning of what is to be said, and still said in this way.
+    /// Returns whether the cached messages are still the beginning of the conversation, in the same form.
     fn goes_on(&self, request: &ProviderRequest<'_>, before: &[Arc<Message>]) -> bool {
         let known = self.messages.len();
         let same = self.messages.iter().zip(before).all(|(known, now)| Arc::ptr_eq(known, now));
@@ -100,6 +100,7 @@ impl WireConversation {
             && same
             && self.model == request.model
             && self.has_tools != request.tools.is_empty()
+            // A new user message ends the exchange, and some wires then leave reasoning out.
             && !(self.thinks && new.iter().any(|message| says(message)))
     }
 }
@@ -128,7 +129,7 @@ impl PreviousMessage {
         }
         for (at, it) in tidied.iter().enumerate() {
             let is_last = is_last && at + 1 == tidied.len();
-            // Results that are missing belong to the calls of the same answer.
+            // Added results belong to the calls of the same answer.
             if it.role == MessageRole::Assistant {
                 self.answer = Some(Arc::clone(message));
             }
@@ -139,7 +140,7 @@ impl PreviousMessage {
     }
 }
 
-/// Items of a list or a map, put together.
+/// Items of a JSON list or map, as text.
 #[derive(Default)]
 struct JsonItems(String);
 
@@ -148,7 +149,7 @@ impl JsonItems {
         Self(String::with_capacity(bytes + FRAME))
     }
 
-    /// Adds items behind those that are there.
+    /// Appends items.
     fn add(&mut self, items: &str) {
         let is_first = self.0.is_empty() || self.0.ends_with(['{', '[']);
         if !items.is_empty() && !is_first {
@@ -187,7 +188,7 @@ mod tests {
         MessageBlock::Result { id: id.to_owned(), text: "found".to_owned(), failed: false }
     }
 
-    /// What the model says of itself, sealed for every wire that keeps it.
+    /// Returns reasoning, marked for every wire that keeps it.
     fn thought() -> MessageBlock {
         let own = |value| json!({ "model": "m", "value": value });
         let opaque = json!({ "chat": own(json!("reasoning")), "ollama": own(json!(true)),
@@ -218,7 +219,7 @@ mod tests {
         ToolSpec { name: "look".to_owned(), description: String::new(), schema: json!({}) }
     }
 
-    /// Request by request, what is kept says the same as what is written anew.
+    /// For each request, the cached text equals a freshly written one.
     #[test]
     fn what_is_kept_is_what_would_be_written() {
         let (all, tools, extra) = (conversation(), [tool()], Map::new());
@@ -260,7 +261,7 @@ mod tests {
         }
     }
 
-    /// A message that was written is not looked at again.
+    /// A cached message is not written again.
     #[test]
     fn a_message_is_written_once() {
         struct Counting(std::sync::atomic::AtomicUsize);
@@ -303,7 +304,7 @@ mod tests {
             };
             kept.body(&wire, &request, &wire.frame(&request));
         }
-        // Each as the last one, and each once more.
+        // Each message is written once as the last one, and once more for the cache.
         assert_eq!(wire.0.into_inner(), 300);
     }
 }

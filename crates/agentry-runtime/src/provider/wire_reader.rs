@@ -1,7 +1,7 @@
-//! What all wires have in common when they read an answer: one that is over takes nothing more, errors
-//! are errors, tokens are counted, and the reason why it ended is looked up.
+//! What all wires have in common when they read an answer: end of stream, errors, token counters and stop
+//! reasons.
 //!
-//! A wire says only what is its own: where its words stand in an event ([`WireMapping::take`]), and two tables.
+//! A wire adds only how its events map to an answer ([`WireMapping::take`]), and two tables.
 
 use serde_json::Value;
 
@@ -11,42 +11,42 @@ use super::{AnswerDelta, AnswerReader, ModelAnswer, fault, parsed};
 use crate::conversation::TokenUsage;
 use crate::event::ModelFailure;
 
-/// What stands in the place of an event when there are no more.
+/// The data that marks the end of a stream.
 const NO_MORE: &str = "[DONE]";
 
-/// What the events of one wire mean.
+/// How the events of one wire map to an answer.
 pub(super) trait WireMapping: Default + Send {
-    /// The name under which is kept what only this wire understands.
+    /// The name that marks what only this wire can read.
     const NAME: &'static str;
-    /// Where tokens are counted.
+    /// Where tokens are reported.
     const COUNTS: TokenPointers;
-    /// What the words mean with which an answer ends.
+    /// The stop reasons of the wire.
     const STOPS: StopReasons;
 
-    /// Takes an event that is no error into the draft. One that is not known changes nothing.
+    /// Applies an event that is not an error. An unknown event changes nothing.
     fn take(&mut self, data: &Value, draft: &mut AnswerDraft) -> Result<(), ModelFailure>;
 }
 
-/// What the words mean with which an answer ends.
+/// The stop reasons of a wire.
 pub(super) struct StopReasons {
-    /// The words that mean something.
+    /// The reasons with a special meaning.
     pub(super) known: &'static [(&'static str, StopReason)],
-    /// Any other.
+    /// The meaning of any other reason.
     pub(super) other: StopReason,
 }
 
 /// How an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopReason {
-    /// All is said.
+    /// It is complete.
     Done,
-    /// It is too long.
+    /// It reached the output limit.
     Cut,
-    /// The provider's rules do not let it go on.
+    /// The provider's rules stopped it.
     Refused,
-    /// The same, and the word says why.
+    /// The same, and the reason names the rule.
     RefusedBy,
-    /// It failed, in these words; another time it may not.
+    /// It failed, with this message; a retry may help.
     Failed(&'static str),
 }
 
@@ -63,7 +63,7 @@ struct WireReading<M> {
     draft: AnswerDraft,
 }
 
-/// Reads an answer of this model.
+/// Creates a reader for an answer of this model.
 pub(super) fn reading<M: WireMapping + 'static>(model: &str) -> Box<dyn AnswerReader + Send> {
     Box::new(WireReading { mapping: M::default(), draft: AnswerDraft::new(M::NAME, model) })
 }
@@ -81,13 +81,15 @@ impl<M: WireMapping> AnswerReader for WireReading<M> {
             return Ok(());
         }
         let data = parsed(event)?;
-        // Some send a list of one.
+        // Some servers send a list with one item.
         let data = data.get(0).unwrap_or(&data);
+        // Before the error check: a failed answer may have been charged.
         self.draft.count(&M::COUNTS, data);
         let taken = match data.get("error").filter(|error| !error.is_null()) {
             Some(error) => Err(fault::in_stream(error)),
             None => self.mapping.take(data, &mut self.draft),
         };
+        // Shown even if the event fails, because these pieces did arrive.
         self.draft.shown().for_each(show);
         taken
     }

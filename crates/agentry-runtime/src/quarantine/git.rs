@@ -1,4 +1,4 @@
-//! The files of a repository that make git run something, at the next use of git there.
+//! Finds the files of a repository that make git run a program, at its next use there.
 
 use std::fs;
 use std::io;
@@ -32,19 +32,20 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("pull", &["rebase", "ff"]),
 ];
 
-/// What there is of a repository.
+/// The relevant files of a repository.
 #[derive(Default)]
 pub(super) struct RepositoryFiles {
-    /// The files that decide in it.
+    /// The files that can make git run something.
     pub(super) deciding: Vec<PathBuf>,
     /// The directories that cannot be read.
     pub(super) shut: Vec<PathBuf>,
 }
 
 impl RepositoryFiles {
-    /// What there is of the one at `git`, which is a directory or a file that leads to one.
+    /// Finds them for the repository at `git`, which is a directory or a file that points to one.
     pub(super) fn new(git: &Path) -> Self {
         let mut out = Self::default();
+        // A `.git` file redirects to another repository, so the file itself decides.
         if !is_directory(git) {
             out.deciding.push(git.to_owned());
             return out;
@@ -59,13 +60,13 @@ impl RepositoryFiles {
         out
     }
 
-    /// Looks at what one directory of git holds itself.
+    /// Adds the files of one git directory itself.
     fn look_at(&mut self, directory: &Path) {
         self.listed(directory);
         self.listed(&directory.join("info"));
         let files = names_in_repository().filter(|(_, name)| !name.is_directory);
         self.deciding.extend(files.map(|(name, _)| directory.join(name)));
-        // Every file is run or not by its name; git makes samples.
+        // Git runs a hook by its file name; it creates `.sample` files itself, and never runs them.
         let hooks = self.listed(&directory.join("hooks")).into_iter();
         let hooks = hooks.filter(|path| path.extension().is_none_or(|it| it != "sample"));
         self.deciding.extend(hooks);
@@ -74,7 +75,7 @@ impl RepositoryFiles {
         }
     }
 
-    /// Finds repositories below a directory, whose names may contain `/`, and links to anything.
+    /// Finds repositories below a directory, and links. Their names may contain `/`, so it searches deeper.
     fn inside(&mut self, directory: PathBuf, repositories: &mut Vec<PathBuf>) {
         let mut waiting = vec![directory];
         while let Some(directory) = waiting.pop() {
@@ -90,7 +91,7 @@ impl RepositoryFiles {
         }
     }
 
-    /// What a directory holds, if it is one.
+    /// Lists a directory; empty if it is none.
     fn listed(&mut self, directory: &Path) -> Vec<PathBuf> {
         let found = match fs::symlink_metadata(directory) {
             Ok(found) if found.is_dir() => read(directory),
@@ -106,18 +107,19 @@ impl RepositoryFiles {
     }
 }
 
-/// What a directory holds, of which also can be found out what it is.
+/// Lists a directory, if its entries can also be inspected.
 fn read(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    // Fails without the search permission; `read_dir` alone would succeed.
     fs::symlink_metadata(directory.join("."))?;
     fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect()
 }
 
-/// Whether it is one itself, and no link to one.
+/// Returns whether a path is a directory, and not a link to one.
 fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Whether a file with this text makes git run nothing.
+/// Returns whether a file with this content makes git run nothing.
 pub(super) fn is_harmless(path: &Path, bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let parent = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -132,7 +134,7 @@ pub(super) fn is_harmless(path: &Path, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a file `.git` leads to what git keeps for worktrees and submodules in a repository around it.
+/// Returns whether a `.git` file points to the worktrees or submodules of a repository around it.
 fn leads_inside(path: &Path, text: &str) -> bool {
     let Some(target) = text.trim_end().strip_prefix("gitdir: ") else { return false };
     let mut real = path.parent().map(Path::to_owned).unwrap_or_default();
@@ -150,17 +152,18 @@ fn leads_inside(path: &Path, text: &str) -> bool {
     let below = real.strip_prefix(git).unwrap_or(Path::new(""));
     let is_kept = below.starts_with("worktrees") || below.starts_with("modules");
     let around = git.parent().is_some_and(|root| path.starts_with(root));
+    // A path that changes when links are resolved could point elsewhere later.
     is_kept && around && fs::canonicalize(&real).is_ok_and(|found| found == real)
 }
 
-/// Whether settings are all of the kind that runs nothing.
+/// Returns whether all settings are of the kind that runs nothing.
 fn settings(text: &str) -> bool {
     let mut names: &[&str] = &[];
     for line in text.lines().map(str::trim) {
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        // A line that goes on, or something in quotes that may hold anything.
+        // A backslash continues a line or escapes a character, so the value could be anything.
         if line.contains('\\') {
             return false;
         }

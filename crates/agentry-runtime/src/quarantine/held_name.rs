@@ -1,5 +1,5 @@
-//! A place in the workspace that is reached without following links: commands that still run may put
-//! one where a directory was.
+//! A path in the workspace that is reached without following links. Commands that still run could replace
+//! a directory by a link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -13,33 +13,33 @@ use rustix::io::Errno;
 
 use crate::undo::hex;
 
-/// A name in a directory that is held open. Unreadable directories on the way stay open as long as this
+/// A name in a directory that is held open. Unreadable directories on the way stay readable as long as this
 /// lives.
 pub(super) struct HeldPlace {
     directory: OwnedFd,
     name: OsString,
-    /// Directories that were unreadable, with the mode that they had.
+    /// Directories that were unreadable, with their original mode.
     opened: Vec<(OwnedFd, u32)>,
 }
 
-/// What an owner needs to go through a directory, and to make and remove names in it.
+/// The permissions that an owner needs to pass through a directory, and to change its entries.
 const SEARCH: u32 = 0o100;
 const CHANGE: u32 = 0o300;
-/// What an owner needs to do anything with a directory.
+/// The permissions that an owner needs for everything in a directory.
 const WHOLE: u32 = 0o700;
-/// What an owner needs to copy a file.
+/// The permission that an owner needs to copy a file.
 const READ: u32 = 0o400;
-/// How directories are held: this needs no permission to read them.
+/// Opens a directory as a handle, which needs no read permission.
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl HeldPlace {
-    /// The place of `path`, which lies in `root`.
+    /// Opens the directory of `path`, which is below `root`.
     pub(super) fn new(root: &Path, path: &Path) -> io::Result<Self> {
         Self::at(root, path, SEARCH, |_, _| Ok(()))
     }
 
-    /// The same, with the directories on the way made anew.
+    /// Like [`HeldPlace::new`], but creates missing directories on the way.
     pub(super) fn made(root: &Path, path: &Path) -> io::Result<Self> {
         Self::at(root, path, CHANGE, |directory, part| {
             match mkdirat(directory, part, Mode::from_raw_mode(0o777)) {
@@ -74,7 +74,7 @@ impl HeldPlace {
         Ok(held)
     }
 
-    /// Lets its owner use the directory that is held, for as long as this lives.
+    /// Gives the owner access to the held directory, as long as this lives.
     fn grant(&mut self, needs: u32) -> io::Result<()> {
         if let Some(mode) = granted(&self.directory, needs) {
             self.opened.push((self.directory.try_clone()?, mode));
@@ -82,21 +82,22 @@ impl HeldPlace {
         Ok(())
     }
 
-    /// The same place, whatever is put where its directory was.
+    /// Returns a path to the same place, even if its directory was replaced.
     fn path(&self) -> PathBuf {
         place(&self.directory).join(&self.name)
     }
 
-    /// Moves what is there away.
+    /// Moves the file or directory away.
     pub(super) fn move_to(&self, to: &Path) -> io::Result<()> {
         let path = self.path();
-        // A directory that its owner may not change does not move.
+        // A directory that its owner may not write to cannot be moved.
         let _ = openat(&self.directory, &self.name, DIRECTORY, Mode::empty())
             .map(|directory| granted(&directory, WHOLE));
         match fs::rename(&path, to) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
             other => return other,
         }
+        // The quarantine is on another file system, where a rename is impossible.
         copy(&path, to)?;
         if fs::symlink_metadata(&path)?.is_dir() {
             fs::remove_dir_all(&path)
@@ -105,10 +106,10 @@ impl HeldPlace {
         }
     }
 
-    /// Makes what is there a file with these bytes.
+    /// Replaces it by a file with these bytes.
     pub(super) fn write(&self, bytes: &[u8], mode: u32) -> io::Result<()> {
         let path = self.path();
-        // A name that no command can guess.
+        // A random name, so that a running command cannot prepare a link there.
         let mut chance = [0; 16];
         getrandom::fill(&mut chance).map_err(io::Error::other)?;
         let new = path.with_file_name(format!(".put-back-{}", hex(&chance)));
@@ -120,12 +121,12 @@ impl HeldPlace {
         written.inspect_err(|_| drop(fs::remove_file(new)))
     }
 
-    /// Makes what is there a directory.
+    /// Creates a directory there.
     pub(super) fn directory(&self) -> io::Result<()> {
         fs::create_dir(self.path())
     }
 
-    /// Makes what is there a link.
+    /// Creates a link there.
     pub(super) fn link(&self, target: &Path) -> io::Result<()> {
         symlink(target, self.path())
     }
@@ -139,7 +140,7 @@ impl Drop for HeldPlace {
     }
 }
 
-/// Lets its owner look into a directory in `root` from now on.
+/// Gives the owner access to a directory in `root`, permanently.
 pub(super) fn open_up(root: &Path, path: &Path) -> io::Result<()> {
     let directory = if path == root {
         openat(CWD, root, DIRECTORY, Mode::empty())?
@@ -151,13 +152,13 @@ pub(super) fn open_up(root: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What is held, whatever is put where it was.
+/// Returns a path to a held directory that works even after a replacement.
 fn place(held: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(held.as_raw_fd().to_string())
 }
 
-/// Permits the owner of what is held everything, if `needs` was not permitted; returns the mode that it had.
-/// If that fails, the next operation reports it.
+/// Gives the owner all permissions if `needs` are missing; returns the mode before. If that fails, the next
+/// operation reports it.
 fn granted(held: &OwnedFd, needs: u32) -> Option<u32> {
     let path = place(held);
     let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o7777;
@@ -167,7 +168,7 @@ fn granted(held: &OwnedFd, needs: u32) -> Option<u32> {
     fs::set_permissions(path, Permissions::from_mode(mode | WHOLE)).ok().map(|()| mode)
 }
 
-/// Copies files, links and directories; what is none of these goes without a copy.
+/// Copies files, links and directories. Sockets and devices are not copied.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(from)?;
     if found.is_symlink() {

@@ -1,5 +1,5 @@
-//! What a killed run leaves of its quarantine: the snapshot before the command that ran then. What changed
-//! since may be anybody's work, so it is only reported, once, at the next run in the workspace.
+//! Reports the leftovers of a killed run: its snapshot before the last command, compared with the present.
+//! Another program may have made the changes, so they are only reported, once, at the next run there.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -18,14 +18,14 @@ use super::snapshot::{NameLooker, SeenThing, SeenThings, is_harmless};
 use crate::commands::WriteReach;
 use crate::protected_paths::{ProtectedKind, why_protected};
 
-/// What was there before a command; locked as long as its run lives.
+/// The snapshot before a command; locked as long as its run lives.
 const BEFORE: &str = "before.json";
-/// Is there as long as a command runs.
+/// Exists as long as a command runs.
 const OPEN: &str = "open";
-/// Where images are kept that a report names.
+/// The directory for the images that a report names.
 const WAS: &str = "was";
 
-/// What is written down of a quarantine.
+/// The state of a quarantine on disk.
 pub(super) struct QuarantineNote {
     workspace: PathBuf,
     directory: PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct QuarantineNote {
     is_open: bool,
 }
 
-/// The snapshot, on the disk. Names that are no UTF-8 are written lossily.
+/// The snapshot in its file. Names that are not UTF-8 are stored lossily.
 #[derive(Serialize, Deserialize)]
 struct StateBefore {
     workspace: String,
@@ -54,7 +54,7 @@ impl QuarantineNote {
         Ok(Self { workspace, directory, file, written: String::new(), is_open: false })
     }
 
-    /// A command is about to start.
+    /// Stores the snapshot before a command.
     pub(super) fn open(&mut self, reach: &WriteReach, seen: &SeenThings) -> io::Result<()> {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| text(path)).collect();
         let before = StateBefore {
@@ -64,6 +64,7 @@ impl QuarantineNote {
             seen: seen.iter().map(|(path, thing)| (text(path), thing.clone())).collect(),
         };
         let now = serde_json::to_string(&before)?;
+        // Most commands change nothing protected, so the file is rarely rewritten.
         if now != self.written {
             self.file.set_len(0)?;
             self.file.rewind()?;
@@ -75,14 +76,14 @@ impl QuarantineNote {
         Ok(())
     }
 
-    /// As if the process had been killed now: nothing is dropped but the lock.
+    /// Simulates that the process was killed: releases only the lock.
     #[cfg(test)]
     pub(super) fn unlock(self) {
         self.file.unlock().unwrap();
         std::mem::forget(self);
     }
 
-    /// The command has ended.
+    /// Marks that the command has ended.
     pub(super) fn close(&mut self) {
         self.is_open = fs::remove_file(self.directory.join(OPEN)).is_err();
     }
@@ -90,14 +91,14 @@ impl QuarantineNote {
 
 impl Drop for QuarantineNote {
     fn drop(&mut self) {
-        // While a command may still run, the next run has to look.
+        // A command may still run, so the next run has to compare.
         if !self.is_open {
             forget(&self.directory);
         }
     }
 }
 
-/// Removes the snapshot. What was taken away stays.
+/// Removes the snapshot, but keeps `taken` and `was`.
 fn forget(directory: &Path) {
     let _ = fs::remove_file(directory.join(BEFORE));
     let _ = fs::remove_file(directory.join(OPEN));
@@ -109,14 +110,15 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What changed under protected names in `workspace` since a run there was killed while a command ran, a
-/// line each. Each line is returned once. `runs` has a directory for each run. Nothing in the workspace is
-/// touched.
+/// Returns what changed under protected names in `workspace` since a run there was killed while a command
+/// ran, one line each. Each line is returned once. `runs` has a directory for each run. Nothing in the
+/// workspace is changed.
 pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
     let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
     let mut said = Vec::new();
     for entry in entries {
         let directory = entry.path().join(DIRECTORY);
+        // The lock is held while the files are compared, so that no other process reports them too.
         let Ok(Some((_lock, before))) = killed(&directory) else { continue };
         if before.workspace != text(workspace) {
             continue;
@@ -131,12 +133,13 @@ pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
     said
 }
 
-/// What a run left that does not live any more.
+/// Returns the snapshot of a run that is not alive any more.
 fn killed(directory: &Path) -> io::Result<Option<(File, StateBefore)>> {
     let mut file = match OpenOptions::new().read(true).write(true).open(directory.join(BEFORE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
+    // A held lock means that the run is alive.
     if file.try_lock().is_err() {
         return Ok(None);
     }
@@ -151,12 +154,12 @@ struct KilledRun<'a> {
     run: String,
     directory: &'a Path,
     before: StateBefore,
-    /// When the command was started.
+    /// When the command started.
     since: SystemTime,
 }
 
 impl KilledRun<'_> {
-    /// One line for everything that is not as it was.
+    /// Returns one line for every difference to the snapshot.
     fn compared(&self, workspace: &Path) -> Vec<String> {
         let Self { directory, before, since, .. } = self;
         let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
@@ -179,6 +182,7 @@ impl KilledRun<'_> {
             said.push(self.line(workspace, path, what, was));
         }
         for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
+            // A placeholder of the sandbox stands for a missing file.
             let is_there = fs::symlink_metadata(path).is_ok() && !is_placeholder(path);
             let is_gone = !now.contains_key(path) && !is_there;
             if is_gone && *thing != SeenThing::Directory {
@@ -199,7 +203,7 @@ impl KilledRun<'_> {
     }
 }
 
-/// Keeps copies of the files that were at a path, or below it.
+/// Copies the images of the files at or below a path to `was`, and returns where they are.
 pub(super) fn keep(
     directory: &Path,
     top: &Path,

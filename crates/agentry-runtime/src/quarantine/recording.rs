@@ -1,5 +1,5 @@
-//! Recordings, which Agentry itself writes under protected names while commands run, perhaps those of
-//! another run. Each is noted before it is written, so that no quarantine takes it away.
+//! Cassettes that Agentry itself writes under protected names while commands run, perhaps those of another
+//! run. Each is noted before it is written, so that no quarantine removes it.
 
 use std::fs;
 use std::io;
@@ -20,18 +20,18 @@ struct RecordedFile {
     digest: String,
 }
 
-/// Notes that the run with this directory is about to write what is in `from` to `path`.
+/// Notes that the run with this directory is about to copy `from` to `path`.
 pub fn note(run: &Path, from: &Path, path: &Path) -> io::Result<()> {
     let digest = hex(&Sha256::digest(fs::read(from)?));
     let recorded = RecordedFile { path: path.to_owned(), digest };
     fs::write(run.join(NOTE), serde_json::to_vec(&recorded)?)
 }
 
-/// Whether a run, any of those beside that of this quarantine, has written this to a path since then.
+/// Returns whether any run beside this quarantine has written this content to the path since then.
 pub(super) fn is_own(quarantine: &Path, path: &Path, digest: &str, since: SystemTime) -> bool {
     let Some(runs) = quarantine.parent().and_then(Path::parent) else { return false };
     let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
-    // The clock of a file system goes in steps.
+    // The clock of a file system can be behind by one step.
     let is_new = |note: &PathBuf| {
         let written = fs::metadata(note).and_then(|found| found.modified());
         written.is_ok_and(|written| written + Duration::from_secs(1) > since)

@@ -1,4 +1,4 @@
-//! What a command did to something protected and what became of it, for the person and for the model.
+//! The report about one protected path that a command touched, for the user and the model.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,38 +6,38 @@ use std::path::PathBuf;
 use agentry_compile::text::report::visible;
 use serde::Serialize;
 
-/// Something that was found after a command.
+/// What was found after a command, and what was done about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuarantineReport {
-    /// Where it was found, from the workspace.
+    /// The path, relative to the workspace.
     pub path: String,
-    /// What commands did.
+    /// What the command did.
     pub did: QuarantineAct,
-    /// Why they must not.
+    /// Why it must not do that.
     pub why: &'static str,
-    /// Where what they made is kept, if there was anything.
+    /// Where the command's version is kept, if there is one.
     pub kept: Option<PathBuf>,
-    /// Where what was there before is kept, if it could not be put back or went with its directory.
+    /// Where the original is kept, if it could not be restored or went with its directory.
     pub was: Option<PathBuf>,
-    /// What went wrong when it was taken back.
+    /// Why it could not be restored.
     pub failed: Option<String>,
 }
 
-/// What commands did to something protected.
+/// What a command did to a protected path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuarantineAct {
-    /// They made it; it was moved away.
+    /// It created the path; the file was moved to the quarantine.
     Made,
-    /// They changed it; it was put back.
+    /// It changed the file; the original was restored.
     Changed,
-    /// They removed it; it was put back.
+    /// It removed the file; the original was restored.
     Removed,
-    /// They removed or renamed the directory with it, which is their right.
+    /// It removed or renamed the directory around it, which is allowed.
     Gone,
-    /// They renamed the directory with it, in which it stays; the path is the new one.
+    /// It renamed the directory around it; the report has the new path.
     Renamed,
-    /// They made a directory unreadable; its owner may read it again.
+    /// It made a directory unreadable; its owner can read it again.
     Shut,
 }
 

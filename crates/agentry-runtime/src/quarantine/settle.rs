@@ -1,4 +1,4 @@
-//! Compares what is there after a command with the snapshot before it, and restores the snapshot.
+//! Compares the protected names after a command with the snapshot before it, and restores the snapshot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -20,7 +20,7 @@ use crate::protected_paths::walk::ChangeStamp;
 use crate::protected_paths::{ProtectedKind, fold, why_protected};
 use crate::undo::hex;
 
-/// The most bytes of which images are kept in one run.
+/// The most bytes of images in one run.
 const MOST_OF_IMAGES: u64 = 512 << 20;
 
 /// The quarantine of one run.
@@ -28,30 +28,30 @@ pub(super) struct Quarantine {
     looker: NameLooker,
     workspace: PathBuf,
     reach: WriteReach,
-    /// The snapshot: what belongs where it is.
+    /// The snapshot: what is allowed to be there.
     seen: SeenThings,
-    /// The directories that it is in, by which they are known after a rename.
+    /// The directories around it, by device and inode, to recognise them after a rename.
     homes: HashMap<(u64, u64), PathBuf>,
-    /// Directories that could not be read before, with what shows a change.
+    /// Directories that were unreadable before, with a stamp that shows changes.
     shut: BTreeMap<PathBuf, Option<ChangeStamp>>,
-    /// When that was.
+    /// The time of the snapshot.
     since: SystemTime,
     directory: PathBuf,
     note: leftover::QuarantineNote,
     images: HashSet<String>,
-    /// How many bytes of images there may still be.
+    /// How many bytes of images may still be stored.
     room: u64,
-    /// How many things were taken away.
+    /// How many items were moved to `taken`; the number of the next one.
     taken: usize,
-    /// What could not be taken back.
+    /// The first report about something that could not be restored.
     stuck: Option<QuarantineReport>,
 }
 
 impl Quarantine {
-    /// The quarantine of a run in `directory`.
+    /// Creates the quarantine of a run in `directory`.
     pub(super) fn new(workspace: &Path, directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
-        // A run that goes on has taken things away before.
+        // A resumed run may have items there already.
         let taken = fs::read_dir(directory.join(TAKEN)).map_or(0, Iterator::count);
         Ok(Self {
             looker: NameLooker::default(),
@@ -70,14 +70,14 @@ impl Quarantine {
         })
     }
 
-    /// A command is about to start: takes the snapshot.
+    /// Takes the snapshot before a command starts.
     pub(super) fn open(&mut self, reach: WriteReach) -> io::Result<()> {
         self.reach = reach;
         self.since = SystemTime::now();
         self.seen = self.looker.look(&self.workspace, &self.reach);
         let shut = self.looker.shut().iter();
         self.shut = shut.map(|path| (path.clone(), stamp_of_own(path))).collect();
-        // What is in a protected directory has the same home as that.
+        // A path in a protected directory has the same home as that directory.
         let is_inside = |path: &Path| path.parent().is_some_and(|it| self.seen.contains_key(it));
         let outer = self.seen.keys().filter(|path| !is_inside(path));
         let homes = outer.filter_map(|path| self.home(path));
@@ -88,7 +88,7 @@ impl Quarantine {
         self.note.open(&self.reach, &self.seen)
     }
 
-    /// Whether another command may start: not where one has made something that stays.
+    /// Fails if an earlier command left something that could not be restored.
     pub(super) fn permits(&self) -> io::Result<()> {
         let refused = |told: &QuarantineReport| {
             let path = visible(&told.path);
@@ -99,19 +99,19 @@ impl Quarantine {
         self.stuck.as_ref().map_or(Ok(()), |told| Err(refused(told)))
     }
 
-    /// No command runs any more.
+    /// Marks that no command runs any more.
     pub(super) fn close(&mut self) {
         self.note.close();
     }
 
-    /// As if the process had been killed now.
+    /// Simulates that the process was killed.
     #[cfg(test)]
     pub(super) fn forget_to_close(self) {
         let Self { note, .. } = self;
         note.unlock();
     }
 
-    /// A command has ended: takes away what is new, restores what was changed, and reports both.
+    /// Handles the end of a command: moves new files away, restores changed ones, and reports both.
     pub(super) fn settle(&mut self) -> Vec<QuarantineReport> {
         let (now, mut told) = self.look_everywhere();
         let mut gone: Vec<&PathBuf> = Vec::new();
@@ -119,6 +119,7 @@ impl Quarantine {
         for (path, thing) in &now {
             let before = self.seen.get(path).cloned();
             let is_same = before.as_ref() == Some(thing);
+            // What is below a path that was moved away is gone with it.
             if is_same || gone.iter().any(|it| path.starts_with(it)) {
                 continue;
             }
@@ -129,6 +130,7 @@ impl Quarantine {
             }
             let old = self.old_place(path, thing).filter(|_| before.is_none());
             if let Some(old) = old {
+                // A renamed directory takes its protected files along, and they keep their content.
                 self.seen.remove(&old);
                 self.seen.insert(path.clone(), thing.clone());
                 renamed.extend(self.home(path));
@@ -144,13 +146,13 @@ impl Quarantine {
         told
     }
 
-    /// Looks, also into directories that the command made unreadable.
+    /// Looks at all names, and also opens directories that the command made unreadable.
     fn look_everywhere(&mut self) -> (SeenThings, Vec<QuarantineReport>) {
         let mut opened: BTreeMap<PathBuf, Option<io::Error>> = BTreeMap::new();
         let now = loop {
             let now = self.looker.look(&self.workspace, &self.reach);
             let shut = self.looker.shut();
-            // What is in it shows when it is open.
+            // An opened directory can have further unreadable ones, so look again after each round.
             let is_new = |path: &Path| {
                 let is_known = self.shut.get(path).is_some_and(|it| *it == stamp_of_own(path));
                 let has_failed = opened.get(path).is_some_and(Option::is_some);
@@ -166,7 +168,7 @@ impl Quarantine {
                 let still = opened.contains_key(&path).then(|| why_shut(&path));
                 let failed = still.or_else(|| open_up(&self.workspace, &path).err());
                 if failed.is_some() {
-                    // It is reported once.
+                    // It stays in the map, so that it is reported once.
                     self.shut.insert(path.clone(), stamp_of_own(&path));
                 }
                 opened.insert(path, failed);
@@ -178,11 +180,10 @@ impl Quarantine {
         (now, told.collect())
     }
 
-    /// Whether something new is of no consequence, or not the command's.
+    /// Returns whether something new is harmless, or not from the command.
     fn may_stay(&self, path: &Path, thing: &SeenThing, now: &SeenThings) -> bool {
         match thing {
-            // A directory decides nothing as long as there is nothing in it; another run may have made
-            // it to stand for something.
+            // A directory without files has no effect. Another run may have created it as a placeholder.
             SeenThing::Directory => {
                 let below = now.range(path.to_owned()..).take_while(|(it, _)| it.starts_with(path));
                 !self.seen.contains_key(path) && below.into_iter().all(|(_, it)| *it == *thing)
@@ -197,7 +198,7 @@ impl Quarantine {
         }
     }
 
-    /// Where something was, just as it is now, before its directory got another name.
+    /// Returns the path before its directory was renamed, if the content is the same.
     fn old_place(&self, path: &Path, thing: &SeenThing) -> Option<PathBuf> {
         let home = self.home(path)?;
         let old_home = self.homes.get(&id(&home)?)?;
@@ -206,7 +207,7 @@ impl Quarantine {
         is_it.then_some(old)
     }
 
-    /// The directory in which the first part of a protected name is.
+    /// Returns the directory that has the first part of a protected name.
     fn home(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.workspace).ok()?;
         let way: Vec<&Path> = below.ancestors().collect();
@@ -216,10 +217,10 @@ impl Quarantine {
         Some(self.workspace.join(home))
     }
 
-    /// Takes away what is at a path, and puts back what was there.
+    /// Moves away what is at a path, and restores the original.
     fn undo(&mut self, path: &Path, before: Option<SeenThing>) -> Option<QuarantineReport> {
         let (kept, failed) = match self.take_away(path) {
-            // Another run was faster.
+            // Another run of the same workspace removed it first.
             Err(error) if error.kind() == io::ErrorKind::NotFound && before.is_none() => {
                 return None;
             }
@@ -236,7 +237,7 @@ impl Quarantine {
         Some(QuarantineReport { was, ..self.told(path, QuarantineAct::Changed, kept, failed) })
     }
 
-    /// Puts back what is no longer there, unless it went with its directory.
+    /// Restores what is missing, unless it went with its directory.
     fn missing(&mut self, now: &SeenThings) -> Vec<QuarantineReport> {
         let lost = self.seen.iter().filter(|(path, _)| !now.contains_key(*path));
         let lost = lost.filter(|(path, _)| !self.is_there(path) || is_placeholder(path));
@@ -251,7 +252,7 @@ impl Quarantine {
                 self.seen.remove(&path);
                 went.entry(self.outermost(&path)).or_default().push((path, thing));
             } else if thing != SeenThing::Directory {
-                // A directory comes back with what was in it.
+                // A directory is restored together with its files.
                 let failed = self.put_back(&path, &thing).err();
                 let lost = [(path, thing)];
                 let [(path, _)] = &lost;
@@ -266,11 +267,11 @@ impl Quarantine {
         told
     }
 
-    /// Reports what went with a directory: to remove or rename that is the command's right.
+    /// Reports what went with a directory, which a command is allowed to remove or rename.
     fn went(&self, top: &Path, mut lost: Vec<(PathBuf, SeenThing)>) -> Option<QuarantineReport> {
         lost.retain(|(path, thing)| match thing {
             SeenThing::Directory => false,
-            // What git makes for itself is made again.
+            // Git creates these files again itself.
             SeenThing::File { digest, .. } => {
                 let image = fs::read(self.directory.join(IMAGES).join(digest));
                 !image.is_ok_and(|bytes| git::is_harmless(path, &bytes))
@@ -283,12 +284,12 @@ impl Quarantine {
         Some(QuarantineReport { why, was, ..self.told(top, QuarantineAct::Gone, None, None) })
     }
 
-    /// Keeps a copy of what was at a path, or below it, for the person who gets the report.
+    /// Keeps a copy of the original at or below a path, for the user who reads the report.
     fn keep(&self, top: &Path, things: &[(PathBuf, SeenThing)]) -> Option<PathBuf> {
         leftover::keep(&self.directory, top, things)
     }
 
-    /// Whether something is at a path, and every directory on the way is one and no link.
+    /// Returns whether something is at a path, with no link on the way.
     fn is_there(&self, path: &Path) -> bool {
         let way = path.ancestors().skip(1);
         let mut way = way.take_while(|it| it.starts_with(&self.workspace));
@@ -296,20 +297,20 @@ impl Quarantine {
         fs::symlink_metadata(path).is_ok() && way.all(is_directory)
     }
 
-    /// Whether there is a directory at a path.
+    /// Returns whether a directory is at a path, with no link on the way.
     fn is_directory(&self, path: &Path) -> bool {
         self.is_there(path) && fs::symlink_metadata(path).is_ok_and(|it| it.is_dir())
     }
 
-    /// The outermost of the directories around a path that is not there.
+    /// Returns the outermost missing directory around a path.
     fn outermost(&self, path: &Path) -> PathBuf {
         let way = path.ancestors().skip(1).take_while(|it| *it != self.workspace);
         let gone = way.filter(|it| !self.is_directory(it));
         gone.last().unwrap_or(path).to_owned()
     }
 
-    /// The directory that has to be there for a path to be missed: that in which the outermost protected
-    /// name on its way is, for what is in a repository that of git.
+    /// Returns the directory that must exist for a path to count as missing: the one around the outermost
+    /// protected name, or the git directory for files of a repository.
     fn around(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.workspace).ok()?;
         let is_git = |path: &Path| path.file_name().is_some_and(|name| fold(name) == ".git");
@@ -339,7 +340,7 @@ impl Quarantine {
         QuarantineReport { path, did, why, kept, was: None, failed }
     }
 
-    /// Keeps what is at a path, so that it can be put back.
+    /// Stores the content of a file, so that it can be restored.
     fn keep_image(&mut self, path: &Path, thing: &SeenThing) {
         let SeenThing::File { digest, .. } = thing else { return };
         if self.images.contains(digest) {
@@ -348,6 +349,7 @@ impl Quarantine {
         let images = self.directory.join(IMAGES);
         let kept =
             fs::create_dir_all(&images).and_then(|()| snapshot::bytes(path)).and_then(|bytes| {
+                // The file was changed after its digest was taken, so the image would be wrong.
                 if hex(&Sha256::digest(&bytes)) != *digest {
                     return Err(io::Error::other("somebody writes to it"));
                 }
@@ -361,7 +363,7 @@ impl Quarantine {
         }
     }
 
-    /// Moves what is at a path to the quarantine.
+    /// Moves what is at a path to `taken`.
     fn take_away(&mut self, path: &Path) -> io::Result<PathBuf> {
         let taken = self.directory.join(TAKEN);
         fs::create_dir_all(&taken)?;
@@ -371,7 +373,7 @@ impl Quarantine {
         Ok(to)
     }
 
-    /// Puts back what was at a path.
+    /// Restores the original of a path.
     fn put_back(&self, path: &Path, before: &SeenThing) -> io::Result<()> {
         let held = || HeldPlace::made(&self.workspace, path);
         match before {
@@ -389,28 +391,28 @@ impl Quarantine {
     }
 }
 
-/// What a directory keeps when it gets another name.
+/// Returns what identifies a directory across a rename.
 fn id(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// What shows that a directory was changed, if it is the user's: commands cannot open another.
+/// Returns a stamp of a directory, if it belongs to the user: commands cannot open any other.
 fn stamp_of_own(path: &Path) -> Option<ChangeStamp> {
     let found = fs::symlink_metadata(path).ok()?;
     let is_own = found.uid() == rustix::process::geteuid().as_raw();
     is_own.then(|| ChangeStamp::of(&found))
 }
 
-/// Why a directory cannot be read.
+/// Returns why a directory cannot be read.
 fn why_shut(path: &Path) -> io::Error {
     let found = fs::read_dir(path).and_then(|_| fs::symlink_metadata(path.join(".")));
     found.err().unwrap_or_else(|| io::Error::other("it is shut again and again"))
 }
 
-/// The longest part of a name that is kept, in bytes.
+/// The longest name of a stored item, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// A name for something that is kept: a number, and as much of its own name as fits.
+/// Returns a name for a stored item: a number, and as much of its original name as fits.
 pub(super) fn numbered(number: usize, path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut out = format!("{number}-");
@@ -423,7 +425,7 @@ pub(super) fn numbered(number: usize, path: &Path) -> String {
     out
 }
 
-/// Where images are, in the directory of a quarantine.
+/// The directory of the images, in that of a quarantine.
 pub(super) const IMAGES: &str = "images";
-/// Where things are that were taken away.
+/// The directory of the items that were moved away.
 pub(super) const TAKEN: &str = "taken";

@@ -1,4 +1,4 @@
-//! Finds what exists under protected names where commands may write.
+//! Takes a snapshot: finds what exists under protected names where commands may write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -21,10 +21,10 @@ use crate::protected_paths::walk::{
 use crate::protected_paths::{fold, is_bare, is_entry};
 use crate::undo::hex;
 
-/// The longest file that is read, and of which an image is kept.
+/// The most bytes of a file that is read and stored as an image.
 pub(super) const LONGEST: u64 = 64 << 20;
 
-/// What was found, by its path.
+/// What was found, by path.
 pub(super) type SeenThings = BTreeMap<PathBuf, SeenThing>;
 
 /// What is at a path.
@@ -32,19 +32,19 @@ pub(super) type SeenThings = BTreeMap<PathBuf, SeenThing>;
 pub(super) enum SeenThing {
     File {
         digest: String,
-        /// Who may do what; a hook is run or not by that.
+        /// The permissions, which decide whether git runs a hook.
         mode: u32,
     },
-    /// A file that is too long to be read: what shows that it was changed.
+    /// A file that is too long to read, by a stamp that shows changes.
     Long(String),
-    /// Something that cannot be read: what shows that it was changed.
+    /// A path that cannot be read, by a stamp that shows changes.
     Unread(String),
     Link(String),
     Directory,
     Other,
 }
 
-/// Looks, with a cache of what need not be read again.
+/// Finds protected names, with a cache of file contents.
 #[derive(Default)]
 pub(super) struct NameLooker {
     walk: WorkspaceWalk,
@@ -53,11 +53,12 @@ pub(super) struct NameLooker {
 }
 
 impl NameLooker {
-    /// Everything protected that there is in `workspace`, as far as commands reach.
+    /// Finds everything protected in `workspace` that commands can reach.
     pub(super) fn look(&mut self, workspace: &Path, reach: &WriteReach) -> SeenThings {
         let shut = reach.closed.iter().map(PathBuf::as_path).collect();
         let (seen, unread) = (SeenThings::new(), BTreeSet::new());
         let mut found = NameSearch { reach, shut, seen, unread, contents: &mut self.contents };
+        // Nothing is inspected if commands cannot write in or around the workspace.
         let is_near = |open: &PathBuf| open.starts_with(workspace) || workspace.starts_with(open);
         let root = reach.open.iter().any(is_near);
         let root = root.then(|| NextDirectory { path: workspace.to_owned(), whole: false });
@@ -67,7 +68,7 @@ impl NameLooker {
         found.seen
     }
 
-    /// The directories that could not be read the last time.
+    /// Returns the directories that the last look could not read.
     pub(super) fn shut(&self) -> &BTreeSet<PathBuf> {
         &self.shut
     }
@@ -75,22 +76,23 @@ impl NameLooker {
 
 struct NameSearch<'a> {
     reach: &'a WriteReach,
-    /// What is closed, as a walk comes to it.
+    /// Closed paths, which the walk does not enter.
     shut: HashSet<&'a Path>,
     seen: SeenThings,
-    /// The directories of git that cannot be read.
+    /// The git directories that cannot be read.
     unread: BTreeSet<PathBuf>,
     contents: &'a mut FileContents,
 }
 
 impl NameSearch<'_> {
-    /// Adds what a directory holds of protected names, and says where to go on.
+    /// Adds the protected names of a directory, and returns where the walk continues.
     fn visit(&mut self, visited: &VisitedDirectory<'_>) -> Vec<NextDirectory> {
         let VisitedDirectory { path: directory, entries, whole } = *visited;
         let own = directory.file_name().map(fold).unwrap_or_default();
         let mut next = Vec::new();
         for WalkEntry { name, is_directory, is_marked } in entries {
             let path = directory.join(name);
+            // A `.git` is not walked like other directories: only some of its files decide.
             if *is_marked && !whole && fold(name) == ".git" {
                 self.repository(&path);
                 continue;
@@ -104,20 +106,21 @@ impl NameSearch<'_> {
             }
         }
         let has = |name: &str| entries.iter().any(|it| it.is_marked && it.name == name);
+        // A bare repository has no `.git`; it is recognised by its entries.
         if !whole && is_bare(has) {
             self.repository(directory);
         }
         next
     }
 
-    /// Adds what decides in a repository.
+    /// Adds the deciding files of a repository.
     fn repository(&mut self, git: &Path) {
         let git::RepositoryFiles { deciding, shut } = git::RepositoryFiles::new(git);
         deciding.iter().for_each(|path| self.add(path));
         self.unread.extend(shut);
     }
 
-    /// Adds what is at a path, if commands can have made it.
+    /// Adds what is at a path, if commands could have created it.
     fn add(&mut self, path: &Path) {
         let WriteReach { open, closed } = self.reach;
         let is_below = |all: &[PathBuf]| all.iter().any(|it| path.starts_with(it));
@@ -130,7 +133,7 @@ impl NameSearch<'_> {
     }
 }
 
-/// What files hold, as far as that need not be read again.
+/// Digests of files, cached by their stamp.
 #[derive(Default)]
 struct FileContents {
     known: HashMap<PathBuf, (ChangeStamp, String)>,
@@ -138,7 +141,7 @@ struct FileContents {
 }
 
 impl FileContents {
-    /// What is at a path, if anything is.
+    /// Returns what is at a path, if anything is.
     fn thing(&mut self, path: &Path) -> Option<SeenThing> {
         let found = match fs::symlink_metadata(path) {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
@@ -154,6 +157,7 @@ impl FileContents {
         if !found.is_file() {
             return Some(SeenThing::Other);
         }
+        // The sandbox creates placeholders as mount points; they are not from a command.
         if is_placeholder(path) {
             return None;
         }
@@ -169,6 +173,7 @@ impl FileContents {
             return Some(SeenThing::Unread(format!("{stamp:?} {mode:o}")));
         };
         let digest = hex(&Sha256::digest(bytes));
+        // Only cached if the clock of the file system is fine enough to show the next change.
         if told.contents {
             self.known.insert(path.to_owned(), (stamp, digest.clone()));
         }
@@ -176,21 +181,21 @@ impl FileContents {
     }
 }
 
-/// The bytes of a file, without waiting for a writer.
+/// Reads a file without blocking, even if it is a pipe.
 pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     opened(path)?.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A file, opened without following a link.
+/// Opens a file without following a link.
 pub(super) fn opened(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
 }
 
-/// Whether something new may stay: what git makes for itself.
+/// Returns whether something new may stay: a file that git creates itself.
 pub(super) fn is_harmless(path: &Path, thing: &SeenThing) -> bool {
     matches!(thing, SeenThing::File { .. })
         && bytes(path).is_ok_and(|bytes| git::is_harmless(path, &bytes))

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 use crate::protected_paths::walk::settled;
 
-/// A workspace with an agent and a repository, and where its quarantine is.
+/// Creates a workspace with an agent and a repository, and a quarantine directory.
 fn workspace() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path().canonicalize().expect("a path");
@@ -37,14 +37,14 @@ fn reach(workspace: &Path) -> WriteReach {
     WriteReach { open: vec![workspace.to_owned()], closed }
 }
 
-/// A quarantine in which a command runs.
+/// Creates a quarantine with a running command.
 fn begun(workspace: &Path, directory: &Path) -> Quarantine {
     let mut quarantine = Quarantine::new(workspace, directory).expect("made");
     quarantine.open(reach(workspace)).expect("begun");
     quarantine
 }
 
-/// What was told, in words.
+/// Returns the reports as text.
 fn said(told: &[QuarantineReport]) -> Vec<String> {
     told.iter().map(ToString::to_string).collect()
 }
@@ -147,13 +147,13 @@ fn what_is_harmless_stays() {
     write(&workspace, "new/.git/hooks/pre-commit.sample", "#!/bin/sh\n");
     write(&workspace, "sub/.git/config", "[user]\n\tname = a\n");
     write(&workspace, "src/main.rs", "");
-    // An empty directory decides nothing; another run may have made it.
+    // An empty directory has no effect; another run may have created it.
     fs::create_dir_all(workspace.join("sub/.codex/agents")).expect("a directory");
-    // The person's own: nothing in the sandbox can change it.
+    // The user's own file: the sandbox lets no command change it.
     write(&workspace, ".git/config", "[alias]\n\tst = !x\n");
     write(&workspace, ".pi/settings.json", "{}");
     assert_eq!(quarantine.settle(), []);
-    // What was let in is what is put back.
+    // A harmless file that was allowed becomes the original to restore.
     write(&workspace, "new/.git/config", "[core]\n\tfsmonitor = x\n");
     assert_eq!(quarantine.settle().len(), 1);
     let text = fs::read_to_string(workspace.join("new/.git/config")).expect("text");
@@ -189,7 +189,7 @@ fn links_and_pipes_are_not_followed() {
     assert!(outside.join(".git/config").exists());
 }
 
-/// A way to make a name: what it is, how it goes, and the name.
+/// A way to create a name: its description, the act, and the name.
 type Way = (&'static str, fn(&Path), &'static str);
 
 fn ways() -> [Way; 9] {
@@ -261,7 +261,7 @@ fn ways() -> [Way; 9] {
     ]
 }
 
-/// Each after everything was remembered.
+/// Each way is tried with a full cache.
 #[test]
 fn no_way_to_make_a_name_is_missed() {
     for (way, make, name) in ways() {
@@ -271,7 +271,7 @@ fn no_way_to_make_a_name_is_missed() {
         write(&workspace, "lib/deep/other", "x");
         write(&workspace, "sub/.git/hooks/pre-commit", "#!/bin/sh\n");
         let mut quarantine = begun(&workspace, &directory);
-        // From then on everything is remembered.
+        // From here on everything is cached.
         settled(&workspace);
         quarantine.open(reach(&workspace)).expect("begun");
         let before = fs::read(workspace.join(name)).ok();
@@ -320,7 +320,7 @@ fn what_the_program_records_stays() {
     assert_eq!(told.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["b.cassette.jsonl"]);
     write(&workspace, "a.cassette.jsonl", "forged\n");
     assert_eq!(quarantine.settle().len(), 1);
-    // What was recorded long ago is not recorded now.
+    // An old note does not count for a new file.
     let long_ago = std::time::SystemTime::UNIX_EPOCH;
     let note = fs::File::options().write(true).open(other.join("recorded.json")).expect("a note");
     note.set_modified(long_ago).expect("set");
@@ -358,7 +358,7 @@ fn what_a_killed_run_left_is_told_once_and_touched_never() {
     assert!(workspace.join("a/.claude/settings.json").exists());
     assert!(!workspace.join("deep/agentry.toml").exists());
     assert_eq!(left(&runs, &workspace), Vec::<String>::new(), "once");
-    // One that was killed between commands has nothing to tell.
+    // A run that was killed between commands leaves nothing to report.
     let mut quarantine = begun(&workspace, &directory);
     quarantine.close();
     write(&workspace, "b/.claude/settings.json", "{}");
@@ -400,7 +400,7 @@ fn there_is_no_limit() {
     assert!(!workspace.join("zz/deep/er/agentry.toml").exists());
 }
 
-/// What a look costs: `AGENTRY_LOOK=200000 cargo test --release … -- --nocapture` measures more.
+/// The cost of a look: `AGENTRY_LOOK=200000 cargo test --release … -- --nocapture` measures a larger one.
 #[test]
 fn a_look_at_what_did_not_change_is_cheap() {
     let count = std::env::var("AGENTRY_LOOK").ok().and_then(|it| it.parse().ok()).unwrap_or(2_000);
@@ -423,6 +423,6 @@ fn a_look_at_what_did_not_change_is_cheap() {
     if std::env::var_os("AGENTRY_LOOK").is_some() {
         eprintln!("{count} files: the first look takes {first:?}, a later one {later:?}");
     }
-    // Even on a busy machine: nothing is read again.
+    // Even on a busy machine, because nothing is read again.
     assert!(later < first, "{later:?} after {first:?}");
 }

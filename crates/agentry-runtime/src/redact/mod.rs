@@ -1,8 +1,7 @@
-//! Secrets never reach a journal, a cassette, or what a tool prints.
+//! Redaction: keeps secrets out of journals, cassettes and the output of tools.
 //!
-//! A [`Redactor`] is made of the secrets at hand and also knows what keys of well-known services look
-//! like. A text may come in pieces: [`RedactingStream`] gives out only what no later piece can turn into a part
-//! of a secret.
+//! A [`Redactor`] knows the secrets of a run, and the form of keys of well-known services. For text in
+//! pieces, [`RedactingStream`] returns only what no later piece can turn into a part of a secret.
 
 mod private_key;
 mod secret;
@@ -20,20 +19,20 @@ pub use secret::KnownSecret;
 pub use stream::RedactingStream;
 use stream::StreamUnit;
 
-/// How a mark begins: what stands in the place of a secret.
+/// The start of a mark, which replaces a secret.
 const MARK: &str = "[redacted: ";
 
-/// Finds secrets and puts marks in their place.
+/// Finds secrets and replaces them by marks.
 #[derive(Debug, Default)]
 pub struct Redactor {
     finder: Option<AhoCorasick>,
-    /// The name of the secret that each needle of the finder is a form of.
+    /// The name of the secret, for each needle of the finder.
     names: Vec<String>,
-    /// Bytes of the longest needle.
+    /// The bytes of the longest needle.
     longest: usize,
-    /// Bytes of the longest needle that has line breaks.
+    /// The bytes of the longest needle with line breaks.
     across: usize,
-    /// Bytes of the longest needle that has several words.
+    /// The bytes of the longest needle with several words.
     across_words: usize,
 }
 
@@ -42,14 +41,14 @@ pub struct Redactor {
 struct SecretHit {
     range: Range<usize>,
     what: String,
-    /// Where the text ends that decided about it.
+    /// The end of the text that was needed to decide.
     reach: usize,
-    /// Whether what follows the text may belong to it.
+    /// Whether text that follows may belong to it.
     is_open: bool,
 }
 
 impl Redactor {
-    /// Knows these secrets, and what keys of well-known services look like.
+    /// Creates a redactor for these secrets and for keys of well-known services.
     pub fn new(secrets: impl IntoIterator<Item = KnownSecret>) -> Self {
         let (mut needles, mut names) = (Vec::new(), Vec::new());
         for secret in secrets {
@@ -67,7 +66,7 @@ impl Redactor {
         Self { finder, names, longest, across, across_words }
     }
 
-    /// The text with a mark in the place of each secret.
+    /// Replaces each secret in a text by a mark.
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut end = 0;
@@ -80,7 +79,7 @@ impl Redactor {
         out
     }
 
-    /// The value with every text in it redacted, names included.
+    /// Redacts every text in a value, including the names of fields.
     pub fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -94,18 +93,19 @@ impl Redactor {
         }
     }
 
-    /// Redacts a text that comes in pieces, line by line.
+    /// Redacts text in pieces, and returns whole lines.
     pub fn stream(self: &Arc<Self>) -> RedactingStream {
         RedactingStream::new(Arc::clone(self), StreamUnit::Lines)
     }
 
-    /// Redacts a text that comes in pieces, word by word.
+    /// Redacts text in pieces, and returns whole words.
     pub fn words(self: &Arc<Self>) -> RedactingStream {
         RedactingStream::new(Arc::clone(self), StreamUnit::Words)
     }
 
-    /// All secrets in a text, in order; those that overlap are one.
+    /// Returns all secrets in a text, in order; overlapping ones are merged.
     fn hits(&self, text: &str) -> Vec<SecretHit> {
+        // Keys of well-known services are found by their form, even if no variable has them.
         let shapes = credentials::find(text).into_iter().map(|(what, range)| {
             let KeyRest { len, reach, is_open } = match what {
                 private_key::KIND => private_key::rest(text.get(range.end..).unwrap_or_default()),
@@ -114,12 +114,13 @@ impl Redactor {
             let (reach, what) = (range.end + reach, what.to_owned());
             SecretHit { range: range.start..range.end + len, what, reach, is_open }
         });
+        // Overlapping matches too: a shorter secret may begin inside a longer one.
         let known = self.finder.iter().flat_map(|finder| finder.find_overlapping_iter(text));
         let known = known.filter_map(|found| {
             let what = self.names.get(found.pattern().as_usize())?.clone();
             Some(SecretHit { range: found.range(), what, reach: found.end(), is_open: false })
         });
-        // A name says more than a kind.
+        // Known secrets come first, so that a merged hit has the name and not only the kind.
         let mut hits: Vec<SecretHit> = known.chain(shapes).collect();
         hits.sort_by_key(|hit| hit.range.start);
         let mut merged: Vec<SecretHit> = Vec::new();
@@ -137,7 +138,7 @@ impl Redactor {
     }
 }
 
-/// Whether something was taken out of a value: then it no longer says what was meant.
+/// Returns whether a value has marks, so that its meaning may have changed.
 pub fn is_redacted(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(MARK),
@@ -149,7 +150,7 @@ pub fn is_redacted(value: &Value) -> bool {
     }
 }
 
-/// Whether `text` says the same as `redacted`, which may have marks where `text` has anything.
+/// Returns whether `text` equals `redacted`, where each mark stands for any text.
 pub fn says_the_same(redacted: &str, text: &str) -> bool {
     let mut pieces = pieces(redacted).into_iter();
     let first = pieces.next().unwrap_or_default();
@@ -163,7 +164,7 @@ pub fn says_the_same(redacted: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What stands before, between and after the marks of a text.
+/// Returns the parts of a text before, between and after its marks.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;

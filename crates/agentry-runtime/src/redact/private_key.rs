@@ -1,28 +1,29 @@
-//! A private key is more than its first line: everything up to its last goes with it.
+//! Finds the end of a private key: the lines after its first line are secret, too.
 
 const END: &str = "-----END ";
 const CLOSING: &str = "-----";
 /// The most bytes between the first and the last line.
 pub(super) const LONGEST: usize = 32 << 10;
 
-/// What kind of secret the first line of a private key is.
+/// The kind of secret that the first line of a private key is.
 pub(super) const KIND: &str = "a private key";
 
 /// What follows the first line of a key.
 pub(super) struct KeyRest {
-    /// Bytes that belong to the key.
+    /// The bytes that belong to the key.
     pub(super) len: usize,
-    /// Bytes that decided about it.
+    /// The bytes that were needed to decide.
     pub(super) reach: usize,
     /// Whether more of it may follow the text.
     pub(super) is_open: bool,
 }
 
-/// What of a text behind the first line of a key belongs to it.
+/// Returns how much of the text after the first line belongs to the key.
 pub(super) fn rest(text: &str) -> KeyRest {
     let reach = body(text);
     let body = text.get(..reach).unwrap_or_default();
     let Some(at) = body.find(END) else {
+        // Without an end line, the key may continue in the next piece.
         let is_open = reach == text.len() && reach < LONGEST;
         return KeyRest { len: lines(body), reach, is_open };
     };
@@ -32,15 +33,15 @@ pub(super) fn rest(text: &str) -> KeyRest {
     KeyRest { len, reach: len, is_open: false }
 }
 
-/// Bytes that may belong to a key: base 64, headers, line breaks and how JSON writes them.
+/// Counts the bytes that may belong to a key: base 64, headers, line breaks and their JSON escapes.
 fn body(rest: &str) -> usize {
     let fits = |c: char| c.is_ascii_alphanumeric() || "+/=\\ \t\r\n:,.-".contains(c);
     let len = rest.find(|c| !fits(c)).unwrap_or(rest.len());
-    // All of them are one byte each.
+    // All of these characters have one byte, so the cut is between characters.
     len.min(LONGEST)
 }
 
-/// Bytes of the first lines that are nothing but base 64.
+/// Counts the bytes of the first lines that are only base 64.
 fn lines(body: &str) -> usize {
     let mut len = 0;
     for line in body.split_inclusive('\n') {

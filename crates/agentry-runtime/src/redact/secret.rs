@@ -1,4 +1,4 @@
-//! A secret, and the forms in which it may turn up.
+//! A known secret, and the encodings in which it may appear.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,19 @@ use agentry_compile::policy::commands::variables::{VariableEffect, setting_to};
 
 use crate::undo::hex;
 
-/// A secret at hand: the value of a granted variable, the key of a provider.
+/// A known secret: the value of a granted variable, or the key of a provider.
 #[derive(Clone)]
 pub struct KnownSecret {
-    /// What a person knows it by.
+    /// Its name, for the mark.
     pub name: String,
     value: String,
 }
 
-/// Shorter values are words of every text.
+/// Shorter values appear in ordinary text.
 const LEAST: usize = 6;
-/// The least bytes of one line of a secret that has several.
+/// The least bytes of one line of a secret with several lines.
 const LEAST_OF_A_LINE: usize = 16;
-/// Variables whose values everybody knows.
+/// Variables whose values are not secret.
 const KNOWN: &[&str] = &[
     "HOME", "PATH", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ",
     "TMPDIR", "EDITOR", "PAGER", "HOSTNAME", "DISPLAY", "CI",
@@ -31,17 +31,17 @@ impl std::fmt::Debug for KnownSecret {
 }
 
 impl KnownSecret {
-    /// A secret by its name; nothing if everybody knows its value, or it is too short to be told from
-    /// any other word.
+    /// Creates a secret. `None` if its value is not secret, or too short to be distinguished from other text.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Option<Self> {
         let (name, value) = (name.into(), value.into().trim().to_owned());
         let is_known = KNOWN.contains(&name.as_str())
             || setting_to(&name, Some(&value)) == VariableEffect::Harmless
+            // A word such as `production` is in ordinary text; only the name can mark it as secret.
             || (is_word(&value) && !sounds_secret(&name));
         (!is_known && value.len() >= LEAST).then_some(Self { name, value })
     }
 
-    /// The secret as it is, as a part of an address, in base 64, in hexadecimal, and line by line.
+    /// Returns the secret as it is, percent-encoded, in base 64, in hexadecimal, and line by line.
     pub(super) fn forms(&self) -> BTreeSet<String> {
         let value = &self.value;
         let mut forms = BTreeSet::from([value.clone(), percent(value)]);
@@ -51,6 +51,7 @@ impl KnownSecret {
         let hex = hex(bytes);
         forms.insert(hex.to_uppercase());
         forms.insert(hex);
+        // In base 64 the text depends on the position of the secret in a group of three bytes.
         for shift in 0..3 {
             let inside = base64_inside(bytes, shift);
             if inside.len() >= LEAST {
@@ -62,7 +63,7 @@ impl KnownSecret {
     }
 }
 
-/// Whether a value is nothing but a word: `production`.
+/// Returns whether a value is a single word: `production`.
 fn is_word(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_lowercase())
 }
@@ -74,7 +75,7 @@ fn sounds_secret(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// As in an address.
+/// Percent-encodes a value, as in an address.
 fn percent(value: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
     let sign = |byte: u8| {
@@ -83,7 +84,7 @@ fn percent(value: &str) -> String {
     value.bytes().map(sign).collect()
 }
 
-/// The signs in base 64 that depend on `bytes` alone when `shift` others stand before them.
+/// Returns the base 64 digits that depend on `bytes` alone, if `shift` other bytes come before them.
 fn base64_inside(bytes: &[u8], shift: usize) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let all: Vec<u8> = std::iter::repeat_n(0, shift).chain(bytes.iter().copied()).collect();

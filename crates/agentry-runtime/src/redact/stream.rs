@@ -1,13 +1,13 @@
-//! A text that comes in pieces, with a secret split between two of them.
+//! Redacts text in pieces, where a secret may be split between two of them.
 
 use std::sync::Arc;
 
 use super::{Redactor, private_key};
 
-/// What is held back at most, beside the longest secret.
+/// The most bytes that are held back, beside the longest secret.
 const MOST: usize = 2 * private_key::LONGEST;
 
-/// Redacts pieces as they come. Together, what it gives out is the redacted text of all pieces.
+/// Redacts pieces as they arrive. The results together are the redacted text of all pieces.
 #[derive(Debug)]
 pub struct RedactingStream {
     redactor: Arc<Redactor>,
@@ -15,7 +15,7 @@ pub struct RedactingStream {
     unit: StreamUnit,
 }
 
-/// What is given out as a whole.
+/// The unit that is returned as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamUnit {
     Lines,
@@ -27,7 +27,7 @@ impl RedactingStream {
         Self { redactor, held: String::new(), unit }
     }
 
-    /// Takes a piece in and gives out whole lines or words that no later piece can change.
+    /// Takes a piece in, and returns whole lines or words that no later piece can change.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let cut = self.cut();
@@ -36,12 +36,12 @@ impl RedactingStream {
         self.redactor.text(&out)
     }
 
-    /// Gives out the rest. What comes then is another text.
+    /// Returns the rest. The next piece starts a new text.
     pub fn finish(&mut self) -> String {
         self.redactor.text(&std::mem::take(&mut self.held))
     }
 
-    /// Where what can be given out ends: behind a break that no secret reaches across.
+    /// Returns where the text that can be returned ends: after a break that no secret crosses.
     fn cut(&self) -> usize {
         let is_full = self.held.len() >= MOST + self.redactor.longest;
         let across = match self.unit {
@@ -53,6 +53,7 @@ impl RedactingStream {
             return 0;
         }
         let hits = self.redactor.hits(&self.held);
+        // From the end, because moving the cut back may affect an earlier hit.
         for hit in hits.iter().rev() {
             let goes_on = hit.is_open || hit.reach > cut;
             if hit.range.start < cut && goes_on {
@@ -62,14 +63,14 @@ impl RedactingStream {
         if cut > 0 || !is_full {
             return cut;
         }
-        // A line without an end: better too long a secret in two pieces than no bound.
+        // A line without an end: a very long secret may be split here, because memory must have a bound.
         let at = self.held.floor_char_boundary(self.held.len() - self.redactor.longest - MOST / 2);
         let across = hits.iter().find(|hit| hit.range.start < at && hit.range.end > at);
         across.map_or(at, |hit| if hit.range.start > 0 { hit.range.start } else { hit.range.end })
     }
 
-    /// The end of the last break in the first `end` bytes. The first line of a private key has words, so
-    /// none is given out alone behind two dashes.
+    /// Returns the end of the last break in the first `end` bytes. The first line of a private key has
+    /// several words, so nothing after two dashes is returned on its own.
     fn break_before(&self, end: usize) -> usize {
         let bytes = self.held.as_bytes().get(..end).unwrap_or_default();
         let is_line = |byte: &u8| matches!(byte, b'\n' | b'\r');

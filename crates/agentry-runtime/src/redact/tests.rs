@@ -26,7 +26,8 @@ fn secrets_are_marked() {
         ("the correct horse runs".to_owned(), "the [redacted: PASSWORD] runs"),
         ("correct horsecorrect horse".to_owned(), "[redacted: PASSWORD][redacted: PASSWORD]"),
         ("?t=s3cr3t%2B%2F%3Dvalue&x".to_owned(), "?t=[redacted: TOKEN]&x"),
-        // base 64 of `me:correct horse` and of the secret alone: its edges depend on what is around.
+        // Base 64 of `me:correct horse` and of the secret alone; the first and last digits depend on the
+        // neighbours.
         ("Basic bWU6Y29ycmVjdCBob3JzZQ==".to_owned(), "Basic bWU6[redacted: PASSWORD]Q=="),
         ("eHljb3JyZWN0IGhvcnNl".to_owned(), "eHl[redacted: PASSWORD]"),
         ("636f727265637420686f727365".to_owned(), "[redacted: PASSWORD]"),
@@ -74,7 +75,7 @@ fn marks_stand_for_anything() {
     }
 }
 
-/// All pieces of a stream, put together again.
+/// Joins all pieces of a stream.
 fn streamed<'a>(redactor: &Arc<Redactor>, pieces: impl IntoIterator<Item = &'a str>) -> String {
     let mut stream = redactor.stream();
     let mut out = String::new();
@@ -139,7 +140,7 @@ fn a_line_without_an_end_is_not_held_for_ever() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However a text is cut into pieces, what comes out is the same.
+    /// The result does not depend on how a text is split.
     #[test]
     fn pieces_do_not_matter(
         parts in prop::collection::vec(prop::sample::select(vec![
@@ -167,7 +168,7 @@ proptest! {
         prop_assert_eq!(out, redactor.text(&text));
     }
 
-    /// Nothing of a secret comes through, whatever stands around it.
+    /// No part of a secret gets through, whatever is around it.
     #[test]
     fn no_secret_is_left(before in "[a-z \n]{0,20}", after in "[a-z \n]{0,20}") {
         let text = format!("{before}correct horse{after}");

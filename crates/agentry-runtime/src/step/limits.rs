@@ -1,15 +1,16 @@
-//! Limits: looked at before something is done, and what is done when one is reached.
+//! The limits of a run: checked before an effect, and what happens when one is reached.
 
 use super::{PersonQuestion, RunEffect, end};
 use crate::conversation::TokenUsage;
 use crate::event::RunEnding;
 use crate::state::{BlockedRun, RunPhase, StepState};
 
-/// A question is about to be sent: not if it alone passes a limit.
+/// Records the usage of a request. Prevents it if it alone would exceed a limit.
 pub(super) fn asking(state: &mut StepState, usage: TokenUsage) -> Vec<RunEffect> {
     if !matches!(state.phase, RunPhase::Asking | RunPhase::Compacting) {
         return Vec::new();
     }
+    // A second event reports the usage of a request that was already sent; it cannot be prevented.
     let is_sent = state.asking.is_some();
     let passed = state.spent.passed_by(usage, &state.limits);
     let Some(limit) = passed.filter(|_| !is_sent) else {
@@ -17,12 +18,12 @@ pub(super) fn asking(state: &mut StepState, usage: TokenUsage) -> Vec<RunEffect>
         return Vec::new();
     };
     let over = over(state, limit);
-    // Nothing was used up, but so much more is needed.
+    // Nothing was used, but this much more is needed: `more` adds it to the new limit.
     state.asking = matches!(state.phase, RunPhase::Blocked(_)).then_some(usage);
     over
 }
 
-/// A limit is reached: the person decides, or the run ends.
+/// Handles a reached limit: the user decides, or the run ends.
 pub(super) fn over(state: &mut StepState, limit: String) -> Vec<RunEffect> {
     if state.asks_at_limit {
         state.phase = RunPhase::Blocked(BlockedRun::Limit(limit.clone()));
@@ -31,8 +32,8 @@ pub(super) fn over(state: &mut StepState, limit: String) -> Vec<RunEffect> {
     end(state, RunEnding::OverBudget { limit })
 }
 
-/// The time is over while something is under way. Where a person is asked about limits, calls that run
-/// go on until there is an answer; a model is asked anew after it.
+/// Handles the end of the time limit while something runs. If the user is asked, running calls continue
+/// until the answer; a request to a model is cancelled and sent again after it.
 pub(super) fn time_up(state: &mut StepState) -> Vec<RunEffect> {
     let Some(limit) = state.spent.out_of_time(&state.limits) else { return Vec::new() };
     if state.waits_for_person() {
@@ -45,7 +46,7 @@ pub(super) fn time_up(state: &mut StepState) -> Vec<RunEffect> {
     effects
 }
 
-/// Allows as much again as was spent, of whatever has run out.
+/// Doubles every limit that is used up.
 pub(super) fn more(state: &mut StepState) {
     let mut spent = state.spent;
     spent.use_up(state.asking.take().unwrap_or_default());

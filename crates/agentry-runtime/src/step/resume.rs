@@ -1,17 +1,18 @@
-//! A run that another process goes on with.
+//! Continues a run in another process, from the state that its journal gives.
 
 use super::{PersonQuestion, RunEffect, advance, ask, end};
 use crate::event::{CallClass, RunEnding};
 use crate::redact::is_redacted;
 use crate::state::{BlockedRun, CallProgress, ErrorStrategy, RunPhase, StepState};
 
-/// What was under way when the process was killed.
+/// Returns the effects that continue what was under way when the process was killed.
 pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
     state.parking = None;
     match state.phase.clone() {
         RunPhase::Idle if !state.queue.is_empty() => ask(state),
         RunPhase::Idle => vec![RunEffect::Finish(RunEnding::Done)],
         RunPhase::Asking | RunPhase::Waiting | RunPhase::Compacting => {
+            // The request may have reached the provider, so it is charged.
             state.abandon();
             ask(state)
         }
@@ -20,7 +21,7 @@ pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
         }
         RunPhase::Blocked(BlockedRun::Limit(limit)) => {
             let mut effects = unfinished(state);
-            // Unless the calls have ended it.
+            // An unfinished call may have ended the run.
             if matches!(state.phase, RunPhase::Blocked(_)) {
                 effects.push(RunEffect::Put(PersonQuestion::Limit { limit }));
             }
@@ -40,8 +41,8 @@ pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
     }
 }
 
-/// Goes on with the calls that are not over. What only looks is run again; what may have changed
-/// something is put to the person, or follows what is said of errors.
+/// Continues the calls that are not over. Reads are run again. A call that may have changed something is
+/// handled by the error strategy, which can be to ask the user.
 fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     let mut effects = Vec::new();
     let on_error = state.on_error;
@@ -66,7 +67,7 @@ fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
             CallProgress::Failed(why) => {
                 effects.push(RunEffect::Put(PersonQuestion::Failed { id, why: why.clone() }));
             }
-            // It was never written down that it runs, so it does not.
+            // The journal has no start of it, so it did not run.
             CallProgress::Launched => {
                 state.spent.steps = state.spent.steps.saturating_sub(1);
                 call.progress = CallProgress::Ready;
@@ -75,7 +76,7 @@ fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
                 call.progress = CallProgress::Ready;
             }
             CallProgress::Running => match on_error {
-                // Once more could be twice, so that is for the person to say.
+                // Running it again could do it twice, so the user decides.
                 ErrorStrategy::Ask | ErrorStrategy::Retry => {
                     call.progress = CallProgress::Failed(UNKNOWN.to_owned());
                     effects.push(RunEffect::Put(PersonQuestion::Unfinished { id }));

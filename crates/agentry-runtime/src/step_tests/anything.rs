@@ -1,10 +1,10 @@
-//! Whatever happens, in whatever order.
+//! Any events, in any order.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A step that could come from anywhere.
+/// Returns any line of a script.
 fn any_event() -> impl Strategy<Value = String> {
     let id = || prop::sample::select(vec!["a", "b", "c", "d"]);
     let class = || prop::sample::select(vec!["read", "write", "external"]);
@@ -34,8 +34,8 @@ fn any_event() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever comes, in whatever order: what changes something runs alone and only with leave, and
-    /// every call has one result.
+    /// For any events in any order: a call that changes something runs alone and only if it is allowed,
+    /// and every call has one result.
     #[test]
     fn whatever_happens(
         begin in prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! Budgets: hard stops, looked at before every effect.
+//! Budgets: hard limits, checked before every effect.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Scripts of the loop: what happens, and what is to be done about it.
+//! Scripts for the run loop: events, and the effects that each must have.
 
 mod anything;
 mod limits;
@@ -14,8 +14,7 @@ use super::*;
 use crate::budget::RunLimits;
 use crate::conversation::{MessageBlock, MessageRole, ToolCall};
 
-/// A script has a line `what happens => what is to be done` for every event; the first line says how
-/// the run begins.
+/// Runs a script. It has a line `event => effects` for every event; the first line says how the run begins.
 fn check(case: &str, script: &str) -> StepState {
     let mut state = StepState::default();
     let mut clock = 1_000;
@@ -37,7 +36,7 @@ fn check(case: &str, script: &str) -> StepState {
     state
 }
 
-/// `launches a write` stands for all that leads to such a call, `runs a write` also for its start.
+/// Expands `launches a write` to the events before such a call, and `runs a write` also to its start.
 fn spelled_out(line: &str) -> Vec<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let (verb, id, class) = match words.as_slice() {
@@ -56,7 +55,7 @@ fn spelled_out(line: &str) -> Vec<String> {
     lines
 }
 
-/// Scripts by what they show.
+/// Runs scripts, each with its description.
 fn check_all(cases: &[(&str, &str)]) {
     for (case, script) in cases {
         check(case, script);
@@ -156,7 +155,7 @@ fn used(words: &[&str]) -> TokenUsage {
     TokenUsage { input, cost: value(words, "cost"), ..TokenUsage::default() }
 }
 
-/// `turn a b used=100 model=1 cut`: calls by their names.
+/// Parses `turn a b used=100 model=1 cut`: the calls by their names.
 fn turn(words: &[&str]) -> ModelTurn {
     let is_call = |word: &&&str| !word.contains('=') && **word != "cut";
     let calls = words.iter().filter(is_call).map(|id| {
@@ -208,7 +207,7 @@ fn shown(effects: &[RunEffect]) -> String {
     out.trim().to_owned()
 }
 
-/// Whenever the model is asked, every call in the conversation has its result, right behind it.
+/// Checks that each call has its result right after it, whenever the model is asked.
 fn check_conversation(state: &StepState, effects: &[RunEffect], case: &str) {
     if !effects.iter().any(|effect| matches!(effect, RunEffect::Ask { .. })) {
         return;

@@ -1,4 +1,4 @@
-//! Models that fail, are cut off, or hear too much.
+//! Models that fail, truncate their answers, or get too long a conversation.
 
 use super::*;
 
@@ -214,7 +214,7 @@ fn a_long_result_counts_before_the_model_reads_it() {
     assert_eq!(shown(&effects), "compact 1");
 }
 
-/// A run with a call each of whose results has so many bytes, until the model is asked.
+/// Runs calls whose results have that many bytes each, until the model is asked.
 fn told(begin: &str, calls: usize, bytes: usize) -> (StepState, String) {
     let mut state = check("much", &format!("{begin}\n said hi => ask 0"));
     let ids: Vec<String> = (0..calls).map(|number| format!("c{number}")).collect();
@@ -251,7 +251,7 @@ fn the_results_of_one_answer_have_an_end_together() {
     }
 }
 
-/// The last messages are cut where nothing else helps, so that the run goes on.
+/// The last messages are cut if nothing else helps, so that the run continues.
 #[test]
 fn too_long_is_cut_until_it_fits() {
     let (mut state, _) = told("begin", 10, 6_000);
@@ -268,7 +268,7 @@ fn too_long_is_cut_until_it_fits() {
     assert!((4..12).contains(&asked), "{asked}");
     let after = weight(&state);
     assert!(after < 3_000, "{after}");
-    // And the same before it is sent, where the window is known.
+    // The same before the request is sent, if the context window is known.
     let (mut state, _) = told("begin window=10000", 1, 9_000);
     let event = RunEvent::Turned(turn(&["d", "used=9500"]));
     step(&mut state, TimedEvent { at: 0, event });

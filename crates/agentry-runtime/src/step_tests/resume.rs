@@ -1,4 +1,4 @@
-//! Killed at any moment, and resumed.
+//! Runs that are killed at any moment, and resumed.
 
 use super::*;
 

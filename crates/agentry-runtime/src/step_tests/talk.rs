@@ -1,4 +1,4 @@
-//! What runs beside what, who is asked, who may stop it.
+//! Parallel calls, questions to the user, and cancelling.
 
 use super::*;
 

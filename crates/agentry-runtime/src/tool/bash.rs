@@ -1,8 +1,8 @@
-//! `bash`: a command line in the sandbox of the run. The working directory stays for the next one.
+//! `bash`: runs a command line in the sandbox of the run. The working directory is kept for the next call.
 //!
-//! Output and complaints go through one pipe, in the order in which they come. A second pipe tells
-//! where the shell was when it ended; whoever writes something else into it only moves later calls,
-//! which are judged where they are.
+//! Standard output and errors share one pipe, in their order. A second pipe reports the directory of the
+//! shell at its end. A command could write another directory there, but later calls are judged in the
+//! directory where they run.
 
 use std::fmt::Write as _;
 use std::io;
@@ -23,22 +23,22 @@ use super::{
 };
 use crate::event::{CallClass, CallJudgement};
 
-/// How long a command may take unless the call says otherwise, in seconds.
+/// The time limit of a command if the call has none, in seconds.
 const TIME: u64 = 120;
-/// How long it may take at most.
+/// The longest time limit, in seconds.
 const MOST_TIME: u64 = 3_600;
-/// The most bytes of its output that are kept, from the start.
+/// The most bytes that are kept from the start of the output.
 const MOST_KEPT: usize = 8 << 20;
-/// The bytes at the end of a longer output that are kept as well.
+/// The bytes that are also kept from the end of a longer output.
 const TAIL: usize = 64 << 10;
-/// More than any pipe holds.
+/// More than any pipe can buffer.
 const MOST_IN_PIPE: usize = 4 << 20;
-/// The most bytes of a line that are waited for before it is shown.
+/// The most bytes of an incomplete line that are held back from display.
 const MOST_HELD: usize = 64 << 10;
-/// The longest command line.
+/// The most bytes of a command line.
 const MOST_OF_COMMAND: usize = 100_000;
-/// Tells where the shell is when it ends, through what were its complaints. It is one line, so that
-/// the numbers of lines in complaints are off by one only.
+/// Reports the directory of the shell at its end, through the original standard error. It is one line, so
+/// that line numbers in error messages are off by one only.
 const PRELUDE: &str = "exec 19>&2 2>&1; trap 'pwd -P >&19' EXIT\n";
 
 /// Runs command lines.
@@ -71,7 +71,7 @@ impl BuiltInTool for BashTool {
         }
     }
 
-    /// Nobody can tell what a command does.
+    /// The effects of a command are not known.
     fn class(&self, _: &Value) -> CallClass {
         CallClass::External
     }
@@ -126,13 +126,13 @@ async fn bash(given: &Value, host: &dyn ToolHost) -> Result<ToolOutput, String> 
     })
 }
 
-/// What the command must not have made, in words.
+/// Returns the reports about what the command must not have created.
 fn settled(host: &dyn ToolHost) -> String {
     host.settle().iter().fold(String::new(), |text, line| text + "\n[" + line + "]")
 }
 
-/// Goes back to the workspace when somebody has removed the working directory. The command does not
-/// run: it was judged where it was meant to.
+/// Fails if the working directory was removed, and moves back to the workspace. The command does not run
+/// there, because it was judged for the old directory.
 fn still_there(host: &dyn ToolHost) -> Result<(), String> {
     let CallLocation { directory, workspace, .. } = host.place();
     if directory.is_dir() {
@@ -146,7 +146,7 @@ fn still_there(host: &dyn ToolHost) -> Result<(), String> {
     ))
 }
 
-/// Lets later calls start where the shell was.
+/// Makes later calls start in the directory of the shell, unless the policy denies it.
 fn moved(host: &dyn ToolHost, directory: PathBuf) {
     let touch = super::files::touch(Section::ExternalDirectory, &directory);
     let place = host.place();
@@ -163,7 +163,7 @@ enum BashOutcome {
     Lost(io::Error),
 }
 
-/// A command under way, and what has come of it.
+/// A running command and its output.
 struct BashPipes {
     output: Receiver,
     place: Receiver,
@@ -180,6 +180,7 @@ impl BashPipes {
             output: OwnedFd::from(output_end),
             errors: OwnedFd::from(place_end),
         };
+        // The prelude moves standard error to the output pipe and keeps the original for the directory.
         let argv = ["bash", "-c", &format!("{PRELUDE}{command}")].map(str::to_owned).to_vec();
         let started = host.start(argv, host.place().directory, streams)?;
         Ok(Self {
@@ -190,7 +191,7 @@ impl BashPipes {
         })
     }
 
-    /// Reads and shows the output until the command has ended. What it left running is ended too.
+    /// Reads and shows the output until the command has ended. Processes that it left running are killed.
     async fn follow(&mut self, host: &dyn ToolHost, until: Instant) -> BashOutcome {
         let Some(StartedCommand { mut ended, guard }) = self.started.take() else {
             return BashOutcome::Code(None);
@@ -208,8 +209,9 @@ impl BashPipes {
                 () = tokio::time::sleep_until(until) => break BashOutcome::TimeOut,
             }
         };
+        // Before the pipe is drained: a process that still runs could write for ever.
         drop(guard);
-        // What it wrote before it ended is still in the pipe, whether the reactor has seen it or not.
+        // Output from before the end may still be in the pipe, even if the reactor has not reported it.
         let mut drained = 0;
         while let Ok(length) = rustix::io::read(&self.output, &mut buffer) {
             drained += length;
@@ -227,7 +229,7 @@ impl BashPipes {
         show(&shown.take(piece), host);
     }
 
-    /// Where the shell was at its end, if it said so.
+    /// Returns the directory of the shell at its end, if it was reported.
     fn directory(&self) -> Option<PathBuf> {
         let mut buffer = [0; 8 << 10];
         let length = rustix::io::read(&self.place, &mut buffer).ok()?;
@@ -251,6 +253,7 @@ impl CappedOutput {
         let (start, end) = piece.split_at(room);
         self.start.extend(start);
         self.end.extend(end);
+        // Trimmed only at twice the size, so that not every piece moves the whole buffer.
         if self.end.len() > 2 * TAIL {
             let surplus = self.end.len() - TAIL;
             self.end.drain(..surplus);
@@ -273,7 +276,7 @@ fn show(text: &str, host: &dyn ToolHost) {
     }
 }
 
-/// Shows whole lines, so that neither a character nor a secret is cut in two.
+/// Shows whole lines, so that neither a character nor a secret is split.
 #[derive(Default)]
 struct LineDisplay(Vec<u8>);
 
@@ -392,12 +395,12 @@ mod tests {
         gone(&world).await;
     }
 
-    /// The process that a command has written down.
+    /// Returns the process id that a command has written to a file.
     fn started(world: &TestWorkspace) -> Option<u32> {
         std::fs::read_to_string(world.path("id")).ok()?.trim().parse().ok()
     }
 
-    /// Waits until the process that a command has written down has ended.
+    /// Waits until that process has ended.
     async fn gone(world: &TestWorkspace) {
         let stat = format!("/proc/{}/stat", started(world).unwrap());
         until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;

@@ -1,5 +1,5 @@
-//! Changes of files: all of a call happen, or none, and a person can see them before and take them
-//! back after.
+//! File changes of the tools: all changes of a call happen, or none. They can be previewed as a diff, and
+//! undone later.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,26 +14,26 @@ use crate::event::CallJudgement;
 
 /// The most bytes of one diff.
 const MOST_OF_DIFF: usize = 16_000;
-/// How long the shortest diff is looked for.
+/// The time limit for finding the shortest diff.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// What one file was and is to be.
+/// The content of one file before and after a change.
 #[derive(Debug)]
 pub(super) struct ToolFileChange {
-    /// As the model calls it.
+    /// The path as the model wrote it.
     pub(super) name: String,
-    /// Where it really is.
+    /// The real path.
     pub(super) path: PathBuf,
-    /// What is there; nothing if it is new.
+    /// The present content; `None` if the file is new.
     pub(super) before: Option<(Vec<u8>, FileStamp)>,
-    /// What is to be there; nothing if it goes.
+    /// The new content; `None` if the file is deleted.
     pub(super) after: Option<Vec<u8>>,
-    /// The file whose permissions it gets when it is new: the one that is moved here.
+    /// The file whose permissions a new file gets: the one that is moved there.
     pub(super) like: Option<FileStamp>,
 }
 
 impl ToolFileChange {
-    /// The change as a unified diff.
+    /// Returns the change as a unified diff.
     pub(super) fn diff(&self) -> String {
         let none = "/dev/null".to_owned();
         let old = self.before.as_ref().map(|(bytes, _)| bytes.as_slice());
@@ -67,7 +67,7 @@ impl ToolFileChange {
         }
     }
 
-    /// Puts back what was there.
+    /// Restores the content before the change.
     fn take_back(&self) -> std::io::Result<()> {
         let now = files::contents(&self.path)?.map(|(_, stamp)| stamp);
         match (&self.before, now) {
@@ -78,7 +78,7 @@ impl ToolFileChange {
     }
 }
 
-/// Makes all changes or none. What is there now is kept by the run first.
+/// Makes all changes or none. The run stores the present content first.
 pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Result<(), String> {
     for change in changes {
         let kept = host.before_change(&change.path);
@@ -88,7 +88,7 @@ pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Resu
     }
     let place = host.place();
     for (at, change) in changes.iter().enumerate() {
-        // Several harmless files may make something protected together.
+        // Checked again for each file: several harmless files can together form a repository.
         let applied = files::unprotected(&change.path, &place)
             .and_then(|()| change.apply().map_err(|error| files::why(&change.name, &error)));
         let Err(mut message) = applied else { continue };
@@ -105,7 +105,7 @@ pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Resu
     Ok(())
 }
 
-/// The diffs of changes, as far as the model may read the files.
+/// Returns the diffs of the files that the model may read.
 pub(super) fn shown(changes: &[ToolFileChange], host: &dyn ToolHost) -> String {
     let may_read = |change: &&ToolFileChange| {
         change.before.is_none()

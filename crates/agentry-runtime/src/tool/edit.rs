@@ -1,4 +1,4 @@
-//! `edit`: replaces a text in a file that occurs there exactly once, or everywhere.
+//! `edit`: replaces a text in a file that occurs exactly once, or every occurrence.
 
 use std::borrow::Cow;
 
@@ -88,7 +88,7 @@ fn change(given: EditInput, path: std::path::PathBuf) -> Result<ToolFileChange, 
     Ok(ToolFileChange { name, path, before, after: Some(after.into_bytes()), like: None })
 }
 
-/// The text with `old` replaced by `new`; why it cannot be otherwise.
+/// Returns the text with `old` replaced by `new`, or why that is not possible.
 fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
     if old.is_empty() {
         return Err("`old_string` is empty".to_owned());
@@ -99,7 +99,7 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Strin
     let seen = NormalisedText::new(text, old);
     let places: Vec<usize> = seen.text.match_indices(old).map(|(at, _)| at).collect();
     let first = *places.first().ok_or_else(|| absent(&seen.text, old))?;
-    // Occurrences that overlap count as well.
+    // Overlapping occurrences count too: the text would not be unique.
     let next = first + old.chars().next().map_or(1, char::len_utf8);
     let second = seen.text.get(next..).and_then(|rest| rest.find(old));
     if let (false, Some(second)) = (all, second) {
@@ -110,6 +110,7 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Strin
              what is around it, or `replace_all`"
         ));
     }
+    // Normalised first, so that a CR LF in the new text does not become CR CR LF.
     let for_windows = new.replace("\r\n", "\n").replace('\n', "\r\n");
     let mut after = String::with_capacity(text.len());
     let mut done = 0;
@@ -122,16 +123,16 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Strin
     Ok(after + text.get(done..).unwrap_or_default())
 }
 
-/// A text as models see and write it: its lines end in LF alone.
+/// A text as models see and write it: with LF line ends.
 struct NormalisedText<'a> {
     text: Cow<'a, str>,
-    /// Where a CR was left out before the LF.
+    /// The positions of LF before which a CR was removed.
     ends: Vec<usize>,
 }
 
 impl<'a> NormalisedText<'a> {
     fn new(text: &'a str, old: &str) -> Self {
-        // Who writes a CR means it.
+        // A CR in the searched text is meant literally.
         if old.contains('\r') || !text.contains("\r\n") {
             return Self { text: Cow::Borrowed(text), ends: Vec::new() };
         }
@@ -139,12 +140,12 @@ impl<'a> NormalisedText<'a> {
         Self { ends: ends.collect(), text: Cow::Owned(text.replace("\r\n", "\n")) }
     }
 
-    /// Where a place is in the text as it is.
+    /// Converts a position to one in the original text.
     fn place(&self, at: usize) -> usize {
         at + self.ends.partition_point(|end| *end < at)
     }
 
-    /// Whether the line that goes through a place ends in CR LF; the last line ends as the one before.
+    /// Returns whether the line at a position ends in CR LF; the last line ends like the one before.
     fn is_windows(&self, at: usize) -> bool {
         let end = self.text.get(at..).and_then(|rest| rest.find('\n')).map(|end| at + end);
         let end = end.or_else(|| self.text.get(..at).and_then(|before| before.rfind('\n')));
@@ -152,7 +153,7 @@ impl<'a> NormalisedText<'a> {
     }
 }
 
-/// Why a text was not found: perhaps it is there with other white space.
+/// Explains why a text was not found; it may be there with other white space.
 fn absent(text: &str, old: &str) -> String {
     let wanted: Vec<&str> = old.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let lines: Vec<(usize, &str)> = text

@@ -1,7 +1,7 @@
-//! Files that a call touches: found before the judge is asked, and opened without following a link.
+//! The files that a call touches: resolved before the policy is asked, and opened without following links.
 //!
-//! A path is opened part by part from the root, and no part may be a link. So what is opened is what
-//! was judged, or nothing.
+//! A path is opened part by part from the root, and no part may be a link. So the opened file is the judged
+//! one, or the call fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,25 +17,25 @@ use rustix::io::Errno;
 use super::{CallLocation, ToolHost, ToolTouch, permit, real};
 use crate::protected_paths;
 
-/// The most bytes of a file that is changed.
+/// The most bytes of a file that can be changed.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
 /// The most entries of a directory.
 const MOST_ENTRIES: usize = 100_000;
-/// The longest path.
+/// The most bytes of a path.
 const MOST_OF_PATH: usize = 4_096;
 
-/// Where the path of a call really leads; why that cannot be told otherwise.
+/// Returns the real path of a path in a call, or why it has none.
 pub(super) fn resolve(path: &str, place: &CallLocation) -> Result<PathBuf, String> {
     if path.is_empty() || path.contains('\0') || path.len() > MOST_OF_PATH {
         return Err("the path is empty, too long or holds a NUL".to_owned());
     }
     let unknown = || format!("where `{path}` leads cannot be told");
     let real = real(&absolute(path, place)).ok_or_else(unknown)?;
-    // A judge reads text, and must not read another name than the system.
+    // The policy reads text; a lossy conversion could name another file than the real one.
     if real.to_str().is_none() { Err(unknown()) } else { Ok(real) }
 }
 
-/// The path of a call, from the root.
+/// Returns the path of a call as an absolute path.
 fn absolute(path: &str, place: &CallLocation) -> PathBuf {
     match path.strip_prefix("~/").zip(place.home.as_ref()) {
         Some((rest, home)) => home.join(rest),
@@ -43,12 +43,12 @@ fn absolute(path: &str, place: &CallLocation) -> PathBuf {
     }
 }
 
-/// The touch of a path that was resolved.
+/// Returns the touch of a resolved path.
 pub(super) fn touch(section: Section, path: &Path) -> ToolTouch {
     ToolTouch { section, subject: path.to_string_lossy().into_owned() }
 }
 
-/// Resolves the path of a call that runs, which must still be one that it may touch.
+/// Resolves the path of a running call, and checks again that the call may touch it.
 pub(super) fn permitted(
     section: Section,
     path: &str,
@@ -64,12 +64,12 @@ pub(super) fn permitted(
     Ok(real)
 }
 
-/// Whether a path of a call is itself a link: what is done to the file would not be done to the link.
+/// Returns whether a path of a call is itself a link: a change would affect its target instead.
 pub(super) fn is_link(path: &str, place: &CallLocation) -> bool {
     std::fs::symlink_metadata(absolute(path, place)).is_ok_and(|found| found.is_symlink())
 }
 
-/// Refuses what no tool may change.
+/// Refuses paths that no tool may change.
 pub(super) fn unprotected(path: &Path, place: &CallLocation) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
     if let Some(it) = place.protected.iter().find(protects) {
@@ -81,7 +81,7 @@ pub(super) fn unprotected(path: &Path, place: &CallLocation) -> Result<(), Strin
     }
 }
 
-/// Refuses what no tool may look at.
+/// Refuses paths that no tool may read.
 pub(super) fn visible(path: &Path, place: &CallLocation) -> Result<(), String> {
     if is_hidden(path, place) {
         return Err(format!("`{}` belongs to Agentry itself", path.display()));
@@ -89,12 +89,12 @@ pub(super) fn visible(path: &Path, place: &CallLocation) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether no tool may see a path.
+/// Returns whether no tool may see a path.
 pub(super) fn is_hidden(path: &Path, place: &CallLocation) -> bool {
     place.hidden.iter().any(|it| path.starts_with(it))
 }
 
-/// A file at one moment, to notice that somebody else has changed it since.
+/// The state of a file at one moment, to detect changes by others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileStamp {
     identity: (u64, u64),
@@ -102,7 +102,7 @@ pub(super) struct FileStamp {
     changed: (i64, i64),
     /// Its permissions.
     pub(super) mode: u32,
-    /// The user and the group that it belongs to.
+    /// Its user and group.
     pub(super) owner: (u32, u32),
 }
 
@@ -125,16 +125,16 @@ impl FileStamp {
     }
 }
 
-/// Opens a regular file to read it. The path is a resolved one.
+/// Opens a regular file for reading. The path must be resolved.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let (parent, name) = parent(path, MissingDirectory::Fails)?;
-    // Some devices do something when they are opened.
+    // Opening some devices has an effect, so the type is checked first.
     let found = rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;
     let kind = FileType::from_raw_mode(found.st_mode);
     if !matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink) {
         return Err(io::Error::other("it is a device, a pipe or a socket"));
     }
-    // A pipe that takes its place meanwhile, and that nobody writes into, must not hold us up.
+    // A pipe may replace the file in between, and without a writer it would block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let flags = flags | OFlags::NOCTTY;
     let file = File::from(rustix::fs::openat(&parent, &name, flags, Mode::empty())?);
@@ -148,7 +148,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// What is in a directory, by name. The path is a resolved one.
+/// Returns the entries of a directory, sorted by name. The path must be resolved.
 pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
     let directory = directory(path, MissingDirectory::Fails)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -165,7 +165,7 @@ pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
     Ok(entries)
 }
 
-/// The whole of a file that is to be changed; nothing if there is none.
+/// Returns the whole content of a file that is to be changed; `None` if it does not exist.
 pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, FileStamp)>> {
     let file = match open(path) {
         Ok(file) => file,
@@ -181,29 +181,30 @@ pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, FileStamp)>> 
     Ok(Some((bytes, stamp)))
 }
 
-/// The text of a file that is to be changed; nothing if there is none.
+/// Returns the text of a file that is to be changed; `None` if it does not exist.
 pub(super) fn text(path: &Path) -> io::Result<Option<(String, FileStamp)>> {
     let Some((bytes, stamp)) = contents(path)? else { return Ok(None) };
     let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8 text"))?;
     Ok(Some((text, stamp)))
 }
 
-/// What becomes of a directory on the way that is not there.
+/// What to do about a missing directory on the way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingDirectory {
-    /// Nothing.
+    /// Fail.
     Fails,
-    /// It is made.
+    /// Create it.
     IsMade,
 }
 
-/// The directory that a path lies in, opened without following a link, and its name there.
+/// Opens the directory of a path without following a link, and returns it with the file name.
 pub(crate) fn parent(path: &Path, missing: MissingDirectory) -> io::Result<(OwnedFd, OsString)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
     let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
     Ok((directory(parent, missing)?, name))
 }
 
+// A handle without read permission: directories on the way need only the search permission.
 #[cfg(target_os = "linux")]
 const STEP: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -229,7 +230,7 @@ fn directory(path: &Path, missing: MissingDirectory) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// Why something did not work, in words for a model.
+/// Explains an error to the model.
 pub(super) fn why(path: &str, error: &io::Error) -> String {
     let why = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => "it does not exist".to_owned(),

@@ -1,4 +1,4 @@
-//! `glob`: files by the pattern of their path.
+//! `glob`: finds files by a pattern for their path.
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
@@ -58,7 +58,7 @@ impl BuiltInTool for GlobTool {
     }
 }
 
-/// What matches a pattern of paths that are relative to where it is looked.
+/// Returns the matcher of a pattern for paths relative to the search root.
 pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     let shown = output_cap::start(pattern, 100);
     if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
@@ -68,6 +68,7 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         return Err(format!("the pattern `{shown}…` is too long"));
     }
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    // With `literal_separator`, a `*` does not cross directories.
     let built = GlobBuilder::new(pattern).literal_separator(true).build();
     let wrong = |error: globset::Error| format!("`{shown}` is no pattern: {}", error.kind());
     Ok(built.map_err(wrong)?.compile_matcher())

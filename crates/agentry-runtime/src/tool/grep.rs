@@ -1,4 +1,4 @@
-//! `grep`: lines that match an expression.
+//! `grep`: finds lines that match a regular expression.
 
 use std::fmt::Write as _;
 use std::io;
@@ -18,9 +18,9 @@ use super::{
 };
 use crate::event::CallClass;
 
-/// The most bytes that one search holds at a time: the longest line.
+/// The most bytes of memory for one search, which limits the longest line.
 const MOST_HELD: usize = 32 << 20;
-/// The most bytes of a shown line.
+/// The most bytes of a line in the output.
 const MOST_OF_LINE: usize = 400;
 
 /// Searches files.
@@ -86,6 +86,7 @@ async fn grep(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     if !root.is_directory {
         let searched = search.file(&root.path, &root.called(&root.path), &mut text);
         searched.map_err(|error| files::why(given.path.as_deref().unwrap_or("."), &error))?;
+        // The search of one file stops at the limit by itself.
         let complete = text.len() <= output_cap::MOST;
         return Ok(report(text, 0, complete));
     }
@@ -100,7 +101,7 @@ async fn grep(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
             hidden += 1;
             return WalkFlow::More;
         }
-        // What cannot be opened or is no text is passed over, as one of many.
+        // A file that cannot be opened, or is not text, does not fail the whole search.
         let _ = search.file(path, &root.called(path), &mut text);
         if text.len() > output_cap::MOST { WalkFlow::Enough } else { WalkFlow::More }
     };
@@ -108,7 +109,7 @@ async fn grep(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     Ok(report(text, hidden, complete))
 }
 
-/// What is looked for, and how.
+/// What to search for, and how.
 struct GrepSearch {
     matcher: RegexMatcher,
     include: Option<GlobMatcher>,
@@ -128,6 +129,7 @@ impl GrepSearch {
             })?;
         let include = given.include.as_deref().map(glob::matcher).transpose()?;
         let searcher = SearcherBuilder::new()
+            // A NUL byte means binary data, of which a match would not be readable.
             .binary_detection(BinaryDetection::quit(0))
             .before_context(given.context)
             .after_context(given.context)
@@ -141,7 +143,7 @@ impl GrepSearch {
         self.include.as_ref().is_none_or(|include| include.is_match(path))
     }
 
-    /// Searches one file; what is found is added to `text`.
+    /// Searches one file, and adds what it finds to `text`.
     fn file(&mut self, path: &Path, name: &str, text: &mut String) -> io::Result<()> {
         let file = files::open(path)?;
         let lines = GrepLines { name, text, files_only: self.files_only };
@@ -149,7 +151,7 @@ impl GrepSearch {
     }
 }
 
-/// Writes down what is found in one file.
+/// Formats the matches of one file.
 struct GrepLines<'a> {
     name: &'a str,
     text: &'a mut String,

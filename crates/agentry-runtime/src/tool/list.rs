@@ -1,4 +1,4 @@
-//! `list`: what is in a directory.
+//! `list`: shows the entries of a directory.
 
 use std::fmt::Write as _;
 
@@ -64,7 +64,7 @@ fn list(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
         if files::is_hidden(&root.path.join(&entry), &place) {
             continue;
         }
-        // A directory is a name only; what lies in it is judged when somebody looks.
+        // Only the name of a directory is shown; its content is judged when a call lists it.
         let is_directory = kind == FileType::Directory;
         if !is_directory && root.seen(&root.path.join(&entry)) == FileVisibility::Nothing {
             hidden += 1;

@@ -1,12 +1,12 @@
-//! The tools of an agent: each says what it touches before it does anything.
+//! The tools of an agent. Each tool declares what a call touches before it does anything.
 //!
 //! ```text
-//! arguments ─schema─▶ touches ─judge, person─▶ granted ─▶ run ─▶ Output
-//!                        └─ preview, for the person    └─ what is found on the way is judged as well
+//! arguments ─schema─▶ touches ─policy, user─▶ granted ─▶ run ─▶ ToolOutput
+//!                        └─ preview, for the user     └─ what is found on the way is judged as well
 //! ```
 //!
-//! A path is resolved before it is judged, and again when the call runs: what was judged is opened
-//! without following any link, so that nobody can put one there in between.
+//! A path is resolved before it is judged, and again when the call runs. It is opened without following
+//! links, so that a link that is created in between has no effect.
 
 mod bash;
 mod change;
@@ -50,7 +50,7 @@ use serde_json::Value;
 
 use crate::event::{CallClass, CallJudgement};
 
-/// What a model is told of a tool.
+/// What a model gets to know about a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// Its name.
@@ -61,19 +61,19 @@ pub struct ToolSpec {
     pub schema: Value,
 }
 
-/// What a call touches, for the policy.
+/// One path, command or address that a call touches, for the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolTouch {
-    /// What kind of thing.
+    /// The section of the policy.
     pub section: Section,
-    /// The command line, the path, the address, the name.
+    /// The command line, path, address or name.
     pub subject: String,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
-    /// What the model is told; capped.
+    /// The text for the model, cut to a limit.
     pub text: String,
     /// Whether it failed.
     pub failed: bool,
@@ -81,54 +81,54 @@ pub struct ToolOutput {
 
 /// A tool that comes with Agentry.
 pub trait BuiltInTool: Send + Sync {
-    /// What a model is told of it.
+    /// Returns what a model gets to know about it.
     fn spec(&self) -> ToolSpec;
 
-    /// What a call with these arguments does to the world.
+    /// Returns what a call with these arguments changes.
     fn class(&self, arguments: &Value) -> CallClass;
 
-    /// Everything that a call would touch; why its arguments are wrong otherwise.
+    /// Returns everything that a call would touch, or why its arguments are invalid.
     fn touches(&self, arguments: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String>;
 
-    /// What a person should see before they allow it, beside the arguments: a diff.
+    /// Returns what the user should see before an approval, beside the arguments: a diff.
     fn preview(&self, arguments: &Value, place: &CallLocation) -> Option<String> {
         let _ = (arguments, place);
         None
     }
 
-    /// Does it.
+    /// Runs a call.
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput>;
 }
 
-/// Something under way; dropping it stops it.
+/// A running task; dropping it cancels it.
 pub type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a call may ask of the run that it belongs to.
+/// What a call can ask of its run.
 pub trait ToolHost: Send + Sync {
-    /// Where it happens.
+    /// Returns where the call runs.
     fn place(&self) -> CallLocation;
 
-    /// Relative paths of later calls start from here.
+    /// Sets the directory for the relative paths of later calls.
     fn move_to(&self, directory: PathBuf);
 
-    /// What this call was allowed to touch before it ran, by the policy or the person: what
-    /// [`BuiltInTool::touches`] said, as it was judged.
+    /// Returns what this call may touch, by the policy or by approval: what [`BuiltInTool::touches`] returned
+    /// when it was judged.
     fn granted(&self) -> Vec<ToolTouch>;
 
-    /// Judges something that was not known before the call ran: a redirection, a found file. With
-    /// its reason.
+    /// Judges something that was not known before the call ran, such as a redirect or a found file.
+    /// Returns the verdict and its reason.
     fn judge(&self, touch: &ToolTouch) -> (CallJudgement, String);
 
-    /// Keeps what is at this path now, so that the change can be taken back.
+    /// Stores what is at this path now, so that the change can be undone.
     fn before_change(&self, path: &Path) -> io::Result<()>;
 
-    /// The same text without secrets, for what is written to a file of the run.
+    /// Redacts a text that is written to a file of the run.
     fn redacted(&self, text: &str) -> String;
 
     /// Shows a piece of output while the call runs.
     fn show(&self, piece: &str);
 
-    /// Asks the person; nothing if nobody is there.
+    /// Asks the user; returns `None` if no user is present.
     fn ask<'a>(
         &'a self,
         question: &'a str,
@@ -143,7 +143,7 @@ pub trait ToolHost: Send + Sync {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
-    /// Takes back what commands must not have made, and says what that was.
+    /// Rolls back what commands must not have created, and returns reports about it.
     fn settle(&self) -> Vec<String> {
         Vec::new()
     }
@@ -152,48 +152,48 @@ pub trait ToolHost: Send + Sync {
 /// The standard streams of a command.
 #[derive(Debug)]
 pub struct CommandStreams {
-    /// Its input.
+    /// Standard input.
     pub input: OwnedFd,
-    /// Its output.
+    /// Standard output.
     pub output: OwnedFd,
-    /// Its complaints.
+    /// Standard error.
     pub errors: OwnedFd,
 }
 
-/// A command that was started; dropping it ends the command and all that it started.
+/// A started command; dropping it kills the command and its processes.
 pub struct StartedCommand {
-    /// Waits for its end: its exit code, nothing if a signal ended it.
+    /// Waits for its end; returns the exit code, or `None` if a signal ended it.
     pub ended: BoxedFuture<'static, io::Result<Option<i32>>>,
-    /// Ends it when this is dropped.
+    /// Kills it on drop.
     pub guard: Box<dyn Send + Sync>,
 }
 
-/// Where a call happens.
+/// Where a call runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLocation {
     /// The root of the workspace.
     pub workspace: PathBuf,
-    /// The directory that relative paths start from.
+    /// The directory for relative paths.
     pub directory: PathBuf,
-    /// Where long outputs and before-images of this run are kept.
+    /// The directory of the run, with long outputs and before-images.
     pub run: PathBuf,
-    /// The home directory of the person, if it is known.
+    /// The user's home directory, if it is known.
     pub home: Option<PathBuf>,
-    /// What no tool may change, whatever the policy says, with all that lies below: the agent's own
-    /// definition, `agentry.toml`, the lock, Agentry's home. Real paths; they need not exist.
+    /// Paths that no tool may change, with everything below, whatever the policy allows: the agent's
+    /// definition, `agentry.toml`, the lock, Agentry's home directory. Real paths; they need not exist.
     pub protected: Vec<PathBuf>,
-    /// What no tool may look at, with all that lies below, beside the long outputs of this run:
-    /// Agentry's home, in case it lies in the workspace. Real paths.
+    /// Paths that no tool may read, with everything below, except long outputs of this run: Agentry's home
+    /// directory, which may be in the workspace. Real paths.
     pub hidden: Vec<PathBuf>,
 }
 
 impl ToolOutput {
-    /// What a call gave.
+    /// Creates the result of a successful call.
     pub fn done(text: impl Into<String>) -> Self {
         Self { text: text.into(), failed: false }
     }
 
-    /// Why it gave nothing.
+    /// Creates the result of a failed call.
     pub fn failed(text: impl Into<String>) -> Self {
         Self { text: text.into(), failed: true }
     }
@@ -205,7 +205,7 @@ impl From<Result<String, String>> for ToolOutput {
     }
 }
 
-/// Whether a call may touch this: it was granted, or the policy allows it anyway.
+/// Checks that a call may touch this: it was granted, or the policy allows it.
 fn permit(host: &dyn ToolHost, touch: &ToolTouch) -> Result<(), String> {
     if host.granted().contains(touch) {
         return Ok(());
@@ -218,7 +218,7 @@ fn permit(host: &dyn ToolHost, touch: &ToolTouch) -> Result<(), String> {
     }
 }
 
-/// The arguments of a call, read into what a tool knows them as.
+/// Deserialises the arguments of a call.
 fn arguments<T: serde::de::DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     T::deserialize(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
 }

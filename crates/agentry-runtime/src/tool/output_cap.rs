@@ -1,4 +1,4 @@
-//! How much of an output a model gets to see: whatever it is, there is an end to it.
+//! Limits the output of a tool. The whole of a longer output is stored in a file of the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use crate::context_window::{KEPT_IN, end};
 pub(super) const MOST: usize = 40_000;
 /// The most bytes of one line.
 pub(super) const MOST_OF_LINE: usize = 2_000;
-/// The share of the cap that the beginning of an output gets; its end gets the rest.
+/// The bytes for the start of an output; its end gets the rest.
 const BEGINNING: usize = MOST / 4 * 3;
 
-/// The directory in which long outputs of a run lie.
+/// Returns the directory for the long outputs of a run.
 pub(super) fn outputs(run: &Path) -> PathBuf {
     run.join("outputs")
 }
 
-/// `1 line`, `2 lines`.
+/// Formats a number of lines: `1 line`, `2 lines`.
 pub(super) fn lines(number: usize) -> String {
     format!("{number} {}", if number == 1 { "line" } else { "lines" })
 }
 
-/// A text that is not too long to be shown; what is in the middle of a longer one is left out.
+/// Cuts the middle of a text that is too long.
 pub(super) fn text(text: &str) -> String {
     if text.len() <= MOST {
         return text.to_owned();
@@ -34,12 +34,12 @@ pub(super) fn text(text: &str) -> String {
     middle(text, &format!("{left_out} bytes are left out here"))
 }
 
-/// The same without secrets, and the whole of a longer text is put into a file of the run.
+/// Redacts and cuts a text that is too long, and stores the whole in a file of the run.
 pub(super) fn kept(whole: &str, host: &dyn ToolHost) -> String {
     if whole.len() <= MOST {
         return whole.to_owned();
     }
-    // Before it is cut: half a secret would not be found.
+    // Redacted before it is cut: half a secret would not be found.
     let whole = host.redacted(whole);
     let left_out = whole.len().saturating_sub(MOST);
     let note = match keep(&whole, &host.place().run) {
@@ -53,15 +53,15 @@ fn middle(text: &str, note: &str) -> String {
     format!("{}\n\n[{note}]\n\n{}", start(text, BEGINNING), end(text, MOST - BEGINNING))
 }
 
-/// At most so many bytes of a result without secrets; all of it is put into a file of the run, unless it
-/// lies in one already.
+/// Cuts a redacted result to `most` bytes. Stores the whole in a file of the run, unless it is in one
+/// already.
 pub(crate) fn kept_elsewhere(whole: &str, most: usize, run: &Path) -> String {
     let kept = if context_window::kept_in(whole).is_none() { keep(whole, run).ok() } else { None };
     let short = context_window::cut_from(whole, most, kept.as_deref());
     short.unwrap_or_else(|| whole.to_owned())
 }
 
-/// Puts a text into the next free file of the run.
+/// Writes a text to the next free file of the run.
 fn keep(whole: &str, run: &Path) -> std::io::Result<String> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,4 +1,4 @@
-//! `apply_patch`: many changes of many files in one call; all of them or none.
+//! `apply_patch`: changes several files in one call; all changes happen, or none.
 
 mod apply;
 mod parse;
@@ -105,7 +105,7 @@ fn patch(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     Ok(text)
 }
 
-/// What a patch makes of the files; each of them may be named once.
+/// Returns the file changes of a patch; each file may be named once.
 fn changes(parts: Vec<FilePatch>, place: &CallLocation) -> Result<Vec<ToolFileChange>, String> {
     let mut changes = Vec::new();
     for part in parts {
@@ -141,17 +141,18 @@ fn part_changes(part: FilePatch, place: &CallLocation) -> Result<Vec<ToolFileCha
             };
             let mut moved = new(to, after.into_bytes(), place)?;
             moved.like = change.before.as_ref().map(|(_, stamp)| stamp.clone());
+            // The new file comes first: if it cannot be written, the old one is still there.
             Ok(vec![moved, change])
         }
     }
 }
 
-/// Refuses to take a link away: the file that it leads to would go.
+/// Refuses to delete or move a link: the call would remove its target instead.
 fn no_link(name: &str, place: &CallLocation) -> Result<(), String> {
     if files::is_link(name, place) { Err(format!("`{name}` is a link")) } else { Ok(()) }
 }
 
-/// The change of a file that must not be there.
+/// Returns the change that creates a file, which must not exist.
 fn new(name: String, bytes: Vec<u8>, place: &CallLocation) -> Result<ToolFileChange, String> {
     let path = files::resolve(&name, place)?;
     match files::contents(&path).map_err(|error| files::why(&name, &error))? {
@@ -160,7 +161,7 @@ fn new(name: String, bytes: Vec<u8>, place: &CallLocation) -> Result<ToolFileCha
     }
 }
 
-/// The change of a file that must be there; it goes, unless something else is said.
+/// Returns the change that deletes a file, which must exist; the caller may set new content.
 fn old(name: String, place: &CallLocation) -> Result<ToolFileChange, String> {
     let path = files::resolve(&name, place)?;
     match files::contents(&path).map_err(|error| files::why(&name, &error))? {

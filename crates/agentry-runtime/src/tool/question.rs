@@ -1,4 +1,4 @@
-//! `question`: asks the person.
+//! `question`: asks the user.
 
 use agentry_compile::policy::Section;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::event::CallClass;
 
-/// Asks the person.
+/// Asks the user.
 pub(super) struct QuestionTool;
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ impl BuiltInTool for QuestionTool {
         }
     }
 
-    /// A run that was killed asks again.
+    /// A question changes nothing, so a resumed run asks it again.
     fn class(&self, _: &Value) -> CallClass {
         CallClass::Read
     }

@@ -1,4 +1,4 @@
-//! `read`: the lines of a file, numbered.
+//! `read`: shows the lines of a file, numbered.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader};
@@ -15,9 +15,9 @@ use super::{
 };
 use crate::event::CallClass;
 
-/// The lines that are shown unless the call says otherwise.
+/// The most lines if the call has no limit.
 const LINES: usize = 2_000;
-/// The bytes that are looked at to tell a text from something else.
+/// The bytes that are checked to distinguish text from binary data.
 const LOOKED_AT: usize = 8_192;
 
 /// Reads files.
@@ -67,7 +67,7 @@ impl BuiltInTool for ReadTool {
     }
 }
 
-/// What a call that reads a file touches; the path is a resolved one.
+/// Returns what a call that reads a file touches. The path must be resolved.
 pub(super) fn touched(path: &Path, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
     if is_output(path, place) {
         return Ok(Vec::new());
@@ -76,12 +76,12 @@ pub(super) fn touched(path: &Path, place: &CallLocation) -> Result<Vec<ToolTouch
     Ok(vec![touch(Section::Read, path)])
 }
 
-/// Whether a path is a long output of this run: the model was given it already.
+/// Returns whether a path is a long output of this run: the model has already got a part of it.
 pub(super) fn is_output(path: &Path, place: &CallLocation) -> bool {
     real(&output_cap::outputs(&place.run)).is_some_and(|outputs| path.parent() == Some(&outputs))
 }
 
-/// The path of a call that reads a file, if it may.
+/// Returns the real path of a file to read, if the call may read it.
 pub(super) fn readable(path: &str, host: &dyn ToolHost) -> Result<PathBuf, String> {
     let place = host.place();
     match files::resolve(path, &place)? {
@@ -110,7 +110,7 @@ fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     numbered(&mut reader, offset, limit.unwrap_or(LINES)).map_err(failed)
 }
 
-/// The lines from `offset` on, as many as are wanted and fit.
+/// Returns the numbered lines from `offset` on, as many as are wanted and fit.
 fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Result<String> {
     let mut text = String::new();
     let mut number = 0;
@@ -122,6 +122,7 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
         let before = text.len();
         let _ = writeln!(text, "{number:>6}\t{}", line.shown());
         if text.len() > output_cap::MOST || number - offset >= limit {
+            // The line that does not fit is dropped as a whole, and `offset` names it.
             text.truncate(before);
             let _ = write!(text, "\n[more follows: go on with `offset` {number}]");
             return Ok(text);
@@ -133,7 +134,7 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
     Ok(text)
 }
 
-/// One line, of which only the beginning is kept if it is very long.
+/// One line; only the start of a very long one is kept.
 struct CappedLine {
     start: Vec<u8>,
     length: usize,
@@ -159,6 +160,7 @@ fn next_line(reader: &mut impl BufRead) -> io::Result<Option<CappedLine>> {
         }
         let end = piece.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let taken = end.unwrap_or(piece.len());
+        // A few bytes more than the limit, for the line end.
         let wanted = (output_cap::MOST_OF_LINE + 4).saturating_sub(line.start.len());
         line.start.extend(piece.iter().take(taken.min(wanted)));
         line.length += taken;
@@ -238,7 +240,7 @@ mod tests {
         let host = world.judged(&[says]);
         let arguments = json!({"path": "link/key"});
         assert!(!host.call(&ReadTool, arguments.clone()).await.failed);
-        // Somebody turns the link round after the judge has looked.
+        // The link is changed after the judgement.
         host.grant(&ReadTool, &arguments);
         std::fs::remove_file(world.path("link")).unwrap();
         std::os::unix::fs::symlink(world.path("private"), world.path("link")).unwrap();

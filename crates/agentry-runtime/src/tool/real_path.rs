@@ -1,4 +1,4 @@
-//! Where a path really leads: what is judged instead of the name that a model wrote, and opened.
+//! Resolves the real path of a path. The policy judges it instead of the path that the model wrote.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -6,11 +6,11 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// More links than this on the way are a loop.
+/// More links than this on the way count as a loop.
 const MOST_LINKS: usize = 40;
 
-/// The real path of an absolute one: links are followed before `..` is applied, as the system does.
-/// Of what does not exist yet, the parent is real. Nothing if it cannot be told.
+/// Returns the real path of an absolute one: follows links before it applies `..`, as the operating system
+/// does. If the file does not exist, its existing parents are resolved. `None` if the path is ambiguous.
 pub fn real(path: &Path) -> Option<PathBuf> {
     let mut rest: VecDeque<OsString> = parts(path);
     let mut at = PathBuf::from("/");
@@ -22,7 +22,7 @@ pub fn real(path: &Path) -> Option<PathBuf> {
         }
         at.push(&part);
         match fs::symlink_metadata(&at) {
-            // What a link of the process table leads to depends on who asks.
+            // The target of a link in `/proc` depends on the process that reads it.
             Ok(found) if found.is_symlink() && at.starts_with("/proc") => return None,
             Ok(found) if found.is_symlink() => {
                 links += 1;
@@ -40,7 +40,7 @@ pub fn real(path: &Path) -> Option<PathBuf> {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // What comes back out of a directory that does not exist leads nowhere.
+                // A `..` after a missing directory has no defined meaning.
                 let climbs = rest.iter().any(|part| part == "..");
                 at.extend(&rest);
                 return (!climbs).then_some(at);
@@ -51,7 +51,7 @@ pub fn real(path: &Path) -> Option<PathBuf> {
     Some(at)
 }
 
-/// The parts of a path without `.`; `..` is kept.
+/// Returns the parts of a path without `.`, but with `..`.
 fn parts(path: &Path) -> VecDeque<OsString> {
     path.components()
         .filter_map(|part| match part {

@@ -1,5 +1,5 @@
-//! The reference of the tools, from what models are told of them. A stale page is rewritten, then the
-//! test fails: look at it, commit it, run again.
+//! The reference page of the tools, generated from their specifications. A stale page is rewritten and the
+//! test fails: review it, commit it, run again.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -72,10 +72,10 @@ fn generated_tools() {
     current("docs/reference/tools.md", &page);
 }
 
-/// What is protected by its name.
+/// Returns the section about protected names.
 fn protected() -> String {
     let mut text = "| name | because | commands |\n| --- | --- | --- |\n".to_owned();
-    // What lies below another one need not be said.
+    // A name below another one need not be listed.
     let names = crate::protected_paths::names();
     let below = |path: &Path| {
         names.iter().any(|it| it.path != path.to_str().unwrap() && path.starts_with(it.path))
@@ -88,7 +88,7 @@ fn protected() -> String {
     text
 }
 
-/// A description of several lines shows how something is written.
+/// Formats a description; one with several lines is shown as code.
 fn described(text: &str) -> String {
     match text.split_once('\n') {
         None => text.to_owned(),

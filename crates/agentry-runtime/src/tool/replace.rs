@@ -1,5 +1,5 @@
-//! Files that are written: the new one is complete before it takes the name of the old one, so that
-//! nobody ever sees half of it, whenever the run is killed.
+//! Writes files atomically: the new file is complete before it replaces the old one, so that no program sees
+//! half a file, even if the run is killed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use super::files::{FileStamp, MissingDirectory, parent};
 
-/// Puts `bytes` where `before` was, all at once. It gets the permissions of `like`. Directories that
-/// are missing are made.
+/// Replaces the file `before` by `bytes` in one step. The new file gets the permissions of `like`. Missing
+/// directories are created.
 pub(super) fn replace(
     path: &Path,
     bytes: &[u8],
@@ -31,7 +31,7 @@ pub(super) fn replace(
     target.replace_named(bytes)
 }
 
-/// Removes a file.
+/// Removes a file that is still as in `before`.
 pub(super) fn remove(path: &Path, before: &FileStamp) -> io::Result<()> {
     let (parent, name) = parent(path, MissingDirectory::Fails)?;
     let target = ReplaceTarget { parent, name: &name, before: Some(before), like: None };
@@ -39,7 +39,7 @@ pub(super) fn remove(path: &Path, before: &FileStamp) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(&target.parent, target.name, AtFlags::empty())?)
 }
 
-/// What is to be replaced.
+/// The file to replace.
 struct ReplaceTarget<'a> {
     parent: OwnedFd,
     name: &'a OsStr,
@@ -48,8 +48,8 @@ struct ReplaceTarget<'a> {
 }
 
 impl ReplaceTarget<'_> {
-    /// Writes a file without a name and links it: a run that is killed leaves nothing behind. Whether
-    /// the file system can do that.
+    /// Writes an unnamed file and links it, so that a killed run leaves nothing behind. Returns whether
+    /// the file system supports that.
     #[cfg(target_os = "linux")]
     fn replace_unnamed(&self, bytes: &[u8]) -> io::Result<bool> {
         use std::os::fd::AsRawFd as _;
@@ -72,6 +72,7 @@ impl ReplaceTarget<'_> {
                 Err(_) => Ok(false),
             };
         }
+        // A link cannot replace an existing file, so it gets a temporary name and is renamed.
         let name = loop {
             let name = next_name();
             match link(name.as_ref()) {
@@ -83,7 +84,7 @@ impl ReplaceTarget<'_> {
         self.take_name(&name).map(|()| true)
     }
 
-    /// Writes a file under a name that nobody uses, and gives it the right one.
+    /// Writes a file under an unused name, and renames it.
     fn replace_named(&self, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let (name, file) = loop {
@@ -109,6 +110,7 @@ impl ReplaceTarget<'_> {
             resemble(file, like)?;
         }
         file.sync_data()?;
+        // Checked again at the last moment, because writing may take a while.
         self.unchanged()
     }
 
@@ -128,8 +130,8 @@ impl ReplaceTarget<'_> {
         Mode::from_raw_mode(if self.like.is_some() { 0o600 } else { 0o666 })
     }
 
-    /// Fails if a file is not as it was, or if nobody is to change it: one without any write
-    /// permission was meant to stay.
+    /// Fails if the file was changed by others, or if it is read-only: a file without any write permission is
+    /// meant to stay.
     fn unchanged(&self) -> io::Result<()> {
         let now = match rustix::fs::statat(&self.parent, self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
@@ -153,7 +155,7 @@ fn changed() -> io::Error {
     io::Error::other("somebody else changed it in the meantime")
 }
 
-/// A name for a file on its way.
+/// Returns a name for a temporary file.
 fn next_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +168,7 @@ fn resemble(file: &File, like: &FileStamp) -> io::Result<()> {
     let now = FileStamp::of(&rustix::fs::fstat(file)?);
     if now.owner != like.owner {
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
-        // Only root can; for everybody else the file becomes their own.
+        // Only root can change the owner; for other users the file becomes their own.
         let _ = rustix::fs::fchown(file, Some(user), Some(group));
     }
     Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(like.mode & 0o777))?)
@@ -177,7 +179,7 @@ fn rename(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Resul
     if !replaces {
         use rustix::fs::RenameFlags;
         match rustix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
-            // The file system does not know this flag.
+            // The file system does not support this flag.
             Err(Errno::INVAL | Errno::NOSYS) => {}
             Err(Errno::EXIST) => return Err(changed()),
             other => return Ok(other?),

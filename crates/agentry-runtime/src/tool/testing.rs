@@ -1,4 +1,4 @@
-//! A run for the tests of tools: a real judge, a real directory, and commands without a sandbox.
+//! A test run for tools: a real policy, a real directory, and commands without a sandbox.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,25 +18,25 @@ use super::{
 };
 use crate::event::CallJudgement;
 
-/// A workspace and a directory for the run, gone with this.
+/// A workspace and a run directory, removed on drop.
 pub(super) struct TestWorkspace {
     directory: tempfile::TempDir,
 }
 
-/// What a call asks of its run.
+/// The run of a test.
 pub(super) struct TestHost {
     judge: Judge,
     place: Mutex<CallLocation>,
     granted: Mutex<Vec<ToolTouch>>,
-    /// What the person answers.
+    /// The user's answer.
     pub(super) answer: Option<String>,
-    /// Paths that were kept before they were changed.
+    /// The paths that were stored before a change.
     pub(super) kept: Mutex<Vec<PathBuf>>,
-    /// What was shown.
+    /// The output that was shown.
     pub(super) shown: Mutex<String>,
 }
 
-/// The rules of one section: what it says if none matches, and the rules.
+/// The rules of one section: its intent, and the rules.
 pub(super) type TestRules<'a> = (Section, Action, &'a [&'a str]);
 
 impl TestWorkspace {
@@ -48,12 +48,12 @@ impl TestWorkspace {
         Self { directory }
     }
 
-    /// A path of the workspace.
+    /// Returns a path in the workspace.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join("work").join(name)
     }
 
-    /// Puts a file into the workspace.
+    /// Writes a file in the workspace.
     pub(super) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -61,18 +61,18 @@ impl TestWorkspace {
         path
     }
 
-    /// The text of a file of the workspace.
+    /// Returns the text of a file in the workspace.
     pub(super) fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// A run that may do everything in its workspace.
+    /// Returns a run that may do everything in its workspace.
     pub(super) fn host(&self) -> TestHost {
         let all = |section| (section, Action::Allow, [].as_slice());
         self.judged(&[Section::Bash, Section::Edit, Section::Read, Section::Websearch].map(all))
     }
 
-    /// A run under these rules.
+    /// Returns a run with these rules.
     pub(super) fn judged(&self, says: &[TestRules<'_>]) -> TestHost {
         let root = self.directory.path().canonicalize().unwrap();
         let place = CallLocation {
@@ -94,7 +94,7 @@ impl TestWorkspace {
     }
 }
 
-/// A judge by these rules.
+/// Returns a judge with these rules.
 pub(super) fn judge(says: &[TestRules<'_>], workspace: &Path) -> Judge {
     let at = Span::start_of(FileId(0));
     let sections = says.iter().map(|(section, intent, rules)| SectionRules {
@@ -120,12 +120,12 @@ impl LinkResolver for TestDisk {
 }
 
 impl TestHost {
-    /// Grants all that a call touches, as a person would.
+    /// Grants everything that a call touches, like an approval.
     pub(super) fn grant(&self, tool: &dyn BuiltInTool, arguments: &serde_json::Value) {
         *self.granted.lock().unwrap() = tool.touches(arguments, &self.place()).unwrap();
     }
 
-    /// A call as a run makes it: what it touches is judged, then it runs.
+    /// Judges what a call touches, then runs it.
     pub(super) async fn call(
         &self,
         tool: &dyn BuiltInTool,
@@ -214,7 +214,7 @@ impl ToolHost for TestHost {
     }
 }
 
-/// A process group, ended with this.
+/// A process group that is killed on drop.
 struct TestProcessGroup(Option<u32>);
 
 impl Drop for TestProcessGroup {

@@ -1,4 +1,4 @@
-//! `todo`: the list of what is still to be done, kept with the run.
+//! `todo`: keeps the list of tasks of a run.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::event::CallClass;
 
-/// The most entries.
+/// The most tasks.
 const MOST: usize = 100;
 
-/// Keeps a list of what is to be done.
+/// Stores and shows the list of tasks.
 pub(super) struct TodoTool;
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ impl BuiltInTool for TodoTool {
         }
     }
 
-    /// Nothing outside of the run changes, and the same list twice is the same list.
+    /// Only the run's own list changes, and storing it twice has no further effect.
     fn class(&self, _: &Value) -> CallClass {
         CallClass::Read
     }
@@ -88,6 +88,7 @@ fn keep_or_show(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let items = match items {
         Some(items) => {
             let text = serde_json::to_string(&items).map_err(|error| error.to_string())?;
+            // The file outlives the process, so it must not have secrets.
             let kept = fs::write(&path, host.redacted(&text));
             kept.map_err(|error| format!("the list could not be kept: {error}"))?;
             items

@@ -1,4 +1,4 @@
-//! The tools that an agent is offered, and what is looked at before any of them is asked.
+//! The tools that an agent has, and the checks before any of them runs.
 
 use std::sync::OnceLock;
 
@@ -32,24 +32,24 @@ pub struct Toolbox {
 struct OfferedTool {
     spec: ToolSpec,
     tool: Box<dyn BuiltInTool>,
-    /// Made when the tool is first called.
+    /// Created with the first call of the tool.
     validator: OnceLock<Result<Validator, String>>,
 }
 
 /// What decides about tools beside the agent.
 #[derive(Debug, Default)]
 pub struct ToolExtras {
-    /// Whether there is a person who can be asked.
+    /// Whether a user is present.
     pub person: bool,
-    /// The search service of the user, if there is one.
+    /// The user's search service, if there is one.
     pub search: Option<SearchClient>,
-    /// The names of tools that its skills come down to: it has them beside those that it names.
+    /// The names of the tools that the agent's skills need, in addition to those that it names.
     pub skills: Vec<String>,
 }
 
 impl Toolbox {
-    /// The tools that an agent is offered: those that its definition names or else all, without the
-    /// ones whose every call its policy denies. `agent` has its defaults.
+    /// Returns the tools of an agent: those that its definition names, or all; without those whose every
+    /// call the policy denies. `agent` must have its defaults.
     pub fn of(agent: &Agent, judge: &Judge, extras: ToolExtras) -> Self {
         let skills = extras.skills.clone();
         let named: Option<Vec<&str>> = agent.tools.native.as_ref().map(|names| {
@@ -67,7 +67,7 @@ impl Toolbox {
         toolbox
     }
 
-    /// Adds a tool, unless there is one of its name.
+    /// Adds a tool, unless one has the same name.
     pub fn add(&mut self, tool: Box<dyn BuiltInTool>) {
         let spec = tool.spec();
         if self.get(&spec.name).is_none() {
@@ -75,23 +75,23 @@ impl Toolbox {
         }
     }
 
-    /// What a model is told of them, in order.
+    /// Returns what a model gets to know about the tools, in order.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|offered| offered.spec.clone()).collect()
     }
 
-    /// The tool of that name.
+    /// Returns the tool with that name.
     pub fn get(&self, name: &str) -> Option<&dyn BuiltInTool> {
         self.offered(name).map(|offered| &*offered.tool)
     }
 
-    /// What a call does to the world; of a tool that is not there, the worst.
+    /// Returns what a call changes; the strictest class for an unknown tool.
     pub fn class(&self, name: &str, arguments: &Value) -> CallClass {
         self.get(name).map_or(CallClass::External, |tool| tool.class(arguments))
     }
 
-    /// Everything that a call would touch, once its arguments fit the schema; what is wrong with it
-    /// otherwise, in words for the model.
+    /// Returns everything that a call would touch, if its arguments fit the schema; else an error for the
+    /// model.
     pub fn checked_touches(
         &self,
         name: &str,
@@ -120,18 +120,19 @@ impl Toolbox {
 }
 
 impl OfferedTool {
-    /// Whether arguments fit the schema; the first few reasons why not.
+    /// Checks arguments against the schema; returns the first few problems.
     fn check(&self, arguments: &Value) -> Result<(), String> {
         if !arguments.is_object() {
             return Err(format!("the arguments of `{}` are no JSON object", self.spec.name));
         }
+        // Compiling a schema is slow, and most tools are never called in a run.
         let make = || jsonschema::validator_for(&self.spec.schema).map_err(|it| it.to_string());
         let validator = self.validator.get_or_init(make).as_ref()?;
         let problems: Vec<String> = validator
             .iter_errors(arguments)
             .take(5)
             .map(|error| {
-                // The value itself may be very long.
+                // The message is masked, because the value may be very long.
                 let message = error.masked().to_string();
                 let at = error.instance_path().to_string();
                 let at = if at.is_empty() { String::new() } else { format!("`{at}`: ") };
@@ -146,7 +147,7 @@ impl OfferedTool {
     }
 }
 
-/// All tools that come with Agentry, each with the section that its calls are judged by.
+/// Returns all built-in tools, each with the section that judges its calls.
 pub(super) fn native(extras: ToolExtras) -> Vec<(Option<Section>, Box<dyn BuiltInTool>)> {
     let ToolExtras { person, search, skills: _ } = extras;
     let mut tools: Vec<(Option<Section>, Box<dyn BuiltInTool>)> = vec![
@@ -170,7 +171,7 @@ pub(super) fn native(extras: ToolExtras) -> Vec<(Option<Section>, Box<dyn BuiltI
     tools
 }
 
-/// Whether a policy denies every call of a tool: all that its section says, or the tool by its name.
+/// Returns whether a policy denies every call of a tool: by its whole section, or by the tool's name.
 fn is_denied(judge: &Judge, section: Option<Section>, name: &str) -> bool {
     let wholly = |rules: &RuleList| rules.all().all(|rule| rule.action == Action::Deny);
     let by_section =
@@ -178,6 +179,7 @@ fn is_denied(judge: &Judge, section: Option<Section>, name: &str) -> bool {
     let by_name = judge.rules(Section::Tool).any(|(_, rules)| {
         let named =
             rules.rules.iter().find(|rule| rule.pattern.matches(PatternSubject::Text(name)));
+        // A rule for everything does not name this tool; the section of the tool decides.
         named.is_some_and(|rule| rule.action == Action::Deny && !rule.pattern.is_everything())
     });
     by_section || by_name

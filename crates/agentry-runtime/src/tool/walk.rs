@@ -1,8 +1,8 @@
-//! Looking through directories: what may be looked at, in which order, and when it is enough.
+//! Walks directories for `glob`, `grep` and `list`: what may be shown, in which order, and when to stop.
 //!
-//! A directory is judged as `directory/*`, a name for whatever lies in it; after that every file is
-//! judged by itself. Names are shown unless a file may not be read at all; what is in it only if it
-//! may be read without asking, or the person was asked about the directory and it is no secret.
+//! A directory is judged as `directory/*`; after that, every file is judged by itself. A name is shown unless
+//! the file may not be read at all. Content is shown only if it may be read without approval, or if the user
+//! approved the directory and the file has no secret.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ use super::read::{readable, touched};
 use super::{CallLocation, ToolHost, ToolTouch, permit, real};
 use crate::event::CallJudgement;
 
-/// The most entries that are looked at.
+/// The most entries of a walk.
 const MOST_ENTRIES: usize = 200_000;
-/// How many entries are found before somebody has looked at them.
+/// How many entries the walk may be ahead of its reader.
 const AT_A_TIME: usize = 64;
 
-/// What a call that looks at a file or through a directory touches.
+/// Returns what a call that reads a file or walks a directory touches.
 pub(super) fn touches(path: Option<&str>, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
     let path = files::resolve(path.unwrap_or("."), place)?;
     if path.is_dir() {
@@ -33,13 +33,13 @@ pub(super) fn touches(path: Option<&str>, place: &CallLocation) -> Result<Vec<To
     touched(&path, place)
 }
 
-/// Where a call looks.
+/// The root of a walk.
 pub(super) struct WalkRoot<'a> {
     /// The real path.
     pub(super) path: PathBuf,
     /// Whether it is a directory.
     pub(super) is_directory: bool,
-    /// Whether a person said yes to it, where the policy asks.
+    /// Whether the policy asks about it, so that the user has approved it.
     asked: bool,
     host: &'a dyn ToolHost,
     place: CallLocation,
@@ -48,7 +48,7 @@ pub(super) struct WalkRoot<'a> {
 /// How much of a file may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileVisibility {
-    /// What is in it.
+    /// Its content.
     All,
     /// Its name.
     Name,
@@ -57,7 +57,7 @@ pub(super) enum FileVisibility {
 }
 
 impl<'a> WalkRoot<'a> {
-    /// The place that a call looks at, if it may.
+    /// Creates the root for a path, if the call may read it.
     pub(super) fn new(path: Option<&str>, host: &'a dyn ToolHost) -> Result<Self, String> {
         let place = host.place();
         let name = path.unwrap_or(".");
@@ -67,19 +67,20 @@ impl<'a> WalkRoot<'a> {
             return Ok(Self { path, is_directory: false, asked: false, host, place });
         }
         files::visible(&real, &place)?;
+        // The same subject as in `touches`, so that the approval of the call counts.
         let inside = touch(Section::Read, &real.join("*"));
         permit(host, &inside)?;
         let asked = host.judge(&inside).0 == CallJudgement::Ask;
         Ok(Self { path: real, is_directory: true, asked, host, place })
     }
 
-    /// How much of a file below may be shown.
+    /// Returns how much of a file below the root may be shown.
     pub(super) fn seen(&self, path: &Path) -> FileVisibility {
         let Some(text) = path.to_str() else { return FileVisibility::Nothing };
         if files::is_hidden(path, &self.place) {
             return FileVisibility::Nothing;
         }
-        // A directory on the way may have become a link.
+        // A directory on the way may have been replaced by a link.
         if path.parent().is_none_or(|parent| real(parent).as_deref() != Some(parent)) {
             return FileVisibility::Nothing;
         }
@@ -94,14 +95,15 @@ impl<'a> WalkRoot<'a> {
         }
     }
 
-    /// How a path is called: from the working directory if it lies below. A name cannot look like two.
+    /// Returns the shown form of a path: relative to the working directory if it is below it, with control
+    /// characters made visible.
     pub(super) fn called(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.place.directory).unwrap_or(path);
         visible(&below.to_string_lossy()).into_owned()
     }
 
-    /// Goes through everything below that version control does not ignore, by name, until `each`
-    /// has seen enough. Links are not followed. Whether all of it was looked at.
+    /// Walks everything below that version control does not ignore, sorted by name, until `each` stops
+    /// it. Links are not followed. Returns whether the walk was complete.
     pub(super) async fn walk(&self, mut each: impl FnMut(&DirEntry) -> WalkFlow) -> bool {
         let mut entries = entries(&self.path, self.place.clone());
         let mut number = 0;
@@ -115,8 +117,8 @@ impl<'a> WalkRoot<'a> {
     }
 }
 
-/// Walks in a thread of its own, which ends with whoever listens: a file system may keep it waiting,
-/// and a call can be left at any time.
+/// Walks in a thread, which ends when the receiver is dropped: a file system may block, and a call can be
+/// cancelled at any time.
 fn entries(path: &Path, place: CallLocation) -> Receiver<DirEntry> {
     let (sender, receiver) = channel(AT_A_TIME);
     let walk = WalkBuilder::new(path)
@@ -126,6 +128,7 @@ fn entries(path: &Path, place: CallLocation) -> Receiver<DirEntry> {
         .follow_links(false)
         .sort_by_file_name(std::ffi::OsStr::cmp)
         .filter_entry(move |entry| {
+            // Hidden files are walked, except the inside of a repository.
             entry.file_name() != ".git" && !files::is_hidden(entry.path(), &place)
         })
         .build();
@@ -139,14 +142,14 @@ fn entries(path: &Path, place: CallLocation) -> Receiver<DirEntry> {
     receiver
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WalkFlow {
     More,
     Enough,
 }
 
-/// The list of what was found, and what there is to say about it.
+/// Adds notes about hidden files and an incomplete walk to the list.
 pub(super) fn report(mut found: String, hidden: usize, complete: bool) -> String {
     if found.is_empty() {
         found.push_str("nothing was found\n");

@@ -1,8 +1,7 @@
-//! `webfetch`: a page of the web as text.
+//! `webfetch`: fetches a web page as text.
 //!
-//! Every address on the way is judged, the ones that a server redirects to as well. A name is looked
-//! up once, what comes of it is looked at, and only that is connected to: a name that leads into a
-//! private network is refused, whoever owns it.
+//! Every address is judged, including those of redirects. A name is looked up once, its IP addresses are
+//! checked, and only they are connected to. A name that leads to a private network is refused.
 
 mod html;
 mod page;
@@ -27,12 +26,12 @@ use super::{
 };
 use crate::event::{CallClass, CallJudgement};
 
-/// How long all of it may take.
+/// The time limit of a whole call.
 const TIME: Duration = Duration::from_secs(30);
-/// The most redirections that are followed.
+/// The most redirects that are followed.
 const MOST_HOPS: usize = 8;
 
-/// Looks up a name, and gives every address that it leads to.
+/// Looks up a host name, and returns its addresses.
 pub(super) type AddressLookup =
     Box<dyn Fn(String, u16) -> BoxedFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
@@ -76,8 +75,8 @@ impl BuiltInTool for WebfetchTool {
         }
     }
 
-    /// A `GET` without a body only looks, as the web has it: pages are fetched side by side, and again
-    /// when a run was killed. Where it may look is for the policy to say, whatever the class.
+    /// A `GET` without a body is a read by HTTP's rules: pages may be fetched in parallel, and again by a
+    /// resumed run. The policy decides about the address, whatever the class is.
     fn class(&self, _: &Value) -> CallClass {
         CallClass::Read
     }
@@ -100,12 +99,13 @@ fn touch(url: &Url) -> ToolTouch {
     ToolTouch { section: Section::Webfetch, subject: url.to_string() }
 }
 
-/// Reads an address as it is judged and as it is fetched, which must be the same.
+/// Parses an address. The judged address and the fetched one must be the same.
 fn parse(text: &str) -> Result<Url, String> {
     let shown = output_cap::start(text, 200);
     let given = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
     let judged = address(text).map_err(|why| format!("`{shown}`: {why}"))?;
     let mut url = Url::parse(&given).map_err(|error| format!("`{shown}`: {error}"))?;
+    // The fragment is never sent, so it is not judged.
     url.set_fragment(None);
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("`{shown}`: only http and https can be fetched"));
@@ -114,6 +114,7 @@ fn parse(text: &str) -> Result<Url, String> {
         return Err(format!("`{shown}`: no user name is sent"));
     }
     match address(url.as_str()) {
+        // The policy and the HTTP client have different parsers; they must agree on the address.
         Ok(fetched) if fetched == judged => Ok(url),
         _ => Err(format!("`{shown}`: it can be read in several ways")),
     }
@@ -135,6 +136,7 @@ impl WebfetchTool {
             url = parse(next.as_str())?;
             match host.judge(&touch(&url)) {
                 (CallJudgement::Allow, _) => {}
+                // A redirect that needs approval becomes a new call, so that the user sees its address.
                 (CallJudgement::Ask, _) => {
                     return Err(format!("it leads to `{url}`: call this tool with that address"));
                 }
@@ -146,13 +148,14 @@ impl WebfetchTool {
         Err(format!("it was led elsewhere more than {MOST_HOPS} times"))
     }
 
-    /// Asks for one address, without following where it leads.
+    /// Requests one address, without following redirects.
     async fn get(&self, url: &Url, host: &dyn ToolHost) -> Result<reqwest::Response, String> {
         let addresses = self.addresses(url, host).await?;
-        // Whoever was first, or nobody: there is a provider afterwards.
+        // Another part of the program may have installed it before; either way there is a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
+            // A proxy would resolve the name itself, past the check of its addresses.
             .no_proxy()
             .referer(false)
             .dns_resolver(Arc::new(PinnedResolver(addresses)))
@@ -169,19 +172,19 @@ impl WebfetchTool {
         })
     }
 
-    /// The addresses that may be connected to.
+    /// Returns the IP addresses that may be connected to.
     async fn addresses(&self, url: &Url, host: &dyn ToolHost) -> Result<Vec<SocketAddr>, String> {
         let port = url.port_or_known_default().unwrap_or(443);
         let name = match url.host() {
             Some(UrlHost::Domain(name)) => name.to_owned(),
-            // It was judged by itself.
+            // An IP address in the URL was judged itself.
             Some(UrlHost::Ipv4(ip)) => return Ok(vec![SocketAddr::new(ip.into(), port)]),
             Some(UrlHost::Ipv6(ip)) => return Ok(vec![SocketAddr::new(ip.into(), port)]),
             None => return Err(format!("`{url}` has no host")),
         };
         let found = (self.lookup)(name.clone(), port).await;
         let found = found.map_err(|error| format!("`{name}` could not be found: {error}"))?;
-        // A name of the local network passed the judge only because a rule names it.
+        // A private name passes the policy only if a rule names it.
         let named = address(url.as_str()).is_ok_and(|address| address.private);
         let refused = found.iter().map(SocketAddr::ip).find(|ip| {
             !named
@@ -199,14 +202,14 @@ impl WebfetchTool {
     }
 }
 
-/// The same address at a machine.
+/// Returns the URL with an IP address as its host.
 fn at(url: &Url, ip: IpAddr) -> Url {
     let mut url = url.clone();
     let _ = url.set_ip_host(ip);
     url
 }
 
-/// What went wrong at the bottom of an error.
+/// Returns the innermost cause of an error.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
@@ -215,7 +218,7 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// Gives the addresses that were looked at, whatever the name is.
+/// Resolves every name to the checked addresses, so that a second lookup cannot change them.
 struct PinnedResolver(Vec<SocketAddr>);
 
 impl Resolve for PinnedResolver {

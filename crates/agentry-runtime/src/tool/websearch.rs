@@ -1,4 +1,4 @@
-//! `websearch`: asks the search service that the user has set up. Without one there is no such tool.
+//! `websearch`: asks the user's search service. Without one, the tool does not exist.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::event::CallClass;
 
-/// How long a search may take.
+/// The time limit of a search.
 const TIME: Duration = Duration::from_secs(20);
 /// The most bytes of an answer.
 const MOST_BYTES: usize = 4 << 20;
@@ -23,15 +23,15 @@ const MOST: usize = 10;
 /// The most bytes of the text of one result.
 const MOST_OF_TEXT: usize = 600;
 
-/// A search service of the user.
+/// The user's search service.
 pub struct SearchClient {
-    /// How it is talked to.
+    /// Its kind.
     pub service: SearchService,
     /// Its address, without the path.
     pub base: String,
-    /// The key, if it wants one.
+    /// The key, if one is required.
     pub key: Option<SecretString>,
-    /// Sends.
+    /// The HTTP client.
     pub http: reqwest::Client,
 }
 
@@ -42,7 +42,7 @@ pub enum SearchService {
     Brave,
     /// Tavily.
     Tavily,
-    /// `SearXNG`, which people run themselves.
+    /// `SearXNG`, which users host themselves.
     Searxng,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Debug for SearchClient {
 }
 
 impl SearchClient {
-    /// The first service that the user's environment names: `SEARXNG_URL`, `BRAVE_API_KEY`,
+    /// Returns the first service that the user's environment names: `SEARXNG_URL`, `BRAVE_API_KEY`,
     /// `TAVILY_API_KEY`.
     pub fn of(
         environment: &dyn Fn(&str) -> Option<String>,
@@ -100,7 +100,7 @@ impl SearchClient {
     async fn search(&self, query: &str) -> Result<String, String> {
         let failed = |why: String| format!("the search service did not answer: {why}");
         let sent = self.request(query).send().await;
-        // The error would name the address; the query in it is the model's own.
+        // The address is left out of the error; the query in it is already known to the model.
         let broken = |error: reqwest::Error| failed(error.without_url().to_string());
         let mut response = sent.map_err(broken)?;
         let status = response.status();
@@ -125,8 +125,9 @@ fn address(base: &str, query: &[(&str, &str)]) -> String {
     format!("{base}?{}", text.finish())
 }
 
-/// What was found, whichever service it was: a list of maps somewhere in the answer.
+/// Returns the results of any service: a list of maps in the answer.
 fn results(answer: &Value) -> String {
+    // Brave has `web.results`; the other services have `results`.
     let found = answer.pointer("/web/results").or_else(|| answer.get("results"));
     let found = found.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut text = String::new();
@@ -190,7 +191,7 @@ fn touch(query: String) -> ToolTouch {
     ToolTouch { section: Section::Websearch, subject: query }
 }
 
-/// A client for tests.
+/// Creates a client for tests.
 #[cfg(test)]
 pub(super) fn client() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -205,7 +206,7 @@ mod tests {
     use super::super::testing::TestWorkspace;
     use super::*;
 
-    /// Answers one request with `answer`; gives the request.
+    /// Answers one request with `answer`, and returns the request.
     async fn asked(service: SearchService, answer: &'static str) -> (ToolOutput, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}/", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! `write`: a whole file.
+//! `write`: writes a whole file.
 
 use agentry_compile::policy::Section;
 use serde::Deserialize;
@@ -137,7 +137,7 @@ mod tests {
         let host = world.judged(&[says]);
         let output = host.call(&WriteTool, json!({"path": "link", "content": "x"})).await;
         assert_eq!(output.text, "Deny: private/**:deny");
-        // The link is put there after the judge has looked.
+        // The link is created after the judgement.
         let arguments = json!({"path": "later", "content": "x"});
         host.grant(&WriteTool, &arguments);
         std::os::unix::fs::symlink(world.path("private/key"), world.path("later")).unwrap();

@@ -1,4 +1,4 @@
-//! The list of changes, in memory and on disk.
+//! The index of changes, in memory and as lines of a file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,28 +26,28 @@ pub enum PathImage {
     },
     /// A symbolic link.
     Link {
-        /// Where it leads.
+        /// Its target.
         target: PathBuf,
     },
     /// A directory.
     Directory,
 }
 
-/// A change of one path.
+/// One change of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PathChange {
     pub(super) path: PathBuf,
-    /// What was there before it.
+    /// What was there before.
     pub(super) before: PathImage,
-    /// What it left; nothing while it is under way.
+    /// What was there after; `None` while the change is under way.
     #[serde(default)]
     pub(super) left: Option<PathImage>,
-    /// The directories above it that did not exist, the lowest first.
+    /// The missing directories above it that were created, the lowest first.
     #[serde(default)]
     pub(super) made: Vec<PathBuf>,
 }
 
-/// A line that says what the last change of a path has left.
+/// A line with the state after the last change of a path.
 #[derive(Debug, Serialize, Deserialize)]
 struct PathLeft {
     path: PathBuf,
@@ -70,7 +70,7 @@ pub(super) struct UndoIndex {
 }
 
 impl UndoIndex {
-    /// Reads the list; a last line that was cut off was never acted on.
+    /// Reads the index. A truncated last line was never acted on, so it is dropped.
     pub(super) fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
         let text = match fs::read_to_string(&path) {
@@ -81,7 +81,7 @@ impl UndoIndex {
         let mut index = Self::default();
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
         if whole < text.len() {
-            // What follows must start on a line of its own.
+            // The next line must start on a line of its own.
             let file = fs::OpenOptions::new().write(true).open(&path)?;
             file.set_len(u64::try_from(whole).unwrap_or(u64::MAX))?;
         }
@@ -97,7 +97,7 @@ impl UndoIndex {
         Ok(index)
     }
 
-    /// The last change of a path.
+    /// Returns the last change of a path.
     pub(super) fn last(&self, path: &Path) -> Option<&PathChange> {
         self.lines.iter().rev().find(|line| line.path == path)
     }

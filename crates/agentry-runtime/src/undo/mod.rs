@@ -1,4 +1,4 @@
-//! What files were before a run changed them, so that the changes can be taken back.
+//! Before-images: the files as they were before a run changed them, so that `undo` can restore them.
 //!
 //! ```text
 //! before/
@@ -6,10 +6,10 @@
 //!   <digest>       the bytes that were there
 //! ```
 //!
-//! A change is taken back only where the file is still what the run left: whatever somebody else did
-//! since is theirs. What commands change is not kept; nobody knows it before they run.
+//! A change is undone only if the file is still as the run left it; later changes of others are kept.
+//! Changes by commands are not recorded, because they are not known before the command runs.
 //!
-//! As in the tools, no link on the way to a file is followed: a directory that has become one since leads
+//! As in the tools, no link on the way to a file is followed: a directory that was replaced by a link leads
 //! to files that the run never changed.
 
 mod index;
@@ -36,7 +36,7 @@ pub use restore::{UndoOutcome, undo};
 use crate::protected_paths;
 use crate::tool::files::{self, MissingDirectory};
 
-/// Keeps before-images of one run. Calls may run side by side.
+/// Stores the before-images of one run. Calls may run in parallel.
 #[derive(Debug)]
 pub struct BeforeImages {
     directory: PathBuf,
@@ -44,35 +44,36 @@ pub struct BeforeImages {
 }
 
 impl BeforeImages {
-    /// Keeps them in this directory, which is made when there is something to keep.
+    /// Stores them in this directory, which is created with the first image.
     pub fn new(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
         let index = Mutex::new(UndoIndex::read(&directory)?);
         Ok(Self { directory, index })
     }
 
-    /// Keeps what is at this path now: it is on the disk before this returns.
+    /// Stores what is at this path now. It is on disk before this returns.
     pub fn keep(&self, path: &Path) -> io::Result<()> {
         let path = plain(path)?;
         untouchable(&path).map_or(Ok(()), |why| Err(io::Error::other(why)))?;
         let mut index = self.index();
+        // A second change in the same call has the same original.
         if index.open.contains(&path) {
             return Ok(());
         }
         private_files::directories(&self.directory)?;
         let before = there(&path)?;
-        // What the run itself left need not be kept: it is reached by way of what it left.
+        // The run's own content needs no image: undo goes back through it to what was there before.
         let is_own = index.last(&path).is_some_and(|last| last.left.as_ref() == Some(&before));
         if let (PathImage::File { digest, .. }, false) = (&before, is_own) {
             self.copy(&path, digest)?;
         }
+        // Noted before they are created, so that undo can remove them again.
         let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
         let made = above.map(Path::to_path_buf).collect();
         index.add(&self.directory, PathChange { path, before, left: None, made })
     }
 
-    /// Notes what the changes that were kept have left. To be called when the call that made them is
-    /// over.
+    /// Records the state after the open changes. Must be called when the call that made them is over.
     pub fn settle(&self) -> io::Result<()> {
         let mut index = self.index();
         for path in index.open.clone() {
@@ -83,11 +84,11 @@ impl BeforeImages {
     }
 
     fn index(&self) -> std::sync::MutexGuard<'_, UndoIndex> {
-        // What is in memory is written line by line: a panic elsewhere cannot have broken it.
+        // A panic cannot leave the index half-changed: each entry is on disk before it is in memory.
         self.index.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Copies a file under its digest, unless it is there already.
+    /// Copies a file to a name by its digest, unless that exists.
     fn copy(&self, path: &Path, digest: &str) -> io::Result<()> {
         let image = self.directory.join(digest);
         if image.exists() {
@@ -101,6 +102,7 @@ impl BeforeImages {
         )?;
         io::copy(&mut from, &mut to)?;
         to.sync_all()?;
+        // The file may have been changed between its digest and its copy.
         if self::digest(File::open(&part)?)? != digest {
             return Err(io::Error::other(format!("`{}` changes all the time", path.display())));
         }
@@ -109,7 +111,7 @@ impl BeforeImages {
     }
 }
 
-/// What is at a path now. A link on the way leads elsewhere: nothing is there.
+/// Returns what is at a path now. A path through a link counts as nothing.
 fn there(path: &Path) -> io::Result<PathImage> {
     let (parent, name) = match files::parent(path, MissingDirectory::Fails) {
         Ok(found) => found,
@@ -136,8 +138,8 @@ fn there(path: &Path) -> io::Result<PathImage> {
     }
 }
 
-/// Why nothing is kept of a path and nothing put back: a directory on the way is a link, or somebody
-/// else runs what is there or decides by it.
+/// Returns why a path is neither stored nor restored: a directory on the way is a link, or the path is
+/// protected.
 fn untouchable(path: &Path) -> Option<String> {
     let is_link = |it: &&Path| fs::symlink_metadata(it).is_ok_and(|found| found.is_symlink());
     if let Some(link) = path.ancestors().skip(1).find(is_link) {
@@ -146,7 +148,7 @@ fn untouchable(path: &Path) -> Option<String> {
     protected_paths::why_protected_anywhere(path).map(|why| format!("it is protected: {why}"))
 }
 
-/// Whether nothing is there: neither the file nor the directory that it would be in.
+/// Returns whether neither the file nor its directory exists.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -163,13 +165,13 @@ fn digest(mut file: File) -> io::Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
-/// Bytes as pairs of digits.
+/// Formats bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// One spelling of a path: absolute, without `.` and `..`.
+/// Normalises a path to one spelling: absolute, without `.`; an error if it has `..`.
 fn plain(path: &Path) -> io::Result<PathBuf> {
     let mut plain = PathBuf::new();
     for part in std::path::absolute(path)?.components() {
@@ -183,7 +185,7 @@ fn plain(path: &Path) -> io::Result<PathBuf> {
     Ok(plain)
 }
 
-/// Writes a line and forces it to the disk.
+/// Appends a line, and flushes it to disk.
 fn append(path: &Path, line: &str) -> io::Result<()> {
     let mut file = private_files::file(path, fs::OpenOptions::new().append(true).create(true))?;
     file.write_all(format!("{line}\n").as_bytes())?;

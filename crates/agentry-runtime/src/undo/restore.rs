@@ -1,4 +1,4 @@
-//! Takes the changes of a run back.
+//! Undoes the changes of a run, by its index and its before-images.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -15,27 +15,27 @@ use super::index::{PathChange, UndoIndex};
 use super::{PathImage, there, untouchable};
 use crate::tool::files::{self, MissingDirectory};
 
-/// What became of the changes of one path.
+/// The result of undoing the changes of one path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum UndoOutcome {
-    /// The path is what it was before the run.
+    /// The path is restored to its state before the run.
     Back,
-    /// It was already.
+    /// It had that state already.
     Same,
-    /// It is what somebody else had made of it between two changes of the run.
+    /// It is restored to what another program had written between two changes of the run.
     Partly,
-    /// It is as it was found, for this reason.
+    /// It is unchanged, for this reason.
     Kept(String),
-    /// It is as it was found, whatever is asked for: it leads elsewhere or is protected.
+    /// It is unchanged even with `force`: a link is on the way, or it is protected.
     Refused(String),
 }
 
-/// Takes the changes of a run back, path by path: only what is still as the run left it, unless
-/// `force`. With `dry`, only says what would be done.
+/// Undoes the changes of a run, path by path. Without `force`, only where the file is still as the run left
+/// it. With `dry`, only returns what would be done.
 pub fn undo(directory: &Path, force: bool, dry: bool) -> io::Result<Vec<(PathBuf, UndoOutcome)>> {
     let index = UndoIndex::read(directory)?;
     let paths: BTreeSet<&Path> = index.lines.iter().map(|line| line.path.as_path()).collect();
-    // What lies deeper comes first, so that directories are empty when their turn comes.
+    // Deeper paths come first, so that directories are empty when they are handled.
     let undone = paths.into_iter().rev().map(|path| {
         let lines: Vec<&PathChange> = index.lines.iter().filter(|line| line.path == path).collect();
         let undone = one(directory, path, &lines, force, dry);
@@ -74,13 +74,13 @@ fn one(
     Ok(if target == 0 { UndoOutcome::Back } else { UndoOutcome::Partly })
 }
 
-/// The earliest change that can be taken back, going from the last one to the first as long as each
-/// has left what is there; the number of changes if not even the last one can.
+/// Returns the index of the earliest change that can be undone. Goes back from the last change as long as
+/// each has left what is there now; returns the number of changes if not even the last can be undone.
 fn reached(lines: &[&PathChange], now: &PathImage) -> usize {
     let mut there = now;
     let mut at = lines.len();
     for (number, line) in lines.iter().enumerate().rev() {
-        // Killed in the middle: a change that has not begun to change anything is over.
+        // The run was killed during this change: if nothing has changed yet, there is nothing to undo.
         let is_left = line.left.as_ref().map_or(*there == line.before, |left| left == there);
         if !is_left {
             break;
@@ -101,7 +101,7 @@ fn why(lines: &[&PathChange], now: &PathImage) -> String {
     }
 }
 
-/// Puts back what was there, in one step, without following a link.
+/// Restores what was there, in one step, without following a link.
 pub(super) fn restore(directory: &Path, path: &Path, before: &PathImage) -> io::Result<()> {
     if *before == PathImage::Nothing {
         return remove(path, AtFlags::empty());
@@ -136,7 +136,7 @@ pub(super) fn restore(directory: &Path, path: &Path, before: &PathImage) -> io::
 
 fn fill(mut to: File, image: &Path, mode: u32) -> io::Result<()> {
     io::copy(&mut File::open(image)?, &mut to)?;
-    // Whom a program runs as is not given back: it may belong to another user now.
+    // The setuid and setgid bits are not restored: the file may have another owner now.
     to.set_permissions(Permissions::from_mode(mode & 0o1777))?;
     to.sync_all()
 }
@@ -150,13 +150,13 @@ fn remove(path: &Path, flags: AtFlags) -> io::Result<()> {
     }
 }
 
-/// Forces the entries of a directory to the disk.
+/// Flushes the entries of a directory to disk.
 fn sync(directory: &OwnedFd) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::fsync(rustix::fs::openat(directory, ".", flags, Mode::empty())?)?)
 }
 
-/// A name in the same directory that nobody uses.
+/// Returns an unused name in the same directory.
 fn beside(name: &OsStr) -> OsString {
     let mut part = OsString::from(".");
     part.push(name);
@@ -164,9 +164,9 @@ fn beside(name: &OsStr) -> OsString {
     part
 }
 
-/// Removes the directories that the run made for what was taken back, if nobody else uses them.
+/// Removes the directories that the run created for the undone files, if they are empty.
 fn remove_made(index: &UndoIndex, undone: &[(PathBuf, UndoOutcome)]) {
-    // What was taken back an earlier time is as it was.
+    // A path that an earlier undo restored has its original state, so it counts too.
     let is_back = |path: &Path| {
         let mut found = undone.iter().filter(|(other, _)| other == path);
         found.any(|(_, undone)| matches!(undone, UndoOutcome::Back | UndoOutcome::Same))
@@ -174,7 +174,7 @@ fn remove_made(index: &UndoIndex, undone: &[(PathBuf, UndoOutcome)]) {
     let lines = index.lines.iter().filter(|line| is_back(&line.path));
     let made: BTreeSet<&PathBuf> = lines.flat_map(|line| &line.made).collect();
     for directory in made.into_iter().rev() {
-        // One that is not empty stays.
+        // A directory that is not empty stays.
         let _ = remove(directory, AtFlags::REMOVEDIR);
     }
 }

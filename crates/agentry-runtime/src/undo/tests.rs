@@ -23,12 +23,12 @@ impl Run {
         self.root.path().canonicalize().expect("a directory")
     }
 
-    /// Somebody else writes.
+    /// Writes as another program.
     fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).expect("a file");
     }
 
-    /// A call of the run writes.
+    /// Writes as a call of the run.
     fn change(&self, name: &str, text: &str) {
         self.images.keep(&self.path(name)).expect("an image");
         fs::create_dir_all(self.path(name).parent().expect("a parent")).expect("directories");
@@ -215,7 +215,7 @@ fn a_directory_that_became_a_link_is_not_followed() {
     }
     let error = run.images.keep(&run.path("d/other")).expect_err("a link is on the way");
     assert_eq!(error.to_string(), why);
-    // Whatever is looked at first: what writes does not follow, either.
+    // Even without the check above, the write itself follows no link.
     let before = PathImage::Link { target: "x".into() };
     let written = restore::restore(&run.root().join("run/before"), &run.path("d/l"), &before);
     assert!(written.is_err() && !outside.join("l").exists());
@@ -228,7 +228,7 @@ fn protected_files_are_neither_kept_nor_put_back() {
         let error = run.images.keep(&run.path(name)).expect_err("it is protected");
         assert!(error.to_string().starts_with("it is protected: "), "{error}");
     }
-    // A workspace may lie in the directory of a harness.
+    // A workspace may be in the directory of a harness.
     run.images.keep(&run.path(".claude/trees/x/a.rs")).expect("an image");
     run.images.settle().expect("a note");
     let index = run.root().join("run/before/index.jsonl");

@@ -1,4 +1,4 @@
-//! What a model says arrives whole, in every protocol, and goes back to it as it wants it.
+//! Answers of a model arrive complete in every protocol, and go back in the form that the model requires.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ async fn a_conversation_with_calls() {
         assert_eq!((usage.input, usage.cached, usage.output), (1_000, cached, 50), "{protocol:?}");
         assert!(usage.cost.is_some() && !answered.truncated, "{protocol:?}");
 
-        // Protocols without identifiers get them from the run.
+        // Protocols without ids get them from the run.
         let mut message = answered.message;
         for (at, block) in message.blocks.iter_mut().enumerate() {
             if let MessageBlock::Call(call) = block
@@ -124,7 +124,7 @@ async fn ways_to_stop() {
     }
 }
 
-/// Arguments that are no JSON are told to the tool as they are.
+/// Arguments that are not JSON reach the tool unchanged.
 #[tokio::test]
 async fn arguments_that_are_no_json() {
     for protocol in PROTOCOLS {
@@ -152,7 +152,7 @@ async fn arguments_that_are_no_json() {
     }
 }
 
-/// What a server says beside the protocol, and what it says twice, is not an answer.
+/// Unknown and repeated events do not change the answer.
 #[tokio::test]
 async fn unknown_and_repeated_events() {
     for protocol in PROTOCOLS {
@@ -173,7 +173,7 @@ async fn unknown_and_repeated_events() {
     }
 }
 
-/// A server that does not count tokens: a budget holds nevertheless.
+/// A budget holds even if the server reports no usage.
 #[tokio::test]
 async fn tokens_are_guessed_where_nobody_counts() {
     let server = Server::playing([Turn::text("a long answer").used(0, 0, 0).into()]);
@@ -184,7 +184,7 @@ async fn tokens_are_guessed_where_nobody_counts() {
     assert!(usage.input > 1_000 && usage.output > 0 && usage.cost > Some(2_000), "{usage:?}");
 }
 
-/// Many runs at once share one server, and each gets its own answers.
+/// Parallel runs share one server, and each gets its own answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_at_once() {
     let server = Server::answering(|asked| {

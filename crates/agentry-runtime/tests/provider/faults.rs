@@ -1,4 +1,4 @@
-//! Whatever a server does wrong ends as a failure of the right kind.
+//! Every fault of a server ends as a failure of the right kind.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ async fn nobody_listens() {
     for protocol in PROTOCOLS {
         let server = Server::playing([]);
         let mut entry = entry(&server, protocol);
-        // The port of discard, on which nobody listens.
+        // The port of the discard service, on which no program listens.
         "http://127.0.0.1:9".clone_into(&mut entry.client.base);
         let failure = failure(&entry).await;
         assert_eq!(failure.kind, Temporary, "{protocol:?}");
@@ -124,7 +124,7 @@ async fn dropping_the_future_closes_the_connection() {
     }
 }
 
-/// An answer that is complete counts, although the connection breaks or stays open after it.
+/// A complete answer counts, even if the connection breaks or stays open after it.
 #[tokio::test]
 async fn what_happens_after_the_end() {
     for protocol in PROTOCOLS {
@@ -154,7 +154,7 @@ async fn storms_end() {
     }
 }
 
-/// A field that a model does not know is left out, from then on.
+/// A field that a model rejects is left out of all later requests.
 #[tokio::test]
 async fn fields_that_a_server_complains_about() {
     for protocol in PROTOCOLS {

@@ -1,5 +1,5 @@
-//! Providers: requests as they are written, answers as they are read, faults as they are understood,
-//! against a scripted model on loopback.
+//! Providers against a scripted model on loopback: requests as they are written, answers as they are read,
+//! faults as they are interpreted.
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 
 mod answers;
@@ -29,7 +29,7 @@ use serde_json::json;
 
 use server::{Protocol, Server};
 
-/// The key that all servers get.
+/// The key for all servers.
 const KEY: &str = "key-of-the-test";
 
 fn wire(protocol: Protocol) -> &'static dyn ProviderWire {
@@ -42,12 +42,12 @@ fn wire(protocol: Protocol) -> &'static dyn ProviderWire {
     }
 }
 
-/// What a person says.
+/// Returns a message of the user.
 fn said(text: &str) -> Arc<Message> {
     Arc::new(Message::user(text))
 }
 
-/// A model that somebody wants, as `resolve` would leave it.
+/// Returns a candidate, as `resolve` would leave it.
 fn candidate(provider: &str, keys: &[&str]) -> ModelCandidate {
     ModelCandidate {
         id: format!("{provider}/scripted"),
@@ -64,7 +64,7 @@ fn candidate(provider: &str, keys: &[&str]) -> ModelCandidate {
     }
 }
 
-/// The model behind a server, through a plan.
+/// Returns the model of a server, through a plan.
 fn entry(server: &Server, protocol: Protocol) -> PlannedModel {
     let (provider, key) = match protocol {
         Protocol::Anthropic => ("anthropic", "ANTHROPIC_API_KEY"),

@@ -1,4 +1,4 @@
-//! From the models that an agent may run on to those that can be asked here, and what they cost.
+//! From the candidates of an agent to the models that can be asked here, and their prices.
 
 use agentry_compile::model::Agent;
 use agentry_compile::text::{Data, FileId, Span, Spanned};
@@ -147,7 +147,7 @@ fn without_a_model_it_is_said_what_was_looked_for() {
 fn what_turns_cost() {
     let usage = TokenUsage { input: 1_000_000, cached: 400_000, output: 100_000, cost: None };
     let small = TokenUsage { input: 1, cached: 0, output: 0, cost: None };
-    // Two dollars a million tokens in, ten out.
+    // Two dollars per million input tokens, ten per million output tokens.
     let cases = [
         ("anthropic", usage, Some(1_200_000 + 80_000 + 1_000_000)),
         ("openai", usage, Some(1_200_000 + 400_000 + 1_000_000)),
@@ -168,7 +168,7 @@ fn what_turns_cost() {
     assert_eq!(plan.notes, ["no price is known for `groq/scripted`: what it costs is not counted"]);
 }
 
-/// Money is a hard stop: what cannot be counted is not asked.
+/// Money is a hard limit: a model without a known price is not asked.
 #[test]
 fn a_limit_on_money_needs_prices() {
     let known = candidate("groq", &["KEY"]);

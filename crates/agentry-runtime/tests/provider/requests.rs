@@ -1,4 +1,4 @@
-//! One conversation as every protocol writes it.
+//! One conversation, written for every protocol.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn sealed(wire: &str, value: &Value) -> Value {
     json!({ wire: { "model": "scripted", "value": value } })
 }
 
-/// What the model thought, as each protocol keeps it; only one of them is its own.
+/// Reasoning as each protocol stores it; only one of them is readable for the model.
 fn thoughts() -> Vec<MessageBlock> {
     let reasoning = json!({ "type": "reasoning", "summary": [], "encrypted_content": "sealed" });
     let of = |text: &str, opaque| MessageBlock::Thinking { text: text.to_owned(), opaque };
@@ -89,7 +89,7 @@ fn requests_as_they_are_written() {
     }
 }
 
-/// Thoughts go back while their exchange lasts, where a protocol wants them only then.
+/// Some protocols want reasoning back only in the current exchange.
 #[test]
 fn thoughts_of_the_present_exchange() {
     let messages = conversation();
@@ -111,8 +111,8 @@ fn thoughts_of_the_present_exchange() {
     }
 }
 
-/// A model that takes over from another one in the middle of an exchange has not thought about its
-/// calls: it is not asked to think until the exchange is over.
+/// A fallback model in the middle of an exchange has no reasoning for the earlier calls: thinking is off
+/// until the exchange is over.
 #[test]
 fn thinking_begins_with_an_exchange() {
     let messages = conversation();

@@ -18,7 +18,7 @@ fn protocol(name: &str) -> Protocol {
     }
 }
 
-/// Reads a stream that arrives in pieces of a size.
+/// Reads a stream in pieces of a given size.
 fn read(
     protocol: Protocol,
     bytes: &[u8],
@@ -73,7 +73,7 @@ fn streams_as_servers_send_them() {
     }
 }
 
-/// Wherever a stream is cut off, it is a failure or the whole answer, never a part of one.
+/// A truncated stream is a failure or the whole answer, never a part of one.
 #[test]
 fn streams_that_break_off() {
     for (name, protocol, bytes) in all() {
@@ -87,7 +87,7 @@ fn streams_that_break_off() {
     }
 }
 
-/// Every stream with its name, in the order of the names.
+/// Returns every stream with its name, sorted by name.
 fn all() -> Vec<(String, Protocol, Vec<u8>)> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/provider/streams");
     let files = std::fs::read_dir(directory).expect("streams").filter_map(Result::ok);
@@ -102,7 +102,7 @@ fn all() -> Vec<(String, Protocol, Vec<u8>)> {
 }
 
 proptest! {
-    /// Nothing that comes over the wire makes a reader fall over.
+    /// No input makes a reader panic.
     #[test]
     fn damaged_streams(which in 0_usize..64, at in 0_usize..8_192, byte: u8, other in 0_usize..8_192) {
         let streams = all();

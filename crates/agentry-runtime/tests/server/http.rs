@@ -1,4 +1,4 @@
-//! As much HTTP as a model server needs: one thread a connection, kept alive, answers in chunks.
+//! As much HTTP as a model server needs: one thread per connection, keep-alive, chunked answers.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{Asked, Break, Protocol, Reply, State, Turn};
 
-/// The longest request.
+/// The most bytes of a request.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Answers the requests of one connection until either side is tired of it.
+/// Answers the requests of one connection until either side closes it.
 pub(super) fn serve(stream: TcpStream, state: &State) {
     let _ = stream.set_nodelay(true);
     let Ok(reading) = stream.try_clone() else { return };
@@ -42,7 +42,7 @@ struct Request {
 }
 
 impl Connection {
-    /// The next request; nothing if the client has closed.
+    /// Returns the next request; `None` if the client has closed the connection.
     fn request(&mut self) -> io::Result<Option<Request>> {
         let first = self.line()?;
         let mut words = first.split(' ');
@@ -67,7 +67,7 @@ impl Connection {
         Ok(line.trim_end().to_owned())
     }
 
-    /// Answers a request; whether the connection stays open. An error means that the client is gone.
+    /// Answers a request; returns whether the connection stays open. An error means that the client is gone.
     fn answer(&mut self, request: Request, state: &State) -> io::Result<bool> {
         let Request { method, path, headers, body } = request;
         let plain = path.split('?').next().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Answers what is no request to a model: which models there are.
+    /// Answers a request that is not to a model: the list of models.
     fn beside(&mut self, path: &str) -> io::Result<bool> {
         let is_list = path.ends_with("/models") || path.ends_with("/api/tags");
         let models = json!({
@@ -160,7 +160,7 @@ impl Connection {
         self.stream.write_all(&[head.as_bytes(), text.as_bytes(), b"\r\n"].concat())
     }
 
-    /// Waits until the client goes.
+    /// Waits until the client disconnects.
     fn silence(&mut self) -> io::Result<bool> {
         let mut rest = [0; 1024];
         while self.reader.read(&mut rest)? > 0 {}

@@ -1,4 +1,4 @@
-//! A model on loopback that plays scripts, goes wrong on demand and remembers what it was asked.
+//! A model server on loopback that plays scripts, fails on demand and records its requests.
 //!
 //! ```text
 //! let server = Server::playing([
@@ -12,15 +12,15 @@
 //! server.wait_for_gone(1)              // until a client went away in the middle of an answer
 //! ```
 //!
-//! [`Server::playing`] answers requests in the order in which they come, then says `done` for ever.
-//! Several runs at once need [`Server::answering`], which computes the reply from the request: the
-//! number of `results` in it says how far its run has come.
+//! [`Server::playing`] answers requests in the order of arrival, then with `done` for ever. Parallel runs
+//! need [`Server::answering`], which computes the reply from the request: the number of `results` in it
+//! shows how far its run is.
 //!
-//! A [`Turn`] has thinking, text and calls, in this order, streamed in small pieces; the calls get
-//! identifiers of their own. [`Turn::broken`] breaks it after some of its events ([`Break`]); a
-//! [`Reply`] that is no turn goes wrong before the first. Nothing here waits for time to go by.
+//! A [`Turn`] has reasoning, text and calls, in this order, streamed in small pieces; the calls get their own
+//! ids. [`Turn::broken`] breaks it after some events ([`Break`]); a [`Reply`] that is not a turn fails before
+//! the first event. Nothing here waits for time to pass.
 //!
-//! Every test file that says `mod server;` compiles this once more and uses a part of it.
+//! Every test file with `mod server;` compiles this again and uses a part of it.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 
@@ -37,10 +37,10 @@ use serde_json::Value;
 
 pub(crate) use protocol::{PROTOCOLS, Protocol};
 
-/// Requests that are kept whole; a long run would fill the memory otherwise.
+/// The most requests that are kept; otherwise a long run would fill the memory.
 const KEPT: usize = 100;
 
-/// A model that is running until it is dropped.
+/// A model server that runs until it is dropped.
 pub(crate) struct Server {
     address: SocketAddr,
     state: Arc<State>,
@@ -55,59 +55,59 @@ struct State {
     stopping: AtomicBool,
 }
 
-/// A request, whichever protocol it came in.
+/// A request, in any protocol.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
-    /// How many came before it.
+    /// The number of requests before it.
     pub(crate) number: usize,
-    /// The protocol; none if it is no request to a model.
+    /// The protocol; `None` if it is not a request to a model.
     pub(crate) protocol: Option<Protocol>,
-    /// The path, with what follows `?`.
+    /// The path, with the query.
     pub(crate) path: String,
-    /// The headers, their names in lower case.
+    /// The headers, with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     /// The body.
     pub(crate) body: Value,
     /// The system prompt.
     pub(crate) system: String,
-    /// What the person said.
+    /// The user's messages.
     pub(crate) said: Vec<String>,
     /// The names of the tools.
     pub(crate) tools: Vec<String>,
-    /// What calls gave: call or tool, and text.
+    /// The results of calls: call or tool, and text.
     pub(crate) results: Vec<(String, String)>,
 }
 
 impl Asked {
-    /// A header.
+    /// Returns a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str())
     }
 }
 
-/// What the server does about a request.
+/// The reaction of the server to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// Answers.
+    /// Sends a turn.
     Turn(Turn),
-    /// Answers with a status and these headers.
+    /// Sends a status with headers and a body.
     Status(u16, Vec<(&'static str, String)>, String),
-    /// Answers with these bytes, of this content type.
+    /// Sends these bytes, with this content type.
     Raw(&'static str, Vec<u8>),
-    /// Closes the connection without a word.
+    /// Closes the connection without an answer.
     Drop,
-    /// Says nothing until the client goes.
+    /// Sends nothing until the client disconnects.
     Silent,
 }
 
 impl Reply {
-    /// Answers with a status.
+    /// Creates a reply with a status.
     pub(crate) fn status(code: u16) -> Self {
         Self::Status(code, Vec::new(), r#"{"error":{"message":"scripted"}}"#.to_owned())
     }
 
-    /// With this header.
+    /// Adds a header.
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         if let Self::Status(_, headers, _) = &mut self {
             headers.push((name, value.into()));
@@ -115,7 +115,7 @@ impl Reply {
         self
     }
 
-    /// With this body.
+    /// Sets the body.
     pub(crate) fn body(mut self, text: impl Into<String>) -> Self {
         if let Self::Status(_, _, body) = &mut self {
             *body = text.into();
@@ -130,90 +130,90 @@ impl From<Turn> for Reply {
     }
 }
 
-/// What the model says.
+/// An answer of the model.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Turn {
-    /// What it thinks, with a signature where the protocol has one.
+    /// Its reasoning, with a signature if the protocol has one.
     pub(crate) thinking: String,
-    /// What it says.
+    /// Its text.
     pub(crate) text: String,
-    /// The tools that it calls, with arguments; a text stands for itself, valid JSON or not.
+    /// Its tool calls, with arguments; a string is sent as it is, valid JSON or not.
     pub(crate) calls: Vec<(String, Value)>,
-    /// Tokens read, of these from a cache, written.
+    /// Input tokens, cached input tokens, output tokens.
     pub(crate) usage: (u64, u64, u64),
-    /// Why it stops.
+    /// Its stop reason.
     pub(crate) stop: Stop,
     /// How it breaks.
     pub(crate) broken: Option<Break>,
 }
 
-/// Why a turn stops.
+/// The stop reason of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Nothing more to say.
+    /// It is complete.
     #[default]
     End,
-    /// Too long.
+    /// It reached the output limit.
     Length,
-    /// The provider does not let it speak.
+    /// The provider refuses it.
     Refusal,
 }
 
-/// How a turn breaks, after so many events.
+/// How a turn breaks, after that many events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Break {
     /// The stream ends as if it were complete.
     Truncated(usize),
     /// The connection breaks.
     Dropped(usize),
-    /// Silence, until the client goes.
+    /// Nothing more is sent, until the client disconnects.
     Stalled(usize),
-    /// An event that is no JSON.
+    /// An event is not JSON.
     Garbage(usize),
-    /// An error in the words of the protocol: the server is busy.
+    /// An error of the protocol: the server is busy.
     Busy(usize),
-    /// Every event comes twice.
+    /// Every event is sent twice.
     Repeated,
-    /// Events that no client knows, and comments, between all others.
+    /// Unknown events and comments are sent between all others.
     Unknown,
 }
 
 impl Turn {
-    /// Says something.
+    /// Creates a turn with text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), usage: (10, 0, 5), ..Self::default() }
     }
 
-    /// Calls a tool.
+    /// Creates a turn with a tool call.
     pub(crate) fn call(tool: &str, arguments: Value) -> Self {
         Self { usage: (10, 0, 5), ..Self::default() }.and_call(tool, arguments)
     }
 
-    /// Calls a further tool.
+    /// Adds a tool call.
     pub(crate) fn and_call(mut self, tool: &str, arguments: Value) -> Self {
         self.calls.push((tool.to_owned(), arguments));
         self
     }
 
-    /// Thinks before.
+    /// Adds reasoning.
     pub(crate) fn thinking(mut self, text: &str) -> Self {
         text.clone_into(&mut self.thinking);
         self
     }
 
-    /// Uses up so many tokens: read, of these cached, written.
+    /// Sets the usage: input tokens, cached input tokens, output tokens.
     pub(crate) fn used(mut self, read: u64, cached: u64, written: u64) -> Self {
         self.usage = (read, cached, written);
         self
     }
 
-    /// Stops for another reason.
+    /// Sets the stop reason.
     pub(crate) fn stop(mut self, stop: Stop) -> Self {
         self.stop = stop;
         self
     }
 
-    /// Breaks.
+    /// Breaks the turn.
     pub(crate) fn broken(mut self, broken: Break) -> Self {
         self.broken = Some(broken);
         self
@@ -221,7 +221,7 @@ impl Turn {
 }
 
 impl Server {
-    /// Plays replies in order, then says `done`.
+    /// Plays replies in order, then answers `done`.
     pub(crate) fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies: Vec<Reply> = replies.into_iter().collect();
         Self::answering(move |asked| {
@@ -254,28 +254,28 @@ impl Server {
         Self { address, state }
     }
 
-    /// Where it listens: `http://127.0.0.1:1234`.
+    /// Returns its address: `http://127.0.0.1:1234`.
     pub(crate) fn address(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The base URL that a client of this protocol is given.
+    /// Returns the base URL for a client of this protocol.
     pub(crate) fn base(&self, protocol: Protocol) -> String {
         format!("{}{}", self.address(), protocol.prefix())
     }
 
-    /// The last requests to the model, in the order in which they came.
+    /// Returns the last requests to the model, in the order of arrival.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         lock(&self.state.asked).clone()
     }
 
-    /// How many requests came to the model.
+    /// Returns how many requests came to the model.
     pub(crate) fn count(&self) -> usize {
         self.state.count.load(Ordering::SeqCst)
     }
 
-    /// Waits until so many clients went away before their answer was complete; says whether they did.
-    /// It blocks its thread: the client needs another one (`flavor = "multi_thread"`).
+    /// Waits until that many clients have disconnected before their answer was complete; returns whether
+    /// they did. It blocks its thread: the client needs another one (`flavor = "multi_thread"`).
     pub(crate) fn wait_for_gone(&self, clients: usize) -> bool {
         let gone = lock(&self.state.gone);
         let longest = Duration::from_secs(20);
@@ -287,13 +287,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.state.stopping.store(true, Ordering::SeqCst);
-        // Wakes the thread that accepts.
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.address);
     }
 }
 
 impl State {
-    /// The reply to a request, which is remembered.
+    /// Records a request, and returns the reply to it.
     fn reply(&self, mut asked: Asked) -> (Asked, Reply) {
         let mut list = lock(&self.asked);
         asked.number = self.count.fetch_add(1, Ordering::SeqCst);

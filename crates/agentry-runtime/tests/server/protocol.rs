@@ -1,25 +1,25 @@
-//! The protocols: how a request is read and how a turn is written.
+//! The protocols of the test server: how a request is read and how a turn is written.
 
 use serde_json::{Value, json};
 
 use super::{Asked, Stop, Turn};
 
-/// How a model is talked to.
+/// A protocol of the test server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// Anthropic's messages.
+    /// Anthropic's Messages API.
     Anthropic,
     /// Chat completions.
     Chat,
-    /// Responses.
+    /// The Responses API.
     Responses,
     /// Gemini's `streamGenerateContent`.
     Gemini,
-    /// Ollama's own.
+    /// Ollama's own API.
     Ollama,
 }
 
-/// All of them.
+/// All protocols.
 pub(crate) const PROTOCOLS: [Protocol; 5] =
     [Protocol::Anthropic, Protocol::Chat, Protocol::Responses, Protocol::Gemini, Protocol::Ollama];
 
@@ -50,7 +50,7 @@ impl Protocol {
         }
     }
 
-    /// One event on the wire.
+    /// Returns one event on the wire.
     pub(super) fn frame(self, name: &str, data: &str) -> String {
         match self {
             Self::Ollama => format!("{data}\n"),
@@ -63,7 +63,7 @@ impl Protocol {
         self.frame(data["type"].as_str().unwrap_or_default(), &data.to_string())
     }
 
-    /// An error in the middle of a stream: the server is busy.
+    /// Returns an error in the middle of a stream: the server is busy.
     pub(super) fn busy(self) -> String {
         let words = "Overloaded, try again";
         let error = match self {
@@ -82,7 +82,7 @@ impl Protocol {
         self.typed(&error)
     }
 
-    /// An event that no client knows, and a comment.
+    /// Returns an event that no client knows, and a comment.
     pub(super) fn unknown(self) -> String {
         match self {
             Self::Ollama => "{\"telemetry\":{\"load\":3}}\n".to_owned(),
@@ -96,7 +96,7 @@ impl Protocol {
         }
     }
 
-    /// What a request says.
+    /// Parses a request.
     pub(super) fn read(self, body: Value) -> Asked {
         let mut asked = match self {
             Self::Anthropic => read_anthropic(&body),
@@ -108,7 +108,7 @@ impl Protocol {
         asked
     }
 
-    /// The events of a turn.
+    /// Returns the events of a turn.
     pub(crate) fn events(self, turn: &Turn, number: usize) -> Vec<String> {
         let calls = turn.calls.iter().enumerate();
         let calls: Vec<Call> = calls
@@ -135,13 +135,13 @@ struct Call {
 }
 
 impl Call {
-    /// The arguments as a text that may be no JSON.
+    /// Returns the arguments as text, which may not be JSON.
     fn text(&self) -> String {
         self.arguments.as_str().map_or_else(|| self.arguments.to_string(), str::to_owned)
     }
 }
 
-/// A text in pieces, whole characters each.
+/// Splits a text into pieces of whole characters.
 fn pieces(mut text: &str) -> Vec<String> {
     let size = (text.len() / 64).max(7);
     let mut pieces = Vec::new();
@@ -158,7 +158,7 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().map(Vec::as_slice).unwrap_or_default().iter()
 }
 
-/// All text in a value: a string, or the parts of a list.
+/// Returns all text in a value: a string, or the parts of a list.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

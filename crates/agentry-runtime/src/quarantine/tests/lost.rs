@@ -1,4 +1,4 @@
-//! What is moved, removed or made in ways that keep it from being put back.
+//! Files that are moved, removed or created in ways that make it hard to restore them.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn what_went_with_its_directory_is_told_and_kept() {
     }
 }
 
-/// A workspace with more that is protected.
+/// Creates a workspace with more protected files.
 fn peopled() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let (dir, workspace, directory) = workspace();
     write(&workspace, "sub/.git/hooks/pre-commit", "x");
@@ -61,14 +61,14 @@ fn what_is_in_a_directory_that_is_renamed_stays_in_it() {
             "{from}"
         );
         assert_eq!(fs::read(workspace.join(to).join(file)).expect("bytes"), before, "{from}");
-        // From then on it belongs there.
+        // From here on it is allowed there.
         write(&workspace, &format!("{to}/{file}"), "evil");
         assert_eq!(quarantine.settle().len(), 1, "{from}");
         assert_eq!(fs::read(workspace.join(to).join(file)).expect("bytes"), before, "{from}");
     }
 }
 
-/// Files that are protected where they are decide something else elsewhere.
+/// A protected file has another effect at another path.
 #[test]
 fn what_is_moved_out_of_its_directory_does_not_stay() {
     for (from, to, around) in [
@@ -96,7 +96,7 @@ fn the_text_of_a_placeholder_is_no_way_around() {
         let before = fs::read(workspace.join(name)).expect("bytes");
         let mut quarantine = begun(&workspace, &directory);
         write(&workspace, name, agentry_sandbox::PLACEHOLDER);
-        // Another run's.
+        // A placeholder of another run.
         write(&workspace, "agents/agentry.toml", agentry_sandbox::PLACEHOLDER);
         let told = quarantine.settle();
         let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
@@ -110,7 +110,7 @@ fn what_cannot_be_put_back_is_kept() {
     let (_dir, workspace, directory) = workspace();
     write(&workspace, "sub/.git/modules/m/config", "[alias]\n\ta = !b\n");
     let mut quarantine = begun(&workspace, &directory);
-    // A name that was taken beforehand does not keep it from being put back.
+    // A file that already has the temporary name does not prevent the restore.
     let name = format!("deep/.put-back-{}", std::process::id());
     fs::create_dir(workspace.join(name)).expect("a directory");
     write(&workspace, "deep/agentry.toml", "evil");
@@ -119,7 +119,7 @@ fn what_cannot_be_put_back_is_kept() {
         fs::read(workspace.join("deep/agentry.toml")).expect("x"),
         b"[run]\nmax_turns = 2\n"
     );
-    // A link where its directory was.
+    // A link replaces its directory.
     fs::rename(workspace.join("deep"), workspace.join("old")).expect("renamed");
     std::os::unix::fs::symlink("agents", workspace.join("deep")).expect("a link");
     let told = quarantine.settle();
@@ -128,7 +128,7 @@ fn what_cannot_be_put_back_is_kept() {
     let told = quarantine.settle();
     assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Gone]);
     quarantine.permits().expect("nothing is amiss");
-    // A file where a directory was that decides nothing.
+    // A file replaces a directory without deciding files.
     fs::remove_dir_all(workspace.join("sub/.git/modules/m")).expect("removed");
     write(&workspace, "sub/.git/modules/m", "");
     let told = quarantine.settle();
@@ -163,7 +163,7 @@ fn no_command_follows_one_that_left_something() {
     assert_eq!(window.running, 0);
 }
 
-/// Where no path leads, nobody can look.
+/// A directory whose path is too long cannot be inspected.
 #[test]
 fn what_is_too_deep_is_told_and_no_command_follows() {
     let (_dir, workspace, directory) = workspace();

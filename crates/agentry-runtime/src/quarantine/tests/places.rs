@@ -1,5 +1,5 @@
-//! One list of protected names: the tools of a run, the quarantine behind its commands, the guard of a
-//! harness and `policy why` give the same answer about every place of every harness.
+//! One list of protected names: tools, quarantine, guard and `policy why` give the same answer for every
+//! path of every harness.
 
 use agentry_compile::policy::{Action, Judge, Section, SectionCall};
 use agentry_compile::render::{GuardedAgent, RenderLedger, guard, judged, protect};
@@ -9,8 +9,8 @@ use agentry_compile::{MemoryWorld, at, judge, read};
 use super::*;
 use crate::protected_paths::why_refused;
 
-/// A file in each place of a harness or of Agentry, and whether it is protected. Context files are not:
-/// they are everyday text, and a rule may open them.
+/// A file for each path of a harness or of Agentry, and whether it is protected. Context files are not: they
+/// are ordinary text, and a rule may allow changes.
 const PLACES: &[(&str, bool)] = &[
     (".agents/skills/x/SKILL.md", true),
     (".agents/x.md", true),
@@ -46,7 +46,7 @@ const PLACES: &[(&str, bool)] = &[
 const AGENT: &str = "name = \"helper\"\ndescription = \"Helps\"\n[permissions.edit]\nintent = \"allow\"\n\
                      [permissions.bash]\nintent = \"allow\"\n";
 
-/// An agent that its rules permit everything, as the guard and `policy why` see it.
+/// An agent whose rules allow everything, as the guard and `policy why` see it.
 struct Judged {
     world: MemoryWorld,
     judge: Judge,
@@ -80,7 +80,7 @@ impl Judged {
     }
 }
 
-/// Whether the quarantine takes away what a command makes here.
+/// Returns whether the quarantine removes a file that a command creates here.
 fn quarantined(path: &str) -> bool {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path().canonicalize().expect("a path");

@@ -1,12 +1,12 @@
-//! Finds the places of hunks in a text, and changes it there.
+//! Finds where the hunks of a patch belong, and applies them.
 
 use super::parse::{PatchHunk, PatchLineKind};
 
-/// How alike two lines must be; the strictest that finds anything counts.
+/// Ways to compare two lines, the strictest first; the first that finds a match counts.
 const ALIKE: [fn(&str, &str) -> bool; 3] =
     [|a, b| a == b, |a, b| a.trim_end() == b.trim_end(), |a, b| a.trim() == b.trim()];
 
-/// The text with all hunks applied, in order. Lines keep their ends, and so does the file.
+/// Returns the text with all hunks applied, in order. Line ends and the end of the file are kept.
 pub(super) fn applied(text: &str, hunks: &[PatchHunk]) -> Result<String, String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let bare: Vec<&str> = lines.iter().map(|line| without_end(line)).collect();
@@ -38,7 +38,7 @@ fn without_end(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Where a hunk belongs, not before `from`.
+/// Returns the line where a hunk belongs, at or after `from`.
 fn place(lines: &[&str], mut from: usize, hunk: &PatchHunk) -> Result<usize, String> {
     for anchor in &hunk.anchors {
         from = find(lines, from, &[anchor])
@@ -51,10 +51,12 @@ fn place(lines: &[&str], mut from: usize, hunk: &PatchHunk) -> Result<usize, Str
         .filter(|(fate, _)| *fate != PatchLineKind::Comes)
         .map(|(_, line)| line.as_str())
         .collect();
+    // A hunk that only adds lines goes after its anchor, or to the end of the file.
     if old.is_empty() {
         return Ok(if hunk.anchors.is_empty() || hunk.at_end { lines.len() } else { from });
     }
     if hunk.at_end {
+        // The lines of such a hunk can only be the last ones of the file.
         from = from.max(lines.len().saturating_sub(old.len()));
     }
     find(lines, from, &old).ok_or_else(|| {
@@ -64,7 +66,7 @@ fn place(lines: &[&str], mut from: usize, hunk: &PatchHunk) -> Result<usize, Str
     })
 }
 
-/// The first place not before `from` where `wanted` stands.
+/// Returns the first line at or after `from` where `wanted` matches.
 fn find(lines: &[&str], from: usize, wanted: &[&str]) -> Option<usize> {
     let rest = lines.get(from..)?;
     ALIKE.iter().find_map(|alike| {
@@ -74,7 +76,7 @@ fn find(lines: &[&str], from: usize, wanted: &[&str]) -> Option<usize> {
     })
 }
 
-/// Puts lines together so that each but the last surely has an end.
+/// Joins lines, and ensures that each but the last has a line end.
 struct PatchWriter {
     out: String,
     end: &'static str,

@@ -1,28 +1,28 @@
-//! Reads a patch.
+//! Parses a patch into the changes of each file.
 
-/// What a patch says of one file.
+/// The part of a patch about one file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FilePatch {
-    /// It is new.
+    /// Creates the file.
     Add { path: String, text: String },
-    /// It goes.
+    /// Deletes the file.
     Delete { path: String },
-    /// It changes, and perhaps moves.
+    /// Changes the file, and may move it.
     Update { path: String, to: Option<String>, hunks: Vec<PatchHunk> },
 }
 
 /// Lines that change together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PatchHunk {
-    /// Lines above it, by which it is found.
+    /// Lines above it, to find it.
     pub(super) anchors: Vec<String>,
-    /// What stays, goes and comes.
+    /// The lines that stay, go and come.
     pub(super) lines: Vec<(PatchLineKind, String)>,
-    /// Whether nothing comes after it.
+    /// Whether it ends the file.
     pub(super) at_end: bool,
 }
 
-/// What becomes of a line.
+/// What happens to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatchLineKind {
     Stays,
@@ -31,7 +31,7 @@ pub(super) enum PatchLineKind {
 }
 
 impl FilePatch {
-    /// Every path that it changes.
+    /// Returns every path that it changes.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         let (path, to) = match self {
             Self::Add { path, .. } | Self::Delete { path } => (path, None),
@@ -41,7 +41,7 @@ impl FilePatch {
     }
 }
 
-/// Reads a patch; says what is wrong with it otherwise.
+/// Parses a patch, or returns what is wrong with it.
 pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
     let mut lines = patch.trim().lines();
     if lines.next().map(str::trim) != Some("*** Begin Patch") {
@@ -52,6 +52,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
     }
     let mut parts = Vec::new();
     for (at, line) in lines.enumerate() {
+        // The first line was taken above, and lines count from 1.
         let at = at + 2;
         match part(line) {
             Some(part) => parts.push(part),
@@ -69,7 +70,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
     }
 }
 
-/// The file that a line begins.
+/// Returns the file part that a line begins.
 fn part(line: &str) -> Option<FilePatch> {
     let path = |prefix: &str| line.strip_prefix(prefix).map(|path| path.trim().to_owned());
     if let Some(path) = path("*** Add File:") {
@@ -82,7 +83,7 @@ fn part(line: &str) -> Option<FilePatch> {
     Some(FilePatch::Update { path, to: None, hunks: Vec::new() })
 }
 
-/// Takes a line about a file in.
+/// Adds a line to the part of a file.
 fn body(part: &mut FilePatch, line: &str) -> Result<(), String> {
     match part {
         FilePatch::Add { text, .. } => {
@@ -106,7 +107,7 @@ fn body(part: &mut FilePatch, line: &str) -> Result<(), String> {
 
 fn hunk_line(hunks: &mut Vec<PatchHunk>, line: &str) -> Result<(), String> {
     if let Some(anchor) = line.strip_prefix("@@") {
-        // Several anchors in a row lead to one place.
+        // Several anchors in a row belong to one hunk.
         if hunks.last().is_none_or(|hunk| !hunk.lines.is_empty()) {
             hunks.push(PatchHunk::default());
         }
@@ -126,6 +127,7 @@ fn hunk_line(hunks: &mut Vec<PatchHunk>, line: &str) -> Result<(), String> {
     }
     let mut characters = line.chars();
     let fate = match characters.next() {
+        // Models often leave out the space of an empty line.
         None | Some(' ') => PatchLineKind::Stays,
         Some('-') => PatchLineKind::Goes,
         Some('+') => PatchLineKind::Comes,
@@ -135,7 +137,7 @@ fn hunk_line(hunks: &mut Vec<PatchHunk>, line: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an update neither changes nor moves anything.
+/// Returns whether an update neither changes nor moves anything.
 fn is_idle(part: &FilePatch) -> bool {
     let changes =
         |hunk: &PatchHunk| hunk.lines.iter().any(|(fate, _)| *fate != PatchLineKind::Stays);

@@ -1,31 +1,31 @@
-//! From HTML to Markdown, whatever the page does to whoever reads it.
+//! Converts HTML to Markdown, with limits against hostile pages.
 //!
-//! A parser of HTML mends what is wrong, and a page can make that very expensive: elements that are
-//! never closed nest without end, or are made anew in each paragraph. So a page is written anew
-//! first, with tags in order, few attributes and limited depth.
+//! An HTML parser repairs errors, and a page can make that very expensive: elements that are never closed
+//! nest without end, or are created again in each paragraph. So the page is cleaned first: tags in order,
+//! few attributes, limited depth.
 
 use std::fmt::Write as _;
 
 use htmd::HtmlToMarkdown;
 use url::Url;
 
-/// The most bytes of a page that are looked at.
+/// The most bytes of a page that are read.
 const MOST_BYTES: usize = 2 << 20;
 /// The deepest nesting.
 const MOST_DEPTH: usize = 64;
-/// The most elements inside each other that only say how text looks.
+/// The most nested formatting elements.
 const MOST_LOOKS: usize = 8;
-/// The longest address.
+/// The most bytes of an address.
 const MOST_OF_ADDRESS: usize = 2_000;
 
-/// Elements that say how text looks; parsers make them anew where they were cut off.
+/// Formatting elements; parsers create them again where they were cut off.
 const LOOKS: &[&str] = &["a", "b", "code", "em", "i", "s", "strike", "strong"];
-/// Elements whose contents nobody reads.
+/// Elements whose content is not readable text.
 const SKIPPED: &[&str] = &[
     "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas",
     "audio", "video", "select", "textarea", "title", "noembed", "noframes", "xmp",
 ];
-/// Elements that are kept; of all others only what is inside.
+/// Elements that are kept; of all others, only the content.
 const KEPT: &[&str] = &[
     "a",
     "b",
@@ -59,13 +59,13 @@ const KEPT: &[&str] = &[
     "tr",
     "ul",
 ];
-/// Elements that have no inside.
+/// Elements without content.
 const EMPTY: &[&str] = &["br", "hr", "img"];
-/// Elements that stand for themselves, as a paragraph does.
+/// Elements that are blocks, like a paragraph.
 const BLOCKS: &[&str] =
     &["section", "article", "main", "header", "footer", "nav", "aside", "figure"];
 
-/// The text of a page as Markdown; addresses in it are made whole.
+/// Converts a page to Markdown, with absolute addresses.
 pub(super) fn markdown(page: &str, base: &Url) -> String {
     let clean = HtmlCleaner::clean(super::super::output_cap::start(page, MOST_BYTES), base);
     let converted = HtmlToMarkdown::new().convert(&clean);
@@ -75,12 +75,12 @@ pub(super) fn markdown(page: &str, base: &Url) -> String {
     lines.join("\n")
 }
 
-/// Writes a page anew.
+/// Writes a cleaned page.
 struct HtmlCleaner<'a> {
     rest: &'a str,
     base: &'a Url,
     out: String,
-    /// The elements that are open.
+    /// The open elements.
     open: Vec<&'static str>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> HtmlCleaner<'a> {
         cleaner.out
     }
 
-    /// Takes in what begins with `<`.
+    /// Handles what begins with `<`.
     fn markup(&mut self) {
         let after = self.rest.get(1..).unwrap_or_default();
         if after.starts_with("!--") {
@@ -113,6 +113,7 @@ impl<'a> HtmlCleaner<'a> {
             None => (false, after),
         };
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            // A `<` without a tag is text, and must not start one in the parser.
             self.out.push_str("&lt;");
             self.rest = after;
             return;
@@ -145,7 +146,7 @@ impl<'a> HtmlCleaner<'a> {
         }
     }
 
-    /// Closes what ends where `name` begins.
+    /// Closes the elements that end where `name` begins.
     fn make_room(&mut self, name: &str) {
         let ends: &[&str] = match name {
             "li" => &["li"],
@@ -155,6 +156,7 @@ impl<'a> HtmlCleaner<'a> {
             _ if LOOKS.contains(&name) => return,
             _ => &["p"],
         };
+        // An item in an inner list does not close an item of the outer one.
         let holds = |open: &str| matches!(open, "ul" | "ol" | "dl" | "table" | "blockquote");
         let from = self.open.iter().rposition(|open| holds(open)).map_or(0, |at| at + 1);
         let inner = self.open.get(from..).unwrap_or_default();
@@ -178,7 +180,7 @@ impl<'a> HtmlCleaner<'a> {
         }
     }
 
-    /// Leaves out an element with all that is in it.
+    /// Skips an element with its content.
     fn skip_element(&mut self, name: &str) {
         let mut rest = self.rest;
         while let Some((_, after)) = rest.split_once("</") {
@@ -209,7 +211,7 @@ impl<'a> HtmlCleaner<'a> {
         self.out.push('>');
     }
 
-    /// An address with its scheme and host.
+    /// Returns an absolute address.
     fn whole(&self, address: &str) -> Option<String> {
         if address.len() > MOST_OF_ADDRESS {
             return None;
@@ -220,14 +222,14 @@ impl<'a> HtmlCleaner<'a> {
     }
 }
 
-/// A tag, as it was written.
+/// A tag, as written.
 struct HtmlTag<'a> {
     name: String,
     attributes: Vec<(String, &'a str)>,
 }
 
 impl<'a> HtmlTag<'a> {
-    /// Reads a tag from its name on, and gives what comes after it.
+    /// Parses a tag from its name on, and returns what comes after it.
     fn read(text: &'a str) -> (Self, &'a str) {
         let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>');
         let (name, mut rest) = text.split_at(text.find(ends).unwrap_or(text.len()));
@@ -244,7 +246,7 @@ impl<'a> HtmlTag<'a> {
         }
     }
 
-    /// Reads one attribute; at least one character is taken.
+    /// Parses one attribute; consumes at least one character.
     fn attribute(&mut self, text: &'a str) -> &'a str {
         let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>' | '=');
         let first = text.chars().next().map_or(0, char::len_utf8);
@@ -317,7 +319,7 @@ mod tests {
             "<p><b><div>x</div>".repeat(8_000),
         ];
         for page in cases {
-            // On a thread like the one that it gets.
+            // In a thread like the real one.
             let start = page.get(..20).unwrap().to_owned();
             let thread = std::thread::Builder::new().stack_size(32 << 20);
             let text = thread.spawn(move || converted(&page)).unwrap().join().unwrap();

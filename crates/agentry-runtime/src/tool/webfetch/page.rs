@@ -1,4 +1,4 @@
-//! What came back from the web, as text.
+//! Turns an HTTP response into text.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use super::html;
 
 /// The most bytes of a page.
 const MOST_BYTES: usize = 5 << 20;
-/// The most bytes that are shown of a page that says what went wrong.
+/// The most bytes of an error page that are shown.
 const MOST_OF_ERROR: usize = 2_000;
-/// The stack of the thread that turns a page into Markdown.
+/// The stack of the thread that converts a page, because the converter is recursive.
 const STACK: usize = 32 << 20;
 
-/// The text of a page, capped.
+/// Returns the text of a page, cut to a limit.
 pub(super) async fn text(
     response: Response,
     url: &Url,
@@ -26,6 +26,7 @@ pub(super) async fn text(
     let status = response.status();
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default().to_ascii_lowercase();
+    // An error page is shown whatever its type, because it may have the reason.
     if status.is_success() && !is_text(&kind) {
         return Err(format!("`{url}` is no text but `{}`", output_cap::start(&kind, 100)));
     }
@@ -46,7 +47,7 @@ pub(super) async fn text(
     Ok(output_cap::kept(&format!("{url}\n\n{text}{more}"), host))
 }
 
-/// The body, or as much of it as is taken; and whether that is all.
+/// Returns the body up to the limit, and whether that is all.
 async fn body(mut response: Response) -> Result<(Vec<u8>, bool), String> {
     let mut bytes = Vec::new();
     let broken = |error| format!("it broke off: {error}");
@@ -60,7 +61,7 @@ async fn body(mut response: Response) -> Result<(Vec<u8>, bool), String> {
     Ok((bytes, true))
 }
 
-/// Whether a type of content can be read; one that is not said may be.
+/// Returns whether a content type is text; a missing one may be.
 fn is_text(kind: &str) -> bool {
     const TYPES: &[&str] = &["json", "xml", "javascript", "ndjson", "yaml", "toml", "markdown"];
     let essence = kind.split(';').next().unwrap_or_default().trim();
@@ -75,7 +76,7 @@ fn is_html(kind: &str, text: &str) -> bool {
         || (kind.is_empty() && (start.starts_with("<!doctype html") || start.starts_with("<html")))
 }
 
-/// The text of bytes in the characters that the server names.
+/// Decodes bytes with the charset that the server names.
 fn decoded<'a>(bytes: &'a [u8], kind: &str) -> Cow<'a, str> {
     let western = ["iso-8859-1", "windows-1252", "latin1"].iter().any(|name| kind.contains(name));
     if western && str::from_utf8(bytes).is_err() {
@@ -84,7 +85,7 @@ fn decoded<'a>(bytes: &'a [u8], kind: &str) -> Cow<'a, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// Turns HTML into Markdown, in a thread with a stack of its own.
+/// Converts HTML to Markdown, in a thread with a large stack.
 async fn markdown(html: String, url: Url) -> Result<String, String> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let convert = move || {

@@ -5,7 +5,7 @@ use tokio::net::TcpListener;
 use super::super::testing::TestWorkspace;
 use super::*;
 
-/// A server that answers each path with something else; its port.
+/// Starts a server with a different answer for each path, and returns its port.
 async fn server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -56,7 +56,7 @@ fn answer(path: &str, port: u16) -> Vec<u8> {
     }
 }
 
-/// Every name leads to this machine, but for one.
+/// Every name but one resolves to this machine.
 fn webfetch() -> WebfetchTool {
     let lookup = |name: String, port| -> BoxedFuture<'static, io::Result<Vec<SocketAddr>>> {
         Box::pin(async move {
@@ -168,7 +168,7 @@ fn addresses_are_read_once() {
     }
 }
 
-/// A page is read: side by side with others, and again when a run was killed.
+/// A page is a read: fetched in parallel with others, and again by a resumed run.
 #[test]
 fn fetching_is_reading() {
     assert_eq!(webfetch().class(&json!({"url": "https://example.org/"})), CallClass::Read);
