@@ -38,7 +38,7 @@ pub(crate) fn send<T: Serialize>(
     socket.write_all(&text)
 }
 
-/// Receives a message; nothing when the other side is gone.
+/// Receives a message, or `None` when the other side has closed the socket.
 pub(crate) fn receive<T: DeserializeOwned>(
     mut socket: &UnixStream,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
