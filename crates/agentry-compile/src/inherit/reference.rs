@@ -1,22 +1,22 @@
-//! How a definition names its base.
+//! Parses the reference of a definition to its base.
 
 use crate::store_reference::StoreRef;
 
-/// What a reference leads to.
+/// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BaseReference {
     /// A file or a directory, and the digest that it must have.
     Path(String, Option<String>),
     /// An agent of the store.
     Stored(StoreRef),
-    /// An agent in a registry of container images, and its digest if that is pinned.
+    /// An agent in an OCI registry, and its digest if it is pinned.
     Oci(Option<String>),
-    /// A file of the web.
+    /// A file on the web.
     Url,
 }
 
 impl BaseReference {
-    /// Takes a reference apart that has no problem of its own.
+    /// Parses a reference that was already checked for problems.
     pub(super) fn parse(text: &str) -> Self {
         if text.starts_with("ag1:") {
             return Self::Stored(StoreRef::Short(text.to_owned()));
