@@ -95,7 +95,7 @@ impl World for StoredWorld<'_> {
         self.below.memo()
     }
 
-    /// None: its paths mean something else in the world around it.
+    /// Returns `None`: its paths mean something else in the world around it.
     fn bases(&self) -> Option<&BaseMemo> {
         None
     }
