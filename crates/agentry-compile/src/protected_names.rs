@@ -58,8 +58,8 @@ pub enum CommandBarrier {
     Placeholder,
     /// A mount where the name exists.
     Mount,
-    /// No mount: an empty file there would be read, or its directory must stay open. The quarantine takes
-    /// away what commands make.
+    /// No mount, because an empty file there would be read, or its directory must stay writable. The
+    /// quarantine removes what commands create.
     Quarantine,
     /// Nothing; only tools are kept from it. `git` itself writes there.
     ToolsOnly,

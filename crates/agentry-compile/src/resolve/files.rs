@@ -1,4 +1,4 @@
-//! The files that take part in an agent, each with its digest: what a lock pins.
+//! The files of an agent with their digests, as a lock records them.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use crate::prompt::named_files;
 use crate::relocate::relative;
 use crate::world::{EntryKind, ReadError, World};
 
-/// A file that takes part in an agent.
+/// A file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlannedFile {
-    /// Its path, from the root of the workspace; below `~/` for a file of the home.
+    /// Its path relative to the workspace root, or `~/…` for a file in the home directory.
     pub path: String,
     /// `sha256:` and the digest of its bytes.
     pub digest: String,
 }
 
-/// Every file that takes part in `compiled`, sorted by path: its own, and those of its bases.
+/// Every file of `compiled`, sorted by path: its own, and those of its bases.
 pub(super) fn files(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -61,17 +61,17 @@ pub(super) fn files(
 struct FileGathering<'a> {
     world: &'a dyn World,
     compiled: &'a CompiledAgent,
-    /// The root of the workspace, from the root of the file system.
+    /// The root of the workspace, as an absolute path.
     root: String,
 }
 
 impl FileGathering<'_> {
-    /// The name of a file: its path from the root of the workspace.
+    /// The path of a file, relative to the workspace root.
     fn name(&self, path: &str) -> String {
         relative(&self.root, &absolute(&self.world.absolute(path)))
     }
 
-    /// A file that was read with the definition: it need not be read again.
+    /// A file that was read with the definition, so that it is not read again.
     fn source(&self, source: &SourceFile) -> Option<(String, String)> {
         let digest = source.digest(digest::bytes)?.to_owned();
         let is_stored = self.compiled.bases.iter().any(|base| {
@@ -82,7 +82,7 @@ impl FileGathering<'_> {
         Some((name, digest))
     }
 
-    /// A file that only now is looked into, unless it was already.
+    /// Reads a file, unless its digest is already known.
     fn read(&self, found: &mut BTreeMap<String, String>, root: &str, path: &str) {
         let name = self.name(path);
         if found.contains_key(&name) {
@@ -95,7 +95,7 @@ impl FileGathering<'_> {
     }
 }
 
-/// The scripts of the agent: below its directory, else below the workspace.
+/// The scripts of the agent: below its directory, or else below the workspace.
 fn scripts(world: &dyn World, compiled: &CompiledAgent) -> Vec<String> {
     let scripts = compiled.whole().tools.scripts.iter();
     let path = |path: &Spanned<String>| {
@@ -105,7 +105,7 @@ fn scripts(world: &dyn World, compiled: &CompiledAgent) -> Vec<String> {
     scripts.filter_map(|script| script.path.as_ref().and_then(path)).collect()
 }
 
-/// Reports context and rule files that are too large to be put into a prompt.
+/// Reports context and rule files that are too large for a prompt.
 pub(crate) fn too_large(world: &dyn World, compiled: &CompiledAgent, findings: &mut Findings) {
     let limit = limits::INSTRUCTION_BYTES;
     for (name, span, path) in named_files(world, compiled) {
