@@ -154,6 +154,7 @@ impl WorkspaceConfig {
                 let node = config.parse(&file, &String::from_utf8_lossy(&bytes), &mut findings);
                 config.bases(world, &node, &mut findings);
             }
+            // A workspace needs no configuration.
             Err(ReadError::Missing) => {}
             Err(error) => {
                 let source = config.sources.add(&file, "");
@@ -283,6 +284,7 @@ impl WorkspaceConfig {
 /// The globs of one pattern: `vendor` excludes the path and everything below it.
 fn globs(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
     let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+    // With `literal_separator`, `*` does not match `/`.
     let build = |text: &str| GlobBuilder::new(text).literal_separator(true).build();
     Ok(vec![build(pattern)?, build(&format!("{pattern}/**"))?])
 }

@@ -63,9 +63,11 @@ fn meaning(data: Data, field: &str) -> Data {
         Data::Str(text) if text.contains('\r') => Data::Str(text.replace("\r\n", "\n")),
         Data::List(items) => {
             let mut items: Vec<_> = items.into_iter().map(|item| meaning(item, "")).collect();
+            // `./notes` and `notes` are the same scope.
             if field == "trust.scope" {
                 items.iter_mut().for_each(plain_scope);
             }
+            // These lists are sets: their order and duplicates have no meaning.
             if field.starts_with("abilities.") || matches!(field, "trust.scope" | "trust.hosts") {
                 items.sort_by_key(|item| item.as_str().map(str::to_owned));
                 items.dedup();

@@ -100,6 +100,7 @@ impl AgentSearch<'_> {
             self.out.no_agents.push(path.to_owned());
             return;
         };
+        // Some endings are shared with files of other programs, so the content decides.
         let is_doubtful = self.format.is_none() && info(format).files.shares_ending;
         if is_doubtful && !is_agent(self.world, path, format, false) {
             self.out.no_agents.push(path.to_owned());
@@ -178,6 +179,7 @@ impl AgentSearch<'_> {
         let exclude = self.exclude;
         self.world.walk(root, &mut |walked| match walked {
             WalkedPath::Failed(path, why) => failed.push((path.to_owned(), why)),
+            // It looks like an agent but has no usable path, so it is reported.
             WalkedPath::Unnamed(path) if by_name(path).is_some() && !exclude(path) => {
                 failed.push((path.to_owned(), "its name is not UTF-8".to_owned()));
             }
@@ -189,6 +191,7 @@ impl AgentSearch<'_> {
             }
         });
         self.out.receipts.append(&mut receipts);
+        // A walk has no fixed order, but the report must have one.
         failed.sort();
         failed.into_iter().for_each(|(path, why)| self.failed(&path, &why));
         self.met_directories(directories);
@@ -257,6 +260,7 @@ fn is_agent(world: &dyn World, path: &str, format: Format, has_sign: bool) -> bo
 
 /// The results of `look` for all items, in parallel if there are many.
 fn each<T: Sync, U: Send>(items: &[T], look: impl Fn(&T) -> U + Send + Sync) -> Vec<U> {
+    // For a few items, threads cost more than they save.
     const FEW: usize = 8;
     if items.len() < FEW {
         items.iter().map(look).collect()

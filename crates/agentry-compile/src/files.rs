@@ -30,6 +30,7 @@ impl<'w> WorldFiles<'w> {
     /// Counts one more file or directory. Returns whether the limit still allows it.
     fn counts(&mut self, path: &str, findings: &mut Findings) -> bool {
         self.count += 1;
+        // Reported once, at the first file above the limit.
         if self.count == limits::FILES + 1 {
             let source = self.sources.add(path, "");
             let message = format!("more than {} files take part in this agent", limits::FILES);

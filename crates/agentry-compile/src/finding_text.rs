@@ -63,6 +63,7 @@ pub(crate) fn capped(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
 
 /// Reports hidden characters that are written as escapes, and are therefore not visible in the file.
 pub(crate) fn hidden_text(agent: &Agent, sources: &SourceFiles, findings: &mut Findings) {
+    // Fast path: escapes start with a backslash in every format.
     if sources.iter().any(|source| source.text.contains('\\')) {
         walk(&tree::tree(agent), sources, findings);
     }
@@ -81,6 +82,7 @@ fn walk(node: &TreeNode, sources: &SourceFiles, findings: &mut Findings) {
 
 fn escaped(text: &str, node: &TreeNode, sources: &SourceFiles, findings: &mut Findings) {
     let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    // Plain text hides nothing, and unescaped text was checked in its file.
     if text.bytes().all(plain) || sources.slice(node.span).contains(text) {
         return;
     }

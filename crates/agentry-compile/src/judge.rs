@@ -170,6 +170,7 @@ fn at_home(change: &mut DecisionChange) {
 /// The facts of the definition that its policy depends on.
 pub(crate) fn place(agent: &Agent, dir: &str) -> PolicyContext {
     let server = |server: &agentry_model::McpServer| {
+        // A server that runs as a program has no host.
         let program = server.command.is_some()
             || server.transport.is_some_and(|how| how.value == McpTransport::Stdio);
         let host = server.url.as_ref().filter(|_| !program).and_then(|url| host(&url.value));

@@ -52,6 +52,7 @@ fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>
     if let Some(system) = &instructions.system {
         parts.push(part(compiled, "system", system.span, system.value.trim().to_owned()));
     } else if let Some(raw) = &instructions.system_override {
+        // A raw override is the whole identity: role and traits are not added.
         parts.push(part(compiled, "system_override", raw.span, raw.value.trim().to_owned()));
         return;
     }

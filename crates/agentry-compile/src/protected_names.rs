@@ -267,6 +267,7 @@ pub fn folded(path: &str) -> Vec<Cow<'_, str>> {
 
 /// A name as the most lenient file system compares it: without case and without invisible characters.
 pub fn fold(name: &str) -> Cow<'_, str> {
+    // Fast path: nothing to change.
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return Cow::Borrowed(name);
     }

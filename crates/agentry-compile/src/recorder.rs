@@ -63,6 +63,7 @@ impl<'w> WorldRecorder<'w> {
         let question = question.join(SEPARATOR);
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = notes.answers.get(&question).map(|known| *known == answer);
+        // A file changed between two reads.
         notes.torn |= known == Some(false);
         if known.is_none() {
             notes.answers.insert(question, answer);

@@ -93,6 +93,7 @@ impl AgentMove<'_> {
         }
         agent.instructions.context = (is_empty || !named.is_empty()).then_some(named);
         let instructions = &mut agent.instructions;
+        // A raw override replaces the system text, so the copy must go there.
         let raw = instructions.system.is_none() && instructions.system_override.is_some();
         append(
             if raw { &mut instructions.system_override } else { &mut instructions.system },

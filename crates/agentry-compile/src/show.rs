@@ -54,6 +54,7 @@ fn write_out(agent: &mut Agent, carried: &[CarriedFile]) {
             instructions.base_rules.push(Spanned::new(text.clone(), nowhere));
             continue;
         }
+        // A raw override replaces the system text, so the context must go there.
         let raw = instructions.system.is_none() && instructions.system_override.is_some();
         let place = if raw { &mut instructions.system_override } else { &mut instructions.system };
         let system = place.get_or_insert_with(|| Spanned::new(String::new(), nowhere));
@@ -83,6 +84,7 @@ pub fn convertible(compiled: &CompiledAgent, to: Format, keep_base: bool) -> Age
         if info(compiled.found.format).denies_without_policy.is_some() && compiled.whole.is_none() {
             agent.policy.trust.get_or_insert_default();
         }
+        // Other formats may not have the trait, so it becomes a layer of rules.
         if asks_before_writing(&agent) && agent.policy.permissions.is_none() {
             agent.policy.permissions = Some(ask_before_edit());
         }

@@ -319,6 +319,7 @@ impl<'w> ObjectGathering<'w> {
     /// The main file and all files with their paths in the object. Takes the first layout in which the
     /// agent keeps its digest; the shortest paths come first.
     fn placed(&self, hashed: &AgentDigest) -> Result<(String, ObjectPaths<'_>), StoreError> {
+        // Some formats take the agent's name from its directory, so that layout is tried first.
         let named = self.dir.rsplit('/').next().unwrap_or_default();
         let is_file = [".agent", ".agent.md"].iter().any(|end| self.found.main.ends_with(end));
         let layouts = [

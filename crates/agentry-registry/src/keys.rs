@@ -41,6 +41,7 @@ impl FromStr for PublicKey {
     fn from_str(text: &str) -> Result<Self, StoreError> {
         let key = text.strip_prefix(PUBLIC).and_then(digest::bytes::<32>);
         let key = key.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
+        // A weak key would accept one signature for many messages.
         let key = key.filter(|key| !key.is_weak());
         key.map(Self).ok_or_else(|| {
             StoreError::Unfit(format!(
@@ -141,6 +142,7 @@ impl KeyRing {
         let mut file = tempfile::Builder::new().prefix("key-").tempfile_in(&self.dir)?;
         file.write_all(format!("{SECRET}{}\n", hex(seed)).as_bytes())?;
         file.as_file().sync_all()?;
+        // Fails if another process created the same key meanwhile.
         file.persist_noclobber(path).map_err(|error| error.error)?;
         Ok(())
     }
@@ -173,6 +175,7 @@ fn read_private(path: &Path) -> io::Result<String> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
+        // Checked on the open file, so that it cannot be swapped in between.
         if file.metadata()?.permissions().mode() & 0o077 != 0 {
             return Err(io::Error::other("others can read it; `chmod 600` it, or make a new key"));
         }

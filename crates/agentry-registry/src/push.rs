@@ -129,6 +129,7 @@ fn write_object(dir: &Path, gathered: &GatheredObject) -> io::Result<()> {
         }
         write_new(&file, bytes)?;
     }
+    // The files are synced already. Now their directories, each once.
     let mut dirs: Vec<_> = gathered.files.iter().map(|(path, _)| root.join(path)).collect();
     dirs = dirs.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
     dirs.sort();

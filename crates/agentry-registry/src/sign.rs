@@ -72,6 +72,7 @@ impl AgentStore {
         manifest: &ObjectManifest,
         trust: &SignatureTrust,
     ) -> Result<(), StoreError> {
+        // Signatures are verified only if the user requires them.
         if !trust.required {
             return Ok(());
         }

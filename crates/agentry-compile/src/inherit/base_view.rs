@@ -20,6 +20,7 @@ pub(super) fn offered(base: &CompiledAgent) -> Agent {
     let mut agent = base.whole().clone();
     let mut filled = agent.clone();
     (info(base.found.format).defaults)(&mut filled);
+    // Only limits get the defaults of the base's format. A child has its own defaults for the rest.
     agent.policy = filled.policy;
     agent.budget = filled.budget;
     name_hosts(&mut agent);
@@ -36,9 +37,11 @@ pub(super) fn seen(world: &dyn World, child: &mut CompiledAgent, link: &BaseLink
     if elsewhere {
         child.carried.extend(texts(world, base, &mut child.sources));
     }
+    // These files are carried as text, because their paths mean nothing from the child.
     if link.stored || elsewhere {
         (agent.instructions.context, agent.instructions.rule_files) = (None, None);
     }
+    // The child's own context replaces the base's.
     if child.agent.instructions.context.is_some() {
         child.carried.retain(|file| file.name != CONTEXT);
     }

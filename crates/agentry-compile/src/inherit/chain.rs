@@ -131,6 +131,7 @@ impl BaseChain {
             BaseReference::Stored(reference) => self.fetched(world, from, &reference),
             BaseReference::Oci(Some(digest)) => {
                 let reference = StoreRef::Full(digest);
+                // There is no OCI transport, but the store may have an agent with this digest.
                 match world.services().fetch(&reference) {
                     Err(FetchError::Missing | FetchError::NoStore) => Err(self.no_transport(text)),
                     _ => self.fetched(world, from, &reference),
@@ -198,6 +199,7 @@ impl BaseChain {
         from: &DeclaredBase,
         (reference, stored): (&StoreRef, &StoredAgent),
     ) -> Result<Arc<BaseLink>, BaseFailure> {
+        // The reference becomes the name of a directory.
         let root = reference.to_string().replace('/', "_");
         let inner = StoredWorld::new(world, &root, stored);
         // Not only the agent's directory: files around it may be part of it.
@@ -244,6 +246,7 @@ impl BaseChain {
     ) -> Result<Arc<BaseLink>, BaseFailure> {
         let id = identity(world, &found);
         let id = if stored.is_some() { format!("{id} of the store") } else { id };
+        // Real paths are compared, so that links cannot hide a cycle.
         if self.steps.iter().any(|step| step.id == id) {
             let what = format!("the bases lead back to `{}`", found.path);
             return Err(self.fail(&ENDLESS_BASES, &found.path, &what, "remove one of these bases"));
@@ -327,6 +330,7 @@ impl BaseChain {
             return None;
         }
         let mut bases = link.bases.clone();
+        // The memo has the reference of another child, which may spell it differently.
         if let Some(nearest) = bases.first_mut() {
             nearest.reference = from.base.clone();
         }

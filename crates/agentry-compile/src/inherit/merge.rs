@@ -152,6 +152,7 @@ fn identity(
         risk_level,
     } = child;
     AgentIdentity {
+        // Name and version identify one agent, so they are not inherited.
         name: name.clone(),
         display_name: display_name.clone(),
         description: written(description, &base.description),
@@ -217,6 +218,7 @@ fn instructions(
     AgentInstructions {
         system: written(system, &base.system),
         rules: rules.clone(),
+        // Hard rules of all bases stay, the farthest first.
         base_rules: base.base_rules.iter().chain(&base.rules).cloned().collect(),
         system_override: behaves(system_override, &base.system_override, strategy),
         traits,
@@ -285,6 +287,7 @@ fn requirements(
     }
     AgentRequirements {
         env: words(ListMerge::Append, &base.env, env),
+        // Base and child are swapped on purpose: the base's check wins.
         startup: written(&base.startup, startup),
     }
 }

@@ -31,6 +31,7 @@ impl BaseReference {
         match place.split_once("://") {
             Some(("oci", rest)) => return Self::Oci(pinned(rest).or(pin)),
             Some(_) => return Self::Url,
+            // Before the check for `@`, which a path may contain.
             None if is_path(place) => return Self::Path(place.to_owned(), pin),
             None => {}
         }
@@ -42,6 +43,7 @@ impl BaseReference {
                 let (name, version) = (name.to_owned(), version.to_owned());
                 Self::Stored(StoreRef::Named { name, version })
             }
+            // The colon belongs to a tag or port of an OCI reference.
             _ if place.contains(':') => Self::Oci(pin),
             _ => Self::Path(place.to_owned(), pin),
         }

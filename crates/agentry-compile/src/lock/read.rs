@@ -105,6 +105,7 @@ const REWRITE: &str =
 impl Lockfile {
     /// Parses the text of a lock. The tables of agents are only separated; [`Lockfile::get`] parses one.
     pub fn parse(text: &str) -> Result<Self, LockError> {
+        // Editors and Git may add a byte order mark or Windows line ends.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         unmerged(&text)?;
         let starts = starts(&text);

@@ -61,6 +61,7 @@ impl FileSearcher<'_> {
         let filter = NameFilter::new(search.pattern.as_deref());
         let named = filter.samples().into_iter().filter_map(|name| self.named(&root, &name));
         match named.max_by_key(|reason| reason.action) {
+            // No file can make this verdict stricter, so the walk is skipped.
             Some(named) if named.action == Action::Deny || !self.may_deny() => Some(named),
             named => {
                 let found = self.found(&root, &filter);
@@ -89,6 +90,7 @@ impl FileSearcher<'_> {
 
     /// The objection to existing files: a denial, or else the first question.
     fn found(&self, root: &str, filter: &NameFilter) -> Option<VerdictReason> {
+        // The walk ends at the strictest verdict that any rule can give.
         let worst = if self.may_deny() { Action::Deny } else { Action::Ask };
         let mut asked_about: Option<VerdictReason> = None;
         let mut open = vec![(root.to_owned(), self.ignored(root, filter))];

@@ -71,6 +71,7 @@ impl IgnoredFiles {
 
 impl IgnoredNames {
     fn add(&mut self, directory: &str, line: &str) {
+        // Anything but a plain name is not interpreted: such directories are searched.
         if line.is_empty() || line.contains(['!', '#', '*', '?', '[', '\\']) {
             return;
         }

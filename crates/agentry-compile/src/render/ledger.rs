@@ -48,6 +48,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 impl RenderLedger {
     /// The ledger of these files. Of two entries with one path, the last counts.
     pub fn new(mut entries: Vec<LedgerEntry>) -> Self {
+        // The sort is stable and `dedup_by` keeps the first, so the last entry must come first.
         entries.reverse();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);

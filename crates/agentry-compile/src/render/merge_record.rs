@@ -76,6 +76,7 @@ pub(super) fn unmerge(merge: &MergeRecord, text: &str, untouched: bool) -> Unmer
 /// The position of a hunk's lines, if there is exactly one.
 fn place(lines: &[&str], hunk: &MergeHunk) -> Option<usize> {
     let mut places = (0..lines.len()).filter(|at| holds(lines, *at, hunk));
+    // A hunk that only removed lines matches everywhere, so its position is unknown.
     let first = places.next().filter(|_| !hunk.added.is_empty())?;
     places.next().is_none().then_some(first)
 }

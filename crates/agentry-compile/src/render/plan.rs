@@ -253,6 +253,7 @@ impl FilePlanner<'_> {
             PresentFile::Blocked(why) => {
                 return refuse(format!("`{path}` {why}"), IN_THE_WAY);
             }
+            // Equal content is kept, even if the user wrote it.
             PresentFile::File(found) if found == *bytes => (PlannedChangeKind::Keep, Some(found)),
             PresentFile::File(found) if *shared && std::str::from_utf8(&found).is_err() => {
                 return refuse(format!("`{path}` is not UTF-8"), MOVE);
@@ -286,6 +287,7 @@ impl FilePlanner<'_> {
         let path = &file.path;
         let entry = self.situation.ledger.get(path);
         let ours = entry.is_some_and(|entry| sha256(found) == entry.sha256);
+        // A shared file was merged with the user's content, so it may be updated.
         if ours || file.shared {
             return None;
         }

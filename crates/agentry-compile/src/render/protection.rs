@@ -56,6 +56,7 @@ pub fn protect(
     }
     paths.extend(world.machine().user_config.clone());
     paths.extend(more.iter().cloned());
+    // Real paths, so that a link to a protected file is recognised.
     let found = world.real_of_all(&paths);
     let mut real: Vec<String> =
         paths.into_iter().zip(found).map(|(path, real)| real.unwrap_or(path)).collect();
@@ -88,6 +89,7 @@ impl ProtectedPaths<'_> {
         let home = self.places.home.clone();
         let context = ShellContext { home, directory: Some(call.directory.to_owned()) };
         let parts = shell::analyse(call.subject, &context);
+        // A link that one part of the line creates may redirect a write of another part.
         let links = parts.iter().any(|part| effects_of(part).is_some_and(makes_links));
         let found = parts.iter().filter_map(|part| {
             let place = CommandPlace { bases: &part.bases, start: call.directory, resolver };
@@ -118,6 +120,7 @@ impl ProtectedPaths<'_> {
     ) -> Option<VerdictReason> {
         let meeting = self.meeting(word, place);
         let is_free = word.literal().is_some_and(|text| text.starts_with("/dev/"));
+        // After a `cd` to an unknown directory, a relative path may lead anywhere.
         let is_lost = *place.bases == CurrentDirs::Unknown && !is_free && !is_absolute(word);
         match meeting {
             Some(PathMeeting::Within(hit)) => Some(denied(&part.text, &hit)),
@@ -133,6 +136,7 @@ impl ProtectedPaths<'_> {
         part: &LinePart,
         place: CommandPlace<'_>,
     ) -> Option<VerdictReason> {
+        // A wrapped command is judged as a part of its own.
         let end = command.inner_at.unwrap_or(command.argv.len());
         let argv = command.argv.get(..end).unwrap_or(&command.argv);
         let effects = effects(argv);

@@ -324,6 +324,7 @@ impl ModelNeeds<'_> {
             (Some((least, written)), Some(size)) if size < least => {
                 return Some(format!("it takes {size} tokens, and the agent asks for `{written}`"));
             }
+            // An unknown context window must not count as large enough.
             (Some((_, written)), None) => {
                 return Some(format!(
                     "the catalogue does not know how much it takes, and the agent asks for `{written}`"

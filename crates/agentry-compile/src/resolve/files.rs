@@ -74,6 +74,7 @@ impl FileGathering<'_> {
     /// A file that was read with the definition, so that it is not read again.
     fn source(&self, source: &SourceFile) -> Option<(String, String)> {
         let digest = source.digest(digest::bytes)?.to_owned();
+        // Files of a stored base have no path in the workspace.
         let is_stored = self.compiled.bases.iter().any(|base| {
             let rest = source.path.strip_prefix(base.path.as_str());
             base.stored.is_some() && rest.is_some_and(|rest| rest.starts_with('/'))

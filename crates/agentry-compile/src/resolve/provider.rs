@@ -159,6 +159,7 @@ impl ModelProvider {
         else {
             return Some(format!("`{}` is no web address", self.base_url));
         };
+        // Plain HTTP is accepted only on this machine, which the key does not leave.
         let open = scheme.eq_ignore_ascii_case("http") && !self.is_local();
         (open && !self.keys.is_empty())
             .then(|| format!("its key would go to `{}` unencrypted", self.base_url))
@@ -191,6 +192,7 @@ pub(super) fn ollama_address(text: &str) -> String {
         _ => (place, None),
     };
     let name = match name.trim_start_matches('[').trim_end_matches(']') {
+        // A listen address is not an address to connect to.
         "" | "0.0.0.0" => "127.0.0.1".to_owned(),
         "::" => "[::1]".to_owned(),
         name if name.contains(':') => format!("[{name}]"),

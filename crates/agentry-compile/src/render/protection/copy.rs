@@ -150,6 +150,7 @@ impl ProtectedPaths<'_> {
             return CopyOutcome::Unknown;
         };
         let plain = text.trim_end_matches('/');
+        // The colon is for `host:path`, as in scp and rsync.
         let name = plain.rsplit(['/', ':']).next().unwrap_or_default();
         if matches!(name, "" | "." | "..") {
             return CopyOutcome::Unknown;

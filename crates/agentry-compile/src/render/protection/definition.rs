@@ -26,6 +26,7 @@ pub fn definition(world: &dyn World, compiled: &CompiledAgent) -> Vec<Definition
     let mut out = Vec::new();
     let found = &compiled.found;
     of(world, &join(&found.dir, &found.main), found.format, &workspace, &mut out);
+    // A stored base lies in the store, which is protected with Agentry's home directory.
     for base in compiled.bases.iter().filter(|base| base.stored.is_none()) {
         let path = match world.kind(&base.path) {
             // Any main file name will do, because only the directory matters.

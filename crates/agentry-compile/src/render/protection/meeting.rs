@@ -142,6 +142,7 @@ impl ProtectedPaths<'_> {
         let PatternParts::Known(rest) = rest else {
             return near.then_some(PathMeeting::Unknown);
         };
+        // A pattern such as `*/..` may lead anywhere.
         if rest.iter().any(|it| it.text() == "..") {
             return Some(PathMeeting::Unknown);
         }
@@ -257,14 +258,17 @@ impl PatternPart {
 
 /// The paths that a word may contain: the word itself, and values attached to an option, name or host.
 fn paths_in(text: &str) -> impl Iterator<Item = &str> {
+    // These options name paths that the command does not touch.
     let left_out = ["--exclude", "--ignore"].iter().any(|option| text.starts_with(option));
     let behind = text.match_indices(['=', ':', ',']).map(|(at, _)| at + 1);
+    // A value may be attached to any letter of a short option: `-tDIR`, `-xvtDIR`.
     let letters = text
         .strip_prefix('-')
         .filter(|rest| !rest.starts_with('-'))
         .map_or(0, |rest| rest.chars().take_while(char::is_ascii_alphanumeric).take(16).count());
     let glued = (1..=letters).map(|at| at + 1);
     let is_option = text.starts_with('-');
+    // The limit keeps a hostile word from costing much time.
     let cuts = behind.chain(glued).filter(move |_| !left_out).take(64);
     let parts = cuts.filter_map(|at| text.get(at..)).filter(|part| !part.is_empty());
     std::iter::once(text).filter(move |_| !is_option && !text.is_empty()).chain(parts)
