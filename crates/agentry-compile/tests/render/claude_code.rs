@@ -215,7 +215,7 @@ fn t17_an_allow_is_not_given_to_agents_that_nobody_rendered() {
     let files = &[(".claude/agents/other.md", OTHER), (".claude/settings.json", MINE)];
     let (rendered, _) = beside(files);
     assert!(!told(&rendered).contains("asks about `Bash`"), "{}", told(&rendered));
-    // Without another agent, the rule may apply to the user's session.
+    // Without another agent `Bash` is allowed for every session, which is reported as a gap.
     let (rendered, settings) = beside(&[]);
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(rm *)"]);
     let open = "gap permissions: allowed in every session of the project, yours included: `Bash`";

@@ -22,8 +22,8 @@ struct Case {
     path: &'static str,
     text: &'static str,
     around: &'static [(&'static str, &'static str)],
-    /// The sections with fewer permissions afterwards, which is reported. A call that only a sandbox limits is
-    /// denied in a definition, and a denial is never lifted again.
+    /// The sections with fewer permissions afterwards, which is reported. A call that only a sandbox limits
+    /// is denied in a definition, and a denial is never lifted again.
     narrowed: &'static [Section],
 }
 

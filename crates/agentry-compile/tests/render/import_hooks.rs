@@ -53,7 +53,7 @@ fn what_a_hook_of_claude_code_may_deny_asks() {
         assert_eq!(said(&found, section), "ask");
         assert!(told(&found).contains(&format!("permissions.{section}: a hook")), "{section}");
     }
-    // Without a tool for it, the agent is not asked about it.
+    // The agent has no tool for it, so the hook does not matter.
     assert_eq!(said(&found, Section::Webfetch), "deny");
 }
 

@@ -72,7 +72,7 @@ fn what_is_left_out_is_told() {
     assert!(!found.losses.iter().any(|it| fields.contains(&it.field.as_str())), "{usual}");
 }
 
-/// It stays a setting of its harness, also in formats that could hold it.
+/// The model name of a harness is kept for that harness, also in formats with a model field.
 #[test]
 fn a_model_of_any_name_comes_back() {
     let cases = [

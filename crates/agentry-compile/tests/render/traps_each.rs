@@ -78,7 +78,7 @@ fn t26_t32_characters_that_mean_something_elsewhere_are_words_in_codex() {
                 let rule = format!("prefix_rule(pattern = {words}, decision = \"forbidden\")");
                 assert!(rules.contains(&rule), "{pattern}: {rules}");
             }
-            // If words and wildcards cannot be told apart, the shell is not used.
+            // If words cannot be distinguished from wildcards, the shell tool is switched off.
             _ => {
                 assert!(!has_shell, "{pattern}: {rules}");
                 assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{pattern}");
@@ -183,7 +183,7 @@ fn t49_editing_is_writing_too() {
     assert!(file(&rendered, ".md").contains("tools: [read, search, edit]"), "{}", told(&rendered));
     let rendered = one("copilot", &all("deny"), Wish::default());
     assert!(!file(&rendered, ".md").contains("edit"), "{}", file(&rendered, ".md"));
-    // The sandbox of Codex limits writing, not editing.
+    // The sandbox of Codex limits all writes, not only edits.
     let (rendered, _) = codex(&all("deny"));
     assert!(file(&rendered, ".toml").contains("sandbox_mode = \"read-only\""));
 }
