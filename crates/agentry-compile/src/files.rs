@@ -154,6 +154,7 @@ impl PackageFiles for WorldFiles<'_> {
             PathBase::Workspace => join(&self.workspace, path),
         };
         match self.world.kind(&full) {
+            // A missing path cannot be resolved, so it is judged as text.
             EntryKind::Missing if leaves(&self.workspace, &full) => PathPresence::Outside,
             EntryKind::Missing => PathPresence::Missing,
             _ if !self.world.inside(&self.workspace, &full) => PathPresence::Outside,

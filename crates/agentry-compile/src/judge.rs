@@ -70,6 +70,7 @@ pub fn judge(world: &dyn World, compiled: &mut CompiledAgent) -> Result<Judge, V
     let places = places(world, &compiled.workspace);
     let mut layers = own_layers(compiled, &places);
     let mut findings = Findings::default();
+    // The user's layer can only make verdicts stricter: the strictest layer counts.
     if let Some(permissions) = user_policy(world, &mut compiled.sources, &mut findings) {
         layers.push(layer(LayerSource::User, &permissions, &places));
     }
@@ -149,6 +150,7 @@ pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
         let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
         let RulesDiff { mut gained, mut lost, unknown } =
             compare::diff(memo, &old, &new, HazardProtection::On);
+        // Only paths contain the stand-in directories.
         if section.kind() == PatternKind::Path {
             gained.iter_mut().chain(&mut lost).for_each(at_home);
         }

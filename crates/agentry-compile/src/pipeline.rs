@@ -141,6 +141,7 @@ fn checks(
         known.iter().any(|other| other.rule == found.rule && other.span == found.span)
     };
     for mut found in all.into_sorted() {
+        // The agent's own files come first in `sources`, so their numbers are below `own_files`.
         if is_own(&found) || found.span.file == FileId::BUILT_IN {
             findings.push(found);
         // Only the combination shows it, so it is reported where the base is named.

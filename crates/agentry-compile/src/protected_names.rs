@@ -186,6 +186,7 @@ pub struct ProtectedHit {
 pub fn find(parts: &[Cow<'_, str>], by: WrittenBy) -> Option<ProtectedHit> {
     let at = |start: usize| {
         let rest = parts.get(start..)?;
+        // `start` grows, so the first hit is the outermost one.
         let counts = |name: &&ProtectedName| name.counts_for(by) && begins(rest, name.path);
         let name = NAMES.iter().find(counts)?;
         Some(ProtectedHit { kind: name.kind, parts: start + name.path.split('/').count() })

@@ -137,6 +137,7 @@ fn walk(world: &dyn World, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + 
         met.push(format!("{walked:?}"));
         visit(walked);
     });
+    // A walk has no fixed order, but the digest needs one.
     met.sort();
     met.join("\n").into_bytes()
 }
@@ -248,6 +249,7 @@ impl WorldServices for WorldRecorder<'_> {
     }
 
     fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
+        // `asked_again` has no answer for this question, so the record is never valid.
         self.note(&["fetch"], b"");
         self.world.services().fetch(reference)
     }

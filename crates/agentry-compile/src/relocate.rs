@@ -194,6 +194,7 @@ impl AgentMove<'_> {
             return Some(text.to_owned());
         }
         let full = absolute(&join(&self.from, place));
+        // Both must lie in the new workspace, or the path would lead out of it.
         below(&self.to_root, &full).and(below(&self.to_root, &self.to))?;
         let path = relative(&self.to, &full);
         let path = if path.starts_with('.') { path } else { format!("./{path}") };
@@ -204,6 +205,7 @@ impl AgentMove<'_> {
     fn avatar(&mut self, agent: &mut Agent) {
         let Some(avatar) = agent.identity.avatar.take() else { return };
         let path = avatar.value.as_str();
+        // An address or an absolute path does not depend on the directory.
         let address = path.contains(':') || path.starts_with(['/', '~', '#']) || path.is_empty();
         let full = absolute(&join(&self.from, path));
         if address || self.world.kind(&full) != EntryKind::File {
@@ -221,6 +223,7 @@ impl AgentMove<'_> {
             let Some((folder, main)) = pack.path.rsplit_once('/') else { continue };
             let full = join(&self.from, &format!("skills/{folder}"));
             let entries = self.world.list(&self.from, &full).unwrap_or_default();
+            // A nested skill is a pack of its own and moves with the agent.
             let holds_skill = |name: &str| {
                 let inner = format!("{folder}/{name}");
                 agent.skill_packs.iter().any(|other| {

@@ -40,6 +40,7 @@ pub(crate) fn suppress(
     for diagnostic in diagnostics {
         let file = diagnostic.span.file;
         let line = sources.start(diagnostic.span).line;
+        // `None` is the key of suppressions for the whole file.
         let near = [Some(line), None].into_iter().filter_map(|line| by_line.get(&(file, line)));
         let at =
             near.flatten().copied().find(|at| found.get(*at).is_some_and(|s| s.names(&diagnostic)));

@@ -154,6 +154,7 @@ impl AgentStore {
         let mut digests = Vec::new();
         for file in names(&self.index().join("short").join(file_name(short)))? {
             let digest = format!("{PREFIX}{file}");
+            // Records without an object are ignored, as left by an interrupted push.
             if digits(&digest).is_some() && self.object(&digest)?.is_dir() {
                 digests.push(digest);
             }
@@ -196,6 +197,7 @@ fn record(path: &Path) -> Result<Option<String>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StoreError::reading(path)(error)),
     };
+    // Anything but one digest and a line end is damage.
     let digest = text.strip_suffix('\n').filter(|text| digits(text).is_some());
     match digest {
         Some(digest) => Ok(Some(digest.to_owned())),

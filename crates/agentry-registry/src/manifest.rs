@@ -53,6 +53,7 @@ impl ObjectManifest {
     /// the agent's digest does not cover files that were only taken along.
     pub fn content(&self) -> String {
         let mut value = self.fields();
+        // The time of the push is not part of the content.
         value.remove("created");
         digest::of(Value::Object(value).to_string().as_bytes())
     }
@@ -65,6 +66,7 @@ impl ObjectManifest {
     /// The text of `manifest.json`.
     pub(crate) fn to_text(&self) -> String {
         let mut value = self.fields();
+        // The checksum covers all fields, so any changed byte is noticed.
         let checksum = digest::of(Value::Object(value.clone()).to_string().as_bytes());
         value.insert("checksum".to_owned(), Value::String(checksum));
         format!("{:#}\n", Value::Object(value))
@@ -74,6 +76,7 @@ impl ObjectManifest {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let unread = |error: serde_json::Error| format!("its manifest cannot be read: {error}");
         let value: Value = serde_json::from_slice(bytes).map_err(unread)?;
+        // Checked first: a later format may have other fields.
         let known = value.get("object").and_then(Value::as_u64);
         if known.is_some_and(|known| known > OBJECT) {
             return Err("a later agentry wrote its manifest".to_owned());

@@ -44,6 +44,7 @@ impl FromStr for AgentReference {
                 Err(StoreError::Unfit(format!("`{text}` is no digest of a manifest")))
             };
         }
+        // A name cannot contain `@`, so the last one separates the version.
         match text.rsplit_once('@') {
             Some((name, version)) => {
                 fits_name(name)?;
@@ -129,6 +130,7 @@ pub(crate) fn text_of(name: &str) -> Option<String> {
             rest = after;
         }
     }
+    // Only the canonical spelling counts, or two files could have one name.
     String::from_utf8(bytes).ok().filter(|text| file_name(text) == name)
 }
 

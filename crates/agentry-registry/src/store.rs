@@ -43,6 +43,7 @@ impl AgentStore {
         match store.format()? {
             Some(FORMAT) => Ok(store),
             // There is no store, or its creation was interrupted.
+            // Layout 0 has objects but no `format` file; it is migrated below.
             None if !store.objects().is_dir() => {
                 Err(StoreError::NoStore(store.root.display().to_string()))
             }

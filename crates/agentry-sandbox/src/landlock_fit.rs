@@ -31,6 +31,7 @@ impl Confinement {
         let hidden: Vec<&PathBuf> = hidden.iter().collect();
         // Writable paths are readable too, and so are those that are only protected from changes.
         for root in reads.iter().chain(writes) {
+            // A readable root may be a link, such as `/bin`. Its target is compared with the hidden paths.
             let real = fs::canonicalize(root).unwrap_or_else(|_| root.clone());
             open(&real, &hidden, &mut out.reads)?;
         }

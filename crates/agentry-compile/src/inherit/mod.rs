@@ -88,6 +88,7 @@ fn declared(
             .hint("remove one of the two");
     }
     let (base, dir) = match (own, entry) {
+        // A base in the definition is relative to its directory, one in `agentry.toml` to the root.
         (Some(own), _) => {
             let span = narrowed(&own, compiled);
             (Spanned::new(own.value, span), compiled.found.dir.clone())

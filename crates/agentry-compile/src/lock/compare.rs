@@ -204,6 +204,7 @@ fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
     if old.policy_digest == new.policy_digest {
         return;
     }
+    // `found` has the file changes already: this call must come after them.
     let whose = if is_the_bases(found) { "its base" } else { "it" };
     let diffs = old.servers.as_ref().and_then(|_| policy::diff(&old.policy, &new.policy));
     let before = found.len();
@@ -320,6 +321,7 @@ pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Ve
     };
     let (old, seen) = (of(old), of(seen));
     let mut found = Vec::new();
+    // The tools were never recorded, so there is nothing to compare with.
     if old.is_empty() {
         return found;
     }

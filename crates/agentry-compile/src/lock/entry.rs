@@ -80,6 +80,7 @@ fn servers(compiled: &CompiledAgent, agent: &Agent) -> Vec<LockedServer> {
     let mask = SecretMask::new(&compiled.sources);
     let text = |text: &str| mask.text(text.to_owned());
     let server = |server: &McpServer| {
+        // Only names: values may be secrets, and differ between machines.
         let mut env: Vec<_> = server.env.iter().map(|(name, _)| name.clone()).collect();
         let mut headers: Vec<_> = server.headers.iter().map(|(name, _)| name.clone()).collect();
         env.sort();
@@ -113,6 +114,7 @@ pub fn look(
     let locked = locked(world, &compiled);
     let errors = compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let mut problems: Vec<_> = errors.cloned().collect();
+    // With errors, unresolved skills may only be a consequence.
     if problems.is_empty() {
         problems = unprovided(world, &compiled, &locked);
     }

@@ -111,6 +111,7 @@ impl Lockfile {
         let starts = starts(&text);
         let preamble = starts.first().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
         match version(preamble)? {
+            // Only the preamble is parsed here, because a later version may change the tables.
             VERSION => {}
             0 => return version_0::migrate(&text),
             newer => {
@@ -203,6 +204,7 @@ pub(super) fn parsed(part: &str, line: usize) -> Result<TreeNode, LockError> {
 fn sound(source: &SourceFile, findings: &Findings, line: usize) -> Result<(), LockError> {
     let error = findings.iter().find(|found| found.severity == Severity::Error);
     let Some(error) = error else { return Ok(()) };
+    // The part was parsed alone, so its lines are shifted to those of the file.
     let at = line + source.position(error.span.start as usize).line - 1;
     Err(LockError::new(format!("{FILE}:{at}: {}", error.message), REWRITE))
 }
@@ -241,6 +243,7 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         skills: lines("skills").into_iter().map(skill).collect::<Option<_>>()?,
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
+        // An entry migrated from version 0 says so, and has no servers to compare.
         servers: (!record.has("version"))
             .then(|| blocks("servers").iter().filter_map(server).collect()),
         tools: blocks("tools").iter().filter_map(tool).collect(),

@@ -255,6 +255,7 @@ impl FilePlanner<'_> {
             }
             // Equal content is kept, even if the user wrote it.
             PresentFile::File(found) if found == *bytes => (PlannedChangeKind::Keep, Some(found)),
+            // The user's part of a shared file must survive as text.
             PresentFile::File(found) if *shared && std::str::from_utf8(&found).is_err() => {
                 return refuse(format!("`{path}` is not UTF-8"), MOVE);
             }

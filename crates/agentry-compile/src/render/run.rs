@@ -61,6 +61,7 @@ pub fn run(job: &RenderJob<'_>, subjects: &[RenderSubject]) -> Vec<TargetRun> {
     let all: Vec<TargetJob<'_>> =
         job.targets.iter().map(|target| TargetJob::new(target, job, subjects)).collect();
     let files = || FilesOnce::new(job.existing, HashMap::new());
+    // Each target is rendered as if it were alone; most share no file.
     let tried: Vec<(TargetRun, FilesOnce<'_>)> =
         all.par_iter().map(|one| one.render(files())).collect();
     let mut shared = HashMap::new();
@@ -82,6 +83,7 @@ impl<'a> TargetJob<'a> {
     fn new(target: &'static Target, job: &'a RenderJob<'a>, subjects: &'a [RenderSubject]) -> Self {
         let (guard, close_gaps) = ((job.guard)(target), (job.close_gaps)(target));
         let name = |subject: &RenderSubject| job.config.name(target, &subject.name).to_owned();
+        // Subjects are copied only if an alias changes a name.
         let subjects = if subjects.iter().all(|subject| name(subject) == subject.name) {
             Cow::Borrowed(subjects)
         } else {

@@ -134,6 +134,7 @@ pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> V
     let fallback = agent.model.fallback.as_ref().and_then(|tier| tier.value.trim().parse().ok());
     for tier in fallback.into_iter().chain([asked_for(agent)]) {
         for id in tier_ids(memo, agent, tier).iter() {
+            // `seen` also has the named models that were skipped; a tier must not bring them back.
             if !walk.seen.contains(id) && !ids.contains(id) {
                 ids.push(id.clone());
             }
@@ -185,6 +186,7 @@ fn asked_for(agent: &Agent) -> ModelTier {
         let (_, llm) = agent.settings.iter().find(|(name, _)| name == "llm")?;
         let smart = llm.value.get("smart")?;
         let tier = smart.get("tier").or_else(|| smart.get("profile")?.get("tier"))?.as_str()?;
+        // The prefix is optional: `mid` means `reasoning-mid`.
         tier.parse().or_else(|()| format!("reasoning-{tier}").parse()).ok()
     };
     let own = agent.model.capability.as_ref().map(|tier| tier.value);
@@ -211,6 +213,7 @@ impl CandidateWalk<'_> {
                 }
             },
         };
+        // A model that the catalogue does not have is still tried, without facts about it.
         let known = self.settings.catalogue.find(&provider, &model).cloned();
         let model = known.unwrap_or(CatalogueModel {
             provider,
@@ -259,6 +262,7 @@ impl CandidateWalk<'_> {
     }
 
     fn add(&mut self, candidate: ModelCandidate) {
+        // The first origin counts: a preferred model stays preferred in its tier.
         if self.seen.insert(candidate.id.clone()) {
             self.found.push(candidate);
         }

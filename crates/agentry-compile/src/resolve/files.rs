@@ -90,6 +90,7 @@ impl FileGathering<'_> {
             return;
         }
         let read = |root: &str| self.world.read(root, path, limits::FILE_BYTES);
+        // A link may leave the agent's directory, but not the workspace.
         if let Ok(bytes) = read(root).or_else(|_| read(&self.compiled.workspace)) {
             found.insert(name, digest::bytes(&bytes));
         }

@@ -61,6 +61,7 @@ pub(crate) fn near(world: &dyn World, compiled: &CompiledAgent) -> Vec<SkillFold
         own,
     };
     let mut places = vec![place(own, "skills", false)];
+    // The agent may lie at the workspace root: do not search that folder twice.
     if world.absolute(own) != world.absolute(&compiled.workspace) {
         places.push(place(&compiled.workspace, "skills", false));
     }
@@ -100,6 +101,7 @@ pub(crate) fn home(world: &dyn World) -> Vec<SkillFolder> {
 
 /// The skill `name` in a folder: a subfolder with `SKILL.md`, or a single file.
 pub(crate) fn at(world: &dyn World, place: SkillFolder, name: &str) -> Option<InstalledSkill> {
+    // A skill name must not lead out of the folder.
     let plain = !name.trim().is_empty() && !name.contains(['/', '\\', '\0']);
     if !plain || matches!(name, "." | "..") {
         return None;
@@ -167,6 +169,7 @@ pub(crate) fn files(world: &dyn World, pack: &InstalledSkill) -> Vec<SkillFile> 
                 _ => {}
             }
         }
+        // A pack with more files is cut off here.
         if found.len() >= limits::FILES {
             break;
         }

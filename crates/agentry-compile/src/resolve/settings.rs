@@ -63,6 +63,7 @@ impl ResolveSettings {
     pub fn read(world: &dyn World) -> Result<Self, (Vec<Diagnostic>, SourceFiles)> {
         let (mut sources, mut findings) = (SourceFiles::default(), Findings::default());
         let mut settings = Self::built_in().clone();
+        // Before the user's configuration, which takes precedence over `OLLAMA_HOST`.
         let ollama = settings.providers.iter_mut().find(|it| it.api == ProviderApi::Ollama);
         if let (Some(provider), Some(host)) = (ollama, world.machine().ollama_host.clone()) {
             provider.base_url = ollama_address(&host);
@@ -104,6 +105,7 @@ impl ResolveSettings {
         record.map("providers").into_iter().for_each(|map| self.add_providers(map));
         let mut added = models(record.list("models").unwrap_or_default());
         for model in &mut added {
+            // The user may write an alias such as `claude`.
             model.provider = canonical(&model.provider);
         }
         self.catalogue = self.catalogue.with(added);

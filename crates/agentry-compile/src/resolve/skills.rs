@@ -131,6 +131,7 @@ impl<'a> SkillSearch<'a> {
         let is_tool = |found: &SkillResolution| {
             matches!(found, SkillResolution::Native(_) | SkillResolution::Mcp(_))
         };
+        // The layers are built only if a skill needs them.
         if skills.iter().any(|skill| is_tool(&skill.found)) {
             let allowed = AllowedTools::new(agent, &self.compiled.dir);
             for skill in &mut skills {
@@ -149,6 +150,7 @@ impl<'a> SkillSearch<'a> {
         if let Some((_, pack)) = own.find(|(own, _)| *own == name) {
             return SkillResolution::Pack(pack.shown);
         }
+        // An unusable pack is found too: it must not be replaced by a tool of the same name.
         if let Some(found) = self.pack(name, packs::near(self.world, self.compiled)) {
             return found;
         }
@@ -187,6 +189,7 @@ impl<'a> SkillSearch<'a> {
             SkillSubstitute::Model => return Some(SkillResolution::Model),
             SkillSubstitute::Server => {}
         }
+        // The agent's servers come before those of the user.
         let own = self.agent.tools.mcp.iter().flatten().map(|server| &server.value);
         let on = |server: &&McpServer| server.enabled.is_none_or(|on| on.value);
         let mut servers = own.chain(self.servers).filter(on);

@@ -89,6 +89,7 @@ impl AllowedTools {
             (ToolKind::Native, "question") => Section::Question,
             _ => Section::Tool,
         };
+        // `all` includes the intent, so the tool is denied only if nothing allows or asks.
         let denies = |rules: &&RuleList| rules.all().all(|rule| rule.action == Action::Deny);
         let rules = self.0.iter().filter_map(|layer| layer.rules(section)).find(denies)?;
         Some(rules.intent.text.clone())

@@ -48,6 +48,7 @@ pub(crate) fn make(candidates: &[GroupCandidate], limits: &ResourceLimits) -> Co
     sweep(candidates);
     let mut groups = ControlGroups::default();
     for candidate in candidates {
+        // One group of version 2 limits everything.
         if candidate.kind == GroupKind::Unified && groups.counts_processes {
             continue;
         }
@@ -71,6 +72,7 @@ pub(crate) fn join(directories: &[PathBuf]) -> io::Result<()> {
 pub(crate) fn close(directories: &[PathBuf]) {
     for directory in directories {
         let _ = fs::write(directory.join("pids.max"), "0");
+        // Exists only in version 2; in version 1 the write fails and has no effect.
         let _ = fs::write(directory.join("cgroup.kill"), "1");
     }
 }
@@ -140,6 +142,7 @@ pub(crate) fn candidates() -> Vec<GroupCandidate> {
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let name = format!("{PREFIX}{}-{run}", std::process::id());
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    // This file exists only where version 2 is mounted at the root.
     let unified = Path::new(ROOT).join("cgroup.controllers").exists();
     let line = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);

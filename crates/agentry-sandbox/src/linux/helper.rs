@@ -101,7 +101,7 @@ fn become_confined(
     system::limit(libc::RLIMIT_DATA, limits.memory)?;
     // Not 0: a core dump that is piped to a program ignores a limit of 0.
     system::limit(libc::RLIMIT_CORE, 1)?;
-    // The order matters: each of the next steps takes away what the previous ones need.
+    // The order matters: each step from here on removes permissions that the steps before it need.
     let mounts = ProtectiveMounts::new(mounted)?;
     system::drop_privileges()?;
     system::close_to_others()?;

@@ -65,6 +65,7 @@ fn pin(
             if writable {
                 pins.push(MountPin { path: part.to_owned(), read_only: true });
             }
+            // Links may form a cycle.
             let left = links.checked_sub(1);
             let left = left.ok_or_else(|| io::Error::other("too many links"))?;
             let rest = path.strip_prefix(part).unwrap_or(Path::new(""));

@@ -54,6 +54,7 @@ pub(crate) fn prepare(
         BackEnd::Namespaces => {
             let temporary = PathBuf::from("/tmp");
             let home = confinement.private.first().cloned().unwrap_or_else(|| temporary.clone());
+            // If the machine's `/tmp` is writable, the run has no private one for the list.
             let own = !confinement.writes.iter().any(|root| temporary.starts_with(root));
             let listed = own && !unseen_by_git.is_empty();
             let unseen_by_git = listed.then(|| temporary.join(git::FILE));

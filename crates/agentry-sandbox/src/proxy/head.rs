@@ -97,6 +97,7 @@ fn header(line: &str) -> Option<(String, String)> {
 /// Parses `host:port`.
 fn tunnel(text: &str) -> Option<DialTarget> {
     let (host, port) = authority(text, None)?;
+    // A tunnel has no scheme, so the port decides.
     let scheme = if port == 80 { "http" } else { "https" };
     Some(DialTarget { scheme, host, port, path: String::new() })
 }
@@ -129,6 +130,7 @@ fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
         digits if digits.bytes().all(|digit| digit.is_ascii_digit()) => digits.parse().ok()?,
         _ => return None,
     };
+    // `example.org.` is the same host as `example.org`.
     let host = host.strip_suffix('.').map_or(host.clone(), str::to_owned);
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
     (!host.is_empty() && host.len() < 256 && host.chars().all(is_part)).then_some((host, port))
