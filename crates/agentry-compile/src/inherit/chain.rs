@@ -262,8 +262,7 @@ impl BaseChain {
         let stored = stored.map(str::to_owned);
         let at = self.bases.len();
         self.bases.push(BaseAgent { reference, path, format: found.format, stored });
-        // A base has its own sources, so that all its children can share them.
-        // Numbers of their own, so that spans stay unique across shared bases.
+        // A base has its own sources with their own file numbers, so that all its children can share them.
         let own = SourceFiles::starting_at(self.number(world));
         let below = std::mem::replace(&mut self.sources, own);
         let outcome = self.compiled(world, &found);

@@ -99,7 +99,7 @@ fn become_confined(
     };
     system::limit(libc::RLIMIT_FSIZE, limits.file_size)?;
     system::limit(libc::RLIMIT_DATA, limits.memory)?;
-    // Not 0: a core dump that is piped to a program ignores a limit of 0.
+    // Not 0, which does not stop a core dump that is piped to a program; 1 does.
     system::limit(libc::RLIMIT_CORE, 1)?;
     // The order matters: each step from here on removes permissions that the steps before it need.
     let mounts = ProtectiveMounts::new(mounted)?;
