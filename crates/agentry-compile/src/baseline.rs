@@ -1,15 +1,15 @@
-//! Known findings that do not count, so that an old repository can adopt `check` and only new
-//! findings fail.
+//! A baseline: old findings that are not reported, so that an old repository can adopt `check` and only
+//! new findings fail.
 //!
-//! A finding is known by its rule, its file (as seen from the root of the workspace) and its message,
-//! not by its line: moving text around makes nothing new.
+//! A finding is identified by its rule, its file (relative to the workspace root) and its message. The
+//! line does not matter, so moving text creates no new finding.
 
 use std::collections::BTreeMap;
 
 use agentry_text::Diagnostic;
 use serde_json::{Value, json};
 
-/// How often each known finding occurs.
+/// How often each old finding occurs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Baseline {
     known: BTreeMap<(String, String, String), u64>,
@@ -41,12 +41,12 @@ impl Baseline {
             .ok_or_else(|| "a finding lacks path, code or message".to_owned())
     }
 
-    /// Adds a finding in the file `path` to what is known.
+    /// Adds a finding in the file `path` to the baseline.
     pub fn add(&mut self, path: &str, diagnostic: &Diagnostic) {
         *self.known.entry(key(path, diagnostic)).or_default() += 1;
     }
 
-    /// Whether a finding in the file `path` is known; each is known as often as it was recorded.
+    /// Whether the baseline has a finding in the file `path`. Each entry matches as often as it was recorded.
     pub fn take(&mut self, path: &str, diagnostic: &Diagnostic) -> bool {
         if self.known.is_empty() {
             return false;
@@ -60,7 +60,7 @@ impl Baseline {
         }
     }
 
-    /// The file: one finding a line, sorted, so that it merges well.
+    /// The text of the file: one finding a line, sorted, so that it merges well.
     pub fn to_text(&self) -> String {
         let lines: Vec<String> = self
             .known

@@ -1,5 +1,5 @@
-//! `[run]`: what a run may spend at most, whoever's agent it is. The team's file and the user's own both
-//! have it; each only narrows.
+//! `[run]`: the spending limits of every run. The workspace's and the user's configuration may both set
+//! them; the smaller limit counts.
 
 use agentry_text::{Field, FieldKind, FieldTable, TableRecord};
 
@@ -27,23 +27,23 @@ pub(crate) static RUN: FieldTable = FieldTable::new(
     ],
 );
 
-/// What a run may spend at most; nothing where there is no limit.
+/// The spending limits of a run; `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SpendingCaps {
     /// US dollars.
     pub cost: Option<f64>,
     /// Tokens, read and written together.
     pub tokens: Option<u64>,
-    /// Calls of tools.
+    /// Tool calls.
     pub steps: Option<u64>,
-    /// Answers of the model.
+    /// Turns.
     pub turns: Option<u64>,
     /// Seconds.
     pub seconds: Option<u64>,
 }
 
 impl SpendingCaps {
-    /// What a file says.
+    /// Reads the limits of one file.
     pub(crate) fn read(run: &TableRecord<'_>) -> Self {
         let count = |name| run.int(name).map(|it| u64::try_from(it.value).unwrap_or(0));
         Self {
@@ -55,7 +55,7 @@ impl SpendingCaps {
         }
     }
 
-    /// The smaller of each.
+    /// The smaller limit of each pair.
     #[must_use]
     pub fn narrowed(self, other: Self) -> Self {
         let count = |one: Option<u64>, other: Option<u64>| match (one, other) {

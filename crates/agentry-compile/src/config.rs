@@ -1,6 +1,6 @@
-//! `agentry.toml` at the root of a workspace: what the team shares about checking and rendering.
+//! `agentry.toml` at the root of a workspace: the team's settings for checking and rendering.
 //!
-//! It can turn findings down or up and exclude paths. It can never widen what an agent may do.
+//! It can change severities and exclude paths. It can never widen what an agent may do.
 
 use std::collections::BTreeMap;
 
@@ -105,17 +105,17 @@ pub(crate) static BAD_GLOB: LintRule = LintRule {
     ]),
 };
 
-/// Everything that `agentry.toml` may hold, for its page of the reference.
+/// The field table of `agentry.toml`, for the reference pages.
 pub fn configuration() -> &'static FieldTable {
     &TABLE
 }
 
-/// What a rule's severity is changed to.
+/// The new severity of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeverityOverride {
     /// Findings are not reported.
     Off,
-    /// Findings are this bad.
+    /// Findings have this severity.
     As(Severity),
 }
 
@@ -128,14 +128,14 @@ pub struct WorkspaceConfig {
     pub severity: BTreeMap<&'static str, SeverityOverride>,
     /// The baseline, relative to the root.
     pub baseline: Option<String>,
-    /// For which harnesses agents are rendered.
+    /// The harnesses that agents are rendered for.
     pub render: RenderConfig,
-    /// What a run may spend at most.
+    /// The spending limits of a run.
     pub run: SpendingCaps,
-    /// The root and the current directory, from the root of the file system.
+    /// The root and the current directory, as absolute paths.
     places: (String, String),
     exclude: GlobSet,
-    /// What is wrong with the file itself.
+    /// Findings about the file itself.
     pub diagnostics: Vec<Diagnostic>,
     /// The text that the findings are about.
     pub sources: SourceFiles,
@@ -154,6 +154,7 @@ impl WorkspaceConfig {
                 let node = config.parse(&file, &String::from_utf8_lossy(&bytes), &mut findings);
                 config.bases(world, &node, &mut findings);
             }
+            // A workspace needs no configuration.
             Err(ReadError::Missing) => {}
             Err(error) => {
                 let source = config.sources.add(&file, "");
@@ -162,12 +163,12 @@ impl WorkspaceConfig {
             }
         }
         config.diagnostics = findings.into_sorted();
-        // `check --fix` mends agents only, and should not be recommended for anything else.
+        // `check --fix` repairs only agents, so no fix is offered for this file.
         config.diagnostics.iter_mut().for_each(|found| found.fix = None);
         config
     }
 
-    /// Reports bases of agents that are not there.
+    /// Reports entries of `[bases]` whose agent does not exist.
     fn bases(&self, world: &dyn World, root: &TreeNode, findings: &mut Findings) {
         for entry in entries(root).map(|map| map.entries.as_slice()).unwrap_or_default() {
             let path = &entry.key.text;
@@ -242,7 +243,7 @@ impl WorkspaceConfig {
         }
     }
 
-    /// Whether a search passes over `path`.
+    /// Whether a search skips `path`.
     pub fn excludes_path(&self, path: &str) -> bool {
         if self.exclude.is_empty() {
             return false;
@@ -250,8 +251,8 @@ impl WorkspaceConfig {
         self.exclude.is_match(self.from_root(path))
     }
 
-    /// `path` as seen from the root of the workspace, wherever the program was started; as it is
-    /// when it does not lie below.
+    /// `path` relative to the workspace root, whatever the current directory is. Unchanged if it lies
+    /// outside.
     pub fn from_root(&self, path: &str) -> String {
         let (root, here) = &self.places;
         let full = if path.starts_with('/') { path.to_owned() } else { format!("{here}/{path}") };
@@ -262,7 +263,7 @@ impl WorkspaceConfig {
         full.strip_prefix(&root).unwrap_or(path).to_owned()
     }
 
-    /// Gives findings the severities of this workspace.
+    /// Applies the severities of this workspace to findings.
     pub fn weigh(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let weigh = |mut found: Diagnostic| match self.severity.get(found.rule.code) {
             Some(SeverityOverride::Off) => None,
@@ -280,9 +281,10 @@ impl WorkspaceConfig {
     }
 }
 
-/// The globs that a pattern stands for: `vendor` excludes the file and everything below it.
+/// The globs of one pattern: `vendor` excludes the path and everything below it.
 fn globs(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
     let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+    // With `literal_separator`, `*` does not match `/`.
     let build = |text: &str| GlobBuilder::new(text).literal_separator(true).build();
     Ok(vec![build(pattern)?, build(&format!("{pattern}/**"))?])
 }

@@ -1,4 +1,4 @@
-//! Which format a file or a directory is, by the rows of [`FORMATS`].
+//! Detects the format of a file or directory with the rows of [`FORMATS`].
 
 use agentry_formats::{FORMATS, FormatFiles, info};
 use agentry_model::Format;
@@ -21,12 +21,12 @@ pub(crate) fn by_name(path: &str) -> Option<Format> {
     FORMATS.iter().find(|row| fits(&row.files)).map(|row| row.format)
 }
 
-/// Whether a file of this name lies beside main files and shows that they are agents.
+/// Whether a file of this name beside a main file shows that it is an agent.
 pub(crate) fn is_sign(name: &str) -> bool {
     FORMATS.iter().any(|row| row.files.signs.contains(&name))
 }
 
-/// The directory that a sign such as `tools/` is in, and the sign: `dir` is the sign, or lies below it.
+/// The directory that contains a sign such as `tools/`, and the sign. `dir` is the sign or lies below it.
 pub(crate) fn sign_above(dir: &str) -> Option<(&str, &str)> {
     let is_sign = |name: &str| {
         let mut signs = FORMATS.iter().flat_map(|row| row.files.signs);
@@ -45,7 +45,7 @@ pub(crate) fn sign_above(dir: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Whether the main file of an agent is all of it, and not one file of its directory.
+/// Whether an agent is only its main file, and not a directory.
 pub(crate) fn is_single_file(format: Format, main: &str) -> bool {
     !info(format).files.mains.contains(&path::name(main))
 }

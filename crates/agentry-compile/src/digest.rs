@@ -1,4 +1,4 @@
-//! What an agent is called by its content.
+//! The digests of an agent, computed from its content.
 
 use std::borrow::Cow;
 
@@ -15,31 +15,31 @@ use crate::world::World;
 /// The digests of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDigest {
-    /// `ag1:…`, for a manifest that the format's own rules accept.
+    /// `ag1:…`, for a manifest that is valid by the rules of its format.
     pub short: Option<String>,
     /// `sha256:…` of the canonical form.
     pub full: String,
 }
 
-/// The full digest of an agent: equal for agents that mean the same.
+/// The full digest of an agent. Agents with the same meaning have the same digest.
 pub fn digest(world: &dyn World, compiled: &CompiledAgent) -> String {
     digest_of(world, compiled, resolved(compiled))
 }
 
-/// The same, of an agent whose defaults are filled in already.
+/// The full digest of an agent whose defaults are already filled in.
 pub(crate) fn digest_of(
     world: &dyn World,
     compiled: &CompiledAgent,
     mut resolved: Agent,
 ) -> String {
-    // Examples decide nothing, and what was inherited is as if it were written here.
+    // Policy tests change nothing, and an inherited value counts as if it were written here.
     resolved.policy.tests.clear();
     if compiled.whole.is_some() {
         resolved.inheritance = Inheritance::default();
         join_rules(&mut resolved);
     }
     let mut data = tree::tree(&resolved).to_data();
-    // Files that the agent names are a part of what it is told.
+    // The texts of named files are part of the instructions.
     let mut parts = Vec::new();
     files(world, compiled, &mut parts);
     if let Data::Map(entries) = &mut data
@@ -56,16 +56,18 @@ pub(crate) fn digest_of(
     full_digest::full(&meaning(data, ""))
 }
 
-/// The same agent without what makes no difference: empty lists and blocks, line ends, the order of
-/// abilities, scopes and hosts, the spelling of scopes, and answers that are given anyway.
+/// The canonical form without differences that do not matter: empty lists and blocks, line ends, the
+/// order of abilities, scopes and hosts, the spelling of scopes, and default verdicts.
 fn meaning(data: Data, field: &str) -> Data {
     match data {
         Data::Str(text) if text.contains('\r') => Data::Str(text.replace("\r\n", "\n")),
         Data::List(items) => {
             let mut items: Vec<_> = items.into_iter().map(|item| meaning(item, "")).collect();
+            // `./notes` and `notes` are the same scope.
             if field == "trust.scope" {
                 items.iter_mut().for_each(plain_scope);
             }
+            // These lists are sets: their order and duplicates have no meaning.
             if field.starts_with("abilities.") || matches!(field, "trust.scope" | "trust.hosts") {
                 items.sort_by_key(|item| item.as_str().map(str::to_owned));
                 items.dedup();
@@ -73,6 +75,7 @@ fn meaning(data: Data, field: &str) -> Data {
             Data::List(items)
         }
         Data::Map(entries) => {
+            // With a base, an empty value overrides an inherited one, so it matters.
             let based = entries.iter().any(|(key, _)| key == "base");
             let entry = |(key, value): (String, Data)| {
                 let path = match field {
@@ -96,7 +99,7 @@ fn plain_scope(scope: &mut Data) {
     }
 }
 
-/// A section that only asks says what its absence says, except for reading.
+/// Whether a section only sets `ask`, which is its default. For reading the default is another.
 fn is_given_anyway(path: &str, value: &Data) -> bool {
     let Data::Map(entries) = value else { return false };
     let [(key, action)] = entries.as_slice() else { return false };
@@ -111,7 +114,7 @@ pub fn hash(world: &dyn World, compiled: &CompiledAgent) -> AgentDigest {
     AgentDigest { short: short(world, compiled), full: digest(world, compiled) }
 }
 
-/// `ag1:…` of a manifest as it is written, for one that its own rules accept.
+/// The short digest `ag1:…` of a manifest as written, if it is valid by its format's rules.
 pub(crate) fn short(world: &dyn World, compiled: &CompiledAgent) -> Option<String> {
     let mut files = WorldFiles::new(world, &compiled.found.dir, compiled.workspace.clone());
     let mut package = AgentPackage {

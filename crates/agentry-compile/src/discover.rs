@@ -1,4 +1,4 @@
-//! Finds the agents under the paths that a user names.
+//! Finds agents under the paths that the user names.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::world::{EntryKind, WalkedPath, World};
 /// An agent that was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundAgent {
-    /// What a person would call it: the file, or the directory.
+    /// The path as shown to the user: the file or the directory.
     pub path: String,
     /// The agent's directory.
     pub dir: String,
@@ -26,28 +26,28 @@ pub struct FoundAgent {
     pub format: Format,
 }
 
-/// What a search gave.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct AgentDiscovery {
     /// The agents, sorted by path.
     pub agents: Vec<FoundAgent>,
-    /// The receipts in homes of AgentFS that were searched, sorted by path.
+    /// The receipts in AgentFS homes, sorted by path.
     pub receipts: Vec<HomeReceipt>,
-    /// What could not be decided or looked at.
+    /// Findings about paths that were ambiguous or could not be read.
     pub diagnostics: Vec<Diagnostic>,
-    /// The files that the diagnostics are about.
+    /// The files that the findings refer to.
     pub sources: SourceFiles,
     /// Named paths that do not exist.
     pub missing: Vec<String>,
-    /// Named files that are no agents.
+    /// Named files that are not agents.
     pub no_agents: Vec<String>,
-    /// Named directories that hold none.
+    /// Named directories without agents.
     pub empty: Vec<String>,
 }
 
-/// Finds the agents at and below `paths`. A file or directory that is named itself counts as an
-/// agent on weaker signs than one that is only met; `format` overrides both. `exclude` tells which
-/// paths a search passes over.
+/// Finds the agents at and below `paths`. A path that is named counts as an agent on weaker signs than
+/// one that is found by the search; `format` overrides both. The search skips paths for which
+/// `exclude` is true.
 pub fn discover(
     world: &dyn World,
     paths: &[String],
@@ -69,7 +69,7 @@ pub fn discover(
     search.out
 }
 
-/// The one agent at `path`, without searching below it; else why there is none.
+/// The agent at `path`, without a search below it, or why there is none.
 pub fn at(world: &dyn World, path: &str) -> Result<FoundAgent, String> {
     let mut search =
         AgentSearch { world, format: None, exclude: &|_| false, out: AgentDiscovery::default() };
@@ -100,6 +100,7 @@ impl AgentSearch<'_> {
             self.out.no_agents.push(path.to_owned());
             return;
         };
+        // Some endings are shared with files of other programs, so the content decides.
         let is_doubtful = self.format.is_none() && info(format).files.shares_ending;
         if is_doubtful && !is_agent(self.world, path, format, false) {
             self.out.no_agents.push(path.to_owned());
@@ -115,7 +116,7 @@ impl AgentSearch<'_> {
         if !self.named_directory(path) {
             self.search(path);
         }
-        // `--as` says what a directory without a main file should be: its reader says what is missing.
+        // With `--as`, a directory without a main file is an agent too: its reader reports what is missing.
         if let Some(format) = self.format.filter(|_| before == self.count())
             && let Some(main) = info(format).files.mains.first()
         {
@@ -126,19 +127,19 @@ impl AgentSearch<'_> {
         }
     }
 
-    /// How much was found so far.
+    /// The number of results so far.
     fn count(&self) -> usize {
         self.out.agents.len() + self.out.diagnostics.len()
     }
 
-    /// Takes the directory itself for an agent, if it has the main file of one.
+    /// Adds the directory itself as an agent, if it has a main file. Returns whether the search ends here.
     fn named_directory(&mut self, path: &str) -> bool {
         let names = self.names(path);
         let mains = |(main, _): &(&str, Format)| names.iter().any(|name| name == main);
         let wanted = |(_, format): &(&str, Format)| self.format.is_none_or(|only| only == *format);
         let here: Vec<_> = main_files().filter(mains).filter(wanted).collect();
         let Some((main, format)) = self.only(path, &here) else { return !here.is_empty() };
-        // A workspace may keep an `agent.json` or `agent.toml` of something else at its root.
+        // The root of a workspace may have an unrelated `agent.json` or `agent.toml`.
         let files = &info(format).files;
         let has_sign = files.has_sign(&names);
         let is_sure = has_sign || files.needs_sign;
@@ -146,11 +147,11 @@ impl AgentSearch<'_> {
             return false;
         }
         self.add(path, path, main, format);
-        // A main file that has no sign beside it may stand above the directories of agents.
+        // A main file without a sign may lie above directories of agents, so the search continues.
         has_sign || !files.needs_sign
     }
 
-    /// The one main file of a directory; two formats at once are reported.
+    /// The main file of a directory. Reports a directory with main files of two formats.
     fn only(
         &mut self,
         path: &str,
@@ -178,6 +179,7 @@ impl AgentSearch<'_> {
         let exclude = self.exclude;
         self.world.walk(root, &mut |walked| match walked {
             WalkedPath::Failed(path, why) => failed.push((path.to_owned(), why)),
+            // It looks like an agent but has no usable path, so it is reported.
             WalkedPath::Unnamed(path) if by_name(path).is_some() && !exclude(path) => {
                 failed.push((path.to_owned(), "its name is not UTF-8".to_owned()));
             }
@@ -189,6 +191,7 @@ impl AgentSearch<'_> {
             }
         });
         self.out.receipts.append(&mut receipts);
+        // A walk has no fixed order, but the report must have one.
         failed.sort();
         failed.into_iter().for_each(|(path, why)| self.failed(&path, &why));
         self.met_directories(directories);
@@ -244,8 +247,8 @@ impl AgentSearch<'_> {
     }
 }
 
-/// Whether the content of a file agrees with its name. A file that cannot be read is an agent,
-/// so that the reader says what is wrong with it.
+/// Whether the content of a file confirms the format of its name. An unreadable file counts as an agent,
+/// so that its reader reports the problem.
 fn is_agent(world: &dyn World, path: &str, format: Format, has_sign: bool) -> bool {
     let load = || {
         let bytes = world.peek(split(path).0, path, limits::FILE_BYTES).ok()?;
@@ -255,8 +258,9 @@ fn is_agent(world: &dyn World, path: &str, format: Format, has_sign: bool) -> bo
     (info(format).files.is_agent)(&DetectedFile { path, has_sign, load: &load })
 }
 
-/// What `look` says of every item; of many items side by side.
+/// The results of `look` for all items, in parallel if there are many.
 fn each<T: Sync, U: Send>(items: &[T], look: impl Fn(&T) -> U + Send + Sync) -> Vec<U> {
+    // For a few items, threads cost more than they save.
     const FEW: usize = 8;
     if items.len() < FEW {
         items.iter().map(look).collect()
@@ -265,7 +269,7 @@ fn each<T: Sync, U: Send>(items: &[T], look: impl Fn(&T) -> U + Send + Sync) -> 
     }
 }
 
-/// Sorts a file that was met into what it may be: an agent by itself, or a part of a directory.
+/// Sorts a found file: an agent by itself, or a part of a directory.
 fn collect(path: &str, directories: &mut BTreeMap<String, Vec<String>>, single: &mut Vec<String>) {
     let (dir, name) = split(path);
     if is_main_file(name) || is_sign(name) {

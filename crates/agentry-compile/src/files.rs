@@ -1,5 +1,5 @@
-//! The files of one agent in a [`World`]: limits, encodings and links are guarded here, once for
-//! every format.
+//! The files of one agent in a [`World`]. Limits, encodings and links are checked here, once for every
+//! format.
 
 use agentry_formats::{ListedName, PackageFiles, PathBase, PathPresence};
 use agentry_text::path::{is_rooted, join, normal};
@@ -11,13 +11,13 @@ use crate::world::{DirectoryEntry, EntryKind, ReadError, World};
 /// The files of one agent.
 pub(crate) struct WorldFiles<'w> {
     world: &'w dyn World,
-    /// The agent's directory, as the user would write it.
+    /// The agent's directory, as the user writes it.
     dir: String,
     /// The root of the workspace.
     workspace: String,
-    /// How many files were asked for.
+    /// The number of files that were requested.
     count: usize,
-    /// What was read so far.
+    /// The files that were read.
     pub(crate) sources: SourceFiles,
 }
 
@@ -27,9 +27,10 @@ impl<'w> WorldFiles<'w> {
         Self { world, dir: dir.to_owned(), workspace, count: 0, sources }
     }
 
-    /// Counts one more file or directory, and says whether that is still allowed.
+    /// Counts one more file or directory. Returns whether the limit still allows it.
     fn counts(&mut self, path: &str, findings: &mut Findings) -> bool {
         self.count += 1;
+        // Reported once, at the first file above the limit.
         if self.count == limits::FILES + 1 {
             let source = self.sources.add(path, "");
             let message = format!("more than {} files take part in this agent", limits::FILES);
@@ -40,11 +41,12 @@ impl<'w> WorldFiles<'w> {
         self.count <= limits::FILES
     }
 
-    /// Reports a file that could not be read, at its own (empty) text.
+    /// Reports a file that could not be read, at an empty source with its path.
     fn refuse(&mut self, path: &str, error: &ReadError, findings: &mut Findings) {
         let source = self.sources.add(path, "");
         let at = Span::start_of(source.id);
         match error {
+            // The reader of the format reports a missing file, if it is required.
             ReadError::Missing => {}
             ReadError::NotAFile => {
                 findings
@@ -67,17 +69,17 @@ impl<'w> WorldFiles<'w> {
         }
     }
 
-    /// Reports a link that leads back to where it lies.
+    /// Reports a link to a directory above it.
     fn looping(&mut self, path: &str, findings: &mut Findings) {
         let source = self.sources.add(path, "");
         let message = "this link leads back to a directory it lies in, and is not followed";
         let found = findings.add(&UNREADABLE, Span::start_of(source.id), message);
-        // All that it leads to is read anyway.
+        // Only a warning: everything it leads to is read anyway.
         found.severity = Severity::Warning;
         found.hint("remove the link");
     }
 
-    /// Decodes the bytes of `path`; a byte order mark is taken off.
+    /// Decodes the bytes of `path` without its byte order mark.
     fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> SourceFile {
         let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
         let bytes = unmarked.unwrap_or(bytes);
@@ -119,7 +121,7 @@ impl PackageFiles for WorldFiles<'_> {
 
     fn list(&mut self, path: &str, findings: &mut Findings) -> Vec<ListedName> {
         let full = join(&self.dir, path);
-        // Directories count as files do, so that links which lead around in circles come to an end.
+        // Directories count like files, so that links in a circle reach the limit.
         if !self.counts(&full, findings) {
             return Vec::new();
         }
@@ -152,6 +154,7 @@ impl PackageFiles for WorldFiles<'_> {
             PathBase::Workspace => join(&self.workspace, path),
         };
         match self.world.kind(&full) {
+            // A missing path cannot be resolved, so it is judged as text.
             EntryKind::Missing if leaves(&self.workspace, &full) => PathPresence::Outside,
             EntryKind::Missing => PathPresence::Missing,
             _ if !self.world.inside(&self.workspace, &full) => PathPresence::Outside,
@@ -161,7 +164,7 @@ impl PackageFiles for WorldFiles<'_> {
     }
 }
 
-/// Whether `path`, taken as text, climbs above `root`.
+/// Whether `path`, as text only, leads above `root`.
 fn leaves(root: &str, path: &str) -> bool {
     normal(path.strip_prefix(root).unwrap_or(path)).is_none()
 }

@@ -1,4 +1,4 @@
-//! What findings may show: no secret, nothing hidden, and not without end.
+//! Cleans findings before they are shown: masks secrets, limits their number, reports hidden text.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use agentry_text::{
 
 use crate::secret_mask;
 
-/// The most findings of one rule in one file; the last one counts the rest.
+/// The most findings of one rule in one file. The last one states how many more there are.
 const MOST: usize = 100;
-/// The checks that find something missing; nothing is, where a mistake of syntax may hide it.
+/// Rules that report something missing. They are dropped where a syntax error may hide it.
 const ABOUT_ABSENCE: &[&str] = &["no-description"];
 
-/// The findings in source order, with everything that looks like a secret kept out of what is shown.
+/// The findings in source order, with all secrets masked.
 pub(crate) fn ready(sources: &mut SourceFiles, mut findings: Findings) -> Vec<Diagnostic> {
     let mut spans: Vec<_> = findings.secrets().collect();
     findings.absent(ABOUT_ABSENCE);
@@ -39,7 +39,7 @@ fn mask(diagnostic: &mut Diagnostic, secrets: &[String]) {
     }
 }
 
-/// At most [`MOST`] findings of a rule in a file.
+/// Keeps at most [`MOST`] findings of a rule in a file.
 pub(crate) fn capped(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if diagnostics.len() <= MOST {
         return diagnostics;
@@ -61,9 +61,9 @@ pub(crate) fn capped(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.into_iter().filter_map(keep).collect()
 }
 
-/// Reports characters that hide text and were written as escapes, so that no look at the file
-/// itself shows them.
+/// Reports hidden characters that are written as escapes, and are therefore not visible in the file.
 pub(crate) fn hidden_text(agent: &Agent, sources: &SourceFiles, findings: &mut Findings) {
+    // Fast path: escapes start with a backslash in every format.
     if sources.iter().any(|source| source.text.contains('\\')) {
         walk(&tree::tree(agent), sources, findings);
     }
@@ -82,6 +82,7 @@ fn walk(node: &TreeNode, sources: &SourceFiles, findings: &mut Findings) {
 
 fn escaped(text: &str, node: &TreeNode, sources: &SourceFiles, findings: &mut Findings) {
     let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    // Plain text hides nothing, and unescaped text was checked in its file.
     if text.bytes().all(plain) || sources.slice(node.span).contains(text) {
         return;
     }
@@ -91,7 +92,7 @@ fn escaped(text: &str, node: &TreeNode, sources: &SourceFiles, findings: &mut Fi
     let mut told: Vec<&str> = Vec::new();
     for found in inner.into_sorted() {
         let character = text.get(found.span.range()).unwrap_or("");
-        // What stands in the file as it is was reported there.
+        // A character that the file has unescaped was already reported there.
         if !told.contains(&found.rule.code) && !raw.contains(character) {
             told.push(found.rule.code);
             findings.push(Diagnostic { span: node.span, fix: None, ..found });

@@ -1,4 +1,4 @@
-//! Applies the fixes of findings, checks again, and goes on until no fix is left.
+//! Applies the fixes of findings and checks again, until no fix is left.
 
 use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
@@ -12,30 +12,30 @@ use crate::inherit::BaseMemo;
 use crate::pipeline::{CompiledAgent, check};
 use crate::world::{FileLayer, FileTree, MachineFacts, ReadError, World, WorldServices};
 
-/// Which fixes are made.
+/// Which fixes are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixMode {
-    /// Only those that keep the meaning.
+    /// Only safe fixes, which keep the meaning.
     Safe,
-    /// All.
+    /// All fixes.
     Unsafe,
 }
 
-/// What became of an agent.
+/// The result of fixing an agent.
 #[derive(Debug)]
 pub struct FixedAgent {
     /// The files that changed, with their new bytes.
     pub files: Vec<(String, Vec<u8>)>,
-    /// How many fixes were made.
+    /// How many fixes were applied.
     pub count: usize,
-    /// The agent after them.
+    /// The agent after the fixes.
     pub compiled: CompiledAgent,
 }
 
-/// A fix may uncover another; ten rounds are more than any file needs.
+/// The limit of rounds. One fix may make another possible; no file needs ten rounds.
 const ROUNDS: usize = 10;
 
-/// Fixes an agent without writing anything: the caller writes the files.
+/// Fixes an agent in memory. The caller writes the files.
 pub fn fix(
     world: &dyn World,
     found: &FoundAgent,
@@ -53,6 +53,7 @@ pub fn fix(
         let before = overlay.files.clone();
         overlay.files.extend(changed);
         let after = check(&overlay, found, config);
+        // Fixes that cause new errors are rolled back.
         if errors(&after) > errors(&compiled) {
             overlay.files = before;
             break;
@@ -63,7 +64,7 @@ pub fn fix(
     FixedAgent { files: overlay.files.into_iter().collect(), count, compiled }
 }
 
-/// The files as one round of fixes leaves them.
+/// The changed files after one round of fixes, and how many fixes were applied.
 fn round(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -81,7 +82,7 @@ fn round(
         let Some(source) = compiled.sources.get(file) else { continue };
         let Ok(bytes) = world.read(&compiled.found.dir, &source.path, u64::MAX) else { continue };
         let mark = if bytes.starts_with(b"\xef\xbb\xbf") { "\u{feff}" } else { "" };
-        // A file that is not UTF-8 is shown with replaced characters and must not be written back.
+        // The text of a file that is not UTF-8 has replacement characters and must not be written back.
         if bytes.strip_prefix(mark.as_bytes()) != Some(source.text.as_bytes()) {
             continue;
         }
@@ -94,7 +95,7 @@ fn round(
     (files, count)
 }
 
-/// Whether a fix is made: it is mild enough, and all its edits are in the one file.
+/// Whether a fix is applied: its safety fits the mode, and all its edits are in one file.
 fn wanted(fix: &Fix, file: FileId, mode: FixMode) -> bool {
     (mode == FixMode::Unsafe || fix.applicability == Applicability::Safe)
         && fix.edits.iter().all(|edit| edit.span.file == file)
@@ -135,7 +136,7 @@ impl World for OverlayWorld<'_> {
         self.world.memo()
     }
 
-    /// None: a fix may have changed a base since it was read.
+    /// Returns `None`: a fix may have changed a memoised base.
     fn bases(&self) -> Option<&BaseMemo> {
         None
     }

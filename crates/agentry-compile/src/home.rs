@@ -1,4 +1,4 @@
-//! Homes of AgentFS: beside the agents below `agents/` lie the receipts of what they did.
+//! AgentFS homes. Beside the agents below `agents/`, a home has receipts of their runs.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub struct HomeReceipt {
     pub path: String,
 }
 
-/// What is wrong with a receipt.
+/// The findings about a receipt.
 #[derive(Debug)]
 pub struct CheckedReceipt {
     /// The file.
@@ -31,7 +31,7 @@ pub struct CheckedReceipt {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The receipt that a file is by its path alone: `<home>/runs/<run>/receipts/<name>.yaml`.
+/// The receipt with this path, if it matches `<home>/runs/<run>/receipts/<name>.yaml`.
 pub(crate) fn receipt(path: &str) -> Option<HomeReceipt> {
     let (dir, name) = split(path);
     let (dir, receipts) = split(dir);
@@ -44,8 +44,7 @@ pub(crate) fn receipt(path: &str) -> Option<HomeReceipt> {
     fits.then(|| HomeReceipt { home: home.to_owned(), path: format!("runs/{run}/receipts/{name}") })
 }
 
-/// The receipts of those directories that are homes: they hold an agent of AgentFS in
-/// `agents/<id>/`.
+/// Keeps the receipts of directories that are homes: those with an AgentFS agent in `agents/<id>/`.
 pub(crate) fn of_homes(mut receipts: Vec<HomeReceipt>, agents: &[FoundAgent]) -> Vec<HomeReceipt> {
     let home = |found: &FoundAgent| {
         let (agents, _) = split(&found.dir);
@@ -59,7 +58,7 @@ pub(crate) fn of_homes(mut receipts: Vec<HomeReceipt>, agents: &[FoundAgent]) ->
     receipts
 }
 
-/// Reads a receipt and weighs what is wrong with it.
+/// Reads a receipt and applies the severities of the workspace to its findings.
 pub fn check_receipt(
     world: &dyn World,
     receipt: &HomeReceipt,

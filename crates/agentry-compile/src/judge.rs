@@ -1,4 +1,4 @@
-//! What an agent may do, ready to decide: its own layers and the user's default policy.
+//! Builds the judge of an agent: its own layers and the user's policy.
 
 use agentry_formats::{agentry_block, mcp};
 use agentry_model::{Agent, McpTransport};
@@ -22,7 +22,7 @@ use crate::show::{asks_before_writing, resolved};
 use crate::signing::SIGNING;
 use crate::world::{ReadError, World};
 
-/// The user's own file, as far as it is known here.
+/// The field table of the user's `config.toml`.
 pub(crate) static USER: FieldTable = FieldTable::new(
     "the user's `config.toml`",
     &[
@@ -55,7 +55,7 @@ pub(crate) static USER: FieldTable = FieldTable::new(
     ],
 );
 
-/// A world that follows links.
+/// Resolves links through a world.
 pub struct WorldLinks<'a>(pub &'a dyn World);
 
 impl LinkResolver for WorldLinks<'_> {
@@ -64,12 +64,13 @@ impl LinkResolver for WorldLinks<'_> {
     }
 }
 
-/// The judge of an agent's calls. What is wrong with the user's own policy is given back instead: a
-/// limit that cannot be read must not be passed over.
+/// The judge of an agent's calls. Returns the findings about the user's policy if it has errors: a limit
+/// that cannot be read must not be ignored.
 pub fn judge(world: &dyn World, compiled: &mut CompiledAgent) -> Result<Judge, Vec<Diagnostic>> {
     let places = places(world, &compiled.workspace);
     let mut layers = own_layers(compiled, &places);
     let mut findings = Findings::default();
+    // The user's layer can only make verdicts stricter: the strictest layer counts.
     if let Some(permissions) = user_policy(world, &mut compiled.sources, &mut findings) {
         layers.push(layer(LayerSource::User, &permissions, &places));
     }
@@ -79,8 +80,8 @@ pub fn judge(world: &dyn World, compiled: &mut CompiledAgent) -> Result<Judge, V
     Ok(Judge::new(layers, places))
 }
 
-/// The layer for the calls inside a script or a skill of the agent, by its name. A skill that lists no
-/// tools binds nothing; a script that lists none may call none.
+/// The layer for calls inside a script or skill of the agent, by its name. A skill without a list of tools
+/// has no layer; a script without one may call no tools. `None` if there is no such script or skill.
 pub fn inside(agent: &Agent, name: &str, places: &PathAnchors) -> Option<Option<PolicyLayer>> {
     let named = |field: &Option<Spanned<String>>| field.as_ref().is_some_and(|it| it.value == name);
     let layer = |tools: &[Spanned<String>]| agentry_policy::allowed_tools(tools, places);
@@ -92,14 +93,14 @@ pub fn inside(agent: &Agent, name: &str, places: &PathAnchors) -> Option<Option<
     Some(skill.allowed_tools.as_deref().map(layer))
 }
 
-/// The layers that the agent's own files say.
+/// The layers of the agent's own files.
 pub fn own_layers(compiled: &CompiledAgent, places: &PathAnchors) -> Vec<PolicyLayer> {
     let agent = resolved(compiled);
     layers(&agent.policy, &place(&agent, &compiled.dir), places)
 }
 
-/// What becomes of each example that the author wrote, under the agent's own layers alone: the same
-/// for everybody.
+/// The verdict of each policy test under the agent's own layers. The user's policy is left out, so that
+/// the result is the same for everyone.
 pub fn tested<'a>(
     world: &'a dyn World,
     compiled: &'a CompiledAgent,
@@ -118,21 +119,21 @@ pub fn tested<'a>(
     })
 }
 
-/// What one section of a new version of an agent answers differently.
+/// The changes of one section between two versions of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionDiff {
-    /// What it is about.
+    /// The section.
     pub section: Section,
-    /// What is less strict now.
+    /// Calls with a milder verdict now.
     pub gained: Vec<DecisionChange>,
-    /// What is stricter now.
+    /// Calls with a stricter verdict now.
     pub lost: Vec<DecisionChange>,
-    /// Why this is not the whole truth; then it must be taken for a gain.
+    /// Why the comparison is incomplete; it must then be treated as a gain.
     pub unknown: Option<String>,
 }
 
-/// What `new` may do more and less than `old`, section by section. Both are seen in the same place,
-/// wherever they lie.
+/// What `new` may do more and less than `old`, section by section. Both are placed in the same directory,
+/// so that their real locations do not matter.
 pub fn policy_diff(old: &CompiledAgent, new: &CompiledAgent) -> Vec<SectionDiff> {
     let judge = |compiled: &CompiledAgent| {
         let places = PathAnchors::default();
@@ -141,7 +142,7 @@ pub fn policy_diff(old: &CompiledAgent, new: &CompiledAgent) -> Vec<SectionDiff>
     section_diffs(&judge(old), &judge(new))
 }
 
-/// What the judge `new` lets pass more and less than `old`. Both stand at [`PathAnchors::default`].
+/// What the judge `new` allows more and less than `old`. Both use [`PathAnchors::default`].
 pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
     let memo = new.memo();
     let section = |section: &Section| {
@@ -149,6 +150,7 @@ pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
         let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
         let RulesDiff { mut gained, mut lost, unknown } =
             compare::diff(memo, &old, &new, HazardProtection::On);
+        // Only paths contain the stand-in directories.
         if section.kind() == PatternKind::Path {
             gained.iter_mut().chain(&mut lost).for_each(at_home);
         }
@@ -158,7 +160,7 @@ pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
     Section::ALL.iter().filter_map(section).collect()
 }
 
-/// Writes the path of an example as a rule would name it: the directories are only stand-ins.
+/// Rewrites the path of an example as a rule would name it. The default anchors are only stand-ins.
 fn at_home(change: &mut DecisionChange) {
     let PathAnchors { workspace, home, .. } = PathAnchors::default();
     let below = |dir: &str| change.example.strip_prefix(dir)?.strip_prefix('/');
@@ -167,9 +169,10 @@ fn at_home(change: &mut DecisionChange) {
     change.example = shown.unwrap_or_else(|| std::mem::take(&mut change.example));
 }
 
-/// What the definition says elsewhere that its policy depends on.
+/// The facts of the definition that its policy depends on.
 pub(crate) fn place(agent: &Agent, dir: &str) -> PolicyContext {
     let server = |server: &agentry_model::McpServer| {
+        // A server that runs as a program has no host.
         let program = server.command.is_some()
             || server.transport.is_some_and(|how| how.value == McpTransport::Stdio);
         let host = server.url.as_ref().filter(|_| !program).and_then(|url| host(&url.value));
@@ -182,7 +185,7 @@ pub(crate) fn place(agent: &Agent, dir: &str) -> PolicyContext {
     }
 }
 
-/// The host of a web address, with its port unless that is the usual one.
+/// The host of a web address, with its port unless it is the default port.
 fn host(url: &str) -> Option<String> {
     let address = agentry_policy::web::address(url).ok()?;
     let (_, rest) = address.text.split_once("://")?;
@@ -190,7 +193,7 @@ fn host(url: &str) -> Option<String> {
     Some(host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host).to_owned())
 }
 
-/// The directories that the patterns of a workspace are anchored at.
+/// The directories that path patterns are anchored at.
 pub fn places(world: &dyn World, workspace: &str) -> PathAnchors {
     let root = world.absolute(workspace);
     let real = |path: String| world.real(&path).unwrap_or(path);
@@ -212,7 +215,7 @@ fn user_policy(
     Some(agentry_block::read_sections(policy, findings))
 }
 
-/// The user's own file, validated; nothing if there is none or it cannot be read, which is reported.
+/// The user's configuration, validated. `None` if there is none, or if it cannot be read (reported).
 pub(crate) fn user_file(
     world: &dyn World,
     sources: &mut SourceFiles,

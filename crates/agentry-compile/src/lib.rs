@@ -1,13 +1,13 @@
-//! The pipeline, and the facade that every front end calls: find agents, read them, check them,
-//! show, hash and convert them.
+//! The pipeline and the interface for every front end: finds agents, then reads, checks, shows, hashes and
+//! converts them.
 //!
 //! ```text
-//! paths ─▶ discover ─▶ Found ─▶ read ─▶ Compiled ─▶ check ─▶ findings
-//!                                          ├─▶ show, digest
-//!                                          └─▶ convert ─▶ files + losses
+//! paths ─▶ discover ─▶ FoundAgent ─▶ read ─▶ CompiledAgent ─▶ check ─▶ findings
+//!                                                 ├─▶ show, digest
+//!                                                 └─▶ convert ─▶ files + losses
 //! ```
 //!
-//! All IO goes through a [`World`]; everything here is a function of what the world answers.
+//! All IO goes through a [`World`]. Every result depends only on the answers of the world.
 #![warn(clippy::disallowed_methods)]
 
 mod baseline;

@@ -1,4 +1,4 @@
-//! What a session has found out: pure answers, which belong to a world and are dropped with it.
+//! The memo of a session: results that do not depend on files, kept as long as their world.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use agentry_targets::memo::RenderMemo;
 
 use crate::resolve::TierKey;
 
-/// The memo of one session. Its answers do not depend on files, so that every wrapper of a world passes
-/// on the memo of the world below.
+/// The memo of one session. Its results do not depend on files, so every wrapper of a world passes on the
+/// memo of the inner world.
 #[derive(Debug)]
 pub struct SessionMemo {
-    /// About rules, and what harnesses make of them.
+    /// Results about rules, and about how harnesses apply them.
     pub render: Arc<RenderMemo>,
-    /// The usable models of a tier: many agents ask for the same.
+    /// The usable models of a tier; many agents need the same tier.
     pub(crate) tiers: MemoTable<TierKey, Arc<Vec<String>>>,
 }
 

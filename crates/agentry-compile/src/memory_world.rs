@@ -1,4 +1,4 @@
-//! A world made of text, for tests, examples and editors.
+//! A world in memory, for tests, examples and editors.
 
 use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::world::{
     WorldServices,
 };
 
-/// A file whose bytes start so stands for a link that leaves the agent's directory.
+/// A file that starts with these bytes stands for a link out of the agent's directory.
 const LINK: &[u8] = b"-> /";
 
 /// Files by path; directories are implied.
@@ -23,7 +23,7 @@ pub struct MemoryWorld {
     files: BTreeMap<String, Vec<u8>>,
     machine: MachineFacts,
     memo: Arc<SessionMemo>,
-    /// The agents of its store, by the reference that finds them.
+    /// The agents of its store, by reference.
     stored: BTreeMap<String, StoredAgent>,
 }
 
@@ -45,19 +45,19 @@ impl MemoryWorld {
         Self { files, ..Self::default() }
     }
 
-    /// The same world, with Agentry's own directory elsewhere.
+    /// The same world with another home directory of Agentry.
     #[must_use]
     pub fn with_agentry_home(mut self, path: &str) -> Self {
         self.machine.agentry_home = Some(path.to_owned());
         self
     }
 
-    /// Puts an agent into the store, to be found by this reference.
+    /// Adds an agent to the store, under this reference.
     pub fn store(&mut self, reference: &StoreRef, stored: StoredAgent) {
         self.stored.insert(reference.to_string(), stored);
     }
 
-    /// Puts a file in, or replaces it.
+    /// Adds or replaces a file.
     pub fn write(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
         self.files.insert(path.to_owned(), bytes.into());
     }
@@ -154,7 +154,7 @@ impl World for MemoryWorld {
         &self.memo
     }
 
-    /// None: files can be replaced at any time.
+    /// Returns `None`: files can be replaced at any time.
     fn bases(&self) -> Option<&BaseMemo> {
         None
     }
@@ -179,7 +179,7 @@ impl WorldServices for MemoryWorld {
     }
 }
 
-/// The user of a world in memory.
+/// The machine of a world in memory.
 fn user() -> MachineFacts {
     MachineFacts {
         home: Some("/home/user".to_owned()),

@@ -1,9 +1,9 @@
-//! Starting points: a small agent that does something useful and passes every check.
+//! Templates of new agents: small, useful, and without findings.
 
 use agentry_formats::info;
 use agentry_model::Format;
 
-/// The files of a new agent, relative to the directory it is made in. `name` is a valid name.
+/// The files of a new agent, relative to its parent directory. `name` must be a valid name.
 pub fn new_agent(format: Format, name: &str) -> Vec<(String, String)> {
     let title = title(name);
     let fill = |(path, text): &(&str, &str)| {

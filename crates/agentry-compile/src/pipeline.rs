@@ -1,4 +1,4 @@
-//! One agent through the pipeline: read, check, weigh the findings.
+//! Reads and checks one agent, and applies severities to its findings.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use crate::secret_mask;
 use crate::suppress::suppress;
 use crate::world::{EntryKind, World};
 
-/// An agent that was read, with everything found on the way.
+/// An agent that was read, with its findings.
 #[derive(Debug)]
 pub struct CompiledAgent {
     /// Where it was found.
@@ -30,19 +30,19 @@ pub struct CompiledAgent {
     pub workspace: String,
     /// Its directory, relative to the workspace.
     pub dir: String,
-    /// What it declares.
+    /// What its own files declare.
     pub agent: Agent,
-    /// What it is together with its bases; nothing where it has none, or none that can be used.
+    /// The agent merged with its bases. `None` if it has no base, or none that can be used.
     pub whole: Option<Agent>,
-    /// What it is built on, the nearest first.
+    /// Its bases, the nearest first.
     pub bases: Vec<BaseAgent>,
-    /// Context and rule files of bases that live elsewhere.
+    /// Context and rule files of bases in other workspaces or in the store.
     pub carried: Vec<CarriedFile>,
-    /// Where parts of its blocks come from that are not from where the block is, by field.
+    /// The origins of single keys whose block comes from elsewhere, by field.
     pub origins: Vec<(String, Span)>,
-    /// The directory that a relative path of its base starts from.
+    /// The directory that a relative path to its base starts from.
     pub base_dir: String,
-    /// The files that took part, its own first, then those of its bases.
+    /// The files that were read, its own first, then those of its bases.
     pub sources: SourceFiles,
     /// How many of them are its own.
     pub own_files: usize,
@@ -50,20 +50,20 @@ pub struct CompiledAgent {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A context or rule file that has no path from the agent: it comes with a base from another workspace or
-/// from the store.
+/// A context or rule file without a path from the agent, because its base lies in another workspace or in
+/// the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedFile {
-    /// What it is: `context`, `rule file`.
+    /// Its kind: `context`, `rule file`.
     pub name: &'static str,
-    /// As it is named where it lies.
+    /// Its path where it lies.
     pub path: String,
     /// Its text.
     pub text: String,
 }
 
 impl CompiledAgent {
-    /// The agent together with its bases, without the defaults of its format.
+    /// The agent merged with its bases, without the defaults of its format.
     pub fn whole(&self) -> &Agent {
         self.whole.as_ref().unwrap_or(&self.agent)
     }
@@ -73,27 +73,26 @@ impl CompiledAgent {
         self.sources.iter().take(self.own_files)
     }
 
-    /// Hides its secrets from whatever is shown of it.
+    /// Marks its secrets, so that they are masked in all output.
     pub(crate) fn hide_secrets(&mut self) {
         let whole = self.whole.as_ref().unwrap_or(&self.agent);
         secret_mask::hide(whole, self.found.format, &mut self.sources);
     }
 
-    /// Whether it cannot be used.
+    /// Whether it has errors and cannot be used.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
     }
 }
 
-/// Reads an agent. Only what its own files say is reported; [`check`] looks further. Its secrets are
-/// hidden from whatever is shown of it.
+/// Reads an agent and marks its secrets. Reports only what its own files show; [`check`] reports more.
 pub fn read(world: &dyn World, found: &FoundAgent) -> CompiledAgent {
     let mut compiled = read_openly(world, found);
     compiled.hide_secrets();
     compiled
 }
 
-/// Reads an agent of which only findings will be shown, if anything: its secrets are not looked for.
+/// Reads an agent for a caller that shows only findings. Other secrets are not marked, to save time.
 pub(crate) fn read_openly(world: &dyn World, found: &FoundAgent) -> CompiledAgent {
     let (mut compiled, mut findings) = read_raw(world, found, SourceFiles::default());
     inherit(world, &mut compiled, &mut findings);
@@ -101,7 +100,7 @@ pub(crate) fn read_openly(world: &dyn World, found: &FoundAgent) -> CompiledAgen
     CompiledAgent { diagnostics, ..compiled }
 }
 
-/// Reads an agent, runs every check, and weighs the findings by suppressions and configuration.
+/// Reads an agent, runs every check, and applies suppressions and severities.
 pub fn check(world: &dyn World, found: &FoundAgent, config: &WorkspaceConfig) -> CompiledAgent {
     let (mut compiled, mut findings) = read_raw(world, found, SourceFiles::default());
     let base = inherit(world, &mut compiled, &mut findings);
@@ -116,8 +115,8 @@ pub fn check(world: &dyn World, found: &FoundAgent, config: &WorkspaceConfig) ->
     CompiledAgent { diagnostics, ..compiled }
 }
 
-/// Runs every check over the agent as it is with its bases, and gives back where secrets are. What is
-/// found in a base is reported with the base, unless the base alone does not show it.
+/// Runs every check on the agent merged with its bases, and returns the spans of secrets. A finding in a
+/// base is left to the base, unless only the merged agent shows it.
 fn checks(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -142,8 +141,10 @@ fn checks(
         known.iter().any(|other| other.rule == found.rule && other.span == found.span)
     };
     for mut found in all.into_sorted() {
+        // The agent's own files come first in `sources`, so their numbers are below `own_files`.
         if is_own(&found) || found.span.file == FileId::BUILT_IN {
             findings.push(found);
+        // Only the combination shows it, so it is reported where the base is named.
         } else if !is_known(&found) {
             let place = std::mem::replace(&mut found.span, named.span);
             found.fix = None;
@@ -153,7 +154,7 @@ fn checks(
     secrets
 }
 
-/// Reads the files of one agent, which come after those in `sources`.
+/// Reads the files of one agent, and adds them to `sources`.
 pub(crate) fn read_raw(
     world: &dyn World,
     found: &FoundAgent,
@@ -174,6 +175,7 @@ pub(crate) fn read_raw(
     let mut sources = std::mem::take(&mut files.sources);
     let main = join(&found.dir, &found.main);
     let was_read = sources.iter().any(|source| *source.path == *main);
+    // The reader did not report the missing main file, so it is reported here.
     if !was_read && !findings.has_errors() && world.kind(&main) == EntryKind::Missing {
         let source = sources.add(&main, "");
         let message = format!("there is no `{}` to read", found.main);
@@ -199,7 +201,7 @@ pub(crate) fn read_raw(
     (compiled, findings)
 }
 
-/// Findings about a file that is not there point at where it should be.
+/// Moves findings without a file to the main file, which may not exist.
 fn placed(sources: &mut SourceFiles, found: &FoundAgent, findings: &mut Findings) {
     if findings.iter().any(|finding| finding.span.file == FileId::BUILT_IN) {
         let source = sources.add(&join(&found.dir, &found.main), "");
@@ -207,7 +209,7 @@ fn placed(sources: &mut SourceFiles, found: &FoundAgent, findings: &mut Findings
     }
 }
 
-/// Variables that the definition names and the environment lacks.
+/// Reports variables that the definition names but the environment does not have.
 fn unset_variables(world: &dyn World, agent: &Agent, findings: &mut Findings) {
     for (_, block) in &agent.settings {
         let mut names = Vec::new();
@@ -220,7 +222,7 @@ fn unset_variables(world: &dyn World, agent: &Agent, findings: &mut Findings) {
     }
 }
 
-/// Examples beside the rules that do not come true.
+/// Reports policy tests whose verdict is not the expected one.
 fn failed_tests(world: &dyn World, compiled: &CompiledAgent, findings: &mut Findings) {
     for (test, verdict) in tested(world, compiled) {
         if test.expected.holds(verdict.action) {
@@ -250,30 +252,30 @@ fn variables<'d>(data: &'d Data, names: &mut Vec<&'d str>) {
     }
 }
 
-/// The bare name of a directory; empty when only the file system knows it.
+/// The name of a directory. Empty for `.` and `..`, whose names only the file system has.
 fn dir_name(dir: &str) -> String {
     let (_, name) = split(dir.trim_end_matches('/'));
     if matches!(name, "." | "..") { String::new() } else { name.to_owned() }
 }
 
-/// `path` as seen from `root`; empty when it does not lie below it.
+/// `path` relative to `root`; empty if it does not lie below it.
 pub(crate) fn relative(world: &dyn World, root: &str, path: &str) -> String {
     let (root, path) = (world.absolute(root), world.absolute(path));
     let below = path.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
     below.trim_matches('/').to_owned()
 }
 
-/// Two agents of one name, by their places in the list that was given.
+/// Two agents with the same name, by their positions in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DuplicateName {
-    /// The agent that had the name first.
+    /// The first agent with the name.
     pub first: usize,
-    /// The one that has it too.
+    /// The later agent with the same name.
     pub second: usize,
 }
 
-/// The agents whose name another agent of the same workspace has already, whatever their formats. Each
-/// item is workspace and name.
+/// Finds agents with the name of an earlier agent of the same workspace, in any format. Each item is a
+/// workspace and a name.
 pub fn duplicate_names<'a>(agents: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<DuplicateName> {
     let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
     let mut taken = Vec::new();
@@ -287,7 +289,7 @@ pub fn duplicate_names<'a>(agents: impl Iterator<Item = (&'a str, &'a str)>) -> 
 }
 
 impl CompiledAgent {
-    /// Adds the finding that `first` has this agent's name already.
+    /// Adds the finding that `first` already has this agent's name.
     pub fn name_taken(&mut self, first: &FoundAgent, config: &WorkspaceConfig) {
         let Some(name) = &self.agent.identity.name else { return };
         let (path, format) = (&first.path, first.format);
@@ -295,7 +297,7 @@ impl CompiledAgent {
         let other = if is_same { String::new() } else { format!(", which is {format}") };
         let message = format!("the name `{}` is taken by `{path}`{other}", name.value);
         let mut found = Diagnostic::new(&NAME_TAKEN, name.span, message);
-        // One agent in two formats may be meant, though not for long.
+        // Only a warning: during a migration, one agent may exist in two formats.
         if !is_same || !info(format).needs_unique_names {
             found.severity = Severity::Warning;
         }

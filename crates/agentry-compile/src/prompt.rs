@@ -1,4 +1,4 @@
-//! The system prompt that an agent's texts make, part by part.
+//! Builds the system prompt of an agent from its texts, part by part.
 
 use agentry_formats::{FormatPrompt, info};
 use agentry_model::Agent;
@@ -12,18 +12,18 @@ use crate::world::World;
 /// One part of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptPart {
-    /// What it is: `system`, `traits`, `rules`.
+    /// Its kind: `system`, `traits`, `rules`.
     pub name: &'static str,
-    /// Where it comes from: `path:line`, or `agentry`.
+    /// Its origin: `path:line`, or `agentry`.
     pub origin: String,
     /// Its text.
     pub text: String,
 }
 
-/// What a context file is called.
+/// The name of context files in prompts.
 pub(crate) const CONTEXT: &str = "context";
 
-/// The parts of the system prompt, in order, secrets masked.
+/// The parts of the system prompt in order, with secrets masked.
 pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
     let mut parts = Vec::new();
     let agent = compiled.whole();
@@ -45,13 +45,14 @@ pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
     parts.into_iter().map(|part| PromptPart { text: mask.text(part.text), ..part }).collect()
 }
 
-/// Who the agent is: its system text; without one, role and traits, or a raw override; without
-/// any, its description, then its title.
+/// The identity of the agent: its system text, or else a raw override, followed by role and traits. If
+/// there is none of these, its description or its title.
 fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>) {
     let instructions = &agent.instructions;
     if let Some(system) = &instructions.system {
         parts.push(part(compiled, "system", system.span, system.value.trim().to_owned()));
     } else if let Some(raw) = &instructions.system_override {
+        // A raw override is the whole identity: role and traits are not added.
         parts.push(part(compiled, "system_override", raw.span, raw.value.trim().to_owned()));
         return;
     }
@@ -78,7 +79,7 @@ fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>
     }
 }
 
-/// The context and rule files that the definition names.
+/// Adds the context and rule files that the definition names.
 pub(crate) fn files(world: &dyn World, compiled: &CompiledAgent, parts: &mut Vec<PromptPart>) {
     let mut found: Vec<PromptPart> = compiled
         .carried
@@ -100,12 +101,12 @@ pub(crate) fn files(world: &dyn World, compiled: &CompiledAgent, parts: &mut Vec
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         found.push(PromptPart { name, origin: format!("{path}:1"), text });
     }
-    // What bases bring comes first, among the context as among the rules.
+    // Context comes before rules. The sort is stable, so files of bases stay first within each kind.
     found.sort_by_key(|part| part.name != CONTEXT);
     parts.extend(found);
 }
 
-/// The context and rule files that the definition names: what each is, where it is named, and its path.
+/// The context and rule files that the definition names: kind, span of the name, and path.
 pub(crate) fn named_files<'a>(
     world: &'a dyn World,
     compiled: &'a CompiledAgent,
@@ -114,7 +115,7 @@ pub(crate) fn named_files<'a>(
     let context = instructions.context.iter().flatten();
     let context = context.map(|path| {
         let full = climbed(&compiled.found.dir, path);
-        // Above the current directory, a path is below the workspace only when it is seen from the top.
+        // A path with leading `..` can be compared with the workspace only in its absolute form.
         let full = if climbs(&full) { absolute(&world.absolute(&full)) } else { full };
         (CONTEXT, path.span, full)
     });
@@ -125,7 +126,7 @@ pub(crate) fn named_files<'a>(
     context.chain(rules)
 }
 
-/// `path` as seen from `dir`, with every `..` that can be taken off taken off.
+/// `path` relative to `dir`, with every `..` removed that can be removed.
 pub(crate) fn climbed(dir: &str, path: &str) -> String {
     let mut dir = dir.trim_end_matches('/');
     let mut path = path;
@@ -148,7 +149,7 @@ fn part(compiled: &CompiledAgent, name: &'static str, span: Span, text: String) 
     PromptPart { name, origin, text }
 }
 
-/// What a named trait asks of the agent. A trait that is not here speaks for itself.
+/// The instruction for a built-in trait. Any other trait is its own instruction.
 fn habit(name: &str) -> Option<&'static str> {
     Some(match name {
         "cite-everything" => "Give a source for every claim of fact.",

@@ -1,10 +1,9 @@
-//! The one list of names that no call of an agent writes to, whatever its policy says: repositories,
-//! settings of harnesses and editors, and Agentry's own files. Somebody else runs them, or decides by them,
-//! later.
+//! The list of names that no call of an agent may write to, whatever its policy says: repositories,
+//! settings of harnesses and editors, and Agentry's own files. Other programs run these files or obey them.
 //!
-//! Harnesses declare their names themselves ([`Target::places`](agentry_targets::Target)). A name counts in
-//! every directory. The tools of a run, the sandbox, the quarantine behind its commands, the guard of a
-//! harness and `policy why` all ask this list. Secrets are not in it: the judge asks a person about them.
+//! Harnesses declare their own names ([`Target::places`](agentry_targets::Target)). A name counts in every
+//! directory. The tools of a run, the sandbox, the quarantine, the guard of a harness and `policy why` all
+//! use this list. Secrets are not in it: for them, the judge asks the user.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,7 +11,7 @@ use std::sync::LazyLock;
 use agentry_policy::path::is_inside;
 use agentry_targets::{HarnessPlace, IMPORT_ONLY, PlaceRole, TARGETS};
 
-/// A name that is protected.
+/// A protected name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectedName {
     /// The last parts of its path, in lower case.
@@ -21,7 +20,7 @@ pub struct ProtectedName {
     pub kind: ProtectedKind,
     /// Whether it is a directory, with everything below it.
     pub is_directory: bool,
-    /// What keeps commands from it.
+    /// What keeps commands from writing it.
     pub barrier: CommandBarrier,
 }
 
@@ -41,7 +40,7 @@ pub enum ProtectedKind {
 }
 
 impl ProtectedKind {
-    /// Why it is protected.
+    /// Why it is protected, as shown to the user.
     pub const fn why(self) -> &'static str {
         match self {
             Self::Repository => "whoever uses the repository next would run it",
@@ -52,23 +51,22 @@ impl ProtectedKind {
     }
 }
 
-/// What keeps commands from a name.
+/// What keeps commands from writing a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandBarrier {
-    /// A mount at the root of the workspace, even before the name exists: an empty directory there harms
-    /// nobody.
+    /// A mount at the workspace root, even before the name exists. An empty directory there does no harm.
     Placeholder,
     /// A mount where the name exists.
     Mount,
-    /// No mount: an empty file there would be read, or its directory must stay open. The quarantine takes
-    /// away what commands make.
+    /// No mount, because an empty file there would be read, or its directory must stay writable. The
+    /// quarantine removes what commands create.
     Quarantine,
-    /// Nothing; only tools leave it alone. `git` itself writes there.
+    /// Nothing; only tools are kept from it. `git` itself writes there.
     ToolsOnly,
 }
 
 impl CommandBarrier {
-    /// What becomes of commands that write there, for people.
+    /// What happens to commands that write there, as shown to the user.
     pub const fn says(self) -> &'static str {
         match self {
             Self::Placeholder => "cannot, at the root of a workspace; elsewhere it is taken back",
@@ -79,20 +77,20 @@ impl CommandBarrier {
     }
 }
 
-/// Who writes.
+/// The kind of writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenBy {
     /// A tool that writes files.
     Tool,
-    /// A command. `git` writes to its repository, and a recording to what will be a cassette.
+    /// A command. `git` may write to its repository, and a recording to an unfinished cassette.
     Command,
 }
 
 use CommandBarrier::{Mount, Placeholder, Quarantine, ToolsOnly};
 use ProtectedKind::{Editor, Own, Repository};
 
-/// The names that no harness declares. Those below `.git/` count in what git keeps of a repository, whatever
-/// the directory with it is called.
+/// The names that no harness declares. Those below `.git/` count in every Git directory, whatever its
+/// name is.
 const OTHERS: &[ProtectedName] = &[
     directory(".git", Repository, ToolsOnly),
     file(".git/config", Repository, Placeholder),
@@ -115,12 +113,12 @@ const OTHERS: &[ProtectedName] = &[
     directory(".config/agentry", Own, Quarantine),
 ];
 
-/// What stands in the name of every cassette.
+/// A part of every cassette's name.
 const CASSETTE: &str = ".cassette.";
-/// How the name of a cassette ends that is still being written: nobody plays it.
+/// The end of an unfinished cassette's name. Such a file is never replayed.
 const PART: &str = ".part";
-/// What makes a directory a repository without a `.git`: all entries of one row. With the second, its
-/// settings lie elsewhere.
+/// The entries that make a directory a repository without `.git`: all entries of one row. A repository
+/// of the second row has its settings elsewhere.
 const BARE: &[&[&str]] = &[&["HEAD", "objects", "refs"], &["HEAD", "commondir"]];
 
 static NAMES: LazyLock<Vec<ProtectedName>> = LazyLock::new(|| {
@@ -129,7 +127,7 @@ static NAMES: LazyLock<Vec<ProtectedName>> = LazyLock::new(|| {
         places.filter(|place| place.role != PlaceRole::Context).collect();
     places.sort_by_key(|place| place.path);
     places.dedup_by_key(|place| place.path);
-    // What lies below another place is protected with it.
+    // A name below another protected directory is already protected.
     let is_outer = |place: &&&HarnessPlace| {
         !places.iter().any(|other| other.path != place.path && other.covers(place.path))
     };
@@ -149,8 +147,8 @@ const fn file(path: &'static str, kind: ProtectedKind, barrier: CommandBarrier) 
     ProtectedName { path, kind, is_directory: false, barrier }
 }
 
-/// An empty directory can stand for a harness' own one. An empty file would be read as settings, and a
-/// directory around it, such as `.github`, must stay open.
+/// The name of a harness. An empty directory can stand in for it, but an empty file would be read as
+/// settings. A directory around it, such as `.github`, must stay writable.
 fn of_harness(place: &'static str) -> ProtectedName {
     let path = place.trim_end_matches('/');
     let is_directory = path.len() < place.len();
@@ -159,7 +157,7 @@ fn of_harness(place: &'static str) -> ProtectedName {
 }
 
 impl ProtectedName {
-    /// Its path in a directory of git, if it counts only there.
+    /// Its path inside a Git directory, if it counts only there.
     pub fn in_repository(&self) -> Option<&'static str> {
         self.path.strip_prefix(".git/")
     }
@@ -170,24 +168,25 @@ impl ProtectedName {
     }
 }
 
-/// Everything that is protected by its whole name. Cassettes beside agents are protected, too.
+/// All names that are protected as a whole. Cassettes are protected too, by a part of their name.
 pub fn names() -> &'static [ProtectedName] {
     &NAMES
 }
 
-/// Where in a path something protected is.
+/// A protected name in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectedHit {
     /// What it belongs to.
     pub kind: ProtectedKind,
-    /// How many parts of the path lead to it, its own included.
+    /// How many parts of the path lead to it, including its own.
     pub parts: usize,
 }
 
-/// The outermost protected name in a path of these parts, each of them [`fold`]ed.
+/// The outermost protected name in a path. Each part must be [`fold`]ed.
 pub fn find(parts: &[Cow<'_, str>], by: WrittenBy) -> Option<ProtectedHit> {
     let at = |start: usize| {
         let rest = parts.get(start..)?;
+        // `start` grows, so the first hit is the outermost one.
         let counts = |name: &&ProtectedName| name.counts_for(by) && begins(rest, name.path);
         let name = NAMES.iter().find(counts)?;
         Some(ProtectedHit { kind: name.kind, parts: start + name.path.split('/').count() })
@@ -207,8 +206,8 @@ fn begins(parts: &[Cow<'_, str>], name: &str) -> bool {
     name.split('/').all(|wanted| parts.next().is_some_and(|part| part == wanted))
 }
 
-/// The part of a real path up to a protected name. Where the workspace itself is below one, that does not
-/// count for what it holds.
+/// The start of a real path up to a protected name. A protected name above the workspace does not count
+/// for files inside the workspace.
 pub fn find_in<'a>(real: &'a str, workspace: &str, by: WrittenBy) -> Option<&'a str> {
     let skipped =
         if is_inside(real, workspace) { workspace.trim_end_matches('/').len() } else { 0 };
@@ -218,7 +217,7 @@ pub fn find_in<'a>(real: &'a str, workspace: &str, by: WrittenBy) -> Option<&'a 
     real.get(..real.len() - below.len() + length.saturating_sub(1))
 }
 
-/// What of the names that no command makes would be below a path which ends like the start of one of them:
+/// The rests of protected names that would lie below a path, if the path ends with their first parts:
 /// `hooks` below a `.git`.
 pub fn names_below(real: &str) -> impl Iterator<Item = &'static str> {
     let parts: Vec<String> = folded(real).into_iter().map(Cow::into_owned).collect();
@@ -238,23 +237,23 @@ pub fn names_below(real: &str) -> impl Iterator<Item = &'static str> {
         .filter_map(move |it| rest(it.path))
 }
 
-/// Whether a name is that of a cassette which somebody may play.
+/// Whether a name is that of a finished cassette.
 pub fn is_cassette(name: &str) -> bool {
     name.contains(CASSETTE) && !name.ends_with(PART)
 }
 
-/// The names that make a directory a repository without a `.git`.
+/// The entry names that make a directory a repository without `.git`.
 pub fn bare_names() -> impl Iterator<Item = &'static str> {
     BARE.iter().flat_map(|row| row.iter().copied())
 }
 
-/// Whether a directory with these entries is a repository without a `.git`.
+/// Whether a directory with these entries is a repository without `.git`.
 pub fn is_bare(mut has: impl FnMut(&str) -> bool) -> bool {
     BARE.iter().any(|row| row.iter().all(|name| has(name)))
 }
 
-/// How many parts of a path lead to a repository without a `.git` that it lies in, or would complete. Each
-/// part is [`fold`]ed; `has` tells whether the directory with so many parts has an entry of that name.
+/// How many parts of a path lead to a repository without `.git` that contains it, or that it would
+/// complete. Each part must be [`fold`]ed; `has` tells whether the directory at a depth has an entry.
 pub fn find_bare(parts: &[Cow<'_, str>], has: impl Fn(usize, &str) -> bool) -> Option<usize> {
     let is_one = |(depth, next): &(usize, &Cow<'_, str>)| {
         is_bare(|name| **next == fold(name) || has(*depth, name))
@@ -267,9 +266,9 @@ pub fn folded(path: &str) -> Vec<Cow<'_, str>> {
     path.split('/').filter(|part| !part.is_empty()).map(fold).collect()
 }
 
-/// A name as the most careless file system compares it: without regard to case and to characters that
-/// cannot be seen.
+/// A name as the most lenient file system compares it: without case and without invisible characters.
 pub fn fold(name: &str) -> Cow<'_, str> {
+    // Fast path: nothing to change.
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return Cow::Borrowed(name);
     }
@@ -316,8 +315,8 @@ mod tests {
         assert_eq!(names_below("/w/info").count() + names_below("/w/src").count(), 0);
     }
 
-    /// A name that a harness declares is protected, unless it is a context file; all are in lower case, as
-    /// paths are compared.
+    /// Every name that a harness declares is protected, except context files. All are in lower case, because
+    /// folded paths are compared with them.
     #[test]
     fn every_place_of_every_harness_counts() {
         for target in TARGETS.iter().chain(IMPORT_ONLY) {

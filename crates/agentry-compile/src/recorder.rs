@@ -1,5 +1,5 @@
-//! A world that records questions and digests of their answers. A result depends only on what the
-//! world answers, so the same answers give the same result: it need not be computed again.
+//! A world that records its questions with digests of the answers. Results depend only on these answers,
+//! so a cached result stays valid while the answers are the same.
 
 use crate::memo::SessionMemo;
 use std::collections::{BTreeMap, HashMap};
@@ -21,48 +21,49 @@ use crate::world::{
 /// Questions with digests of their answers.
 pub type AnswerRecord = BTreeMap<String, String>;
 
-/// A world that passes questions on and records them.
+/// A world that forwards questions and records them.
 pub struct WorldRecorder<'w> {
     world: &'w dyn World,
     notes: Mutex<RecorderNotes>,
-    /// Whether the current directory is recorded.
+    /// Whether the current directory was recorded.
     placed: AtomicBool,
 }
 
-/// What was recorded.
+/// The recorded answers.
 #[derive(Default)]
 struct RecorderNotes {
     answers: HashMap<String, String>,
-    /// Whether one question had two answers: then the record is of no use.
+    /// Whether one question had two answers. The record is then useless.
     torn: bool,
 }
 
-/// Between the parts of a question.
+/// The separator between the parts of a question.
 const SEPARATOR: &str = "\u{1f}";
 
 impl<'w> WorldRecorder<'w> {
-    /// Nothing was asked so far.
+    /// A recorder without questions.
     pub fn new(world: &'w dyn World) -> Self {
         Self { world, notes: Mutex::default(), placed: AtomicBool::new(false) }
     }
 
-    /// Everything that was asked so far; nothing if something changed in between.
+    /// All recorded questions, or `None` if an answer changed in between.
     pub fn record(self) -> Option<AnswerRecord> {
         let RecorderNotes { answers, torn } =
             self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         (!torn).then(|| answers.into_iter().collect())
     }
 
-    /// Records a question that was not put to the world.
+    /// Records a question that did not go to the world.
     pub fn note(&self, question: &[&str], answer: &[u8]) {
         self.note_digest(question, sha256(answer));
     }
 
-    /// Records the same for an answer that [`file_digest`] was made of.
+    /// Records a question whose answer was already hashed with [`file_digest`].
     pub fn note_digest(&self, question: &[&str], answer: String) {
         let question = question.join(SEPARATOR);
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = notes.answers.get(&question).map(|known| *known == answer);
+        // A file changed between two reads.
         notes.torn |= known == Some(false);
         if known.is_none() {
             notes.answers.insert(question, answer);
@@ -70,13 +71,12 @@ impl<'w> WorldRecorder<'w> {
     }
 }
 
-/// The digest of an answer that is a file: of a `+` and its bytes.
+/// The digest of a file as an answer: of `+` and its bytes.
 pub fn file_digest(bytes: &[u8]) -> String {
     hex(&Sha256::new_with_prefix(b"+").chain_update(bytes).finalize())
 }
 
-/// Whether a world still gives the same answers to all these questions. What is no question for a world
-/// is put to `others`.
+/// Whether a world still gives the same answers. A question that is not for a world goes to `others`.
 pub fn is_unchanged(
     world: &dyn World,
     record: &AnswerRecord,
@@ -89,7 +89,7 @@ pub fn is_unchanged(
     })
 }
 
-/// The answer to a question as bytes; nothing for one that is not known.
+/// The answer to a question as bytes, or `None` if the question is unknown.
 fn asked_again(world: &dyn World, question: &[&str]) -> Option<Vec<u8>> {
     Some(match question {
         ["read", root, path, limit] => read(&world.read(root, path, limit.parse().ok()?)),
@@ -130,13 +130,14 @@ fn optional(answer: Option<String>) -> Vec<u8> {
     answer.map_or_else(|| b"-".to_vec(), |text| format!("+{text}").into_bytes())
 }
 
-/// Walks, and gives all that was met, sorted.
+/// Walks a directory, and returns all visited paths, sorted.
 fn walk(world: &dyn World, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) -> Vec<u8> {
     let mut met = Vec::new();
     world.walk(path, &mut |walked| {
         met.push(format!("{walked:?}"));
         visit(walked);
     });
+    // A walk has no fixed order, but the digest needs one.
     met.sort();
     met.join("\n").into_bytes()
 }
@@ -197,7 +198,7 @@ impl FileTree for WorldRecorder<'_> {
         answer
     }
 
-    /// All absolute paths follow from that of the current directory.
+    /// Records only the current directory, because all absolute paths follow from it.
     fn absolute(&self, path: &str) -> String {
         if !self.placed.swap(true, Ordering::Relaxed) {
             self.note(&["absolute", ""], self.world.absolute("").as_bytes());
@@ -233,13 +234,13 @@ impl World for WorldRecorder<'_> {
         self.world.memo()
     }
 
-    /// Whatever fills them asks through this world.
+    /// The bases of the inner world. Code that fills the memo asks through this recorder.
     fn bases(&self) -> Option<&BaseMemo> {
         self.world.bases()
     }
 }
 
-/// Stores and servers are not asked a second time: a record that needed them is out of date at once.
+/// A record that used the store or a model server is never valid again: these are not asked twice.
 impl WorldServices for WorldRecorder<'_> {
     fn has_env(&self, name: &str) -> bool {
         let answer = self.world.services().has_env(name);
@@ -248,6 +249,7 @@ impl WorldServices for WorldRecorder<'_> {
     }
 
     fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
+        // `asked_again` has no answer for this question, so the record is never valid.
         self.note(&["fetch"], b"");
         self.world.services().fetch(reference)
     }

@@ -1,5 +1,4 @@
-//! Every rule of every room, in one list: behind the reference, `agentry rules`, suppressions and
-//! severities.
+//! The list of all rules of all crates, for the reference, `agentry rules`, suppressions and severities.
 
 use std::sync::OnceLock;
 

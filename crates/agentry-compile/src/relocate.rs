@@ -1,5 +1,5 @@
-//! An agent that moves to another directory, or into a format that cannot point at files: what it
-//! names by relative paths is named anew, copied into it, or given up and said, never left dangling.
+//! Moves an agent to another directory, or into a format that cannot refer to files. Each relative path is
+//! adapted, or its file is copied into the agent, or its loss is reported. None is left dangling.
 
 use agentry_formats::{FormatInfo, info};
 use agentry_model::{Agent, ConversionLoss, ConversionLossKind, Format, ScriptTool};
@@ -9,17 +9,17 @@ use agentry_text::{FileId, Findings, SourceFile, Span, Spanned, hygiene, limits}
 use crate::pipeline::CompiledAgent;
 use crate::world::{EntryKind, World};
 
-/// What became of an agent's paths.
+/// The result of moving an agent.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RelocatedPaths {
-    /// What had to be copied or given up.
+    /// What was copied or dropped.
     pub losses: Vec<ConversionLoss>,
-    /// Why the agent cannot move at all, in words.
+    /// Why the agent cannot be moved at all.
     pub refused: Option<String>,
 }
 
-/// Fits the paths of `agent`, which was read as `compiled`, to the directory `dir` and to what
-/// `format` can say.
+/// Adapts the paths of `agent`, which was read as `compiled`, to the directory `dir` and to what `format`
+/// can express.
 pub fn relocate(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -54,7 +54,7 @@ struct AgentMove<'w> {
     /// The agent's directory, and the root of its workspace.
     from: String,
     from_root: String,
-    /// The same of the result.
+    /// The directory and the workspace root of the result.
     to: String,
     to_root: String,
     out: RelocatedPaths,
@@ -70,7 +70,7 @@ impl AgentMove<'_> {
         self.lose(field, ConversionLossKind::Dropped, detail);
     }
 
-    /// The files of the context: named from the new place, else copied into the system text.
+    /// Context files: named from the new directory, or copied into the system text.
     fn context(&mut self, agent: &mut Agent) {
         let can_name = self.format.can_express("context");
         let Some(paths) = agent.instructions.context.take() else { return };
@@ -93,6 +93,7 @@ impl AgentMove<'_> {
         }
         agent.instructions.context = (is_empty || !named.is_empty()).then_some(named);
         let instructions = &mut agent.instructions;
+        // A raw override replaces the system text, so the copy must go there.
         let raw = instructions.system.is_none() && instructions.system_override.is_some();
         append(
             if raw { &mut instructions.system_override } else { &mut instructions.system },
@@ -100,7 +101,7 @@ impl AgentMove<'_> {
         );
     }
 
-    /// The rule files: still named where the workspace is the same, else copied into the rules.
+    /// Rule files: still named in the same workspace, otherwise copied into the rules.
     fn rule_files(&mut self, agent: &mut Agent) {
         if self.format.can_express("rule_files") && self.from_root == self.to_root {
             return;
@@ -123,7 +124,7 @@ impl AgentMove<'_> {
         append(&mut agent.instructions.rules, &copied);
     }
 
-    /// Scripts of the workspace: found again from the new place, else copied into the agent.
+    /// Scripts of the workspace: kept if they are found from the new directory, otherwise copied.
     fn scripts(&mut self, agent: &mut Agent) {
         if !self.format.can_express("tools.scripts") {
             return;
@@ -140,11 +141,12 @@ impl AgentMove<'_> {
         }
     }
 
-    /// Whether a script is at hand in the new place; its text is taken along where it must be.
+    /// Whether a script is available in the new directory. Copies its text if necessary.
     fn brings_along(&self, script: &mut ScriptTool) -> bool {
         let Some(path) = script.path.as_ref().filter(|_| script.source.is_none()) else {
             return true;
         };
+        // A file with the same path in the new directory would be used instead of this script.
         let hidden = self.world.kind(&join(&self.to, path)) != EntryKind::Missing;
         if self.from_root == self.to_root && !hidden {
             return true;
@@ -156,7 +158,7 @@ impl AgentMove<'_> {
         script.source.is_some()
     }
 
-    /// Other definitions: the base, and the agents that are called.
+    /// References to other definitions: the base, and agents that can be called.
     fn references(&mut self, agent: &mut Agent) {
         if !self.format.can_express("base") {
             return;
@@ -185,23 +187,25 @@ impl AgentMove<'_> {
         agent.agents = Some(kept);
     }
 
-    /// A reference as it is written in the new place; one that is no relative path stays as it is.
+    /// A reference from the new directory. One that is not a relative path stays unchanged.
     fn reference(&self, text: &str) -> Option<String> {
         let (place, pin) = text.split_once('#').map_or((text, None), |(at, pin)| (at, Some(pin)));
         if !is_relative_reference(place) {
             return Some(text.to_owned());
         }
         let full = absolute(&join(&self.from, place));
+        // Both must lie in the new workspace, or the path would lead out of it.
         below(&self.to_root, &full).and(below(&self.to_root, &self.to))?;
         let path = relative(&self.to, &full);
         let path = if path.starts_with('.') { path } else { format!("./{path}") };
         Some(pin.map_or(path.clone(), |pin| format!("{path}#{pin}")))
     }
 
-    /// The picture, where it is a file.
+    /// The avatar, if it is a file.
     fn avatar(&mut self, agent: &mut Agent) {
         let Some(avatar) = agent.identity.avatar.take() else { return };
         let path = avatar.value.as_str();
+        // An address or an absolute path does not depend on the directory.
         let address = path.contains(':') || path.starts_with(['/', '~', '#']) || path.is_empty();
         let full = absolute(&join(&self.from, path));
         if address || self.world.kind(&full) != EntryKind::File {
@@ -213,12 +217,13 @@ impl AgentMove<'_> {
         }
     }
 
-    /// Files in the folder of a skill, which its text may name; only the text moves along.
+    /// Reports files in a skill's folder, which its text may name. Only the text is moved.
     fn beside_skills(&mut self, agent: &Agent) {
         for pack in &agent.skill_packs {
             let Some((folder, main)) = pack.path.rsplit_once('/') else { continue };
             let full = join(&self.from, &format!("skills/{folder}"));
             let entries = self.world.list(&self.from, &full).unwrap_or_default();
+            // A nested skill is a pack of its own and moves with the agent.
             let holds_skill = |name: &str| {
                 let inner = format!("{folder}/{name}");
                 agent.skill_packs.iter().any(|other| {
@@ -237,13 +242,13 @@ impl AgentMove<'_> {
         }
     }
 
-    /// The file `full` as it is named in the new place, if it can be reached from there.
+    /// The path of the file `full` from the new directory, if it can be reached from there.
     fn named(&self, full: &str) -> Option<String> {
         below(&self.to_root, full).and(below(&self.to_root, &self.to))?;
         self.world.inside(&self.to_root, full).then(|| relative(&self.to, full))
     }
 
-    /// The text of an instruction file, if a model may see it.
+    /// The text of an instruction file, unless it has hygiene errors.
     fn text(&self, full: &str) -> Option<String> {
         let text = self.read(full, limits::INSTRUCTION_BYTES as u64)?;
         let mut findings = Findings::default();
@@ -252,7 +257,7 @@ impl AgentMove<'_> {
         (!findings.has_errors() && !text.is_empty()).then(|| text.to_owned())
     }
 
-    /// A file of the source's workspace.
+    /// Reads a file of the source workspace.
     fn read(&self, full: &str, limit: u64) -> Option<String> {
         below(&self.from_root, full)?;
         let is_inside = self.world.inside(&self.from_root, full);
@@ -272,21 +277,21 @@ fn append(field: &mut Option<Spanned<String>>, text: &str) {
     text.trim_start().clone_into(&mut field.value);
 }
 
-/// Whether a reference to a definition is a path that starts at the file which names it.
+/// Whether a reference is a path relative to the file that contains it.
 pub(crate) fn is_relative_reference(place: &str) -> bool {
     const ENDS: &[&str] = &[".agent", ".yaml", ".yml", ".md", ".toml", ".json"];
     let ends = ENDS.iter().any(|end| place.ends_with(end));
     !place.contains("://") && (place.starts_with('.') || (ends && !place.starts_with('/')))
 }
 
-/// The rest of `path` below `root`; empty for `root` itself.
+/// The part of `path` below `root`; empty for `root` itself.
 fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
     let root = root.trim_end_matches('/');
     let rest = path.strip_prefix(root)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// `path` as seen from the directory `from`; both absolute and normal.
+/// `path` relative to the directory `from`; both must be absolute and normalised.
 pub(crate) fn relative(from: &str, path: &str) -> String {
     let parts = |path: &str| -> Vec<String> {
         path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()

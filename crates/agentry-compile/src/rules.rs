@@ -1,4 +1,4 @@
-//! What can be wrong with files, before any format looks at their text.
+//! The rules about files, before a format reads their text.
 
 use agentry_text::{LintRule, RuleExample, Severity};
 

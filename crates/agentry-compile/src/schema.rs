@@ -9,7 +9,7 @@ use serde_json::Value;
 pub fn schema(format: Format, document: &str) -> Option<Value> {
     let FormatInfo { title, documents, .. } = info(format);
     let (name, table) = documents.iter().find(|(name, _)| *name == document)?;
-    // Names of documents hold spaces and stars, which an address may not.
+    // Document names contain spaces and stars, which a URN does not allow.
     let id = format!("urn:agentry:{format}:{}", slug(name));
     Some(json_schema(table, &id, &format!("{title} ({name})")))
 }

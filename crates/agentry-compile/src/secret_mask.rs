@@ -1,5 +1,5 @@
-//! What is shown of an agent, without its secrets. Digests are made of the agent itself, so they do
-//! not change.
+//! Masks secrets in everything that is shown of an agent. Digests use the unmasked agent, so masking does
+//! not change them.
 
 use agentry_check::CheckSubject;
 use agentry_formats::info;
@@ -7,14 +7,14 @@ use agentry_model::{Agent, Format};
 use agentry_policy::memo::PolicyMemo;
 use agentry_text::{SourceFiles, Span, TreeEntry, TreeMap, TreeNode, TreeValue, credentials};
 
-/// What stands for a secret.
+/// The replacement for a secret.
 const MASK: &str = "***";
-/// A shorter text is too likely to stand elsewhere by chance.
+/// The shortest secret that is masked. A shorter text could also occur elsewhere by chance.
 const SHORTEST_SECRET: usize = 6;
-/// So many secrets are looked for in every text.
+/// How many secrets are searched for in every text.
 const MOST: usize = 100;
 
-/// Hides in `sources` what the checks take for a secret, and what looks like one anywhere.
+/// Marks in `sources` what the checks report as a secret, and everything that looks like one.
 pub(crate) fn hide(agent: &Agent, format: Format, sources: &mut SourceFiles) {
     let memo = &PolicyMemo::default();
     let mut spans = agentry_check::secrets(&CheckSubject { agent, format: info(format), memo });
@@ -22,7 +22,7 @@ pub(crate) fn hide(agent: &Agent, format: Format, sources: &mut SourceFiles) {
     spans.into_iter().for_each(|span| sources.hide(span));
 }
 
-/// Where the texts hold keys and tokens of well-known services.
+/// The spans of keys and tokens of well-known services.
 pub(crate) fn in_texts(sources: &SourceFiles) -> Vec<Span> {
     let mut spans = Vec::new();
     for source in sources.iter() {
@@ -32,7 +32,7 @@ pub(crate) fn in_texts(sources: &SourceFiles) -> Vec<Span> {
     spans
 }
 
-/// The secrets at `spans`, as far as they can be told from other text.
+/// The texts of the secrets at `spans`, if they are long enough.
 pub(crate) fn texts(sources: &SourceFiles, spans: impl Iterator<Item = Span>) -> Vec<String> {
     let text = |span| sources.slice(span).trim_matches(['"', '\'', ' ']).to_owned();
     let mut secrets: Vec<String> =
@@ -43,7 +43,7 @@ pub(crate) fn texts(sources: &SourceFiles, spans: impl Iterator<Item = Span>) ->
     secrets
 }
 
-/// `text` with every one of `secrets` masked.
+/// Masks every one of `secrets` in `text`.
 pub(crate) fn replaced(text: &mut String, secrets: &[String]) {
     for secret in secrets {
         if text.contains(secret.as_str()) {
@@ -52,23 +52,24 @@ pub(crate) fn replaced(text: &mut String, secrets: &[String]) {
     }
 }
 
-/// Takes the secrets of some files out of what is shown.
+/// Masks the secrets of some files.
 pub(crate) struct SecretMask {
     spans: Vec<Span>,
     secrets: Vec<String>,
 }
 
 impl SecretMask {
-    /// The secrets that `sources` hide.
+    /// The mask for the secrets marked in `sources`.
     pub(crate) fn new(sources: &SourceFiles) -> Self {
         let spans: Vec<_> = sources.hidden().collect();
         Self { secrets: texts(sources, spans.iter().copied()), spans }
     }
 
-    /// `text` without secrets: those that are known, and what looks like one.
+    /// `text` with secrets masked: marked ones, and anything that looks like one.
     pub(crate) fn text(&self, mut text: String) -> String {
         replaced(&mut text, &self.secrets);
         let mut found = credentials::find(&text);
+        // From the end, so that earlier ranges stay valid.
         found.sort_by_key(|(_, range)| std::cmp::Reverse(range.start));
         for (_, range) in found {
             if text.get(range.clone()).is_some() {
@@ -78,7 +79,7 @@ impl SecretMask {
         text
     }
 
-    /// The tree without secrets.
+    /// The tree with secrets masked.
     pub(crate) fn node(&self, node: TreeNode) -> TreeNode {
         let value = match node.value {
             TreeValue::Str(_) if self.is_secret(node.span) => TreeValue::Str(MASK.to_owned()),
@@ -101,7 +102,7 @@ impl SecretMask {
         nodes.into_iter().map(|node| self.node(node)).collect()
     }
 
-    /// Whether all that is written at `span` is a secret, however it is spelt there.
+    /// Whether a marked secret covers `span`, however it is spelt there.
     fn is_secret(&self, span: Span) -> bool {
         let covers = |hidden: &Span| {
             hidden.file == span.file && hidden.start <= span.start && span.end <= hidden.end

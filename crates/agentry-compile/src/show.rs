@@ -1,4 +1,4 @@
-//! The agent as a person looks at it: every value with the place it came from.
+//! Shows an agent: every value with its origin.
 
 use agentry_formats::info;
 use agentry_model::{Agent, Format, Inheritance, tree};
@@ -33,7 +33,7 @@ pub(crate) fn with_defaults(mut agent: Agent, format: Format) -> Agent {
     agent
 }
 
-/// The agent and its bases as one definition that has none: for formats without a word for a base.
+/// The agent merged with its bases into one definition, for formats that cannot name a base.
 pub fn flat(compiled: &CompiledAgent) -> Agent {
     let mut agent = compiled.whole().clone();
     if compiled.whole.is_some() {
@@ -45,7 +45,7 @@ pub fn flat(compiled: &CompiledAgent) -> Agent {
     agent
 }
 
-/// Writes the files that bases bring into the texts of an agent that has no base any more.
+/// Copies the carried files of bases into the texts of an agent that no longer has a base.
 fn write_out(agent: &mut Agent, carried: &[CarriedFile]) {
     let instructions = &mut agent.instructions;
     let nowhere = Span::start_of(FileId::BUILT_IN);
@@ -54,6 +54,7 @@ fn write_out(agent: &mut Agent, carried: &[CarriedFile]) {
             instructions.base_rules.push(Spanned::new(text.clone(), nowhere));
             continue;
         }
+        // A raw override replaces the system text, so the context must go there.
         let raw = instructions.system.is_none() && instructions.system_override.is_some();
         let place = if raw { &mut instructions.system_override } else { &mut instructions.system };
         let system = place.get_or_insert_with(|| Spanned::new(String::new(), nowhere));
@@ -63,7 +64,7 @@ fn write_out(agent: &mut Agent, carried: &[CarriedFile]) {
     }
 }
 
-/// Makes the hard rules of the bases and its own one text.
+/// Joins the hard rules of the bases and of the agent into one text.
 pub(crate) fn join_rules(agent: &mut Agent) {
     let instructions = &mut agent.instructions;
     let own = instructions.rules.take();
@@ -74,8 +75,8 @@ pub(crate) fn join_rules(agent: &mut Agent) {
     });
 }
 
-/// The agent to convert: what it may do is written out, since formats differ in what they mean by
-/// saying nothing. A manifest that says nothing trusts its agent with nothing.
+/// The agent to convert. Its policy is written out, because formats have different defaults. A manifest
+/// without `trust` trusts its agent with nothing.
 pub fn convertible(compiled: &CompiledAgent, to: Format, keep_base: bool) -> Agent {
     let mut agent = if keep_base { with_base(compiled, to) } else { flat(compiled) };
     if compiled.found.format != to {
@@ -83,6 +84,7 @@ pub fn convertible(compiled: &CompiledAgent, to: Format, keep_base: bool) -> Age
         if info(compiled.found.format).denies_without_policy.is_some() && compiled.whole.is_none() {
             agent.policy.trust.get_or_insert_default();
         }
+        // Other formats may not have the trait, so it becomes a layer of rules.
         if asks_before_writing(&agent) && agent.policy.permissions.is_none() {
             agent.policy.permissions = Some(ask_before_edit());
         }
@@ -90,10 +92,10 @@ pub fn convertible(compiled: &CompiledAgent, to: Format, keep_base: bool) -> Age
     agent
 }
 
-/// The agent alone, its base named from its own directory.
+/// The agent without its base, which it names relative to its own directory.
 fn with_base(compiled: &CompiledAgent, to: Format) -> Agent {
     let mut agent = compiled.agent.clone();
-    // Another notation is translated together with the base's, so that the result stays within it.
+    // In another format, the policy is merged with the base's, so that the result is within it.
     if compiled.found.format != to && !agent.policy.is_empty() {
         agent.policy = flat(compiled).policy;
     }
@@ -104,7 +106,7 @@ fn with_base(compiled: &CompiledAgent, to: Format) -> Agent {
     agent
 }
 
-/// A path from the root of the workspace, as seen from the directory `dir` in it.
+/// Changes a path relative to the workspace root into one relative to the directory `dir`.
 fn renamed(reference: &str, dir: &str) -> String {
     let (path, pin) = reference.split_once('#').map_or((reference, ""), |parts| parts);
     if !is_relative_reference(path) {
@@ -116,12 +118,12 @@ fn renamed(reference: &str, dir: &str) -> String {
     format!("{start}{path}{sign}{pin}")
 }
 
-/// Whether a trait of the agent turns writing into asking.
+/// Whether the agent has the trait `ask-before-writing`.
 pub(crate) fn asks_before_writing(agent: &Agent) -> bool {
     agent.instructions.traits.iter().flatten().any(|name| name.value == "ask-before-writing")
 }
 
-/// The layer that the trait `ask-before-writing` stands for; every other answer is left to the rest.
+/// The layer of the trait `ask-before-writing`. It leaves all other verdicts to the other layers.
 fn ask_before_edit() -> Permissions {
     let nowhere = Span::start_of(FileId::BUILT_IN);
     let rules = |section: &Section| SectionRules {
@@ -135,13 +137,12 @@ fn ask_before_edit() -> Permissions {
     Permissions { sections: Section::ALL.iter().map(rules).collect() }
 }
 
-/// The agent as plain data without its secrets: with `defaults`, its canonical form.
+/// The agent as data with secrets masked. With its defaults, this is the canonical form.
 pub fn declared(agent: &Agent, sources: &SourceFiles) -> Data {
     SecretMask::new(sources).node(tree::tree(agent)).to_data()
 }
 
-/// Every value of `agent`, which is `compiled` in one of its forms, in the order of the model,
-/// secrets masked.
+/// Every value of `agent`, a form of `compiled`, in the order of the model, with secrets masked.
 pub fn rows(agent: &Agent, compiled: &CompiledAgent) -> Vec<ShowRow> {
     let mut out = Vec::new();
     let CompiledAgent { sources, origins, .. } = compiled;
@@ -154,14 +155,14 @@ pub fn rows(agent: &Agent, compiled: &CompiledAgent) -> Vec<ShowRow> {
     out
 }
 
-/// Whether a field is another one, or a part of it.
+/// Whether a field equals `path`, or lies below it.
 fn is_within(field: &str, path: &str) -> bool {
     let rest = field.strip_prefix(path);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Visits the values below `node`. What has no place of its own (the name of a skill) is where the
-/// list item is that it belongs to.
+/// Visits the values below `node`. A value without a span (the name of a skill) gets the span of its list
+/// item.
 fn walk(
     field: String,
     node: &TreeNode,
@@ -189,7 +190,7 @@ fn walk(
     }
 }
 
-/// Where a list item was written: its own place, or that of the first of its values that has one.
+/// The span of a list item: its own, or that of its first value with one.
 fn place(item: &TreeNode) -> Option<Span> {
     if item.span.file != FileId::BUILT_IN {
         return Some(item.span);
@@ -205,7 +206,7 @@ fn origin(span: Span, sources: &SourceFiles) -> String {
     format!("{}:{}", sources.path(span), sources.start(span).line)
 }
 
-/// A value in one line: text as it is (its first line, and how many follow), the rest as JSON.
+/// A value in one line: the first line of a text with the number of further lines, or else JSON.
 fn line(data: &Data) -> String {
     let Some(text) = data.as_str() else { return data.to_json().to_string() };
     let mut lines = text.lines();

@@ -1,5 +1,5 @@
-//! Whose signatures the user wants under agents of the store. Only the user's own file says so; no
-//! file of a workspace can.
+//! `[signing]`: which signatures the user requires for stored agents. Only the user's configuration has
+//! it; a workspace cannot set it.
 
 use agentry_text::table::Coercion;
 use agentry_text::{Diagnostic, Field, FieldKind, FieldTable, Findings, SourceFiles, TableRecord};
@@ -23,17 +23,17 @@ pub(crate) static SIGNING: FieldTable = FieldTable::new(
     ],
 );
 
-/// Which signatures the user asks for.
+/// The signatures that the user requires.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SigningSettings {
-    /// Whether agents of the store must be signed by a trusted key.
+    /// Whether stored agents need a signature of a trusted key.
     pub required: bool,
-    /// The trusted keys, as they are written.
+    /// The trusted keys, as written.
     pub trusted: Vec<String>,
 }
 
-/// What the user's own file says of signatures. What is wrong with the file is given back instead: a
-/// demand that cannot be read must not be passed over.
+/// Reads the signature settings of the user. Returns the findings about the file if it has errors: a
+/// requirement that cannot be read must not be ignored.
 pub fn signing(world: &dyn World) -> Result<SigningSettings, (Vec<Diagnostic>, SourceFiles)> {
     let (mut sources, mut findings) = (SourceFiles::default(), Findings::default());
     let node = user_file(world, &mut sources, &mut findings);

@@ -1,10 +1,10 @@
-//! What the pipeline asks of a store: an agent by its digest, or by name and version.
+//! References to agents of the store, and what the store returns.
 
 use std::fmt;
 
 use agentry_model::Format;
 
-/// How an agent of the store is named.
+/// A reference to a stored agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreRef {
     /// `ag1:…`
@@ -29,10 +29,10 @@ impl fmt::Display for StoreRef {
     }
 }
 
-/// An agent of the store.
+/// A stored agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAgent {
-    /// Its files, by their paths in the agent's directory.
+    /// Its files, with paths relative to the agent's directory.
     pub files: Vec<(String, Vec<u8>)>,
     /// Its main file.
     pub main: String,
@@ -42,18 +42,18 @@ pub struct StoredAgent {
     pub digest: String,
 }
 
-/// Why the store has no answer.
+/// Why the store could not return an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FetchError {
     /// There is no store.
     NoStore,
     /// It has no such agent.
     Missing,
-    /// What it has is not what was put in, and why.
+    /// Its content differs from what was pushed, with the reason.
     Damaged(String),
-    /// It has the agent, but no trusted key signed it; in its words.
+    /// No trusted key signed it; the text is the store's message.
     Untrusted(String),
-    /// Several agents have this short digest: their full ones.
+    /// Several agents have this short digest; the full digests.
     Ambiguous(Vec<String>),
 }
 

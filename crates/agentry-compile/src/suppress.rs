@@ -1,9 +1,8 @@
-//! Suppressions written beside what they hide: `# agentry: allow(rule-name) the reason`.
+//! Suppressions in comments: `# agentry: allow(rule-name) the reason`.
 //!
-//! A suppression hides the findings of its rules on its own line, or, when it stands alone on a
-//! line, on the next line that is neither blank nor a comment. `allow-file(…)` hides them in the
-//! whole file. It must name rules that exist and give a reason. Between quotes there are no comments,
-//! so what looks like a suppression there is none.
+//! A suppression hides findings of its rules on its own line. If it is alone on its line, it applies to the
+//! next line that is neither blank nor a comment. `allow-file(…)` applies to the whole file. It must name
+//! existing rules and give a reason. Text inside quotes is not a comment, so it is never a suppression.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,8 +18,8 @@ use crate::rules::{BAD_SUPPRESSION, UNUSED_SUPPRESSION};
 
 const MARK: &str = "agentry: allow";
 
-/// Takes away what is suppressed, and reports suppressions that are wrong or hide nothing.
-/// Only the first `own` files can have any: what stands in a base is about the base alone.
+/// Removes suppressed findings, and reports suppressions that are wrong or unused. Only the first `own`
+/// files can have any: a suppression in a base applies only to the base.
 pub(crate) fn suppress(
     sources: &SourceFiles,
     own: usize,
@@ -41,6 +40,7 @@ pub(crate) fn suppress(
     for diagnostic in diagnostics {
         let file = diagnostic.span.file;
         let line = sources.start(diagnostic.span).line;
+        // `None` is the key of suppressions for the whole file.
         let near = [Some(line), None].into_iter().filter_map(|line| by_line.get(&(file, line)));
         let at =
             near.flatten().copied().find(|at| found.get(*at).is_some_and(|s| s.names(&diagnostic)));
@@ -58,7 +58,7 @@ pub(crate) fn suppress(
 struct Suppression {
     file: FileId,
     span: Span,
-    /// The line that it is about; `None` for the whole file.
+    /// The line that it applies to; `None` for the whole file.
     line: Option<usize>,
     rules: Vec<String>,
     has_reason: bool,
@@ -95,7 +95,7 @@ impl Suppression {
 
 fn suppressions(source: &SourceFile) -> Vec<Suppression> {
     let lines: Vec<(usize, &str)> = lines(&source.text).collect();
-    // From the last line up, so that the next line of text after each is known at once.
+    // From the last line up, so that the next line of text is always known.
     let mut next: Vec<usize> = SIGNS.iter().map(|_| lines.len()).collect();
     let mut out = Vec::new();
     let quoted = quoted(source);
@@ -126,7 +126,7 @@ fn suppressions(source: &SourceFile) -> Vec<Suppression> {
     out
 }
 
-/// Where text stands between quotes, in which nothing is a comment.
+/// The ranges of quoted text, which cannot contain comments.
 fn quoted(source: &SourceFile) -> Vec<Range<usize>> {
     let whole = 0..source.text.len();
     let ignored = &mut Findings::default();
@@ -168,7 +168,7 @@ fn push_quoted(span: Span, source: &SourceFile, out: &mut Vec<Range<usize>>) {
     }
 }
 
-/// A suppression as it stands in its line.
+/// A suppression as written in its line.
 struct SuppressionComment {
     at: usize,
     sign: &'static str,
@@ -200,10 +200,10 @@ impl SuppressionComment {
     }
 }
 
-/// What opens a comment in the languages of the formats.
+/// The comment signs of the formats' languages.
 const SIGNS: &[&str] = &["#", "//", "<!--"];
 
-/// Lines with the byte they start at.
+/// The lines, each with the offset of its first byte.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {

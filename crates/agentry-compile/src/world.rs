@@ -1,5 +1,5 @@
-//! The one way to files, to facts about the machine and to its services. Paths are text with `/`
-//! between their parts, relative to the current directory or absolute, as the user named them.
+//! The only access to files, facts about the machine, and services. A path is text with `/`, absolute or
+//! relative to the current directory, as the user wrote it.
 
 use std::fmt;
 
@@ -9,50 +9,50 @@ use crate::inherit::BaseMemo;
 use crate::resolve::ModelsEndpoint;
 use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 
-/// Everything that the pipeline asks of the outside: files, facts about the machine, and services.
+/// Everything the pipeline needs from outside: files, facts about the machine, and services.
 ///
-/// No method has a default, here or in [`WorldServices`]: a wrapper that leaves one out does not
-/// compile. One that changes only files is a [`FileLayer`].
+/// No method has a default, here or in [`WorldServices`]: a wrapper that forgets one does not compile. A
+/// wrapper that changes only files is a [`FileLayer`].
 pub trait World: FileTree {
-    /// What is fixed about the machine while the program runs.
+    /// The facts about the machine, fixed while the program runs.
     fn machine(&self) -> &MachineFacts;
 
-    /// Who answers what neither files nor facts can.
+    /// The services: environment, store, model servers.
     fn services(&self) -> &dyn WorldServices;
 
-    /// What the session has found out so far.
+    /// The memo of the session.
     fn memo(&self) -> &SessionMemo;
 
-    /// The bases that were read already. `None` where files may change between two reads.
+    /// The memoised bases. `None` if files may change between two reads.
     fn bases(&self) -> Option<&BaseMemo>;
 }
 
-/// Facts about the machine and its user. A plain value: to change one is to copy the others.
+/// Facts about the machine and its user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineFacts {
-    /// The home directory of the user, from the root of the file system.
+    /// The user's home directory, as an absolute path.
     pub home: Option<String>,
-    /// Agentry's own directory, from the root of the file system, whether it exists or not.
+    /// Agentry's home directory as an absolute path, whether it exists or not.
     pub agentry_home: Option<String>,
-    /// The user's own configuration file, whether it exists or not.
+    /// The user's configuration file, whether it exists or not.
     pub user_config: Option<String>,
-    /// Where the user's model server listens, as `OLLAMA_HOST` gives it.
+    /// The address of the user's model server, as `OLLAMA_HOST` gives it.
     pub ollama_host: Option<String>,
 }
 
-/// Questions that have to be asked one by one: the environment, the agent store, model servers.
+/// Services that answer single questions: the environment, the store, model servers.
 pub trait WorldServices: Sync {
     /// Whether the environment has a variable of this name with a value.
     fn has_env(&self, name: &str) -> bool;
 
-    /// An agent of the store.
+    /// Fetches an agent from the store.
     fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError>;
 
-    /// The models that a server on this machine lists at `url`. `None` if none answers within two
+    /// The models that a server on this machine lists at `url`. `None` if it does not answer within two
     /// seconds.
     fn local_models(&self, url: &str) -> Option<Vec<String>>;
 
-    /// The models that a hosted provider lists, or why it does not answer.
+    /// The models that a hosted provider lists, or why it did not answer.
     fn hosted_models(&self, endpoint: &ModelsEndpoint) -> Result<Vec<String>, String>;
 }
 
@@ -82,47 +82,46 @@ pub trait FileTree: Sync {
     /// The bytes of the file `path`, at most `limit` of them. A link that leaves `root` is refused.
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError>;
 
-    /// What the directory `path` holds, sorted by name. A link that leaves `root` is refused.
+    /// The entries of the directory `path`, sorted by name. A link that leaves `root` is refused.
     fn list(&self, root: &str, path: &str) -> Result<Vec<DirectoryEntry>, ReadError>;
 
-    /// What is at `path`, links followed.
+    /// The kind of entry at `path`, with links followed.
     fn kind(&self, path: &str) -> EntryKind;
 
     /// Every file below the directory `path` that is not ignored, in any order.
     fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send));
 
-    /// The nearest directory at or above `path` that is the root of a workspace.
+    /// The root of the workspace: the nearest one at or above `path`.
     fn workspace(&self, path: &str) -> String;
 
-    /// Whether `path`, links and `..` resolved, lies inside `root`.
+    /// Whether `path`, with links and `..` resolved, lies inside `root`.
     fn inside(&self, root: &str, path: &str) -> bool;
 
-    /// `path` from the root of the file system, as text; links are not followed.
+    /// `path` as an absolute path. Links are not followed.
     fn absolute(&self, path: &str) -> String;
 
-    /// Where an absolute path really leads: every link followed before `..` is applied. What does not
-    /// exist yet is its real parent and the rest. `None` if that cannot be found out.
+    /// The real path of an absolute path: links are followed before `..` is applied. For a path that does not
+    /// exist, the real parent with the rest. `None` if it cannot be determined.
     fn real(&self, path: &str) -> Option<String>;
 
-    /// Whether the file system at `path` takes `A` and `a` for the same name.
+    /// Whether the file system at `path` ignores the case of names.
     fn ignores_case(&self, path: &str) -> bool;
 
-    // The defaults below are shortcuts through the methods above: a tree without its own is slower,
-    // never wrong.
+    // The defaults below use the methods above: a tree that keeps them is slower, but never wrong.
 
-    /// [`read`](Self::read) of a file that will be read again soon, so that its bytes may be cached.
+    /// [`read`](Self::read) for a file that will be read again soon, so that its bytes may be cached.
     fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         self.read(root, path, limit)
     }
 
-    /// [`real`](Self::real) of many paths: directories that they share are looked at once.
+    /// [`real`](Self::real) for many paths; directories that they share are resolved once.
     fn real_of_all(&self, paths: &[String]) -> Vec<Option<String>> {
         paths.iter().map(|path| self.real(path)).collect()
     }
 }
 
-/// Files that lie over other files. A layer writes only the answers that it changes; all others are
-/// those of the files below.
+/// An overlay on other files. It implements only the methods that it changes; all others are forwarded to
+/// the files below.
 pub trait FileLayer: Sync {
     /// The files below.
     fn below(&self) -> &dyn FileTree;
@@ -132,7 +131,7 @@ pub trait FileLayer: Sync {
         self.below().read(root, path, limit)
     }
 
-    /// See [`FileTree::peek`]. Goes through this layer's own `read`, which may answer otherwise.
+    /// See [`FileTree::peek`]. Calls this layer's own `read`, which may give another result.
     fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         FileLayer::read(self, root, path, limit)
     }
@@ -220,34 +219,34 @@ impl<T: FileLayer> FileTree for T {
     }
 }
 
-/// Something met on a walk.
+/// An entry that a walk visits.
 #[derive(Debug)]
 pub enum WalkedPath<'a> {
     /// A file, or a link to one.
     File(&'a str),
-    /// A file whose name is not UTF-8, and the name as far as it can be shown.
+    /// A file whose name is not UTF-8, with the name as far as it can be shown.
     Unnamed(&'a str),
-    /// Something that could not be looked into: its path and why.
+    /// An entry that could not be read, with the reason.
     Failed(&'a str, String),
 }
 
-/// One name in a directory.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectoryEntry {
     /// The bare name.
     pub name: String,
-    /// What it is, links followed.
+    /// Its kind, with links followed.
     pub kind: EntryKind,
 }
 
-/// What is at a path.
+/// The kind of entry at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A file.
     File,
     /// A directory.
     Directory,
-    /// A link to a directory that it lies in: following it leads in a circle.
+    /// A link to a directory above it; following it would never end.
     Loop,
     /// A socket, a device, a pipe.
     Other,
@@ -255,18 +254,18 @@ pub enum EntryKind {
     Missing,
 }
 
-/// Why a file was not read.
+/// Why a file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError {
-    /// There is none.
+    /// It does not exist.
     Missing,
     /// It is a directory, a device, a pipe.
     NotAFile,
-    /// It is larger than the limit; its size.
+    /// It is larger than the limit; the size.
     TooLarge(u64),
-    /// A link that leaves the agent's directory.
+    /// A link leaves the agent's directory.
     Escapes,
-    /// The system refused; its own message.
+    /// The system reported an error; its message.
     Refused(String),
 }
 

@@ -1,7 +1,7 @@
-//! Taking away what nobody needs: what a killed process left behind, records that lead nowhere, and
-//! objects that no name, no lock and no other object refers to.
+//! Garbage collection of the store: files that a killed process left behind, index records without an
+//! object, and objects that no name, no lock and no other object refers to.
 //!
-//! A name goes only when it is given up by name. It then never gets another meaning.
+//! A name is removed only when the user drops it. It can never be given to other content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,36 +13,36 @@ use crate::manifest::ObjectManifest;
 use crate::reference::{AgentReference, file_name};
 use crate::store::{AgentStore, names};
 
-/// What to take away.
+/// A request to collect garbage.
 #[derive(Debug, Clone, Default)]
 pub struct GarbageCollection {
-    /// Names that are given up.
+    /// References whose names are dropped.
     pub drop: Vec<AgentReference>,
     /// The digests that locks refer to.
     pub locked: BTreeSet<String>,
-    /// Whether everything stays, and is only listed.
+    /// Whether garbage is only listed, and nothing is deleted.
     pub dry_run: bool,
 }
 
-/// What was taken away, or would be.
+/// The result of a collection: what was removed, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectedGarbage {
-    /// Digests of objects, or paths of other files, and why they go.
+    /// Digests of objects or paths of other files, each with the reason.
     pub removed: Vec<(String, RemovalReason)>,
     /// Objects without a name that stay.
     pub kept: Vec<(String, KeepReason)>,
-    /// Objects that cannot be read. They stay unless they are dropped by their digest.
+    /// Objects that cannot be read. They stay unless they are dropped by digest.
     pub damaged: Vec<String>,
-    /// What people call the objects that go or stay: `name@version` by digest.
+    /// Display names of the listed objects: `name@version` by digest.
     pub names: BTreeMap<String, String>,
 }
 
-/// Why something goes.
+/// Why a file or object is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovalReason {
-    /// Somebody was interrupted.
+    /// A killed process left it behind.
     Leftover,
-    /// It does not fit the objects.
+    /// An index record without an object.
     Record,
     /// No name, no lock and no other object refers to it.
     Unreferenced,
@@ -58,7 +58,7 @@ pub enum KeepReason {
 }
 
 impl RemovalReason {
-    /// The reason in words.
+    /// The reason as shown to the user.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Leftover => "left behind",
@@ -69,7 +69,7 @@ impl RemovalReason {
 }
 
 impl KeepReason {
-    /// The reason in words.
+    /// The reason as shown to the user.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Locked => "locked",
@@ -79,14 +79,16 @@ impl KeepReason {
 }
 
 impl AgentStore {
-    /// Takes away what nobody needs.
+    /// Removes everything that is not needed, or only lists it in a dry run.
     pub fn collect(&self, collection: &GarbageCollection) -> Result<CollectedGarbage, StoreError> {
         let _lock = self.lock()?;
         let mut out = CollectedGarbage::default();
+        // First, because a refused drop must end the call before anything is removed.
         let dropped = self.given_up_now(collection)?;
         self.sort_out(collection, &dropped, &mut out)?;
         let told = out.removed.iter().map(|(digest, _)| digest);
         let told = told.chain(out.kept.iter().map(|(digest, _)| digest));
+        // Names must be read now: the manifests are gone after the removal below.
         out.names = told.map(|digest| (digest.clone(), self.name_of(digest))).collect();
         out.names.retain(|digest, name| digest != name);
         for name in names(&self.temporary())? {
@@ -109,8 +111,8 @@ impl AgentStore {
         Ok(out)
     }
 
-    /// The digests whose names are given up by this call. What others need keeps its name: they may
-    /// call it by that.
+    /// The digests whose names this call drops. Fails if a lock or another object needs one of them,
+    /// because it may refer to it by that name.
     fn given_up_now(&self, collection: &GarbageCollection) -> Result<BTreeSet<String>, StoreError> {
         let resolved = collection.drop.iter().map(|reference| self.exactly(reference));
         let digests = resolved.collect::<Result<BTreeSet<_>, _>>()?;
@@ -119,7 +121,7 @@ impl AgentStore {
             return Err(StoreError::Needed { name, by });
         }
         for other in self.digests()?.into_iter().filter(|other| !digests.contains(other)) {
-            // Whose manifest cannot be read needs to be pushed again in any case.
+            // An object without a readable manifest must be pushed again anyway.
             let Ok(manifest) = self.manifest(&other) else { continue };
             if let Some(base) = manifest.bases.iter().find(|base| digests.contains(*base)) {
                 let (name, by) = (self.name_of(base), self.name_of(&other));
@@ -132,8 +134,8 @@ impl AgentStore {
         Ok(digests)
     }
 
-    /// The digest that a reference means, which must not depend on what else there is: a bare name
-    /// means another version once one is gone.
+    /// Resolves a reference to drop. A bare name is refused: which version it means would change
+    /// after each drop.
     fn exactly(&self, reference: &AgentReference) -> Result<String, StoreError> {
         let digest = self.resolve(reference)?;
         match reference {
@@ -146,24 +148,25 @@ impl AgentStore {
         }
     }
 
-    /// Gives the name of an object up, for good.
+    /// Drops the name of an object for good.
     fn give_up(&self, digest: &str) -> Result<(), StoreError> {
-        // What cannot be read has no name to give up.
+        // An object without a readable manifest has no name to drop.
         let Ok(ObjectManifest { name, version, .. }) = self.manifest(digest) else { return Ok(()) };
+        // The drop record is written first: the name must never look free.
         self.put_record(&self.drop_record(&name, &version), digest)?;
         step();
-        // Killed before this, the next collection mends it.
+        // If the process is killed before this line, the next collection removes the record.
         let _ = fs::remove_file(self.name_record(&name, &version));
         Ok(())
     }
 
-    /// What a person calls an object.
+    /// The display name of an object: `name@version`, or the digest if the manifest is unreadable.
     fn name_of(&self, digest: &str) -> String {
         let manifest = self.manifest(digest);
         manifest.map_or(digest.to_owned(), |it| format!("{}@{}", it.name, it.version))
     }
 
-    /// Decides about every object.
+    /// Decides for every object whether it stays.
     fn sort_out(
         &self,
         collection: &GarbageCollection,
@@ -184,12 +187,13 @@ impl AgentStore {
                 Err(_) => out.damaged.push(digest),
             }
         }
-        // What is locked stays, with all that it needs.
+        // A locked object stays, together with all its bases.
         let is_locked = |manifest: &ObjectManifest| collection.locked.contains(&manifest.digest);
         let (locked, mut rest): (Vec<_>, Vec<_>) = nameless.into_iter().partition(is_locked);
         out.kept
             .extend(locked.iter().map(|manifest| (manifest.digest.clone(), KeepReason::Locked)));
         live.extend(locked);
+        // Follow the bases of each live object. Whatever is left in `rest` is unreachable.
         while let Some(manifest) = live.pop() {
             let is_base = |other: &ObjectManifest| manifest.bases.contains(&other.digest);
             let (bases, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_base);
@@ -197,7 +201,7 @@ impl AgentStore {
             live.extend(bases);
             rest = others;
         }
-        // What a damaged object needs is not known: all that may be a base stays.
+        // The bases of a damaged object are unknown, so every object that could be one stays.
         let is_needed = |manifest: &ObjectManifest| {
             !out.damaged.is_empty() && !dropped.contains(&manifest.digest)
         };
@@ -208,7 +212,8 @@ impl AgentStore {
         Ok(())
     }
 
-    /// Takes an object out of its place in one step, then to pieces.
+    /// Moves an object out of `objects/` in one rename, so that no reader sees half of it; dropping
+    /// the temporary directory then deletes it.
     fn remove_object(&self, digest: &str) -> Result<(), StoreError> {
         let place = self.object(digest)?;
         let stage = tempfile::Builder::new().prefix("gone-").tempdir_in(self.temporary());
@@ -220,7 +225,7 @@ impl AgentStore {
         self.dropped().join(file_name(name)).join(file_name(version))
     }
 
-    /// A path as seen from the store.
+    /// A path relative to the store.
     fn shown(&self, path: &Path) -> String {
         path.strip_prefix(self.root()).unwrap_or(path).display().to_string()
     }

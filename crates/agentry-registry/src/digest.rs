@@ -11,7 +11,7 @@ pub(crate) fn of(bytes: &[u8]) -> String {
     format!("{PREFIX}{}", hex(&Sha256::digest(bytes)))
 }
 
-/// The digits of a full digest; nothing if it is none.
+/// The digits of a full digest, or `None` if the text is not one.
 pub(crate) fn digits(digest: &str) -> Option<&str> {
     digest.strip_prefix(PREFIX).filter(|digits| is_hex(digits, 64))
 }

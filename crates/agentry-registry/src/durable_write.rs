@@ -1,6 +1,7 @@
-//! Writes that outlive a crash: a file is synced before it gets its name, and the directory after.
+//! Writes that survive a crash: a file is synced before the rename to its final name, and its directory
+//! after.
 //!
-//! Each step that changes the disk calls [`step`]; a test build can be told to die at any of them.
+//! Each step that changes the disk calls [`step`], so that tests can stop a debug build at any of them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,7 +11,7 @@ use std::path::Path;
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     step();
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    // In two pieces, so that a crash can be tried between them.
+    // In two pieces, so that a test can crash between them.
     let (first, rest) = bytes.split_at(bytes.len() / 2);
     file.write_all(first)?;
     step();
@@ -18,7 +19,7 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a directory and those above it, and syncs where they were made.
+/// Creates a directory and its missing parents, and syncs the parent of each.
 pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
     let missing: Vec<_> = path.ancestors().take_while(|dir| !dir.is_dir()).collect();
     for dir in missing.into_iter().rev() {
@@ -31,7 +32,7 @@ pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file or directory its name, and syncs the directory that it lies in now.
+/// Renames a file or directory, and syncs its new parent.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     step();
     fs::rename(from, to)?;
@@ -39,7 +40,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     to.parent().map_or(Ok(()), sync_dir)
 }
 
-/// Replaces `path` by `bytes` in one step, by way of a file in the directory `temporary`.
+/// Replaces the content of `path` in one rename, through a file in the directory `temporary`.
 pub(crate) fn replace(path: &Path, bytes: &[u8], temporary: &Path) -> io::Result<()> {
     if let Some(dir) = path.parent() {
         make_dirs(dir)?;
@@ -50,7 +51,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], temporary: &Path) -> io::Result
     rename(&file, path)
 }
 
-/// Syncs the names in a directory.
+/// Syncs the entries of a directory.
 pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     step();
     // An empty parent is the current directory. Windows cannot sync directories.
@@ -58,8 +59,8 @@ pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// Counts what changes the disk. A debug build ends at once, as if killed, at the step whose number
-/// the variable `AGENTRY_DIE_AT_STEP` has.
+/// Counts the steps that change the disk. A debug build aborts, as if killed, at the step whose number
+/// is in the variable `AGENTRY_DIE_AT_STEP`.
 pub(crate) fn step() {
     #[cfg(debug_assertions)]
     {

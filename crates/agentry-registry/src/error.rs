@@ -1,4 +1,4 @@
-//! Why the store would not, in words for a person.
+//! The errors of the store, with messages and hints for the user.
 
 use std::io;
 use std::path::Path;
@@ -6,24 +6,24 @@ use std::path::Path;
 /// Why the store refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("`{path}` cannot be {verb}: {}", said(.error))]
     Io {
-        /// What was to be done: `read`, `written`.
+        /// What failed, as a participle for the message: `read`, `written`.
         verb: &'static str,
-        /// Where.
+        /// The path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// A later Agentry wrote it.
+    /// A later Agentry wrote the store.
     #[error("the store `{path}` has format {found}; this agentry knows formats up to {known}")]
     Newer {
-        /// Where the store is.
+        /// The path of the store.
         path: String,
         /// Its format.
         found: u64,
-        /// The latest format that is known here.
+        /// The latest format that this build can read.
         known: u64,
     },
     /// There is no store yet.
@@ -32,7 +32,7 @@ pub enum StoreError {
     /// The store has no such agent.
     #[error("the store has no `{0}`")]
     Missing(String),
-    /// Something in the store is not what was put there.
+    /// A file of the store differs from what was written.
     #[error("`{object}` in the store is damaged: {why}")]
     Damaged {
         /// The digest of the object, or the path of another file of the store.
@@ -43,30 +43,30 @@ pub enum StoreError {
     /// A short digest of several agents.
     #[error("`{reference}` is {} agents of the store: {}", .digests.len(), .digests.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The reference as written.
         reference: String,
         /// The full digests.
         digests: Vec<String>,
     },
-    /// A bare name where one version must be named.
+    /// A bare name where `name@version` is required.
     #[error("`{name}` names no version; the store has {}", quoted(.versions))]
     NoVersion {
         /// The name.
         name: String,
-        /// What there is: `name@version`, the oldest first.
+        /// The versions of that name: `name@version`, the oldest first.
         versions: Vec<String>,
     },
-    /// A name and version that mean something else already.
+    /// A name and version that already belong to other content.
     #[error("`{name}@{version}` is `{digest}` already, and stays so")]
     Taken {
         /// The name.
         name: String,
         /// The version.
         version: String,
-        /// What it means.
+        /// The digest that they belong to.
         digest: String,
     },
-    /// The same agent, with another file beside it.
+    /// The same agent, but one of its other files differs.
     #[error("`{name}@{version}` is in the store with another `{path}`")]
     OtherFile {
         /// The name.
@@ -76,12 +76,12 @@ pub enum StoreError {
         /// The file that differs.
         path: String,
     },
-    /// A name that is given up while others need it.
+    /// A name to drop that a lock or another object needs.
     #[error("`{name}` is needed by `{by}`")]
     Needed {
-        /// What was to be given up.
+        /// The name to drop.
         name: String,
-        /// Who needs it.
+        /// The lock or the agent that needs it.
         by: String,
     },
     /// The same content under another name.
@@ -95,7 +95,7 @@ pub enum StoreError {
     /// The text is no reference, name, version, path or key.
     #[error("{0}")]
     Unfit(String),
-    /// The signatures are not those that were asked for.
+    /// The signatures do not satisfy the user's settings.
     #[error("{why}")]
     Untrusted {
         /// What is wrong with them.
@@ -106,7 +106,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What to do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Newer { .. } => Some("use the newer agentry that wrote it"),
@@ -155,12 +155,12 @@ impl StoreError {
     }
 }
 
-/// A list of what people may type.
+/// The texts in backticks, separated by commas.
 fn quoted(all: &[String]) -> String {
     all.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What the system says went wrong, without its number.
+/// The system's message in lower case, without its error number.
 fn said(error: &io::Error) -> String {
     let text = error.to_string().to_lowercase();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -1,6 +1,6 @@
-//! What is pushed of an agent: every file that took part in reading it, what its skills carry along,
-//! and nothing else. The result is compiled once more by itself, so that what arrives elsewhere is
-//! known to be the same agent.
+//! Gathers the files to push: every file that was read while the agent was compiled, and everything
+//! beside its `SKILL.md` files. The result is compiled once more on its own, which proves that another
+//! machine gets the same agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,21 +19,21 @@ use crate::path::{below, join, plain, split};
 use crate::reference::{fits_name, fits_version};
 use crate::watched_world::{UsageRecorder, WatchedReads};
 
-/// The version of an agent whose format has none, not even by default.
+/// The version of an agent whose format has no default version.
 const NO_VERSION: &str = "0.0.0";
 /// The most bytes of all files together.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// Directories of a home that are about people and runs.
+/// Directories of a home that hold data of users and runs.
 const PRIVATE: &[&str] = &["users", "runs", "cache", "logs"];
-/// Directories that no skill carries along.
+/// Directories that are never taken along with a skill.
 const NEVER: &[&str] = &[".git", "node_modules"];
-/// The file of a workspace's own settings.
+/// The configuration file of a workspace.
 const CONFIG: &str = "agentry.toml";
 
 /// An agent ready to be pushed.
 #[derive(Debug)]
 pub struct GatheredObject {
-    /// What it is; when it is pushed, it is not known yet.
+    /// The manifest. `created` is empty until the push.
     pub manifest: ObjectManifest,
     /// Its files, in the order of the manifest.
     pub files: Vec<(String, Vec<u8>)>,
@@ -48,16 +48,16 @@ pub enum GatherError {
     Unusable(Box<CompiledAgent>),
     /// It holds secrets.
     Secrets(Vec<FoundSecret>),
-    /// Something about it has no place in a store.
+    /// The store cannot hold it.
     Refused(StoreError),
 }
 
 /// Where a secret is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundSecret {
-    /// `path:line:column`, or the path of a file that is one.
+    /// `path:line:column`, or only the path if the whole file is a secret.
     pub place: String,
-    /// What it is.
+    /// The kind of secret.
     pub kind: &'static str,
 }
 
@@ -67,7 +67,7 @@ impl From<StoreError> for GatherError {
     }
 }
 
-/// Gathers the files of an agent. `version` is for agents that declare none.
+/// Gathers the files of an agent. `version` applies only if the definition declares none.
 pub fn gather(
     world: &dyn World,
     found: &FoundAgent,
@@ -81,6 +81,7 @@ pub fn gather(
     let hashed = hash(&recorder, &compiled);
     let (name, version) = called(&compiled, version)?;
     let WatchedReads { files, bases } = recorder.asked();
+    // `world`, not `recorder`: what is read from here on is not part of the digest.
     let mut gathering = ObjectGathering::new(world, &compiled);
     gathering.take(files)?;
     gathering.skills()?;
@@ -117,7 +118,7 @@ pub fn gather(
     }
 }
 
-/// Name and version of an agent in the store.
+/// The name and version under which the agent is stored.
 fn called(compiled: &CompiledAgent, given: Option<&str>) -> Result<(String, String), StoreError> {
     let identity = &compiled.agent.identity;
     let Some(name) = identity.name.as_ref().map(|name| name.value.clone()) else {
@@ -132,7 +133,7 @@ fn called(compiled: &CompiledAgent, given: Option<&str>) -> Result<(String, Stri
             compiled.found.path
         )));
     }
-    // What `show` says it is.
+    // The same default that `show` prints.
     let default = || resolved(compiled).identity.version.map(|version| version.value);
     let version = declared.or(given).map(str::to_owned).or_else(default);
     let version = version.unwrap_or_else(|| NO_VERSION.to_owned());
@@ -140,22 +141,22 @@ fn called(compiled: &CompiledAgent, given: Option<&str>) -> Result<(String, Stri
     Ok((name, version))
 }
 
-/// Files on their way into an object, by their plain absolute paths.
+/// The files of an object while they are gathered, by normalised absolute path.
 struct ObjectGathering<'w> {
     world: &'w dyn World,
     found: &'w FoundAgent,
-    /// The agent's directory and the root of its workspace, plain and absolute.
+    /// The agent's directory and the root of its workspace, normalised and absolute.
     dir: String,
     root: String,
     files: BTreeMap<String, TakenFile>,
 }
 
-/// Files by their paths in the object.
+/// Files with their paths in the object.
 type ObjectPaths<'g> = Vec<(String, &'g TakenFile)>;
 
 struct TakenFile {
     bytes: Vec<u8>,
-    /// Whether a reader read it, so that the digest depends on it.
+    /// Whether the compiler read it, so that the digest depends on it.
     was_read: bool,
 }
 
@@ -175,12 +176,13 @@ impl<'w> ObjectGathering<'w> {
         below(&self.dir, path).or(below(&self.root, path)).is_some()
     }
 
-    /// Takes what readers asked for.
+    /// Adds the files that the compiler asked for.
     fn take(&mut self, asked: BTreeMap<String, Option<Vec<u8>>>) -> Result<(), StoreError> {
         let own =
             self.world.machine().user_config.clone().map(|path| plain(&self.world.absolute(&path)));
         for (path, bytes) in asked {
             let full = plain(&self.world.absolute(&path));
+            // The user's configuration is read in every compilation but is not part of the agent.
             if own.as_ref() == Some(&full) {
                 continue;
             }
@@ -196,6 +198,7 @@ impl<'w> ObjectGathering<'w> {
                     );
                     return Err(self.refuse(&why));
                 }
+                // Its existence was checked, but it was not read: it is taken along.
                 None if self.is_inside(&full) => self.carry(&full)?,
                 None => {}
             }
@@ -203,7 +206,7 @@ impl<'w> ObjectGathering<'w> {
         Ok(())
     }
 
-    /// Takes a file along that no reader read.
+    /// Adds a file that the compiler did not read.
     fn carry(&mut self, full: &str) -> Result<(), StoreError> {
         if self.files.contains_key(full) {
             return Ok(());
@@ -222,7 +225,7 @@ impl<'w> ObjectGathering<'w> {
         Ok(())
     }
 
-    /// Takes along what lies beside each `SKILL.md`.
+    /// Adds everything beside each `SKILL.md`.
     fn skills(&mut self) -> Result<(), StoreError> {
         let is_skill = |path: &&String| path.ends_with("/SKILL.md");
         let dirs: Vec<String> =
@@ -251,7 +254,7 @@ impl<'w> ObjectGathering<'w> {
         Ok(())
     }
 
-    /// Refuses files of people and runs, which no agent may carry along.
+    /// Refuses files of users and runs.
     fn private(&self) -> Result<(), StoreError> {
         let is_private = |path: &&String| {
             let rest = below(&self.dir, path).or(below(&self.root, path)).unwrap_or_default();
@@ -268,7 +271,7 @@ impl<'w> ObjectGathering<'w> {
         }
     }
 
-    /// Refuses secrets, wherever they stand.
+    /// Refuses secrets in any of the files.
     fn secrets(&self, compiled: &CompiledAgent) -> Result<(), GatherError> {
         let mut found = Vec::new();
         let hidden: Vec<_> = compiled.sources.hidden().collect();
@@ -281,7 +284,7 @@ impl<'w> ObjectGathering<'w> {
             };
             hidden.iter().any(within)
         };
-        // A value that has a token in it is named by the token.
+        // Where a hidden value contains a recognised token, only the token is reported.
         for span in hidden.iter().copied().filter(|span| !is_whole(span)) {
             let at = compiled.sources.start(span);
             let place = format!("{}:{}:{}", compiled.sources.path(span), at.line, at.column);
@@ -297,6 +300,7 @@ impl<'w> ObjectGathering<'w> {
             if let Some(kind) = is_secret(&format!("/{shown}"), None) {
                 found.push(FoundSecret { place: shown.to_owned(), kind });
             }
+            // The compiler already looked for credentials in the files it read.
             if read.contains(path) {
                 continue;
             }
@@ -312,9 +316,10 @@ impl<'w> ObjectGathering<'w> {
         if found.is_empty() { Ok(()) } else { Err(GatherError::Secrets(found)) }
     }
 
-    /// The main file and all files by the paths that they have in the object: the shortest ones under
-    /// which the agent stays the same.
+    /// The main file and all files with their paths in the object. Takes the first layout in which the
+    /// agent keeps its digest; the shortest paths come first.
     fn placed(&self, hashed: &AgentDigest) -> Result<(String, ObjectPaths<'_>), StoreError> {
+        // Some formats take the agent's name from its directory, so that layout is tried first.
         let named = self.dir.rsplit('/').next().unwrap_or_default();
         let is_file = [".agent", ".agent.md"].iter().any(|end| self.found.main.ends_with(end));
         let layouts = [
@@ -322,6 +327,7 @@ impl<'w> ObjectGathering<'w> {
             (self.dir.as_str(), ""),
             (self.root.as_str(), ""),
         ];
+        // `agentry.toml` is included only if the digest depends on it.
         for with_config in [false, true] {
             for (from, prefix) in layouts {
                 let Some((main, files)) = self.layout(from, prefix, with_config) else { continue };
@@ -337,8 +343,7 @@ impl<'w> ObjectGathering<'w> {
         Err(self.refuse("taken out of its workspace it would be another agent"))
     }
 
-    /// The main file and all files as seen from the directory `from`, put into `prefix`; nothing if
-    /// one lies elsewhere.
+    /// The main file and all files relative to `from`, below `prefix`. `None` if a file lies outside `from`.
     fn layout(
         &self,
         from: &str,

@@ -1,5 +1,5 @@
-//! Names: which digest a name and a version mean, and which a short digest. All of it can be made anew
-//! from the objects; a record whose object is missing means nothing.
+//! The index of the store: which digest a name with a version has, and which a short digest has. It can be
+//! rebuilt from the objects. A record whose object is missing is ignored.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ pub struct StoredName {
 }
 
 impl AgentStore {
-    /// The full digest that a reference means.
+    /// The full digest of the agent that a reference names.
     pub fn resolve(&self, reference: &AgentReference) -> Result<String, StoreError> {
         let missing = || StoreError::Missing(reference.to_string());
         let digest = match reference {
@@ -37,6 +37,7 @@ impl AgentStore {
             AgentReference::Exact(StoreRef::Named { name, version }) => {
                 self.named(name, version)?
             }
+            // A bare name means the latest version.
             AgentReference::Latest(name) => {
                 let versions = self.versions(name)?;
                 let latest = version::latest(versions.iter().map(|(version, _)| version.as_str()));
@@ -48,7 +49,7 @@ impl AgentStore {
         if self.object(&digest)?.is_dir() { Ok(digest) } else { Err(missing()) }
     }
 
-    /// Every name with its version and digest, by name and then by version.
+    /// Lists every name with version and digest, by name and then by version.
     pub fn list(&self) -> Result<Vec<StoredName>, StoreError> {
         let mut listed = Vec::new();
         for file in names(&self.index().join("names"))? {
@@ -64,18 +65,18 @@ impl AgentStore {
         Ok(listed)
     }
 
-    /// The digest that a name and a version mean; nothing if they mean none.
+    /// The digest of a name and version, or `None` if no object has them.
     pub(crate) fn named(&self, name: &str, version: &str) -> Result<Option<String>, StoreError> {
         let Some(digest) = record(&self.name_record(name, version))? else { return Ok(None) };
         Ok(self.object(&digest)?.is_dir().then_some(digest))
     }
 
-    /// The digest that a name and a version had when they were given up.
+    /// The digest that a name and version had when they were dropped.
     pub(crate) fn given_up(&self, name: &str, version: &str) -> Result<Option<String>, StoreError> {
         record(&self.drop_record(name, version))
     }
 
-    /// Writes the records that lead to an object.
+    /// Writes the index records of an object.
     pub(crate) fn enter(&self, manifest: &ObjectManifest) -> Result<(), StoreError> {
         for (path, digest) in self.records(manifest) {
             self.put_record(&path, &digest)?;
@@ -83,11 +84,11 @@ impl AgentStore {
         Ok(())
     }
 
-    /// Makes the index say what the objects say, and nothing else.
+    /// Rebuilds the index so that it matches the objects exactly.
     pub(crate) fn mend_index(&self) -> Result<(), StoreError> {
         let mut wanted = BTreeMap::new();
         for digest in self.digests()? {
-            // What cannot be read has no name.
+            // An object without a readable manifest has no name.
             let Ok(manifest) = self.manifest(&digest) else { continue };
             wanted.extend(self.records(&manifest));
         }
@@ -100,11 +101,12 @@ impl AgentStore {
         Ok(())
     }
 
-    /// Removes every record but those.
+    /// Removes every record that is not in `wanted`.
     fn clear_index(&self, wanted: &BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
         for path in self.all_records()?.into_iter().filter(|path| !wanted.contains_key(path)) {
             step();
             fs::remove_file(&path).map_err(StoreError::io("removed", &path))?;
+            // The directory can be removed only if it is empty now; otherwise it is synced.
             if let Some(dir) = path.parent()
                 && fs::remove_dir(dir).is_err()
             {
@@ -126,7 +128,7 @@ impl AgentStore {
         Ok(paths)
     }
 
-    /// The records whose object is missing: somebody was killed before it got its place.
+    /// The records whose object is missing, because a push was killed before its last step.
     pub(crate) fn stale_records(&self) -> Result<Vec<PathBuf>, StoreError> {
         let is_stale = |path: &PathBuf| {
             let digest = record(path).ok().flatten();
@@ -136,7 +138,7 @@ impl AgentStore {
         Ok(self.all_records()?.into_iter().filter(is_stale).collect())
     }
 
-    /// The versions of a name that there are, with their digests.
+    /// The versions of a name, with their digests.
     fn versions(&self, name: &str) -> Result<Vec<(String, String)>, StoreError> {
         let mut found = Vec::new();
         for file in names(&self.index().join("names").join(file_name(name)))? {
@@ -147,11 +149,12 @@ impl AgentStore {
         Ok(found)
     }
 
-    /// The one agent with a short digest.
+    /// The only agent with this short digest; more than one is an error.
     fn by_short(&self, short: &str) -> Result<Option<String>, StoreError> {
         let mut digests = Vec::new();
         for file in names(&self.index().join("short").join(file_name(short)))? {
             let digest = format!("{PREFIX}{file}");
+            // Records without an object are ignored, as left by an interrupted push.
             if digits(&digest).is_some() && self.object(&digest)?.is_dir() {
                 digests.push(digest);
             }
@@ -162,7 +165,7 @@ impl AgentStore {
         Ok(digests.pop())
     }
 
-    /// The records of an object: a name that was given up leads nowhere.
+    /// The records that an object should have. A dropped name has none.
     fn records(&self, manifest: &ObjectManifest) -> Vec<(PathBuf, String)> {
         let ObjectManifest { digest, short, name, version, .. } = manifest;
         let mut out = Vec::new();
@@ -180,20 +183,21 @@ impl AgentStore {
         self.index().join("names").join(file_name(name)).join(file_name(version))
     }
 
-    /// Writes one record, in one step.
+    /// Writes one record in one rename.
     pub(crate) fn put_record(&self, path: &Path, digest: &str) -> Result<(), StoreError> {
         let text = format!("{digest}\n");
         replace(path, text.as_bytes(), &self.temporary()).map_err(StoreError::writing(path))
     }
 }
 
-/// The digest in a record; nothing if there is none.
+/// The digest in a record, or `None` if the record does not exist.
 fn record(path: &Path) -> Result<Option<String>, StoreError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StoreError::reading(path)(error)),
     };
+    // Anything but one digest and a line end is damage.
     let digest = text.strip_suffix('\n').filter(|text| digits(text).is_some());
     match digest {
         Some(digest) => Ok(Some(digest.to_owned())),

@@ -1,4 +1,4 @@
-//! Ed25519 keys: the secret ones in files of the home that only their owner can read.
+//! Ed25519 keys. Secret keys are files below the home that only the owner can read.
 
 use std::fmt;
 use std::fs;
@@ -24,7 +24,7 @@ const KEY_BYTES: u64 = 256;
 pub struct PublicKey(VerifyingKey);
 
 impl PublicKey {
-    /// Whether `signature` is this key's, over `message`.
+    /// Whether `signature` was made with this key over `message`.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(message, &Signature::from_bytes(signature)).is_ok()
     }
@@ -41,6 +41,7 @@ impl FromStr for PublicKey {
     fn from_str(text: &str) -> Result<Self, StoreError> {
         let key = text.strip_prefix(PUBLIC).and_then(digest::bytes::<32>);
         let key = key.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
+        // A weak key would accept one signature for many messages.
         let key = key.filter(|key| !key.is_weak());
         key.map(Self).ok_or_else(|| {
             StoreError::Unfit(format!(
@@ -56,7 +57,7 @@ impl fmt::Display for PublicKey {
     }
 }
 
-/// A key that signatures are made with. It is never shown.
+/// A key that signs. `Debug` never prints it.
 pub struct SecretKey(SigningKey);
 
 impl fmt::Debug for SecretKey {
@@ -66,7 +67,7 @@ impl fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// Its public half.
+    /// The public key that belongs to it.
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key())
     }
@@ -88,12 +89,12 @@ impl KeyRing {
         Self { dir: home.join("keys") }
     }
 
-    /// Where they lie.
+    /// The directory of the keys.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Makes a new key. One of the same name is never replaced.
+    /// Creates a key. Refuses a name that already has one.
     pub fn generate(&self, name: &str) -> Result<PublicKey, StoreError> {
         fits(name)?;
         let path = self.path(name);
@@ -116,7 +117,7 @@ impl KeyRing {
         Ok(public)
     }
 
-    /// The secret key of this name.
+    /// Reads the secret key with this name.
     pub fn secret(&self, name: &str) -> Result<SecretKey, StoreError> {
         fits(name)?;
         let path = self.path(name);
@@ -135,18 +136,19 @@ impl KeyRing {
         self.dir.join(format!("{name}.key"))
     }
 
-    /// Writes a secret key whole or not at all, and never over another.
+    /// Writes a secret key completely or not at all, and never over another one.
     fn write(&self, path: &Path, seed: &[u8; 32]) -> io::Result<()> {
-        // Temporary files are for their owner alone.
+        // Only the owner can read a temporary file, so the key is never exposed.
         let mut file = tempfile::Builder::new().prefix("key-").tempfile_in(&self.dir)?;
         file.write_all(format!("{SECRET}{}\n", hex(seed)).as_bytes())?;
         file.as_file().sync_all()?;
+        // Fails if another process created the same key meanwhile.
         file.persist_noclobber(path).map_err(|error| error.error)?;
         Ok(())
     }
 }
 
-/// Refuses what cannot be the name of a key.
+/// Refuses a text that cannot name a key.
 fn fits(name: &str) -> Result<(), StoreError> {
     let is_fit = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-' | '_');
     if !name.is_empty() && name.len() <= 64 && name.chars().all(is_fit) {
@@ -158,7 +160,7 @@ fn fits(name: &str) -> Result<(), StoreError> {
     Err(StoreError::Unfit(message))
 }
 
-/// Makes a directory that only its owner can look into.
+/// Creates a directory that only its owner can read.
 fn private_dir(dir: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -167,12 +169,13 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     builder.create(dir)
 }
 
-/// The text of a file that nobody but its owner can read.
+/// Reads a file, and refuses one that other users can read.
 fn read_private(path: &Path) -> io::Result<String> {
     let file = fs::File::open(path)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
+        // Checked on the open file, so that it cannot be swapped in between.
         if file.metadata()?.permissions().mode() & 0o077 != 0 {
             return Err(io::Error::other("others can read it; `chmod 600` it, or make a new key"));
         }

@@ -1,13 +1,13 @@
-//! The store of agents: by their digests, with names that never change their meaning.
+//! The store: agents by digest, with names whose content never changes.
 //!
 //! ```text
-//! agent ─gather─▶ Gathered ─push─▶ objects/<digest> ─read, verified─▶ Object ─▶ pull, fetch
-//!                                       ▲ index: name@version, ag1:   └─▶ sign, verify
+//! agent ─gather─▶ GatheredObject ─push─▶ objects/<digest> ─read, verified─▶ StoreObject ─▶ pull, fetch
+//!                                             ▲ index: name@version, ag1:     └─▶ sign, verify
 //! ```
 //!
-//! An object is in the store whole or not at all: it is written under a temporary name, synced, and
-//! renamed. One lock makes writers wait for each other; readers never wait, and believe nothing that
-//! they did not recompute. The index holds nothing that the objects do not say.
+//! An object is in the store completely or not at all: it is written under a temporary name, synced, and
+//! renamed. Writers hold one lock. Readers need no lock, because they recompute every digest. The index
+//! can be rebuilt from the objects.
 
 mod collect;
 mod digest;

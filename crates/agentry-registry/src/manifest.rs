@@ -1,7 +1,7 @@
-//! The small file that says what an object is: `manifest.json`.
+//! The manifest of an object: `manifest.json` with its name, version, format and files.
 //!
-//! It is read as it was written, to the byte: a file that says the same in other words was touched
-//! by somebody else.
+//! A manifest must equal, byte for byte, what this code would write. Any other spelling means that
+//! the file was changed.
 
 use agentry_compile::model::Format;
 use agentry_compile::text::limits;
@@ -9,27 +9,27 @@ use serde_json::{Map, Value, json};
 
 use crate::{digest, path};
 
-/// The format of manifests that is written here.
+/// The version of the manifest format.
 const OBJECT: u64 = 1;
 
-/// What an object is.
+/// The description of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectManifest {
     /// The full digest of the agent, which is the name of the object.
     pub digest: String,
-    /// `ag1:…`, of a manifest.
+    /// The short digest `ag1:…`; only the format `manifest` has one.
     pub short: Option<String>,
     /// The name of the agent.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it is for, for those who search.
+    /// What the agent is for; used by searches.
     pub description: String,
     /// Its format.
     pub format: Format,
     /// Its main file, one of `files`.
     pub main: String,
-    /// When it was pushed; nothing is decided by it.
+    /// When it was pushed. Informative only.
     pub created: String,
     /// The digests of agents of the store that it inherits from.
     pub bases: Vec<String>,
@@ -40,7 +40,7 @@ pub struct ObjectManifest {
 /// One file of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectFile {
-    /// Relative to the root of the object.
+    /// The path relative to `files/` of the object.
     pub path: String,
     /// Its size in bytes.
     pub size: u64,
@@ -49,10 +49,11 @@ pub struct ObjectFile {
 }
 
 impl ObjectManifest {
-    /// The digest of all that was pushed, down to the last byte of the last file. Signatures are
-    /// made over it: the agent's own digest says nothing of files that it only carries along.
+    /// The digest of the whole object, to the last byte of each file. Signatures cover it, because
+    /// the agent's digest does not cover files that were only taken along.
     pub fn content(&self) -> String {
         let mut value = self.fields();
+        // The time of the push is not part of the content.
         value.remove("created");
         digest::of(Value::Object(value).to_string().as_bytes())
     }
@@ -62,18 +63,20 @@ impl ObjectManifest {
         path::split(&self.main).0
     }
 
-    /// The text of the file.
+    /// The text of `manifest.json`.
     pub(crate) fn to_text(&self) -> String {
         let mut value = self.fields();
+        // The checksum covers all fields, so any changed byte is noticed.
         let checksum = digest::of(Value::Object(value.clone()).to_string().as_bytes());
         value.insert("checksum".to_owned(), Value::String(checksum));
         format!("{:#}\n", Value::Object(value))
     }
 
-    /// The manifest that `bytes` are, or what is wrong with them.
+    /// Parses a manifest, or returns what is wrong with it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let unread = |error: serde_json::Error| format!("its manifest cannot be read: {error}");
         let value: Value = serde_json::from_slice(bytes).map_err(unread)?;
+        // Checked first: a later format may have other fields.
         let known = value.get("object").and_then(Value::as_u64);
         if known.is_some_and(|known| known > OBJECT) {
             return Err("a later agentry wrote its manifest".to_owned());
@@ -88,7 +91,7 @@ impl ObjectManifest {
         }
     }
 
-    /// What no manifest may say.
+    /// The first reason why the manifest is not acceptable.
     pub(crate) fn problem(&self) -> Option<String> {
         if self.files.len() > limits::FILES {
             return Some(format!("it has more than {} files", limits::FILES));

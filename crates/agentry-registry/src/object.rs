@@ -1,5 +1,5 @@
-//! Reading objects. Nothing is believed: every file is digested, and the agent that they make is
-//! compiled again and must have the digest that it is called by.
+//! Reads objects and verifies them: every file against its digest, and then the agent as a whole, which is
+//! compiled again and must have the digest that names the object.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,14 +25,14 @@ const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
 /// An object that was read and verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreObject {
-    /// What it is.
+    /// The manifest.
     pub manifest: ObjectManifest,
     /// Its files, in the order of the manifest.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
 impl StoreObject {
-    /// The digest of the agent if its files lay at other paths.
+    /// The digest of the agent with its files moved to the paths that `place` returns.
     pub fn digest_at(
         &self,
         store: &AgentStore,
@@ -53,7 +53,7 @@ impl AgentStore {
         ObjectReading { store: self, known: Mutex::default() }.object(digest, 0)
     }
 
-    /// The object that a reference means, if the user trusts it.
+    /// Reads the object that a reference names, if the user's signature settings accept it.
     pub fn read_trusted(
         &self,
         reference: &AgentReference,
@@ -64,7 +64,7 @@ impl AgentStore {
         Ok(object)
     }
 
-    /// What the pipeline asks for, if the user trusts it.
+    /// Reads a base for the compiler, if the user's signature settings accept it.
     pub fn fetch(
         &self,
         reference: &StoreRef,
@@ -74,7 +74,7 @@ impl AgentStore {
         self.read_trusted(&reference, trust).map(stored).map_err(fetch_error)
     }
 
-    /// The manifest of an object, without a look at its files.
+    /// Reads the manifest of an object, but not its files.
     pub fn manifest(&self, digest: &str) -> Result<ObjectManifest, StoreError> {
         let path = self.object(digest)?.join("manifest.json");
         if !self.object(digest)?.is_dir() {
@@ -96,7 +96,7 @@ impl AgentStore {
     }
 }
 
-/// One reading of an object and of all that it inherits from, each verified once.
+/// One read of an object with all its bases. Each base is verified once.
 struct ObjectReading<'s> {
     store: &'s AgentStore,
     known: Mutex<BTreeMap<String, StoredAgent>>,
@@ -122,8 +122,9 @@ impl ObjectReading<'_> {
         Ok(object)
     }
 
-    /// A base of an object.
+    /// Reads a base of an object.
     fn base(&self, reference: &StoreRef, depth: usize) -> Result<StoredAgent, FetchError> {
+        // Bases may form a cycle in a damaged store, so the depth is limited.
         if depth > limits::BASES {
             return Err(FetchError::Damaged(format!("more than {} bases", limits::BASES)));
         }
@@ -161,7 +162,7 @@ fn contents(dir: &Path, file: &ObjectFile, digest: &str) -> Result<Vec<u8>, Stor
     Ok(bytes)
 }
 
-/// The bytes of a file that is no link, device or pipe, and has at most `limit` bytes.
+/// Reads a file of at most `limit` bytes. Refuses links, devices and pipes.
 fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() {
@@ -171,12 +172,13 @@ fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is larger than it should be"));
     }
     let mut bytes = Vec::new();
+    // The file may have grown since: one byte more than the limit shows it.
     fs::File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The object as the pipeline gets it: as seen from the agent's directory, unless the name of that
-/// directory or files around it matter.
+/// Converts an object for the compiler. Paths are relative to the agent's directory, unless that
+/// directory names the agent or files lie outside it.
 fn stored(object: StoreObject) -> StoredAgent {
     let StoreObject { manifest, mut files } = object;
     let ObjectManifest { main, format, digest, .. } = &manifest;
@@ -193,7 +195,7 @@ fn stored(object: StoreObject) -> StoredAgent {
     StoredAgent { files, main, format, digest }
 }
 
-/// What the pipeline is told.
+/// The error as the compiler reports it.
 fn fetch_error(error: StoreError) -> FetchError {
     match error {
         StoreError::NoStore(_) => FetchError::NoStore,

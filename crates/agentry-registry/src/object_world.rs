@@ -1,5 +1,5 @@
-//! The world of one object: a workspace that holds its files and nothing else. The digest of an agent is
-//! computed here, the same on every machine.
+//! The world of one object: a workspace with its files and nothing else. The digest of a stored agent is
+//! computed here, so it is the same on every machine.
 
 use agentry_compile::SessionMemo;
 use agentry_compile::model::Format;
@@ -11,13 +11,13 @@ use agentry_compile::{
 
 use crate::path::split;
 
-/// Finds the agents that another one inherits from.
+/// Fetches a base from the store.
 pub(crate) type FetchBase<'f> = dyn Fn(&StoreRef) -> Result<StoredAgent, FetchError> + Sync + 'f;
 
-/// The files of one object, and a way to its bases.
+/// The files of one object, and access to its bases.
 pub(crate) struct ObjectWorld<'f> {
     files: MemoryWorld,
-    /// Of no machine in particular.
+    /// Default facts, so that no machine's settings change the digest.
     machine: MachineFacts,
     fetch: &'f FetchBase<'f>,
 }
@@ -30,7 +30,7 @@ impl<'f> ObjectWorld<'f> {
         Self { files: MemoryWorld::new(files), machine: MachineFacts::default(), fetch }
     }
 
-    /// The full digest of the agent with this main file.
+    /// The full digest of the agent with the main file `main`.
     pub(crate) fn digest(&self, main: &str, format: Format) -> String {
         let (dir, name) = split(main);
         let found = FoundAgent {
@@ -49,7 +49,7 @@ impl FileLayer for ObjectWorld<'_> {
     }
 
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        // A file in memory that looks like a link is none here.
+        // `MemoryWorld` treats some contents as links; files of an object are never links.
         match self.files.get(path) {
             Some(bytes) if bytes.len() as u64 <= limit => Ok(bytes.to_owned()),
             _ => self.files.read(root, path, limit),

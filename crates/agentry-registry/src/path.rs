@@ -1,14 +1,14 @@
-//! Paths inside an object. They come from a file that anybody may have written, and go to a disk that
-//! may ignore case: only what is one plain file below the target on every system is a path here.
+//! Paths inside an object. A manifest may come from an untrusted source, and the disk may ignore case: a
+//! path is accepted only if it is a normal file below the target on every operating system.
 
 use std::collections::BTreeMap;
 
 /// The longest path, in bytes.
 const LONGEST: usize = 1000;
-/// Names that Windows takes for devices, whatever their ending.
+/// Names that Windows reserves for devices, with any extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// What is wrong with a list of paths: each alone, and all together.
+/// The first problem of a list of paths: of one path, or of two that collide.
 pub(crate) fn problem<'p>(paths: impl IntoIterator<Item = &'p str>) -> Option<String> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     let mut folders: BTreeMap<String, &str> = BTreeMap::new();
@@ -58,7 +58,7 @@ fn part(part: &str) -> Option<&'static str> {
     }
 }
 
-/// An absolute path without `.`, `..` and doubled slashes, as text.
+/// Normalises an absolute path: without `.`, `..` and doubled slashes. Does not read the disk.
 pub(crate) fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -71,7 +71,7 @@ pub(crate) fn plain(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// What of a plain absolute `path` lies below `dir`.
+/// The part of a normalised absolute `path` below `dir`, or `None`.
 pub(crate) fn below<'p>(dir: &str, path: &'p str) -> Option<&'p str> {
     path.strip_prefix(dir.trim_end_matches('/'))?.strip_prefix('/').filter(|rest| !rest.is_empty())
 }
@@ -81,7 +81,7 @@ pub(crate) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// `dir/path`, or `path` alone.
+/// `dir/path`, or only `path` if `dir` is empty.
 pub(crate) fn join(dir: &str, path: &str) -> String {
     if dir.is_empty() { path.to_owned() } else { format!("{dir}/{path}") }
 }

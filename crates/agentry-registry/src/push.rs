@@ -1,7 +1,7 @@
-//! Putting an agent into the store: whole or not at all.
+//! Pushes an agent into the store: completely or not at all.
 //!
-//! Under the lock: stage the object and sync it, claim its name, give it its place. Killed before the
-//! last step, the claim leads nowhere and counts for nothing; after it, all is there.
+//! Under the lock: stage the object and sync it, write its index records, rename it to its final path. If
+//! the process is killed before the rename, the records have no object and are ignored.
 
 use std::fs;
 use std::io;
@@ -16,22 +16,23 @@ use crate::manifest::ObjectManifest;
 use crate::object::StoreObject;
 use crate::store::AgentStore;
 
-/// What became of a push.
+/// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushOutcome {
     /// The agent is in the store now.
     New,
     /// It was there already.
     Already,
-    /// It was there with damage, and is whole again.
+    /// It was there but damaged, and is repaired.
     Mended,
 }
 
 impl AgentStore {
-    /// Puts an agent into the store.
+    /// Pushes an agent into the store.
     pub fn push(&self, gathered: &GatheredObject) -> Result<PushOutcome, StoreError> {
         let _lock = self.lock()?;
         let ObjectManifest { digest, name, version, .. } = &gathered.manifest;
+        // A dropped name keeps its digest too: other content never gets it.
         for taken in [self.named(name, version)?, self.given_up(name, version)?] {
             if let Some(other) = taken.filter(|other| other != digest) {
                 let (name, version) = (name.clone(), version.clone());
@@ -56,7 +57,7 @@ impl AgentStore {
         Ok(outcome)
     }
 
-    /// Stages the object, claims its name, gives it its place.
+    /// Stages the object, writes its index records, and renames it to its final path.
     fn place(&self, gathered: &GatheredObject) -> Result<(), StoreError> {
         let place = self.object(&gathered.manifest.digest)?;
         let temporary = self.temporary();
@@ -71,7 +72,7 @@ impl AgentStore {
             if let Some(shard) = place.parent() {
                 make_dirs(shard)?;
             }
-            // Only a damaged object can be in the way.
+            // Only a damaged object can be at this path; `push` returned early for a good one.
             match fs::rename(&place, &old) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -81,7 +82,7 @@ impl AgentStore {
         put().map_err(StoreError::writing(&place))
     }
 
-    /// A name that was given up means what it meant, once its content is back.
+    /// Restores a dropped name; its content has just been pushed again.
     fn take_back(&self, manifest: &ObjectManifest) -> Result<(), StoreError> {
         if self.given_up(&manifest.name, &manifest.version)?.is_none() {
             return Ok(());
@@ -92,13 +93,14 @@ impl AgentStore {
     }
 }
 
-/// Refuses to take one content for another that the digest alone cannot tell apart.
+/// Refuses a push whose digest is already stored under another name or with other files.
 fn same(object: &StoreObject, gathered: &GatheredObject) -> Result<(), StoreError> {
     let ObjectManifest { name, version, files, .. } = &object.manifest;
     let new = &gathered.manifest;
     if (name, version) != (&new.name, &new.version) {
         return Err(StoreError::OtherName { name: name.clone(), version: version.clone() });
     }
+    // The digest covers these files, so a different spelling of the same meaning is accepted.
     let is_free = |path: &String| gathered.covered.contains(path);
     let known = |list: &[crate::ObjectFile], file: &crate::ObjectFile| {
         list.contains(file) || is_free(&file.path)
@@ -115,7 +117,7 @@ fn same(object: &StoreObject, gathered: &GatheredObject) -> Result<(), StoreErro
     }
 }
 
-/// Writes all of an object, the manifest last, and syncs it.
+/// Writes all files of an object, the manifest last, and syncs them.
 fn write_object(dir: &Path, gathered: &GatheredObject) -> io::Result<()> {
     let root = dir.join("files");
     make_dirs(&root)?;
@@ -127,6 +129,7 @@ fn write_object(dir: &Path, gathered: &GatheredObject) -> io::Result<()> {
         }
         write_new(&file, bytes)?;
     }
+    // The files are synced already. Now their directories, each once.
     let mut dirs: Vec<_> = gathered.files.iter().map(|(path, _)| root.join(path)).collect();
     dirs = dirs.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
     dirs.sort();
@@ -137,7 +140,7 @@ fn write_object(dir: &Path, gathered: &GatheredObject) -> io::Result<()> {
     sync_dir(dir)
 }
 
-/// The time in UTC, as RFC 3339. It is for people; nothing is decided by it.
+/// The time in UTC, as RFC 3339. Informative only.
 fn now() -> String {
     rfc3339(Utc::now())
 }

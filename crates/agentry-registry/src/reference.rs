@@ -1,4 +1,4 @@
-//! What people call an agent of the store, and how names become names of files.
+//! References to agents of the store, and how names become file names.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
@@ -13,12 +13,12 @@ const SHORT: &str = "ag1:";
 /// The longest name or version, in bytes.
 const LONGEST: usize = 80;
 
-/// An agent of the store, as a person names it.
+/// A reference to an agent of the store, as the user writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentReference {
     /// `sha256:…`, `ag1:…` or `name@version`.
     Exact(StoreRef),
-    /// A bare name: its latest version.
+    /// A bare name, which means its latest version.
     Latest(String),
 }
 
@@ -44,6 +44,7 @@ impl FromStr for AgentReference {
                 Err(StoreError::Unfit(format!("`{text}` is no digest of a manifest")))
             };
         }
+        // A name cannot contain `@`, so the last one separates the version.
         match text.rsplit_once('@') {
             Some((name, version)) => {
                 fits_name(name)?;
@@ -70,7 +71,7 @@ impl fmt::Display for AgentReference {
     }
 }
 
-/// Refuses what cannot be the name of an agent in the store.
+/// Refuses a text that cannot be the name of an agent in the store.
 pub(crate) fn fits_name(name: &str) -> Result<(), StoreError> {
     let why = if name.is_empty() {
         "it is empty"
@@ -88,7 +89,7 @@ pub(crate) fn fits_name(name: &str) -> Result<(), StoreError> {
     Err(StoreError::Unfit(format!("`{name}` cannot be a name in the store: {why}")))
 }
 
-/// Refuses what cannot be a version in the store.
+/// Refuses a text that cannot be a version in the store.
 pub(crate) fn fits_version(version: &str) -> Result<(), StoreError> {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);
     if !version.is_empty() && version.len() <= LONGEST && version.chars().all(is_fit) {
@@ -99,12 +100,13 @@ pub(crate) fn fits_version(version: &str) -> Result<(), StoreError> {
     )))
 }
 
-/// A file name for any text, another one for each, also where case is ignored.
+/// Escapes a text as a file name. Two texts never get the same one, even where case is ignored.
 pub(crate) fn file_name(text: &str) -> String {
     let mut out = String::new();
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => out.push(byte.into()),
+            // Windows drops a dot at the end of a name, and `.` and `..` are directories.
             b'.' if at > 0 && at + 1 < text.len() => out.push('.'),
             _ => {
                 let _ = write!(out, "%{byte:02x}");
@@ -114,7 +116,7 @@ pub(crate) fn file_name(text: &str) -> String {
     out
 }
 
-/// The text that [`file_name`] made `name` of.
+/// The text that [`file_name`] escaped, or `None` if it never makes this name.
 pub(crate) fn text_of(name: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = name.as_bytes();
@@ -128,6 +130,7 @@ pub(crate) fn text_of(name: &str) -> Option<String> {
             rest = after;
         }
     }
+    // Only the canonical spelling counts, or two files could have one name.
     String::from_utf8(bytes).ok().filter(|text| file_name(text) == name)
 }
 

@@ -1,7 +1,7 @@
-//! Signatures, and whether the user trusts what they are under.
+//! Signatures of objects, and whether the user trusts their keys.
 //!
-//! Signed is a message of its own kind over the agent's digest and the digest of all that was pushed,
-//! so that no signature made for something else can ever stand under an agent.
+//! The signed message has its own first line, the agent's digest, and the digest of all pushed files.
+//! A signature made for any other purpose is therefore never valid for an agent.
 
 use agentry_compile::SigningSettings;
 use agentry_compile::model::digest::hex;
@@ -13,30 +13,30 @@ use crate::keys::{PublicKey, SecretKey};
 use crate::manifest::ObjectManifest;
 use crate::store::{AgentStore, names};
 
-/// Which signatures the user asks for.
+/// The signatures that the user requires.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignatureTrust {
-    /// Whether there must be a signature of a trusted key.
+    /// Whether an object needs a signature of a trusted key.
     pub required: bool,
     /// The trusted keys.
     pub keys: Vec<PublicKey>,
 }
 
 impl SignatureTrust {
-    /// What the user's configuration asks for.
+    /// Reads the user's settings.
     pub fn new(signing: &SigningSettings) -> Result<Self, StoreError> {
         let keys = signing.trusted.iter().map(|key| key.parse());
         Ok(Self { required: signing.required, keys: keys.collect::<Result<_, _>>()? })
     }
 }
 
-/// What is signed.
+/// The message that is signed.
 fn message(manifest: &ObjectManifest) -> Vec<u8> {
     format!("agentry signature 1\n{}\n{}\n", manifest.digest, manifest.content()).into_bytes()
 }
 
 impl AgentStore {
-    /// Signs an object, which is verified before.
+    /// Verifies an object and signs it.
     pub fn sign(&self, digest: &str, key: &SecretKey) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let manifest = self.read(digest)?.manifest;
@@ -45,7 +45,7 @@ impl AgentStore {
         replace(&path, text.as_bytes(), &self.temporary()).map_err(StoreError::writing(&path))
     }
 
-    /// The keys that signed an object. A signature that is wrong is an error.
+    /// The keys that signed an object. One wrong signature is an error.
     pub fn signers(&self, manifest: &ObjectManifest) -> Result<Vec<PublicKey>, StoreError> {
         let dir = self.object(&manifest.digest)?.join("signatures");
         let mut signers = Vec::new();
@@ -66,12 +66,13 @@ impl AgentStore {
         Ok(signers)
     }
 
-    /// Refuses an object that the user does not trust.
+    /// Refuses an object without the signature that the user requires.
     pub(crate) fn accept(
         &self,
         manifest: &ObjectManifest,
         trust: &SignatureTrust,
     ) -> Result<(), StoreError> {
+        // Signatures are verified only if the user requires them.
         if !trust.required {
             return Ok(());
         }

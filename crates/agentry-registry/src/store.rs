@@ -3,14 +3,14 @@
 //! ```text
 //! <home>/store/
 //!   format                      the version of this layout: `1`
-//!   lock                        held by whoever writes
+//!   lock                        held while writing
 //!   objects/<2 digits>/<digest>/
 //!     manifest.json             what the object is, with the digest of every file
-//!     files/…                   the files, as they were
+//!     files/…                   the files, unchanged
 //!     signatures/<public key>   one signature each
 //!   index/names/<name>/<version>, index/short/<ag1>/<digest>
-//!   dropped/<name>/<version>    names that were given up: they never get another meaning
-//!   temporary/                  what is not finished, or no longer wanted
+//!   dropped/<name>/<version>    dropped names: they never get other content
+//!   temporary/                  unfinished or removed files
 //! ```
 
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +21,7 @@ use crate::digest::digits;
 use crate::durable_write::{make_dirs, rename, replace, sync_dir};
 use crate::error::StoreError;
 
-/// The version of the layout that is written here.
+/// The version of the layout that this build writes.
 const FORMAT: u64 = 1;
 
 /// The store of one home.
@@ -30,19 +30,20 @@ pub struct AgentStore {
     root: PathBuf,
 }
 
-/// Whoever holds it is the only one that writes. The system takes it away from a process that ends.
+/// The lock that writers hold. The system releases it when the process ends.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
     _file: File,
 }
 
 impl AgentStore {
-    /// The store in a home that has one. An older layout is brought up to date first.
+    /// Opens the store of a home. Migrates an older layout.
     pub fn open(home: &Path) -> Result<Self, StoreError> {
         let store = Self { root: home.join("store") };
         match store.format()? {
             Some(FORMAT) => Ok(store),
-            // Somebody began to make a store, or there is none.
+            // There is no store, or its creation was interrupted.
+            // Layout 0 has objects but no `format` file; it is migrated below.
             None if !store.objects().is_dir() => {
                 Err(StoreError::NoStore(store.root.display().to_string()))
             }
@@ -50,7 +51,7 @@ impl AgentStore {
         }
     }
 
-    /// The store in a home, made if there is none.
+    /// Opens the store of a home, and creates it if there is none.
     pub fn create(home: &Path) -> Result<Self, StoreError> {
         let store = Self { root: home.join("store") };
         if store.format()? == Some(FORMAT) {
@@ -81,7 +82,7 @@ impl AgentStore {
         self.root.join("temporary")
     }
 
-    /// Where the object with this full digest lies, whether it exists or not.
+    /// The path of the object with this full digest, whether it exists or not.
     pub(crate) fn object(&self, digest: &str) -> Result<PathBuf, StoreError> {
         let Some(digits) = digits(digest) else {
             return Err(StoreError::damaged(digest, "this is no digest"));
@@ -89,7 +90,7 @@ impl AgentStore {
         Ok(self.objects().join(digits.get(..2).unwrap_or_default()).join(digits))
     }
 
-    /// Waits until nobody else writes.
+    /// Waits until no other process writes.
     pub(crate) fn lock(&self) -> Result<StoreLock, StoreError> {
         let path = self.root.join("lock");
         let open = || {
@@ -100,7 +101,7 @@ impl AgentStore {
         open().map_err(StoreError::io("locked", &path))
     }
 
-    /// The version of the layout; nothing where none is written.
+    /// The version of the layout, or `None` if there is no `format` file.
     fn format(&self) -> Result<Option<u64>, StoreError> {
         let path = self.root.join("format");
         let text = match fs::read_to_string(&path) {
@@ -120,10 +121,10 @@ impl AgentStore {
         Ok(Some(found))
     }
 
-    /// Brings an older layout, or none, up to date. Killed on the way, it is done again.
+    /// Creates the layout, or migrates an older one. Safe to repeat after an interruption.
     fn migrated(self) -> Result<Self, StoreError> {
         let _lock = self.lock()?;
-        // Somebody else may have done it meanwhile.
+        // Another process may have migrated while this one waited for the lock.
         if self.format()? == Some(FORMAT) {
             return Ok(self);
         }
@@ -132,13 +133,14 @@ impl AgentStore {
         }
         self.sort_flat_objects()?;
         self.mend_index()?;
+        // Written last: an interrupted migration leaves no number and is repeated.
         let path = self.root.join("format");
         replace(&path, format!("{FORMAT}\n").as_bytes(), &self.temporary())
             .map_err(StoreError::writing(&path))?;
         Ok(self)
     }
 
-    /// Layout 0 had all objects in one directory, and no number.
+    /// Migrates layout 0, which had all objects in one directory and no `format` file.
     fn sort_flat_objects(&self) -> Result<(), StoreError> {
         for name in names(&self.objects())? {
             let digest = format!("{}{name}", crate::digest::PREFIX);
@@ -152,7 +154,7 @@ impl AgentStore {
         sync_dir(&self.objects()).map_err(StoreError::writing(&self.objects()))
     }
 
-    /// The full digest of every object, sorted, readable or not.
+    /// The full digest of every object, sorted. Damaged objects are included.
     pub fn digests(&self) -> Result<Vec<String>, StoreError> {
         let mut found = Vec::new();
         for shard in names(&self.objects())? {
@@ -168,7 +170,8 @@ impl AgentStore {
     }
 }
 
-/// The names in a directory, sorted; none if it does not exist. A name that is not text is nobody's.
+/// The names in a directory, sorted. A missing directory has none. Names that are not UTF-8 are
+/// skipped, because the store never writes them.
 pub(crate) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

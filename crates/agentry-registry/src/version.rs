@@ -1,22 +1,22 @@
-//! Which of two versions is the later one: by what they say, never by when they came.
+//! Compares versions by their text, never by the time of the push.
 
 use std::cmp::Ordering;
 
 use semver::Version;
 
-/// Compares two versions: those of semver after all others, then by semver, then as text.
+/// Compares two versions: semver after all others, then by semver order, then as text.
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     let parsed = |text: &str| Version::parse(text).ok();
     let (a, b) = (parsed(left), parsed(right));
     let by_meaning = match (&a, &b) {
-        // Builds are compared too, so that the order is total.
+        // `Ord` of semver also compares build metadata, so the order is total.
         (Some(a), Some(b)) => a.cmp(b),
         _ => a.is_some().cmp(&b.is_some()),
     };
     by_meaning.then_with(|| left.cmp(right))
 }
 
-/// The version that a bare name means: the last release, else the last of all.
+/// The version that a bare name means: the last release, or the last version if there is no release.
 pub(crate) fn latest<'v>(versions: impl Iterator<Item = &'v str>) -> Option<&'v str> {
     let is_release = |text: &str| Version::parse(text).is_ok_and(|version| version.pre.is_empty());
     versions.max_by(|left, right| {

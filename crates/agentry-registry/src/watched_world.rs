@@ -1,5 +1,5 @@
-//! A world that records which files took part: every file that a reader asked for and got is a part of
-//! the agent, in every format and with any number of bases.
+//! A world that records which files are read. Every file that the compiler read is a part of the agent, in
+//! every format and with any number of bases.
 
 use agentry_compile::SessionMemo;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,18 +10,18 @@ use agentry_compile::{
     StoreRef, StoredAgent, World, WorldServices,
 };
 
-/// A world, and what was asked of it.
+/// A world, and the record of what was read from it.
 pub(crate) struct UsageRecorder<'w> {
     world: &'w dyn World,
     asked: Mutex<WatchedReads>,
 }
 
-/// What a reader asked for and got.
+/// The files and bases that were found.
 #[derive(Debug, Default)]
 pub(crate) struct WatchedReads {
-    /// Files by the path that was asked for; no bytes where a reader only looked whether it is there.
+    /// Files by the path that was asked for. Without bytes if only the existence was checked.
     pub(crate) files: BTreeMap<String, Option<Vec<u8>>>,
-    /// The full digests of agents of the store.
+    /// The full digests of the bases from the store.
     pub(crate) bases: BTreeSet<String>,
 }
 
@@ -30,7 +30,7 @@ impl<'w> UsageRecorder<'w> {
         Self { world, asked: Mutex::default() }
     }
 
-    /// What was asked so far.
+    /// Everything recorded so far.
     pub(crate) fn asked(self) -> WatchedReads {
         self.asked.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,7 +77,7 @@ impl World for UsageRecorder<'_> {
         self.world.memo()
     }
 
-    /// None: a base that was read before would not be noted.
+    /// Returns `None`: a memoised base would not be recorded.
     fn bases(&self) -> Option<&BaseMemo> {
         None
     }

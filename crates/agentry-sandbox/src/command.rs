@@ -1,4 +1,4 @@
-//! A command to run, and what became of it: the same on every system.
+//! A command to run and its result; the same on every operating system.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use std::path::PathBuf;
 pub struct ConfinedCommand {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Where it starts.
+    /// The working directory.
     pub directory: PathBuf,
-    /// Its whole environment.
+    /// The complete environment.
     pub env: Vec<(String, String)>,
-    /// Where its input comes from.
+    /// Standard input.
     pub input: OwnedFd,
-    /// Where its output goes.
+    /// Standard output.
     pub output: OwnedFd,
-    /// Where its complaints go.
+    /// Standard error.
     pub errors: OwnedFd,
 }
 
@@ -29,14 +29,13 @@ pub struct CommandExit {
     pub signal: Option<i32>,
 }
 
-/// Directories that the commands of a run have for themselves.
+/// Private directories of a run's commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrivateDirectories {
     /// For `HOME`.
     pub home: PathBuf,
     /// For `TMPDIR`.
     pub temporary: PathBuf,
-    /// What git is told to pass over by its setting `core.excludesFile`: placeholders and what is
-    /// hidden.
+    /// A file for git's setting `core.excludesFile`, which lists placeholders and hidden paths.
     pub unseen_by_git: Option<PathBuf>,
 }

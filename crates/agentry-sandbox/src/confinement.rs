@@ -1,51 +1,49 @@
-//! What a run may touch, as plain data.
+//! What the commands of a run may touch, as plain data.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// How commands are confined. By default, nothing may be touched.
+/// The limits of a run's commands. The default allows nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// Directories and files that may be read; `/` is everything.
+    /// Directories and files that may be read; `/` means everything.
     pub reads: Vec<PathBuf>,
-    /// Directories that may be written, and read.
+    /// Directories that may be read and written.
     pub writes: Vec<PathBuf>,
-    /// What nobody may change, inside directories that may be written too, even where it does not
-    /// exist yet.
+    /// Paths that may not be changed, even inside a writable directory, and even if they do not exist yet.
     pub read_only: Vec<PathBuf>,
-    /// What nobody may see, even where it does not exist yet.
+    /// Paths that may not be read, even if they do not exist yet.
     pub hidden: Vec<PathBuf>,
-    /// Which of those that are protected are directories, for where they do not exist yet.
+    /// Which protected paths are directories; needed for those that do not exist yet.
     pub directories: Vec<PathBuf>,
-    /// Directories that are empty at first, may be written, and go with the run: the home. Where a back
-    /// end has none of its own under that name, [`crate::Sandbox::private`] says what stands for it.
+    /// Directories that start empty, may be written, and are deleted after the run, such as the home.
+    /// The Landlock back end has them under other paths: see [`crate::Sandbox::private`].
     pub private: Vec<PathBuf>,
-    /// What may be reached.
+    /// The network access.
     pub network: NetworkAccess,
-    /// What may be used up.
+    /// The resource limits.
     pub limits: ResourceLimits,
 }
 
-/// What may be reached over the network.
+/// The network access of commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NetworkAccess {
     /// Nothing.
     #[default]
     Off,
-    /// What a proxy on this port of the loopback device lets through; its listener is handed out by
-    /// the sandbox.
+    /// Only a proxy on this port of the loopback device. [`crate::Sandbox::listener`] returns its listener.
     Proxy(u16),
-    /// Everything that the machine reaches.
+    /// Everything that the machine can reach.
     Full,
 }
 
-/// What commands may use up, all of them together where the system can count that.
+/// Resource limits, for all commands together where the system can count that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Processes at a time.
+    /// Processes at the same time.
     pub processes: u32,
-    /// Bytes of memory: of each process, and of all together where there are control groups.
+    /// Bytes of memory: of each process, and of all together if there are control groups.
     pub memory: u64,
     /// Bytes of one file.
     pub file_size: u64,
@@ -57,17 +55,17 @@ impl Default for ResourceLimits {
     }
 }
 
-/// What does the confining.
+/// The mechanism that confines commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackEnd {
-    /// Namespaces with Landlock and seccomp inside.
+    /// Namespaces, with Landlock and seccomp inside.
     Namespaces,
-    /// Landlock and seccomp alone.
+    /// Only Landlock and seccomp.
     Landlock,
 }
 
 impl BackEnd {
-    /// What a person calls it.
+    /// The name as shown to the user.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",

@@ -1,17 +1,17 @@
-//! What is enforced, and by what, for people.
+//! Lists for the user what is enforced, and by which mechanism.
 
 use crate::{BackEnd, Confinement, NetworkAccess};
 
-/// One thing that is enforced.
+/// One enforced rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnforcedRule {
-    /// What.
+    /// The rule.
     pub what: String,
-    /// By what.
+    /// The mechanism.
     pub by: &'static str,
 }
 
-/// What `back_end` makes of a confinement, line by line.
+/// Lists how `back_end` enforces a confinement, one rule a line.
 pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<EnforcedRule> {
     let Confinement { reads, writes, read_only, hidden, directories: _, private, network, limits } =
         confinement;

@@ -1,19 +1,19 @@
-//! A confinement without exceptions: what Landlock alone can enforce.
+//! Narrows a confinement to what Landlock alone can enforce.
 //!
-//! Landlock grants whole directories. A directory with something protected in it is replaced by what is
-//! there beside that, so that nothing new can be made in it: narrower, and never wider.
+//! Landlock grants whole directories. A directory with a protected path in it is replaced by its other
+//! entries, so that no new file can be created in it. The result is narrower, never wider.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Confinement;
 
-/// The most paths that are granted one by one.
+/// The limit for paths that are granted one by one.
 const MOST: usize = 5_000;
 
 impl Confinement {
-    /// The same or less, with nothing protected inside of what is open; nothing if that would take too
-    /// many paths.
+    /// The same confinement or a narrower one, without protected paths inside granted ones. `None` if
+    /// that takes too many paths.
     pub fn plain(&self) -> Option<Self> {
         let Self { reads, writes, read_only, hidden, directories: _, private, network, limits } =
             self;
@@ -29,8 +29,9 @@ impl Confinement {
             open(root, &closed, &mut out.writes)?;
         }
         let hidden: Vec<&PathBuf> = hidden.iter().collect();
-        // What may be written may be read, what is only protected from changes as well.
+        // Writable paths are readable too, and so are those that are only protected from changes.
         for root in reads.iter().chain(writes) {
+            // A readable root may be a link, such as `/bin`. Its target is compared with the hidden paths.
             let real = fs::canonicalize(root).unwrap_or_else(|_| root.clone());
             open(&real, &hidden, &mut out.reads)?;
         }
@@ -38,13 +39,13 @@ impl Confinement {
     }
 }
 
-/// Paths, and where they lead.
+/// The paths, followed by their canonical targets.
 pub(crate) fn with_targets(paths: &[PathBuf]) -> Vec<PathBuf> {
     let targets = paths.iter().filter_map(|path| fs::canonicalize(path).ok());
     paths.iter().cloned().chain(targets).collect()
 }
 
-/// Adds `path`, or what is in it and open, to `out`.
+/// Adds `path` to `out`, or its granted entries if a protected path lies below it.
 fn open(path: &Path, closed: &[&PathBuf], out: &mut Vec<PathBuf>) -> Option<()> {
     if closed.iter().any(|closed| path.starts_with(closed)) {
         return Some(());
@@ -55,7 +56,8 @@ fn open(path: &Path, closed: &[&PathBuf], out: &mut Vec<PathBuf>) -> Option<()> 
     }
     let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
     for entry in entries {
-        // Where a link leads is open if it lies in something that is. What is no text cannot be said.
+        // A link is skipped: its target is granted if it lies in a granted directory. Names that are
+        // not UTF-8 are skipped because the message to the helper is JSON.
         let is_text = entry.file_name().to_str().is_some();
         if is_text && entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
             open(&entry.path(), closed, out)?;

@@ -1,13 +1,13 @@
-//! Confines the commands of one run: what they may read, write, reach and use up.
+//! Confines the commands of one run: which files, which network and how many resources they may use.
 //!
 //! ```text
 //!  agentry ── Sandbox::start ──▶ helper (this program again) ── namespaces, mounts, Landlock, seccomp
-//!     │  start, kill                 │ first process of its own world; starts every command of the run
-//!     ◀────────── ended ─────────────┘ when it goes, everything in it goes
+//!     │  start, kill                 │ first process of the sandbox; starts every command of the run
+//!     ◀────────── ended ─────────────┘ when it ends, all processes in it end
 //! ```
 //!
-//! A [`Confinement`] is plain data and knows nothing of agents. What a back end cannot enforce it
-//! refuses; [`explain()`] says what is enforced by what.
+//! A [`Confinement`] is plain data and independent of agents. A back end refuses a confinement that it
+//! cannot enforce. [`explain()`] lists what is enforced by which mechanism.
 #![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has a back end"))]
 
 mod command;
@@ -41,11 +41,11 @@ pub use no_sandbox::{
 pub use placeholder::{PLACEHOLDER, is_placeholder};
 pub use support::{SandboxSupport, support};
 
-/// The argument with which a program that uses this room starts itself as the helper: it must call
-/// [`serve`] before it does anything else, while it has one thread.
+/// The argument with which a program starts itself as the helper. The program must then call
+/// [`serve`] before anything else, while it has one thread.
 pub const HELPER: &str = "__confined-helper";
 
-/// Why nothing was confined.
+/// Why a sandbox could not be started, or has ended.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// This machine has no back end that can enforce the confinement.
@@ -54,14 +54,14 @@ pub enum SandboxError {
     /// The helper could not set itself up.
     #[error("the sandbox could not be set up: {0}")]
     SetUp(String),
-    /// Somebody outside replaced something protected, and with it the mount that protects it. Nothing
-    /// runs in this sandbox any more; another one can be started.
+    /// A process outside replaced a protected file, which removed the mount that protects it. This
+    /// sandbox has ended; another one can be started.
     #[error("`{}` was replaced from outside, so that nothing protected it; what comes next is confined anew", .0.display())]
     Replaced(std::path::PathBuf),
-    /// The helper is gone.
+    /// The helper has ended.
     #[error("the sandbox has ended")]
     Gone,
-    /// The system refused.
+    /// The operating system reported an error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }

@@ -1,4 +1,4 @@
-//! What stands for a sandbox on systems that have none: it never starts, and says so.
+//! The sandbox on operating systems without a back end: its start always fails.
 
 use std::convert::Infallible;
 use std::io;
@@ -7,27 +7,27 @@ use std::path::Path;
 
 use crate::{BackEnd, CommandExit, ConfinedCommand, Confinement, PrivateDirectories, SandboxError};
 
-/// A confined world. There is none on this system.
+/// A sandbox, which cannot exist on this operating system.
 #[derive(Debug)]
 pub struct UnsupportedSandbox(Infallible);
 
 /// A command that was started.
 #[derive(Debug)]
 pub struct UnsupportedHandle {
-    /// By which it can be killed.
+    /// The id with which it can be killed.
     pub id: u64,
     never: Infallible,
 }
 
 impl UnsupportedHandle {
-    /// Waits for its end.
+    /// Waits until the command has ended.
     pub fn wait(self) -> Result<CommandExit, SandboxError> {
         match self.never {}
     }
 }
 
 impl UnsupportedSandbox {
-    /// Says that there is no back end for this system.
+    /// Reports that this operating system has no back end.
     pub fn start(
         _program: &Path,
         _back_end: BackEnd,
@@ -37,17 +37,17 @@ impl UnsupportedSandbox {
         Err(SandboxError::Unsupported("only Linux has a back end so far".to_owned()))
     }
 
-    /// What confines it.
+    /// The back end that confines it.
     pub fn back_end(&self) -> BackEnd {
         match self.0 {}
     }
 
-    /// The socket on which a proxy is to listen.
+    /// The listener for the proxy.
     pub fn listener(&self) -> Option<TcpListener> {
         match self.0 {}
     }
 
-    /// The directories that commands have for themselves.
+    /// The private directories of commands.
     pub fn private(&self) -> &PrivateDirectories {
         match self.0 {}
     }
@@ -57,7 +57,7 @@ impl UnsupportedSandbox {
         match self.0 {}
     }
 
-    /// Starts a command and has `then` called when it has ended.
+    /// Starts a command, and calls `then` when it has ended.
     pub fn run_then(
         &self,
         _command: ConfinedCommand,
@@ -66,12 +66,12 @@ impl UnsupportedSandbox {
         match self.0 {}
     }
 
-    /// Whether it has ended.
+    /// Whether the sandbox has ended.
     pub fn is_over(&self) -> bool {
         match self.0 {}
     }
 
-    /// Ends everything.
+    /// Ends all processes.
     pub fn end(&self) {
         match self.0 {}
     }
@@ -82,15 +82,15 @@ impl UnsupportedSandbox {
     }
 }
 
-/// There is nothing to be the helper of.
+/// Fails: there is no sandbox to help.
 pub fn serve() -> u8 {
     1
 }
 
-/// Nothing is ever left behind.
+/// Does nothing: a run leaves nothing behind.
 pub fn sweep(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing is given back.
+/// Does nothing on this operating system.
 pub fn forget_code() {}

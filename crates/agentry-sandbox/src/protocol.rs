@@ -1,4 +1,4 @@
-//! What the program and its helper say to each other: a length, then JSON.
+//! The messages between the program and its helper: a length, then JSON.
 
 use std::path::PathBuf;
 
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BackEnd, Confinement};
 
-/// The longest message.
+/// The longest message, in bytes.
 pub(crate) const LONGEST: usize = 8 << 20;
 
-/// To the helper.
+/// A message to the helper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HelperRequest {
-    /// The first message: become this.
+    /// The first message: apply this confinement.
     Confine(Box<HelperSetup>),
-    /// Start a command. Its standard streams are handed over with the message.
+    /// Start a command. Its standard streams are sent with the message.
     Start(StartRequest),
     /// End a command and its process group.
     Kill(u64),
 }
 
-/// What the helper becomes.
+/// How the helper confines itself.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HelperSetup {
-    /// By what.
+    /// The back end.
     pub(crate) back_end: BackEnd,
-    /// How.
+    /// The confinement.
     pub(crate) confinement: Confinement,
-    /// What stands for something hidden that does not exist yet.
+    /// Placeholders of hidden paths that do not exist yet.
     pub(crate) stand_ins: Vec<PathBuf>,
-    /// Where is to be written what git passes over, and that.
+    /// The path and the content of the list that git ignores.
     pub(crate) unseen_by_git: Option<(PathBuf, String)>,
     /// The control groups to join.
     pub(crate) groups: Vec<PathBuf>,
@@ -40,32 +40,32 @@ pub(crate) struct HelperSetup {
 /// A command to start.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StartRequest {
-    /// The number by which it is spoken of.
+    /// The id of the command.
     pub(crate) id: u64,
     /// The program and its arguments.
     pub(crate) argv: Vec<String>,
-    /// Where it starts.
+    /// The working directory.
     pub(crate) directory: PathBuf,
-    /// Its whole environment.
+    /// The complete environment.
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// From the helper.
+/// A message from the helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum HelperReply {
-    /// It is confined. With a proxy, its listener is handed over with the message.
+    /// The confinement is applied. With a proxy, its listener is sent with the message.
     Ready,
-    /// It could not be, for this reason.
+    /// The confinement could not be applied, for this reason.
     Failed(String),
     /// A command was started.
     Began(u64),
     /// A command could not be started, for this reason.
     NotStarted(u64, String),
-    /// Everything was ended: what protects this path is gone.
+    /// All processes were ended, because the mount that protects this path is gone.
     Replaced(PathBuf),
-    /// A command has ended, by itself or by a signal, and what it left running is gone.
+    /// A command and all processes that it left running have ended.
     Ended {
-        /// Its number.
+        /// The id of the command.
         id: u64,
         /// Its exit code.
         code: Option<i32>,

@@ -1,8 +1,8 @@
-//! The only way out of a network namespace: an HTTP proxy that looks at the host that is dialled.
+//! The only way out of a network namespace: an HTTP proxy that checks the host of each connection.
 //!
-//! A name is looked up here, once, and the connection goes to an address that was looked at; what a
-//! client says inside of a tunnel (a server name, another `Host`) is never asked. Plain requests are
-//! passed on one by one, with the `Host` that was judged.
+//! A name is resolved here, once, and the connection goes to an address that was checked. The content of
+//! a tunnel (a server name, another `Host`) decides nothing. A plain request is forwarded alone, with
+//! the `Host` that was checked.
 
 mod head;
 mod relay;
@@ -18,16 +18,16 @@ use head::{DialTarget, RequestHead};
 
 /// The most connections at a time.
 const MOST: usize = 64;
-/// How long a connection may take to come about, and how long its first lines.
+/// The time limit for connecting, and for reading the head of a request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Says which hosts may be reached.
+/// Decides which hosts may be reached.
 pub trait ProxyGate: Send + Sync + 'static {
-    /// Whether this host, in lower case and without a final dot, may be reached on this port by this
-    /// scheme; why not otherwise.
+    /// Whether this host (in lower case, without a final dot) may be reached on this port with this
+    /// scheme. The error is the reason for a refusal.
     fn open(&self, scheme: &str, host: &str, port: u16) -> Result<HostReach, String>;
 
-    /// Whether an address is one of this machine or of a private network.
+    /// Whether an address belongs to this machine or to a private network.
     fn is_private(&self, address: IpAddr) -> bool;
 
     /// The addresses of a host.
@@ -36,17 +36,16 @@ pub trait ProxyGate: Send + Sync + 'static {
     }
 }
 
-/// How far an open host reaches.
+/// Which addresses of an allowed host may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostReach {
-    /// Only where it has addresses that everybody can reach, or that are open themselves.
+    /// Only public addresses, and addresses that are allowed themselves.
     Public,
-    /// Also on this machine and in private networks: it is an address or a name of those, and somebody
-    /// named it.
+    /// Also addresses of this machine and of private networks: this host was allowed explicitly.
     Private,
 }
 
-/// A proxy that runs; dropping it ends it and every connection through it.
+/// A running proxy. On drop it ends, with all its connections.
 pub struct NetworkProxy {
     shared: Arc<ProxyState>,
     listener: TcpListener,
@@ -55,7 +54,7 @@ pub struct NetworkProxy {
 struct ProxyState {
     gate: Box<dyn ProxyGate>,
     open: AtomicUsize,
-    /// Both ends of what is open.
+    /// The client and server sides of open connections.
     streams: Mutex<Vec<Weak<TcpStream>>>,
 }
 
@@ -66,7 +65,7 @@ impl std::fmt::Debug for NetworkProxy {
 }
 
 impl NetworkProxy {
-    /// Answers on the listener that a sandbox handed out.
+    /// Starts a proxy on the listener of a sandbox.
     pub fn start(listener: TcpListener, gate: impl ProxyGate) -> io::Result<Self> {
         let shared = Arc::new(ProxyState {
             gate: Box::new(gate),
@@ -82,7 +81,7 @@ impl NetworkProxy {
 
 impl Drop for NetworkProxy {
     fn drop(&mut self) {
-        // Whoever waits for a connection is woken by this.
+        // This wakes the thread that waits for a connection.
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
         let streams = self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner);
         for stream in streams.iter().filter_map(Weak::upgrade) {
@@ -109,7 +108,7 @@ fn accept(listener: &TcpListener, shared: &Arc<ProxyState>) {
     }
 }
 
-/// One connection; counted as long as it lives.
+/// A connection that is counted while it lives.
 struct CountedConnection(Arc<ProxyState>);
 
 impl Drop for CountedConnection {
@@ -118,7 +117,7 @@ impl Drop for CountedConnection {
     }
 }
 
-/// Answers one client: one tunnel, or one request.
+/// Serves one client: one tunnel, or one request.
 fn serve(client: TcpStream, shared: &ProxyState) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
     client.set_write_timeout(Some(PATIENCE))?;
@@ -140,6 +139,7 @@ fn serve(client: TcpStream, shared: &ProxyState) -> io::Result<()> {
         }
     };
     shared.remember(&server);
+    // The limits were only for the head; a tunnel may be idle for long.
     client.set_read_timeout(None)?;
     client.set_write_timeout(None)?;
     if head.is_tunnel() {
@@ -158,7 +158,7 @@ impl ProxyState {
     }
 }
 
-/// Connects to a host that may be reached, at an address that may be.
+/// Connects to an allowed host, at an allowed address.
 fn dial(shared: &ProxyState, scheme: &str, host: &str, port: u16) -> Result<TcpStream, String> {
     let reach = shared.gate.open(scheme, host, port)?;
     let addresses = shared
@@ -168,7 +168,7 @@ fn dial(shared: &ProxyState, scheme: &str, host: &str, port: u16) -> Result<TcpS
     if addresses.is_empty() {
         return Err(format!("`{host}` has no address"));
     }
-    // A name leads inside only if somebody named where it leads.
+    // DNS must not lead a public name to a private address, unless that address is allowed itself.
     let named =
         |ip: IpAddr| shared.gate.open(scheme, &ip.to_string(), port) == Ok(HostReach::Private);
     let may = |address: &&SocketAddr| {
@@ -185,7 +185,7 @@ fn dial(shared: &ProxyState, scheme: &str, host: &str, port: u16) -> Result<TcpS
     Err(last)
 }
 
-/// Tells a client why it gets nothing.
+/// Sends the reason of a refusal to a client.
 fn refuse(mut client: &TcpStream, status: &str, why: &str) {
     let why = why.replace(['\r', '\n'], " ");
     let text = format!("agentry: {why}\n");

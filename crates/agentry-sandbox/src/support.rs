@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 use crate::landlock_fit::with_targets;
 use crate::{BackEnd, Confinement, NetworkAccess};
 
-/// What this machine can enforce, and why not where it cannot.
+/// What this machine can enforce, with reasons for what it cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each was found out on its own")]
 pub struct SandboxSupport {
-    /// The version of Landlock; none if there is none.
+    /// The version of Landlock, or `None` if the kernel has none.
     pub landlock: Option<u32>,
-    /// Why there are no namespaces.
+    /// Whether namespaces work, or why not.
     pub namespaces: Result<(), String>,
     /// Whether system calls can be filtered.
     pub seccomp: bool,
-    /// Whether control groups can be made that count processes.
+    /// Whether this process can create control groups that limit the number of processes.
     pub control_groups: bool,
-    /// Whether this user is the administrator, whom the limits of users do not bind.
+    /// Whether this user is root, to whom user limits do not apply.
     pub administrator: bool,
-    /// Whether a process namespace has its own numbers for processes, which bound the administrator's.
+    /// Whether a process namespace has its own range of process ids, which limits root too.
     pub own_numbers: bool,
 }
 
-/// Finds out what this machine can enforce. `program` is the one that can be the helper.
+/// Finds out what this machine can enforce. `program` is started as the helper.
 pub fn support(program: &Path) -> SandboxSupport {
     #[cfg(target_os = "linux")]
     return crate::linux::support::support(program);
@@ -38,11 +38,11 @@ pub fn support(program: &Path) -> SandboxSupport {
     }
 }
 
-/// The version of Landlock that keeps signals and abstract sockets inside.
+/// The version of Landlock that also restricts signals and abstract sockets.
 const LANDLOCK: u32 = 6;
 
 impl SandboxSupport {
-    /// The first back end that can enforce `confinement`; why there is none otherwise.
+    /// The first back end that can enforce `confinement`, or why there is none.
     pub fn back_end(&self, confinement: &Confinement) -> Result<BackEnd, String> {
         if !self.seccomp {
             return Err("system calls cannot be filtered".to_owned());
@@ -54,8 +54,8 @@ impl SandboxSupport {
         }
     }
 
-    /// The first back end that can enforce `confinement` or something narrower, with that; why there is
-    /// none otherwise.
+    /// The first back end that can enforce `confinement` or something narrower, with the confinement
+    /// that it enforces; or why there is none.
     pub fn choose(&self, confinement: &Confinement) -> Result<(BackEnd, Confinement), String> {
         match self.back_end(confinement) {
             Ok(back_end) => Ok((back_end, confinement.clone())),
@@ -66,7 +66,7 @@ impl SandboxSupport {
         }
     }
 
-    /// Why namespaces do not confine anything here.
+    /// Why namespaces cannot be used here.
     pub fn without_namespaces(&self) -> Option<String> {
         let unlimited = self.administrator && !self.control_groups && !self.own_numbers;
         match &self.namespaces {
@@ -76,7 +76,7 @@ impl SandboxSupport {
         }
     }
 
-    /// Why Landlock alone does not enforce `confinement`.
+    /// Why Landlock alone cannot enforce `confinement`.
     pub fn without_landlock(&self, confinement: &Confinement) -> Option<String> {
         match self.landlock {
             None => Some("there is no Landlock".to_owned()),
@@ -92,7 +92,7 @@ impl SandboxSupport {
 pub(crate) const UNLIMITED: &str =
     "nothing limits the number of the administrator's processes: no control groups";
 
-/// What a confinement asks that Landlock alone cannot do: it only grants, and never inside out.
+/// What a confinement requires that Landlock alone cannot do: it grants directories, without exceptions.
 fn beyond_landlock(confinement: &Confinement) -> Option<String> {
     let Confinement { reads, writes, read_only, hidden, network, .. } = confinement;
     let below = |roots: &[PathBuf], path: &PathBuf| roots.iter().any(|root| path.starts_with(root));

@@ -1,4 +1,4 @@
-//! A command in a network of its own reaches named hosts through the proxy, and nothing else.
+//! A command in its own network namespace reaches named hosts through the proxy, and nothing else.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 
@@ -12,7 +12,7 @@ use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, NetworkAccess, Sand
 
 const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
 
-/// Opens one host, which a server on this machine stands for.
+/// Opens one host, which resolves to a server on this machine.
 struct Named(SocketAddr);
 
 impl ProxyGate for Named {

@@ -1,4 +1,4 @@
-//! The file tree that commands see: a home of their own, with what may be used in its place.
+//! The file tree that commands see: a private home, with usable stand-ins for missing files.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 
@@ -61,7 +61,7 @@ fn a_home_is_empty_but_for_what_may_be_used() {
     }
 }
 
-/// Lines that must say nothing and end well, whatever stands for what does not exist.
+/// Lines that must print nothing and succeed, whatever the placeholders are.
 const HARMLESS: &[&str] = &[
     "ls -laR . >$TMPDIR/out",
     "find . -type f -exec cat {} + >/dev/null",
@@ -72,7 +72,7 @@ const HARMLESS: &[&str] = &[
     "! [ -s .env ]",
 ];
 
-/// Lines with what they say.
+/// Lines with their output.
 const GIT: &[(&str, &str)] = &[
     ("git status --porcelain", " M file\n?? new\n"),
     ("git add -A && git status --porcelain", "M  file\nA  new\n"),
@@ -86,7 +86,7 @@ fn no_program_stumbles_over_what_is_not_there() {
         eprintln!("SKIPPED: {missing}");
         return;
     }
-    // With and without something hidden that exists, which git passes over as well.
+    // With and without an existing hidden path, which git must ignore too.
     for secret in [false, true] {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let home = dir.path().canonicalize().expect("a path").join("home");
@@ -123,7 +123,7 @@ fn no_program_stumbles_over_what_is_not_there() {
         for (line, expected) in GIT {
             assert_eq!(shell(&sandbox, &home, line), *expected, "{line}");
         }
-        // What is written into a placeholder from outside stays unseen.
+        // Text written into a placeholder from outside stays hidden.
         fs::write(work.join(".env"), "TOKEN=hush").expect("written");
         assert_eq!(shell(&sandbox, &home, "cat .env"), "");
         drop(sandbox);

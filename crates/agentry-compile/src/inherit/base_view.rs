@@ -1,6 +1,5 @@
-//! A base as it is seen from the agent that is built on it: with what its format means by saying
-//! nothing about limits, with its paths named from the agent's directory, and with the texts of files
-//! that have no path from there.
+//! A base as its child sees it: with the defaults of its format for limits, with paths relative to the
+//! child's directory, and with the texts of files that have no path from there.
 
 use agentry_formats::info;
 use agentry_model::{Agent, AgentRef, DeclaredList};
@@ -16,18 +15,19 @@ use crate::world::World;
 use agentry_text::path::absolute as normal;
 use agentry_text::path::join;
 
-/// What a base is to those that are built on it, wherever they are.
+/// The base as every child inherits it, wherever the child lies.
 pub(super) fn offered(base: &CompiledAgent) -> Agent {
     let mut agent = base.whole().clone();
     let mut filled = agent.clone();
     (info(base.found.format).defaults)(&mut filled);
+    // Only limits get the defaults of the base's format. A child has its own defaults for the rest.
     agent.policy = filled.policy;
     agent.budget = filled.budget;
     name_hosts(&mut agent);
     agent
 }
 
-/// The base of `child`. What it names in a workspace of its own comes along as text.
+/// The base of `child`. Files that it names in another workspace are carried along as text.
 pub(super) fn seen(world: &dyn World, child: &mut CompiledAgent, link: &BaseLink) -> Agent {
     let mut agent = link.agent.clone();
     let full = |path: &str| normal(&world.absolute(path));
@@ -37,13 +37,15 @@ pub(super) fn seen(world: &dyn World, child: &mut CompiledAgent, link: &BaseLink
     if elsewhere {
         child.carried.extend(texts(world, base, &mut child.sources));
     }
+    // These files are carried as text, because their paths mean nothing from the child.
     if link.stored || elsewhere {
         (agent.instructions.context, agent.instructions.rule_files) = (None, None);
     }
+    // The child's own context replaces the base's.
     if child.agent.instructions.context.is_some() {
         child.carried.retain(|file| file.name != CONTEXT);
     }
-    // An agent of the store has no place of its own: its paths start where the child is.
+    // A stored agent has no directory, so its relative paths start at the child's.
     if !link.stored {
         let move_ = BaseMove { from: full(&base.found.dir), to: full(&child.found.dir) };
         move_.agent(&mut agent);
@@ -63,7 +65,7 @@ pub(super) fn texts(
         if !world.inside(&compiled.workspace, &path) {
             continue;
         }
-        // What is not there, or too large, is an error of the base itself.
+        // A missing or too large file is reported as an error of the base itself.
         let Ok(bytes) = world.read(&compiled.workspace, &path, limit) else { continue };
         let text = String::from_utf8_lossy(&bytes);
         let unmarked = text.trim_start_matches('\u{feff}');
@@ -73,8 +75,8 @@ pub(super) fn texts(
     found
 }
 
-/// Writes out the hosts of `network: scoped` that only follow from the servers: a server that a child
-/// adds must not open its host.
+/// Writes out the hosts that `network: scoped` derives from the servers. Otherwise a server that a child
+/// adds would open its host.
 fn name_hosts(agent: &mut Agent) {
     let servers = place(agent, "").servers;
     let Some(Trust { network: Some(network), hosts, .. }) = &mut agent.policy.trust else { return };
@@ -84,7 +86,7 @@ fn name_hosts(agent: &mut Agent) {
     }
 }
 
-/// From the directory of a base to that of an agent that is built on it.
+/// The move of paths from the directory of a base to that of its child.
 struct BaseMove {
     from: String,
     to: String,

@@ -1,5 +1,5 @@
-//! The bases of an agent, read one after the other up to the first that has none. Whatever stops on
-//! the way is told with the whole chain.
+//! Reads the bases of an agent, up to the first without a base. Every failure is reported with the whole
+//! chain.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,25 +21,25 @@ use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::World;
 use agentry_text::path::{join as path, split};
 
-/// A base that was read and merged with its own bases.
+/// A base that was read, and merged with its own bases.
 #[derive(Debug)]
 pub(super) struct BaseLink {
-    /// The base; the texts are with the agent that is built on it.
+    /// The base. Its sources are kept with the agent that is built on it.
     pub(super) compiled: CompiledAgent,
-    /// What it is to those that are built on it.
+    /// The base as its children inherit it.
     pub(super) agent: Agent,
-    /// Whether it comes from the store, where it has no place of its own.
+    /// Whether it comes from the store, so that it has no directory.
     pub(super) stored: bool,
-    /// The files that it names in the store, since nobody can reach them later.
+    /// The files that a stored base names. They are read now, because later they cannot be reached.
     pub(super) carried: Vec<CarriedFile>,
-    /// Its texts, and those of its own bases.
+    /// Its sources, and those of its own bases.
     sources: Arc<SourceFiles>,
-    /// How it is told, and what it is built on itself.
+    /// The base as reported, followed by its own bases.
     bases: Vec<BaseAgent>,
     digest: OnceLock<String>,
 }
 
-/// Why an agent has no base that can be used.
+/// Why the base of an agent cannot be used.
 #[derive(Debug)]
 pub(super) struct BaseFailure {
     rule: &'static LintRule,
@@ -49,7 +49,7 @@ pub(super) struct BaseFailure {
 }
 
 impl BaseFailure {
-    /// Reports it at the place where the agent itself names its base.
+    /// Reports the failure where the agent names its base.
     pub(super) fn report(self, place: Span, findings: &mut Findings) {
         let found = findings.add(self.rule, place, self.message);
         found.hint_opt(self.hint);
@@ -59,7 +59,7 @@ impl BaseFailure {
     }
 }
 
-/// Reads the bases of an agent; the texts are added to its own.
+/// Reads the bases of an agent, and adds their sources to its own.
 pub(super) fn load(
     world: &dyn World,
     compiled: &mut CompiledAgent,
@@ -76,7 +76,7 @@ pub(super) fn load(
     (outcome, chain.bases)
 }
 
-/// What tells a file from every other.
+/// A text that identifies a definition: the real path of its main file.
 fn identity(world: &dyn World, found: &FoundAgent) -> String {
     let full = world.absolute(&path(&found.dir, &found.main));
     world.real(&full).unwrap_or(full)
@@ -90,12 +90,12 @@ struct ChainStep {
 
 struct BaseChain {
     sources: SourceFiles,
-    /// What was met so far, the agent itself first.
+    /// The definitions so far, the agent itself first.
     steps: Vec<ChainStep>,
     /// Where each of them names its base.
     places: Vec<Span>,
     bases: Vec<BaseAgent>,
-    /// The number of the next file of a base, where nobody else gives numbers.
+    /// The next file number of a base, if the world has no memo.
     next: u32,
 }
 
@@ -131,6 +131,7 @@ impl BaseChain {
             BaseReference::Stored(reference) => self.fetched(world, from, &reference),
             BaseReference::Oci(Some(digest)) => {
                 let reference = StoreRef::Full(digest);
+                // There is no OCI transport, but the store may have an agent with this digest.
                 match world.services().fetch(&reference) {
                     Err(FetchError::Missing | FetchError::NoStore) => Err(self.no_transport(text)),
                     _ => self.fetched(world, from, &reference),
@@ -150,7 +151,7 @@ impl BaseChain {
         }
     }
 
-    /// A base of the store, by its reference.
+    /// Fetches a base from the store.
     fn fetched(
         &mut self,
         world: &dyn World,
@@ -191,16 +192,17 @@ impl BaseChain {
         self.fail(&NO_BASE, text, &what, hint)
     }
 
-    /// A base of the store: what it holds must have the digest that it is known by.
+    /// Reads a fetched base. Its content must have the digest that the store reports.
     fn stored(
         &mut self,
         world: &dyn World,
         from: &DeclaredBase,
         (reference, stored): (&StoreRef, &StoredAgent),
     ) -> Result<Arc<BaseLink>, BaseFailure> {
+        // The reference becomes the name of a directory.
         let root = reference.to_string().replace('/', "_");
         let inner = StoredWorld::new(world, &root, stored);
-        // Files around the agent's directory may take part.
+        // Not only the agent's directory: files around it may be part of it.
         let (dir, main) = split(&stored.main);
         let (dir, main, format) = (path(&root, dir), main.to_owned(), stored.format);
         let found = FoundAgent { path: root.clone(), dir, main, format };
@@ -218,7 +220,7 @@ impl BaseChain {
         Err(self.fail(&OTHER_DIGEST, &root, &what, "the store is damaged: push the agent again"))
     }
 
-    /// Fails where a base has another digest than the one that it is pinned to.
+    /// Fails if a base does not have the digest that it is pinned to.
     fn pinned(
         &self,
         world: &dyn World,
@@ -244,6 +246,7 @@ impl BaseChain {
     ) -> Result<Arc<BaseLink>, BaseFailure> {
         let id = identity(world, &found);
         let id = if stored.is_some() { format!("{id} of the store") } else { id };
+        // Real paths are compared, so that links cannot hide a cycle.
         if self.steps.iter().any(|step| step.id == id) {
             let what = format!("the bases lead back to `{}`", found.path);
             return Err(self.fail(&ENDLESS_BASES, &found.path, &what, "remove one of these bases"));
@@ -259,7 +262,7 @@ impl BaseChain {
         let stored = stored.map(str::to_owned);
         let at = self.bases.len();
         self.bases.push(BaseAgent { reference, path, format: found.format, stored });
-        // The texts of a base are its own, so that all that are built on it can share them.
+        // A base has its own sources with their own file numbers, so that all its children can share them.
         let own = SourceFiles::starting_at(self.number(world));
         let below = std::mem::replace(&mut self.sources, own);
         let outcome = self.compiled(world, &found);
@@ -304,7 +307,7 @@ impl BaseChain {
         Ok(compiled)
     }
 
-    /// A number for the first file of a base.
+    /// The first file number for a base.
     fn number(&mut self, world: &dyn World) -> u32 {
         if let Some(first) = world.bases().and_then(BaseMemo::number) {
             return first;
@@ -314,7 +317,7 @@ impl BaseChain {
         first
     }
 
-    /// A base that another agent was built on already.
+    /// The memoised base for `key`.
     fn known(
         &mut self,
         world: &dyn World,
@@ -322,11 +325,12 @@ impl BaseChain {
         key: &str,
     ) -> Option<Arc<BaseLink>> {
         let link = world.bases()?.get(key)?;
-        // Too many of them are told with the whole chain, which takes reading them.
+        // Too many bases: reading them again produces the whole chain for the report.
         if self.bases.len() + link.bases.len() > limits::BASES {
             return None;
         }
         let mut bases = link.bases.clone();
+        // The memo has the reference of another child, which may spell it differently.
         if let Some(nearest) = bases.first_mut() {
             nearest.reference = from.base.clone();
         }
@@ -335,7 +339,7 @@ impl BaseChain {
         Some(link)
     }
 
-    /// Fails on the first error among what was found in the last base.
+    /// Fails on the first error in the last base.
     fn sound(&self, findings: &Findings) -> Result<(), BaseFailure> {
         let Some(error) = findings.iter().find(|found| found.severity == Severity::Error) else {
             return Ok(());
@@ -357,7 +361,7 @@ impl BaseChain {
         BaseFailure { rule, message, hint: Some(hint.to_owned()), related }
     }
 
-    /// Everything that was met, and what it ends in.
+    /// The chain as text: every definition so far, then `end`.
     fn text(&self, end: &str) -> String {
         let steps = self.steps.iter().map(|step| step.path.as_str());
         let all = steps.chain((!end.is_empty()).then_some(end));

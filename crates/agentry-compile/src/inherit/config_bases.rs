@@ -1,4 +1,4 @@
-//! `[bases]` in `agentry.toml`: bases of agents whose formats have no word for one.
+//! `[bases]` in `agentry.toml`: bases of agents whose formats have no field for one.
 
 use agentry_formats::agentry_block;
 use agentry_model::MergeModes;
@@ -15,7 +15,7 @@ use crate::world::World;
 use agentry_text::path::join;
 use agentry_text::path::normal;
 
-/// An entry of `[bases]` that says more than where the base is.
+/// An entry of `[bases]` with merge modes.
 pub(crate) static ENTRY: FieldTable = FieldTable::new(
     "an entry of `[bases]`",
     &[
@@ -29,7 +29,7 @@ pub(crate) static ENTRY: FieldTable = FieldTable::new(
 )
 .unknown(UnknownKeys::Error);
 
-/// What `agentry.toml` says of an agent's base.
+/// The base of an agent according to `agentry.toml`.
 pub(super) fn base(
     world: &dyn World,
     compiled: &mut CompiledAgent,
@@ -37,7 +37,7 @@ pub(super) fn base(
     let file = join(&compiled.workspace, FILE);
     let bytes = world.read(&compiled.workspace, &file, limits::FILE_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    // Nearly every workspace is spared a second reading.
+    // Most workspaces have no bases: skip parsing the file a second time.
     if !text.contains("bases") {
         return None;
     }
@@ -50,7 +50,7 @@ pub(super) fn base(
     Some(found)
 }
 
-/// The base alone, or with how it is combined.
+/// Reads an entry: only a base, or a base with merge modes.
 fn said(value: &TreeNode) -> Option<(Spanned<String>, MergeModes)> {
     if value.as_map().is_none() {
         return Some((value.to_spanned()?, MergeModes::default()));

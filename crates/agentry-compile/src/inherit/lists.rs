@@ -1,10 +1,10 @@
-//! How two lists are made one: append, override, restrict.
+//! Merges two lists by their mode: append, override, restrict.
 
 use agentry_model::{DeclaredList, ListMerge};
 use agentry_text::{Data, Spanned};
 
-/// Two lists of things that have names. A list that the child omits is inherited; a thing that both
-/// have is the child's, in the base's place.
+/// Merges two lists of named items. A list that the child omits is inherited. An item in both lists has
+/// the child's value at the base's position.
 pub(super) fn named<T: Clone>(
     strategy: ListMerge,
     base: Option<&[T]>,
@@ -26,13 +26,13 @@ pub(super) fn named<T: Clone>(
     })
 }
 
-/// Two lists of words.
+/// Merges two lists of words.
 pub(super) fn words(
     strategy: ListMerge,
     base: &DeclaredList<String>,
     child: &DeclaredList<String>,
 ) -> DeclaredList<String> {
-    // What is in both keeps the place where the base says it.
+    // A word in both lists keeps the span of the base.
     let (base, child) = (base.as_deref(), child.as_deref());
     let list = named(strategy, base, child, |word| &word.value)?;
     let said = |word: Spanned<String>| {
@@ -42,7 +42,7 @@ pub(super) fn words(
     Some(list.into_iter().map(said).collect())
 }
 
-/// Two lists of files or other things that are absent when empty.
+/// Merges two lists of files, where an empty list counts as omitted.
 pub(super) fn files<T: Clone>(
     strategy: ListMerge,
     base: &[T],
@@ -53,8 +53,8 @@ pub(super) fn files<T: Clone>(
     named(strategy, Some(base), written, name).unwrap_or_default()
 }
 
-/// Blocks by name: the child's, and those of the base that it does not have. A block that both have
-/// as a map is merged key by key.
+/// Merges named blocks: the child's, and those only in the base. If both have a block as a map, it is
+/// merged key by key.
 pub(super) fn blocks(
     base: &[(String, Spanned<Data>)],
     child: &[(String, Spanned<Data>)],

@@ -1,5 +1,5 @@
-//! Two agents made one, block by block: what the child writes wins, what it omits is inherited; lists
-//! by their strategy; hard rules, budgets and gates of the base stay.
+//! Merges two agents block by block. The child's value wins, and an omitted value is inherited. Lists
+//! have merge modes. Hard rules, budgets and gates of the base stay.
 
 use agentry_formats::info;
 use agentry_model::{
@@ -12,14 +12,14 @@ use agentry_text::{Findings, Spanned};
 use super::lists::{blocks, files, named, words};
 use super::rules::{BASE_STAYS, SERVER_REPLACED};
 
-/// The formats of the two.
+/// The formats of base and child.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FormatPair {
     pub(super) base: Format,
     pub(super) child: Format,
 }
 
-/// `child` on top of `base`. What they may do is not merged here.
+/// Merges `child` on top of `base`. The caller merges their policies.
 pub(super) fn merge(
     base: &Agent,
     child: &Agent,
@@ -72,7 +72,7 @@ pub(super) fn merge(
         expose: written(expose, &base.expose),
         agents: written(agents, &base.agents),
         pipeline: written(pipeline, &base.pipeline),
-        // When the base runs by itself is its own affair.
+        // Schedules are not inherited: only the base itself runs at those times.
         schedules: schedules.clone(),
         settings: if formats.base == formats.child {
             blocks(&base.settings, settings)
@@ -89,7 +89,7 @@ pub(super) fn merge(
 struct MergeStrategy {
     skills: ListMerge,
     tools: ListMerge,
-    /// Whether the behaviour of the base is left behind as a whole.
+    /// Whether the behaviour of the base is dropped as a whole.
     replaces_behaviour: bool,
 }
 
@@ -106,7 +106,7 @@ impl MergeStrategy {
     }
 }
 
-/// Whether a definition has a behaviour block of its own.
+/// Whether a definition has its own behaviour block.
 fn writes_behaviour(agent: &Agent) -> bool {
     let AgentBehaviour { temperature, max_turns, on_error } = &agent.behaviour;
     let AgentInstructions { system_override, traits, .. } = &agent.instructions;
@@ -118,12 +118,12 @@ fn writes_behaviour(agent: &Agent) -> bool {
         || agent.identity.role.is_some()
 }
 
-/// What the child writes, else what the base has.
+/// The child's value, or the base's if it has none.
 fn written<T: Clone>(child: &Option<T>, base: &Option<T>) -> Option<T> {
     child.clone().or_else(|| base.clone())
 }
 
-/// The child's block as a whole if it writes one, else the base's.
+/// The child's block as a whole if it has one, else the base's.
 fn block<T: Clone + Default + PartialEq>(child: &T, base: &T) -> T {
     if *child == T::default() { base.clone() } else { child.clone() }
 }
@@ -152,6 +152,7 @@ fn identity(
         risk_level,
     } = child;
     AgentIdentity {
+        // Name and version identify one agent, so they are not inherited.
         name: name.clone(),
         display_name: display_name.clone(),
         description: written(description, &base.description),
@@ -170,7 +171,7 @@ fn identity(
     }
 }
 
-/// An agent that does not start is not started by building on it.
+/// The stricter status: an agent built on a disabled one is disabled too.
 fn status(
     base: Declared<AgentStatus>,
     child: Declared<AgentStatus>,
@@ -217,6 +218,7 @@ fn instructions(
     AgentInstructions {
         system: written(system, &base.system),
         rules: rules.clone(),
+        // Hard rules of all bases stay, the farthest first.
         base_rules: base.base_rules.iter().chain(&base.rules).cloned().collect(),
         system_override: behaves(system_override, &base.system_override, strategy),
         traits,
@@ -244,7 +246,7 @@ fn behaviour(
     findings: &mut Findings,
 ) -> AgentBehaviour {
     let AgentBehaviour { temperature, max_turns, on_error } = child;
-    // Without another limit of steps, this is the only one, and it must not grow.
+    // Without a step limit in both formats, `max_turns` is the only limit and must not grow.
     let is_limit = ![formats.base, formats.child].iter().all(|it| info(*it).has_step_limit);
     AgentBehaviour {
         temperature: behaves(temperature, &base.temperature, strategy),
@@ -257,7 +259,7 @@ fn behaviour(
     }
 }
 
-/// Limits only shrink, and what is recorded stays recorded.
+/// Limits only shrink, and `trace` stays on.
 fn budget(base: &RunBudget, child: &RunBudget, findings: &mut Findings) -> RunBudget {
     let RunBudget { trace, cost_limit, step_limit, on_exceed } = child;
     let exceeds = |word: LimitReaction| match word {
@@ -285,6 +287,7 @@ fn requirements(
     }
     AgentRequirements {
         env: words(ListMerge::Append, &base.env, env),
+        // Base and child are swapped on purpose: the base's check wins.
         startup: written(&base.startup, startup),
     }
 }
@@ -306,7 +309,7 @@ fn tools(
         };
         files(strategy, &key(&base.scripts), &key(scripts), |(name, _)| name)
     };
-    // The code of the base holds its functions, which the child may use unless it brings its own.
+    // The base's source has its functions. It is dropped only if the child replaces them with its own.
     let both = strategy == ListMerge::Append || source.is_empty();
     let code = base.source.iter().filter(|_| both);
     AgentTools {
@@ -318,7 +321,7 @@ fn tools(
     }
 }
 
-/// Says which servers of the base the child's own take the place of.
+/// Reports servers of the child that replace a server of the base.
 fn replaced(base: &AgentTools, child: &[Spanned<McpServer>], findings: &mut Findings) {
     for server in child {
         let same = |other: &&Spanned<McpServer>| other.name == server.name;
@@ -332,7 +335,7 @@ fn replaced(base: &AgentTools, child: &[Spanned<McpServer>], findings: &mut Find
     }
 }
 
-/// The smaller of two limits.
+/// The smaller of two limits; reports a larger one in the child.
 fn smaller<T: Copy + std::fmt::Display>(
     name: &str,
     base: Declared<T>,
@@ -348,7 +351,7 @@ fn smaller<T: Copy + std::fmt::Display>(
     child
 }
 
-/// The word that ranks higher.
+/// The value with the higher rank; reports a lower one in the child.
 fn strictest<T: Copy + std::fmt::Display>(
     name: &str,
     base: Declared<T>,
@@ -364,7 +367,7 @@ fn strictest<T: Copy + std::fmt::Display>(
     child
 }
 
-/// Says that a value of the child gives way to the base's.
+/// Reports that the base's value is used instead of the child's.
 fn stays<T: std::fmt::Display>(
     name: &str,
     base: &Spanned<T>,

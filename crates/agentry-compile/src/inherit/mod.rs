@@ -1,8 +1,8 @@
-//! An agent and what it is built on: finds the bases, merges them from the farthest to the nearest,
-//! and proves that nothing was widened on the way.
+//! Inheritance: finds the bases of an agent, merges them from the farthest to the nearest, and proves
+//! that the result may do no more than the base.
 //!
 //! ```text
-//! base ─▶ chain: read each base, farthest first ─▶ seen: its paths from the child's directory
+//! base ─▶ chain: read each base, farthest first ─▶ base_view: its paths from the child's directory
 //!                                                      └─▶ merge, trust ─▶ prove ─▶ the whole agent
 //! ```
 
@@ -28,16 +28,16 @@ use crate::world::World;
 pub use base_memo::BaseMemo;
 pub(crate) use config_bases::{ENTRY, entries};
 
-/// One agent that another is built on.
+/// One base of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseAgent {
-    /// As the definition that is built on it names it.
+    /// The reference, as the child writes it.
     pub reference: Spanned<String>,
-    /// What a person would call it: the file, the directory, `name@version`.
+    /// The name as shown to the user: the file, the directory, or `name@version`.
     pub path: String,
     /// Its format.
     pub format: Format,
-    /// Its full digest, where it comes from the store.
+    /// Its full digest, if it comes from the store.
     pub stored: Option<String>,
 }
 
@@ -48,7 +48,7 @@ struct DeclaredBase {
     dir: String,
 }
 
-/// Merges an agent with its bases. Gives back its nearest base, as seen from the agent.
+/// Merges an agent with its bases. Returns its nearest base, as seen from the agent.
 pub(crate) fn inherit(
     world: &dyn World,
     compiled: &mut CompiledAgent,
@@ -57,6 +57,7 @@ pub(crate) fn inherit(
     let declared = declared(world, compiled, findings)?;
     let place = declared.base.span;
     let known = |found: &Diagnostic| found.span == place && found.severity == Severity::Error;
+    // The reference itself was already reported as wrong.
     if findings.iter().any(known) {
         return None;
     }
@@ -71,7 +72,7 @@ pub(crate) fn inherit(
     }
 }
 
-/// The base that a definition names, itself or in `agentry.toml`.
+/// The base that a definition names, in its own file or in `agentry.toml`.
 fn declared(
     world: &dyn World,
     compiled: &mut CompiledAgent,
@@ -87,6 +88,7 @@ fn declared(
             .hint("remove one of the two");
     }
     let (base, dir) = match (own, entry) {
+        // A base in the definition is relative to its directory, one in `agentry.toml` to the root.
         (Some(own), _) => {
             let span = narrowed(&own, compiled);
             (Spanned::new(own.value, span), compiled.found.dir.clone())
@@ -102,7 +104,7 @@ fn declared(
     Some(DeclaredBase { base, dir })
 }
 
-/// The place of the reference itself, where only that of the block around it is known.
+/// The span of the reference, if the given span covers the block around it.
 fn narrowed(base: &Spanned<String>, compiled: &CompiledAgent) -> Span {
     let text = compiled.sources.slice(base.span);
     match text.find(&base.value) {
@@ -114,7 +116,7 @@ fn narrowed(base: &Spanned<String>, compiled: &CompiledAgent) -> Span {
     }
 }
 
-/// Merges an agent with its nearest base, which is whole already.
+/// Merges an agent with its nearest base, which is already merged with its own.
 fn join(
     world: &dyn World,
     compiled: &mut CompiledAgent,

@@ -1,10 +1,10 @@
-//! Where the keys of a block come from that agent and base both have: the model knows one place for a
+//! The origins of single keys in blocks that both agent and base have. The model has only one span for a
 //! whole block.
 
 use agentry_model::Agent;
 use agentry_text::{Data, Span, Spanned};
 
-/// The keys that blocks of `child` have only from `base`, by field; `known` is the same of the base.
+/// The keys that blocks of `child` inherit from `base`, with their spans. `known` has those of the base.
 pub(super) fn of(base: &Agent, child: &Agent, known: &[(String, Span)]) -> Vec<(String, Span)> {
     let mut out = Vec::new();
     let kinds = [
@@ -25,7 +25,7 @@ pub(super) fn of(base: &Agent, child: &Agent, known: &[(String, Span)]) -> Vec<(
     out
 }
 
-/// The keys of one block that the child's own does not have.
+/// The keys of one block that the child does not set itself.
 fn shared(
     field: &str,
     (base, own): (&Spanned<Data>, &Spanned<Data>),

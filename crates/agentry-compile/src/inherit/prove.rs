@@ -1,5 +1,4 @@
-//! The proof that a merged agent may do no more than its base: section by section, over every call
-//! that there is.
+//! Proves that a merged agent may do no more than its base: section by section, over every possible call.
 
 use agentry_model::Agent;
 use agentry_policy::compare::{DecidingRule, RefinementAnswer, Witness, refines};
@@ -14,8 +13,8 @@ use crate::pipeline::CompiledAgent;
 use crate::show::{asks_before_writing, with_defaults};
 use crate::world::World;
 
-/// Reports every section in which `whole` is milder than `base`, with a call that shows it. What
-/// cannot be compared counts as milder.
+/// Reports every section in which `whole` is milder than `base`, with a call as a witness. What cannot
+/// be compared counts as milder.
 pub(super) fn prove(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -25,7 +24,7 @@ pub(super) fn prove(
     let places = places(world, &compiled.workspace);
     let whole = with_defaults(whole.clone(), compiled.found.format);
     let here = place(&whole, &compiled.dir);
-    // What a server is, a program or an address, does not change what the base lets pass.
+    // How a server is reached does not change what the base allows, so both use the same context.
     let there = PolicyContext { asks_before_writing: asks_before_writing(base), ..here.clone() };
     let (base, whole) = (judge(base, &there, &places), judge(&whole, &here, &places));
     for section in Section::ALL {

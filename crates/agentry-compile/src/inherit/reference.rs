@@ -1,22 +1,22 @@
-//! How a definition names its base.
+//! Parses the reference of a definition to its base.
 
 use crate::store_reference::StoreRef;
 
-/// What a reference leads to.
+/// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BaseReference {
     /// A file or a directory, and the digest that it must have.
     Path(String, Option<String>),
     /// An agent of the store.
     Stored(StoreRef),
-    /// An agent in a registry of container images, and its digest if that is pinned.
+    /// An agent in an OCI registry, and its digest if it is pinned.
     Oci(Option<String>),
-    /// A file of the web.
+    /// A file on the web.
     Url,
 }
 
 impl BaseReference {
-    /// Takes a reference apart that has no problem of its own.
+    /// Parses a reference that was already checked for problems.
     pub(super) fn parse(text: &str) -> Self {
         if text.starts_with("ag1:") {
             return Self::Stored(StoreRef::Short(text.to_owned()));
@@ -31,6 +31,7 @@ impl BaseReference {
         match place.split_once("://") {
             Some(("oci", rest)) => return Self::Oci(pinned(rest).or(pin)),
             Some(_) => return Self::Url,
+            // Before the check for `@`, which a path may contain.
             None if is_path(place) => return Self::Path(place.to_owned(), pin),
             None => {}
         }
@@ -42,6 +43,7 @@ impl BaseReference {
                 let (name, version) = (name.to_owned(), version.to_owned());
                 Self::Stored(StoreRef::Named { name, version })
             }
+            // The colon belongs to a tag or port of an OCI reference.
             _ if place.contains(':') => Self::Oci(pin),
             _ => Self::Path(place.to_owned(), pin),
         }

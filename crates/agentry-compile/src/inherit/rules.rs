@@ -1,4 +1,4 @@
-//! What can be wrong with what an agent is built on.
+//! The rules about bases.
 
 use agentry_text::{LintRule, RuleExample, Severity};
 

@@ -1,5 +1,5 @@
-//! An agent of the store as a world of its own: its files lie below one directory, and nothing else
-//! can be reached from there but the store again.
+//! The world of one stored agent: its files lie below one directory, and only the store can be reached
+//! from there.
 
 use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(super) struct StoredWorld<'w> {
 }
 
 impl<'w> StoredWorld<'w> {
-    /// The files of `stored`, shown below `root`. A path that leaves it is passed over.
+    /// The files of `stored`, below `root`. A path that leads outside is skipped.
     pub(super) fn new(below: &'w dyn World, root: &str, stored: &StoredAgent) -> Self {
         let path = |path: &str| Some(join(root, &normal(path)?));
         let files: BTreeMap<_, _> = stored
@@ -30,12 +30,12 @@ impl<'w> StoredWorld<'w> {
             .iter()
             .filter_map(|(name, bytes)| Some((path(name)?, bytes.clone())))
             .collect();
-        // What the user has configured must not change what a stored agent is.
+        // The user's configuration must not change a stored agent.
         let machine = MachineFacts { user_config: None, ..below.machine().clone() };
         Self { below, machine, files: MemoryWorld::new(files), root: root.to_owned() }
     }
 
-    /// Whether a path stays below the agent's directory.
+    /// Whether a path stays below `root`.
     fn holds(&self, path: &str) -> bool {
         normal(path).is_some_and(|path| {
             path.strip_prefix(&self.root)
@@ -95,7 +95,7 @@ impl World for StoredWorld<'_> {
         self.below.memo()
     }
 
-    /// None: its paths mean something else in the world around it.
+    /// Returns `None`: its paths mean something else in the world around it.
     fn bases(&self) -> Option<&BaseMemo> {
         None
     }

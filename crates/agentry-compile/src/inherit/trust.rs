@@ -1,5 +1,5 @@
-//! Trust only narrows: an axis that the child omits is inherited, one that it writes is at most the
-//! base's, and its paths and hosts lie inside the base's.
+//! Merges trust, which only narrows: an axis that the child omits is inherited, one that it declares is
+//! at most the base's, and its paths and hosts lie inside the base's.
 
 use agentry_policy::memo::PolicyMemo;
 use std::fmt::Display;
@@ -18,7 +18,7 @@ use crate::world::World;
 use agentry_text::path::absolute as normal;
 use agentry_text::path::join;
 
-/// What a base trusts the agents with that are built on it.
+/// The limits that a base sets for the trust of its children.
 pub(super) struct TrustLimits<'a> {
     pub(super) world: &'a dyn World,
     /// The directory that relative paths start from.
@@ -28,7 +28,7 @@ pub(super) struct TrustLimits<'a> {
 }
 
 impl TrustLimits<'_> {
-    /// The trust of a child that declares `child`. What would be wider is reported and not granted.
+    /// The trust of a child that declares `child`. A wider value is reported and not granted.
     pub(super) fn merge(&self, child: Option<&Trust>, findings: &mut Findings) -> Option<Trust> {
         let base = self.base.policy.trust.as_ref();
         let (Some(base), Some(child)) = (base, child) else { return child.or(base).cloned() };
@@ -56,6 +56,7 @@ impl TrustLimits<'_> {
         findings: &mut Findings,
     ) -> DeclaredList<String> {
         let Some(paths) = child else { return base.scope.clone() };
+        // Only a `scoped` base has paths to compare with. Otherwise the axis alone is the limit.
         if open != FilesystemTrust::Scoped {
             return child.clone();
         }
@@ -80,7 +81,7 @@ impl TrustLimits<'_> {
         Some(kept)
     }
 
-    /// Where a path of a scope really leads.
+    /// The real path of a path in a scope, with links resolved.
     fn real(&self, path: &str) -> Option<String> {
         let full = match path.strip_prefix("~/") {
             Some(rest) => join(&self.world.machine().home.clone()?, rest),
@@ -92,7 +93,7 @@ impl TrustLimits<'_> {
         Some(real.trim_end_matches('/').to_owned())
     }
 
-    /// The path as it is written, unless a link makes it lead elsewhere: then that.
+    /// The path as written, or its real path if a link leads elsewhere. A link could change later.
     fn settled(&self, path: &str, real: &str) -> String {
         let Some(dir) = self.real(".") else { return real.to_owned() };
         if path.starts_with(['/', '~']) || normal(&join(&dir, path)) == real {
@@ -102,7 +103,7 @@ impl TrustLimits<'_> {
     }
 }
 
-/// The hosts of a child, as far as they lie inside the base's.
+/// The hosts of a child that lie inside the base's.
 fn hosts_inside(
     memo: &PolicyMemo,
     base: &Trust,
@@ -132,7 +133,7 @@ fn hosts_inside(
     Some(kept)
 }
 
-/// One axis: the child's word, at most the base's.
+/// One axis: the child's value, at most the base's.
 fn axis<T: Copy + Ord + Display>(
     name: &str,
     child: Declared<T>,
@@ -158,7 +159,7 @@ fn lies_in(limit: &str, path: &str) -> bool {
     path.strip_prefix(limit).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Hosts as rules: these and no other.
+/// A rule list that allows these hosts and no other.
 fn rules_of(hosts: &[Spanned<String>]) -> RuleList {
     let rule = |host: &Spanned<String>| {
         host.clone().map(|pattern| PatternRule { pattern, action: Action::Allow })

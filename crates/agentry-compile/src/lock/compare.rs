@@ -1,5 +1,4 @@
-//! What changed between what was locked and what is there now, in words for a person who has to decide
-//! whether it was meant.
+//! Describes what changed since an agent was locked, so that the user can decide whether it was intended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,34 +11,34 @@ use super::{LockError, LockedAgent, LockedServer, LockedTool};
 use crate::judge::SectionDiff;
 use crate::resolve::PlannedFile;
 
-/// So many of a kind are told; the rest are counted.
+/// How many changes of one kind are listed. The rest are only counted.
 const TOLD: usize = 3;
 
-/// Something that is not as it was locked.
+/// A difference from the locked state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockChange {
-    /// What it is about.
+    /// The kind of change.
     pub kind: LockChangeKind,
-    /// Which one: the path, the server, the section.
+    /// The subject: the path, the server, the section.
     pub subject: String,
     /// One line, lower case, no full stop.
     pub message: String,
 }
 
-/// What a change is about.
+/// The kinds of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockChangeKind {
     /// The agent as a whole.
     Agent,
-    /// What it is built on.
+    /// Its bases.
     Base,
-    /// A file of its own.
+    /// One of its own files.
     File,
-    /// The models that it may run on.
+    /// The language models that it may use.
     Models,
     /// A skill.
     Skill,
-    /// What it may do.
+    /// Its policy.
     Policy,
     /// An MCP server.
     Server,
@@ -48,7 +47,7 @@ pub enum LockChangeKind {
 }
 
 impl LockChangeKind {
-    /// The word that stands for it.
+    /// The name in the output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -76,13 +75,13 @@ impl LockChange {
         Self::new(LockChangeKind::Agent, "", error.message.clone())
     }
 
-    /// That a locked agent is no longer there.
+    /// The change of a locked agent that no longer exists.
     pub fn gone() -> Self {
         Self::new(LockChangeKind::Agent, "", "it is gone")
     }
 }
 
-/// Everything that is different between `old` and `new`, what weighs most last.
+/// All differences between `old` and `new`, the most important last.
 pub(super) fn changes(old: &LockedAgent, new: &LockedAgent) -> Vec<LockChange> {
     let mut found = Vec::new();
     let named = [
@@ -93,7 +92,7 @@ pub(super) fn changes(old: &LockedAgent, new: &LockedAgent) -> Vec<LockChange> {
         let message = format!("its {what} was `{old}` and is `{new}`");
         found.push(LockChange::new(LockChangeKind::Agent, what, message));
     }
-    // A lock of version 0 says nothing of some things.
+    // An entry of version 0 has no bases, skills and servers, so these are not compared.
     if let Some(servers) = &old.servers {
         bases(old, new, &mut found);
         files(LockChangeKind::File, &old.files, &new.files, &mut found);
@@ -109,6 +108,7 @@ pub(super) fn changes(old: &LockedAgent, new: &LockedAgent) -> Vec<LockChange> {
         models(&old.models, &new.models, &mut found);
     }
     self::policy(old, new, &mut found);
+    // No visible change explains the other digest, so the reader itself must have changed.
     if found.is_empty() && old.digest != new.digest {
         let message = "this agentry reads the same files otherwise than the one that locked them";
         found.push(LockChange::new(LockChangeKind::Agent, "digest", message));
@@ -199,11 +199,12 @@ fn models(old: &[String], new: &[String], found: &mut Vec<LockChange>) {
     found.push(LockChange::new(LockChangeKind::Models, "", message));
 }
 
-/// What the agent may do more or less, told of its base where only that changed.
+/// Reports what the agent may do more or less. If only files of bases changed, its base is named.
 fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
     if old.policy_digest == new.policy_digest {
         return;
     }
+    // `found` has the file changes already: this call must come after them.
     let whose = if is_the_bases(found) { "its base" } else { "it" };
     let diffs = old.servers.as_ref().and_then(|_| policy::diff(&old.policy, &new.policy));
     let before = found.len();
@@ -225,19 +226,19 @@ fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
         Some(_) if before == 0 && found.is_empty() => {
             "its policy is read otherwise by this agentry"
         }
-        // Another way to say the same is no news beside what else changed.
+        // Beside other changes, a policy that is only written differently is not reported.
         Some(_) => return,
     };
     found.push(LockChange::new(LockChangeKind::Policy, "", message));
 }
 
-/// Whether files changed, and only those of bases.
+/// Whether files of bases changed, and no other files.
 fn is_the_bases(found: &[LockChange]) -> bool {
     let has = |kind: LockChangeKind| found.iter().any(|change| change.kind == kind);
     has(LockChangeKind::Base) && !has(LockChangeKind::File)
 }
 
-/// What a section is about, in the words of somebody who reviews it.
+/// The subject of a section, as shown to a reviewer.
 fn object(section: Section) -> &'static str {
     match section {
         Section::Bash => "commands",
@@ -285,7 +286,7 @@ fn servers(old: &[LockedServer], new: &[LockedServer], found: &mut Vec<LockChang
     }
 }
 
-/// What is different about a server.
+/// The differences of a server.
 fn differences(was: &LockedServer, is: &LockedServer) -> Vec<String> {
     let mut found = Vec::new();
     let (before, now) = (reached(was), reached(is));
@@ -312,7 +313,7 @@ fn reached(server: &LockedServer) -> String {
     format!("`{}`", visible(&words.join(" ")))
 }
 
-/// What is different about the tools of `server`. Where none was seen before, nothing is.
+/// The changed tools of `server`. Tools that are seen for the first time are not a change.
 pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Vec<LockChange> {
     let of = |list: &[LockedTool]| -> BTreeMap<String, LockedTool> {
         let own = list.iter().filter(|tool| tool.server == server);
@@ -320,6 +321,7 @@ pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Ve
     };
     let (old, seen) = (of(old), of(seen));
     let mut found = Vec::new();
+    // The tools were never recorded, so there is nothing to compare with.
     if old.is_empty() {
         return found;
     }

@@ -1,4 +1,4 @@
-//! What is pinned of an agent, taken from the agent as it is now.
+//! Builds the lock entry of an agent from its current state.
 
 use agentry_model::{Agent, McpServer};
 use agentry_text::path::{absolute, join};
@@ -16,22 +16,22 @@ use crate::secret_mask::SecretMask;
 use crate::show::resolved;
 use crate::world::World;
 
-/// What is pinned of a skill that no file of the workspace provides.
+/// The entry of a skill that no file of the workspace provides.
 const NOTHING: &str = "nothing in the workspace";
 
-/// By what an agent is found in the lock: its main file, from the root of the workspace. A name would
-/// not do, because two agents may have the same.
+/// The key of an agent in the lock: its main file, relative to the workspace root. Its name would not
+/// do, because two agents may have the same name.
 pub fn key(world: &dyn World, compiled: &CompiledAgent) -> String {
     named(world, compiled, &join(&compiled.found.dir, &compiled.found.main))
 }
 
-/// A path, from the root of the workspace.
+/// A path relative to the workspace root.
 fn named(world: &dyn World, compiled: &CompiledAgent, path: &str) -> String {
     let full = |path: &str| absolute(&world.absolute(path));
     relative(&full(&compiled.workspace), &full(path))
 }
 
-/// What is pinned of an agent. Its MCP servers are not asked for their tools.
+/// The lock entry of an agent. Its MCP servers are not contacted.
 pub fn locked(world: &dyn World, compiled: &CompiledAgent) -> LockedAgent {
     let agent = resolved(compiled);
     let offline = resolve::offline(world, compiled, &agent);
@@ -61,7 +61,7 @@ fn base(world: &dyn World, compiled: &CompiledAgent, base: &BaseAgent) -> String
     }
 }
 
-/// What a skill comes down to, as far as files decide.
+/// What a skill resolves to, as far as files decide it.
 fn found(world: &dyn World, compiled: &CompiledAgent, found: &SkillResolution) -> String {
     match found {
         SkillResolution::Pack(path) if path.starts_with("~/") => path.clone(),
@@ -80,6 +80,7 @@ fn servers(compiled: &CompiledAgent, agent: &Agent) -> Vec<LockedServer> {
     let mask = SecretMask::new(&compiled.sources);
     let text = |text: &str| mask.text(text.to_owned());
     let server = |server: &McpServer| {
+        // Only names: values may be secrets, and differ between machines.
         let mut env: Vec<_> = server.env.iter().map(|(name, _)| name.clone()).collect();
         let mut headers: Vec<_> = server.headers.iter().map(|(name, _)| name.clone()).collect();
         env.sort();
@@ -98,13 +99,14 @@ fn servers(compiled: &CompiledAgent, agent: &Agent) -> Vec<LockedServer> {
     servers
 }
 
-/// Reads an agent and says what is pinned of it, and what stops it from being locked: its errors, and
-/// skills without which it does not work and which nothing provides.
+/// Reads an agent. Returns its lock entry, and the problems that prevent locking: its errors, and required
+/// skills that nothing provides.
 pub fn look(
     world: &dyn World,
     found: &FoundAgent,
 ) -> (CompiledAgent, LockedAgent, Vec<Diagnostic>) {
     let mut compiled = read_openly(world, found);
+    // Looking for secrets costs time. They can only be shown in servers or in findings.
     let has_servers = compiled.whole().tools.mcp.as_ref().is_some_and(|all| !all.is_empty());
     if has_servers {
         compiled.hide_secrets();
@@ -112,6 +114,7 @@ pub fn look(
     let locked = locked(world, &compiled);
     let errors = compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let mut problems: Vec<_> = errors.cloned().collect();
+    // With errors, unresolved skills may only be a consequence.
     if problems.is_empty() {
         problems = unprovided(world, &compiled, &locked);
     }
@@ -121,8 +124,8 @@ pub fn look(
     (compiled, locked, problems)
 }
 
-/// Skills that neither the workspace nor a server of the user provides. Only where the workspace does not
-/// are the user's settings asked for.
+/// Skills that neither the workspace nor a server of the user provides. The user's settings are read only
+/// if the workspace lacks one.
 fn unprovided(
     world: &dyn World,
     compiled: &CompiledAgent,

@@ -1,15 +1,15 @@
-//! `agentry.lock`: what the agents of a workspace were when somebody looked at them, so that what runs
-//! is what was reviewed.
+//! `agentry.lock`: the state of a workspace's agents when they were reviewed, so that only reviewed agents
+//! run.
 //!
 //! ```text
-//! Compiled ─▶ entry ─▶ Locked ─▶ write ─▶ one table of the lock
-//!                        │                     │ read (old versions are migrated)
-//!                        └──── compare ◀───────┘ ─▶ changes, in words
+//! CompiledAgent ─▶ entry ─▶ LockedAgent ─▶ write ─▶ one table of the lock
+//!                               │                     │ read (old versions are migrated)
+//!                               └──── compare ◀───────┘ ─▶ changes as text
 //! ```
 //!
-//! An entry depends on the files of the workspace, the bases in the store and the built-in catalogue of
-//! models, never on keys, servers or the user's own settings: it is the same on every machine. Only a
-//! skill that is found nowhere but in the home is pinned from there.
+//! An entry depends on the files of the workspace, the bases in the store and the built-in catalogue. It
+//! does not depend on keys, servers or the user's settings, so it is the same on every machine. The only
+//! exception is a skill that is found only in the home directory.
 
 mod compare;
 mod entry;
@@ -37,10 +37,10 @@ pub use tool::LockedTool;
 
 /// The name of the file, at the root of a workspace.
 pub const FILE: &str = "agentry.lock";
-/// The version that is written.
+/// The version of the lock that this build writes.
 pub const VERSION: i64 = 1;
 
-/// The lock of one workspace. Entries are kept as they are written until somebody looks at them.
+/// The lock of one workspace. An entry stays text until it is needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile {
     sections: BTreeMap<String, LockSection>,
@@ -49,13 +49,13 @@ pub struct Lockfile {
 /// One table of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LockSection {
-    /// Its text, from its header on, without blank lines around it.
+    /// Its text, starting with the header, without blank lines around it.
     text: String,
-    /// The line of its header, from 1.
+    /// The line of its header, starting at 1.
     line: usize,
 }
 
-/// What is pinned of one agent.
+/// The locked state of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockedAgent {
     /// Its name.
@@ -64,32 +64,32 @@ pub struct LockedAgent {
     pub format: Format,
     /// `sha256:…`, the digest of `hash --full`.
     pub digest: String,
-    /// What it is built on, the nearest first: a path, or a name in the store with the digest.
+    /// Its bases, the nearest first: a path, or a name in the store with the digest.
     pub bases: Vec<String>,
-    /// The files that take part, sorted by path.
+    /// Its own files, sorted by path.
     pub files: Vec<PlannedFile>,
     /// The files of its bases, sorted by path.
     pub base_files: Vec<PlannedFile>,
-    /// The models that it may run on, in order.
+    /// The language models that it may use, in order.
     pub models: Vec<String>,
-    /// Its skills, each with what it comes down to.
+    /// Its skills, each with what it resolves to.
     pub skills: Vec<(String, String)>,
     /// `sha256:…` of the lines of its policy.
     pub policy_digest: String,
-    /// What it may do, a line a rule. Empty in a lock of version 0.
+    /// Its policy, one rule a line. Empty in version 0.
     pub policy: Vec<String>,
-    /// Its MCP servers. Nothing in a lock of version 0.
+    /// Its MCP servers. `None` in version 0.
     pub servers: Option<Vec<LockedServer>>,
-    /// The tools that its MCP servers had when they were last seen.
+    /// The tools that its MCP servers offered when they were last asked.
     pub tools: Vec<LockedTool>,
 }
 
-/// An MCP server as the definition describes it. Values of variables and headers are not kept.
+/// An MCP server as the definition describes it. Values of variables and headers are not stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LockedServer {
     /// Its name.
     pub name: String,
-    /// The program that is it.
+    /// The program that runs it.
     pub command: Option<String>,
     /// The program's arguments.
     pub args: Vec<String>,
@@ -104,7 +104,7 @@ pub struct LockedServer {
 /// Why a lock cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockError {
-    /// What was found, with the line where that is known.
+    /// The problem, with the line if it is known.
     pub message: String,
     /// What to do.
     pub hint: String,
@@ -123,7 +123,7 @@ impl fmt::Display for LockError {
 }
 
 impl Lockfile {
-    /// The main files of the agents that are locked, from the root of the workspace.
+    /// The keys of the locked agents: their main files, relative to the workspace root.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.sections.keys().map(String::as_str)
     }
@@ -138,28 +138,28 @@ impl Lockfile {
         self.sections.is_empty()
     }
 
-    /// What is pinned of an agent; nothing if it is not locked.
+    /// The entry of an agent, or `None` if it is not locked.
     pub fn get(&self, key: &str) -> Result<Option<LockedAgent>, LockError> {
         self.sections.get(key).map(|section| read::entry(key, section)).transpose()
     }
 
-    /// Pins an agent.
+    /// Adds or replaces the entry of an agent.
     pub fn set(&mut self, key: &str, locked: &LockedAgent) {
         let text = write::section(key, locked);
         self.sections.insert(key.to_owned(), LockSection { text, line: 0 });
     }
 
-    /// Forgets an agent.
+    /// Removes the entry of an agent.
     pub fn remove(&mut self, key: &str) {
         self.sections.remove(key);
     }
 
-    /// What is different about an agent now. An agent that is not locked is itself a change.
+    /// The changes of an agent since it was locked. For an agent that is not locked, that is the change.
     pub fn changes(&self, key: &str, now: &LockedAgent) -> Result<Vec<LockChange>, LockError> {
         let Some(section) = self.sections.get(key) else {
             return Ok(vec![LockChange::not_locked()]);
         };
-        // Most of the time nothing changed, and nothing needs to be read.
+        // Fast path: usually nothing changed, and no entry has to be parsed.
         if section.text == write::section(key, now) {
             return Ok(Vec::new());
         }
@@ -171,7 +171,7 @@ impl Lockfile {
 }
 
 impl LockedAgent {
-    /// Takes over the tools that were seen before, of servers that are still the same.
+    /// Keeps the tools from an earlier entry, for servers that have not changed.
     pub fn keep_tools(&mut self, before: &Self) {
         let server = |locked: &Self, name: &str| -> Option<LockedServer> {
             locked.servers.iter().flatten().find(|server| server.name == name).cloned()
@@ -183,13 +183,12 @@ impl LockedAgent {
         self.tools = before.tools.iter().filter(same).cloned().collect();
     }
 
-    /// What is different about the tools of a server, as far as they were seen before. What is `seen`
-    /// for the first time is no change.
+    /// The changes of a server's tools. Tools that are `seen` for the first time are not a change.
     pub fn tool_changes(&self, server: &str, seen: &[LockedTool]) -> Vec<LockChange> {
         compare::tools(server, &self.tools, seen)
     }
 
-    /// Pins the tools of a server as they are now.
+    /// Stores the current tools of a server.
     pub fn see_tools(&mut self, server: &str, seen: Vec<LockedTool>) {
         self.tools.retain(|tool| tool.server != server);
         self.tools.extend(seen);
@@ -197,8 +196,8 @@ impl LockedAgent {
     }
 }
 
-/// Whether an agent is what the lock of its workspace says; else what changed, in words. Whoever runs an
-/// agent of a locked workspace asks this first, and refuses with exit code 3.
+/// Compares an agent with its lock, and returns the changes as an error. Callers that run an agent of a
+/// locked workspace check this first, and refuse with exit code 3.
 pub fn verify(
     world: &dyn World,
     compiled: &CompiledAgent,

@@ -1,10 +1,10 @@
-//! What an agent may do, as lines that a person can read and that can be read back: so that a lock can
-//! tell what was gained, not only that something changed.
+//! A policy as text lines in the lock. They can be parsed again, so that a comparison can show what was
+//! gained, and not only that something changed.
 //!
 //! ```text
-//! trust: webfetch = deny                the answer of a section
+//! trust: webfetch = deny                the intent of a section
 //! permissions: bash git log *:allow     one of its rules
-//! base 2: edit src/**:ask               of the second layer that bases left
+//! base 2: edit src/**:ask               a rule of the second layer from bases
 //! ```
 
 use agentry_model::{Agent, digest};
@@ -16,7 +16,7 @@ use agentry_text::{FileId, Span, Spanned};
 
 use crate::judge::{SectionDiff, place, section_diffs};
 
-/// The lines of what `agent` may do; `dir` is its directory in the workspace.
+/// The lines of an agent's policy; `dir` is its directory in the workspace.
 pub(super) fn lines(agent: &Agent, dir: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut bases = 0;
@@ -43,8 +43,8 @@ pub(super) fn digest_of(lines: &[String]) -> String {
     digest::bytes(lines.join("\n").as_bytes())
 }
 
-/// What changed from the `old` lines to the `new` ones, section by section. Nothing if one of them
-/// cannot be read.
+/// The changes from the `old` lines to the `new` ones, section by section. `None` if a line cannot be
+/// parsed.
 pub(super) fn diff(old: &[String], new: &[String]) -> Option<Vec<SectionDiff>> {
     Some(section_diffs(&judge(old)?, &judge(new)?))
 }
@@ -55,7 +55,7 @@ fn judge(lines: &[String]) -> Option<Judge> {
     Some(Judge::new(layers, places))
 }
 
-/// The layers that lines tell of.
+/// Parses lines into layers.
 fn layers(lines: &[String], places: &PathAnchors) -> Option<Vec<PolicyLayer>> {
     let mut found: Vec<(&str, Permissions)> = Vec::new();
     for line in lines {

@@ -1,5 +1,5 @@
-//! Reading a lock. It may have been merged by hand, come from another version, or be half a file:
-//! whatever is not understood is an error that says where, never passed over.
+//! Reads a lock. It may have been merged by hand, written by another version, or cut off: anything that is
+//! not understood is an error with a position, and never ignored.
 
 use agentry_model::Format;
 use agentry_text::path::join;
@@ -19,9 +19,9 @@ use crate::world::{ReadError, World};
 
 /// The most bytes of a lock.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
-/// How the table of an agent starts.
+/// The start of an agent's table header.
 const HEADER: &str = "[agents.";
-/// What version control leaves where two sides changed the same lines.
+/// The conflict markers of version control.
 const MARKERS: &[&str] = &["<<<<<<< ", "||||||| ", "=======", ">>>>>>> "];
 
 static AGENT: FieldTable = FieldTable::new(
@@ -85,7 +85,7 @@ static TOOL: FieldTable = FieldTable::new(
     ],
 );
 
-/// The lock of a workspace; nothing if it has none.
+/// The lock of a workspace, or `None` if it has none.
 pub fn read(world: &dyn World, workspace: &str) -> Result<Option<Lockfile>, LockError> {
     let path = join(workspace, FILE);
     let refuse = |why: &str| LockError::new(format!("`{path}` cannot be read: {why}"), REWRITE);
@@ -103,14 +103,15 @@ const REWRITE: &str =
     "restore it from version control, or remove it and write it anew with `agentry lock`";
 
 impl Lockfile {
-    /// Reads the text of a lock. The tables of its agents are only told apart; [`Lockfile::get`] looks into
-    /// them.
+    /// Parses the text of a lock. The tables of agents are only separated; [`Lockfile::get`] parses one.
     pub fn parse(text: &str) -> Result<Self, LockError> {
+        // Editors and Git may add a byte order mark or Windows line ends.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         unmerged(&text)?;
         let starts = starts(&text);
         let preamble = starts.first().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
         match version(preamble)? {
+            // Only the preamble is parsed here, because a later version may change the tables.
             VERSION => {}
             0 => return version_0::migrate(&text),
             newer => {
@@ -135,7 +136,7 @@ impl Lockfile {
     }
 }
 
-/// Fails where a merge was left undone.
+/// Fails if the text has conflict markers.
 fn unmerged(text: &str) -> Result<(), LockError> {
     let is_marker = |line: &str| MARKERS.iter().any(|marker| line.starts_with(marker));
     match text.lines().position(is_marker) {
@@ -147,7 +148,7 @@ fn unmerged(text: &str) -> Result<(), LockError> {
     }
 }
 
-/// Where the tables of agents start, and their lines.
+/// The byte offset and line of each agent's table.
 fn starts(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -171,10 +172,11 @@ fn version(preamble: &str) -> Result<i64, LockError> {
     })
 }
 
-/// The agent that a table is about.
+/// The key of the agent in a table header.
 fn header(part: &str, line: usize) -> Result<String, LockError> {
     let first = part.lines().next().unwrap_or_default();
     let plain = first.strip_prefix(HEADER).and_then(|rest| rest.trim_end().strip_suffix("\"]"));
+    // Most keys need no unescaping, so the TOML parser is skipped.
     if let Some(key) = plain.and_then(|rest| rest.strip_prefix('"'))
         && !key.contains(['"', '\\'])
     {
@@ -190,7 +192,7 @@ fn agents(node: &TreeNode) -> Option<&TreeMap> {
     node.as_map()?.entries.iter().find(named)?.value.as_map()
 }
 
-/// A part of the file that starts at `line`, as a tree.
+/// Parses a part of the file that starts at `line`.
 pub(super) fn parsed(part: &str, line: usize) -> Result<TreeNode, LockError> {
     let source = SourceFile::new(FileId(0), FILE, part);
     let mut findings = Findings::default();
@@ -202,11 +204,12 @@ pub(super) fn parsed(part: &str, line: usize) -> Result<TreeNode, LockError> {
 fn sound(source: &SourceFile, findings: &Findings, line: usize) -> Result<(), LockError> {
     let error = findings.iter().find(|found| found.severity == Severity::Error);
     let Some(error) = error else { return Ok(()) };
+    // The part was parsed alone, so its lines are shifted to those of the file.
     let at = line + source.position(error.span.start as usize).line - 1;
     Err(LockError::new(format!("{FILE}:{at}: {}", error.message), REWRITE))
 }
 
-/// What a table pins.
+/// Parses the table of one agent.
 pub(super) fn entry(key: &str, section: &LockSection) -> Result<LockedAgent, LockError> {
     let source = SourceFile::new(FileId(0), FILE, &section.text);
     let mut findings = Findings::default();
@@ -240,6 +243,7 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         skills: lines("skills").into_iter().map(skill).collect::<Option<_>>()?,
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
+        // An entry migrated from version 0 says so, and has no servers to compare.
         servers: (!record.has("version"))
             .then(|| blocks("servers").iter().filter_map(server).collect()),
         tools: blocks("tools").iter().filter_map(tool).collect(),
@@ -250,7 +254,7 @@ fn texts(record: &TableRecord<'_>, name: &str) -> Vec<String> {
     record.strings(name).unwrap_or_default().into_iter().map(|text| text.value).collect()
 }
 
-/// `path sha256:…`
+/// Parses `path sha256:…`.
 fn file(line: &str) -> Option<PlannedFile> {
     let (path, digest) = line.rsplit_once(' ')?;
     Some(PlannedFile { path: path.to_owned(), digest: digest.to_owned() })

@@ -33,7 +33,7 @@ fn lock_of(world: &MemoryWorld, path: &str) -> Lockfile {
     lock
 }
 
-/// What a lock made of `old` says of `new`.
+/// The changes that a lock of `old` reports for `new`.
 fn told(path: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {
     let lock = Lockfile::parse(&lock_of(&world(old), path).to_text()).expect("a lock");
     let now = world(new);
@@ -152,7 +152,7 @@ fn servers_are_pinned_by_how_they_are_reached() {
         let found = told("a.agent", &[("a.agent", &old)], &[("a.agent", &new)]);
         assert!(found.contains(&expected.to_owned()), "{new}: {found:?}");
     }
-    // The value of a variable is nobody's business, and no change of what runs.
+    // The value of a variable is not stored, and its change does not change what runs.
     let text = lock_of(
         &world(&[("a.agent", &with("command: npx, env: {TOKEN: env.SECRET_NAME}"))]),
         "a.agent",
@@ -189,7 +189,7 @@ fn tools_of_servers_are_compared_once_they_were_seen() {
         ]
     );
     assert_eq!(messages(entry.tool_changes("web", &first[..1])), ["tool `open` is gone"]);
-    // Locking again keeps what was seen, unless the server is another.
+    // Locking again keeps the tools that were seen, unless the server changed.
     let mut again = locked(&files, &agent(&files, "a.agent"));
     again.keep_tools(&entry);
     assert_eq!(again.tools, entry.tools);
@@ -287,7 +287,7 @@ fn what_is_no_lock_is_refused() {
         let error = lock.get("base.agent").expect_err(&text);
         assert!(error.message.starts_with(expected), "{to}: {error}");
     }
-    // Half a file, cut anywhere, is never taken for a sound one of the same agent.
+    // A file that is cut off anywhere is never accepted as a valid lock of the same agent.
     for end in 0..sound.len() - 1 {
         let half = Lockfile::parse(&sound[..end]).and_then(|lock| lock.get("base.agent"));
         let whole = Lockfile::parse(&sound).and_then(|lock| lock.get("base.agent"));
@@ -395,7 +395,7 @@ fn two_agents_of_one_name_are_told_by_their_files() {
     }
 }
 
-/// Checking and locking look at the same agent.
+/// Checking and locking read the same agent.
 #[test]
 fn a_checked_agent_is_locked_as_one_that_was_read() {
     let files = world(&[("base.agent", BASE), ("child.agent", CHILD)]);

@@ -1,5 +1,5 @@
-//! The lock before it pinned policies line by line and servers: a list of agents, each with its digests
-//! and a table of files. What it did not say is not compared; the next `agentry lock` writes it anew.
+//! Reads locks of version 0: a list of agents, each with digests and a table of files, but without policy
+//! lines and servers. Missing parts are not compared; the next `agentry lock` rewrites the entry.
 //!
 //! ```toml
 //! version = 0
@@ -45,7 +45,7 @@ static AGENT: FieldTable = FieldTable::new(
     ],
 );
 
-/// A lock of version 0 as one of today.
+/// Converts a lock of version 0 to the current version.
 pub(super) fn migrate(text: &str) -> Result<Lockfile, LockError> {
     let wrong = |why: &str| {
         let hint = "remove it and write it anew with `agentry lock`";

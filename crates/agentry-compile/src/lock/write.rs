@@ -1,5 +1,5 @@
-//! How a lock is written: one table an agent, one entry of a list a line, everything in a fixed order, so
-//! that two branches which touch different agents or files merge without help.
+//! Writes a lock: one table an agent, one list item a line, in a fixed order. So branches that change
+//! different agents or files merge without conflicts.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ impl Lockfile {
 
 /// The table of one agent.
 pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
-    // No `..`: what is pinned is written, or it does not compile.
+    // No `..`: a new field of the entry must be written here or it does not compile.
     let LockedAgent {
         name,
         format,
@@ -95,10 +95,9 @@ fn tool(LockedTool { server, name, description, schema }: &LockedTool) -> String
     format!("{{ {} }}", fields.join(", "))
 }
 
-/// A text as TOML writes it on one line. What a terminal or an editor would not show as it is, is spelt
-/// by its number.
+/// A text as a TOML string on one line. Characters that a terminal or editor does not show are escaped.
 pub(super) fn quoted(text: &str) -> String {
-    // Nearly every text is plain.
+    // Fast path: most texts need no escapes.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
         return format!("\"{text}\"");
     }
@@ -121,7 +120,7 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// Whether a character changes the look of others without being seen.
+/// Whether a character is invisible but changes how others are shown.
 fn is_hidden(char: char) -> bool {
     matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,6 +1,6 @@
-//! `[render]` in `agentry.toml`: for which harnesses a team renders, and under which names.
+//! `[render]` in `agentry.toml`: the harnesses that a team renders for, and the agents' names there.
 //!
-//! It chooses among what the targets offer. Nothing here lets an agent do more.
+//! It selects among the options of the targets. No option lets an agent do more.
 
 use agentry_targets::{RenderScope, TARGETS, Target, target};
 use agentry_text::{Field, FieldKind, FieldTable, TableRecord, TreeMap, table::UnknownKeys};
@@ -46,7 +46,7 @@ const OWN: [Field; 5] = [
     Field::optional("aliases", ALIASES, "Other names for agents, by their names."),
 ];
 
-/// The fields of `[render]`, then one block a target.
+/// The fields of `[render]`, followed by one block for each target.
 static FIELDS: [Field; OWN.len() + TARGETS.len()] = {
     let mut fields = [const { Field::optional("", FieldKind::Any, "") }; OWN.len() + TARGETS.len()];
     let [targets, scope, guard, close_gaps, aliases] = OWN;
@@ -72,7 +72,7 @@ const OWN_ALIASES: Field =
 static OPTIONS: FieldTable =
     FieldTable::new("the options of a target", &[OWN_ALIASES]).unknown(UnknownKeys::Error);
 
-/// The same where a harness has one main session.
+/// The options of a harness with one main session.
 static WITH_PRIMARY: FieldTable = FieldTable::new(
     "the options of a target",
     &[
@@ -88,17 +88,17 @@ static WITH_PRIMARY: FieldTable = FieldTable::new(
 
 const PRIMARY: &str = "primary";
 
-/// What may be said of one target.
+/// The options that a target has.
 const fn options(target: &Target) -> &'static FieldTable {
     if target.one_primary { &WITH_PRIMARY } else { &OPTIONS }
 }
 
-/// What a workspace says about rendering.
+/// The render settings of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RenderConfig {
-    /// The targets, in order; nothing if none are listed.
+    /// The targets in order, or `None` if none are listed.
     pub targets: Option<Vec<String>>,
-    /// Where the files go.
+    /// Where the files are written.
     pub scope: Option<RenderScope>,
     /// Whether the guard is rendered.
     pub guard: bool,
@@ -106,11 +106,11 @@ pub struct RenderConfig {
     pub close_gaps: bool,
     /// Names of agents for every target.
     aliases: Vec<(String, String)>,
-    /// What is said of one target.
+    /// Settings of single targets.
     blocks: Vec<(String, TargetConfig)>,
 }
 
-/// What is said of one target.
+/// The settings of one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct TargetConfig {
     aliases: Vec<(String, String)>,
@@ -118,7 +118,7 @@ struct TargetConfig {
 }
 
 impl RenderConfig {
-    /// Reads the block, which was validated against its table.
+    /// Reads the block, which must be validated.
     pub(crate) fn read(render: &TableRecord<'_>) -> Self {
         let targets = render.strings("targets").map(|names| {
             let known = names.into_iter().filter(|name| target(name).is_some());
@@ -135,7 +135,7 @@ impl RenderConfig {
         }
     }
 
-    /// What an agent of this name is called in a target.
+    /// The name of an agent in a target.
     pub fn name<'a>(&'a self, target: &Target, name: &'a str) -> &'a str {
         let own = self.block(target).map(|block| block.aliases.as_slice()).unwrap_or_default();
         let mut aliases = own.iter().chain(&self.aliases);
@@ -147,7 +147,7 @@ impl RenderConfig {
         self.block(target).map(|block| block.options.as_slice()).unwrap_or_default()
     }
 
-    /// The agent that is to have the main session of a target, as the user names it.
+    /// The agent for the main session of a target, as the user names it.
     pub fn primary(&self, target: &Target) -> Option<&str> {
         let mut options = self.options(target).iter();
         options.find(|(key, _)| key == PRIMARY).map(|(_, name)| name.as_str())

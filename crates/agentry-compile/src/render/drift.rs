@@ -1,11 +1,11 @@
-//! How a file differs from what would be rendered, for a person.
+//! Shows how a file differs from what would be rendered.
 
 use similar::TextDiff;
 
 use super::plan::{PlannedChange, PlannedChangeKind};
 
-/// The difference in unified form, from what is there to what would be; empty where there is none.
-/// `shown` is what the user calls the path.
+/// The unified diff from the current file to the planned one; empty if they are equal. `shown` is the path
+/// as shown to the user.
 pub fn drift(change: &PlannedChange, shown: &str) -> String {
     if change.kind == PlannedChangeKind::Keep {
         return String::new();
@@ -21,7 +21,7 @@ pub fn drift(change: &PlannedChange, shown: &str) -> String {
     let diff = TextDiff::from_lines(&old, &new);
     let mut unified = diff.unified_diff();
     let text = unified.context_radius(3).header(name(before), name(after)).to_string();
-    // An empty file differs from none without a line.
+    // The diff between an empty file and no file has no lines.
     if text.is_empty() {
         return format!("--- {}\n+++ {}\n", name(before), name(after));
     }

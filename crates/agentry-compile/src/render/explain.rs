@@ -1,5 +1,5 @@
-//! Both sides of a rendering: what the source says of a section, and what the harness makes of the
-//! files that were written for it.
+//! Compares both sides of a rendering: the rules of the source, and the rules that the harness reads from
+//! the rendered files.
 
 use agentry_policy::{PolicyRule, RuleList, Section};
 use agentry_targets::{HarnessModel, LossKind, RenderSubject, RenderedAgent};
@@ -7,13 +7,13 @@ use agentry_targets::{HarnessModel, LossKind, RenderSubject, RenderedAgent};
 /// One section on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainedSection {
-    /// What it is about.
+    /// The section.
     pub section: Section,
     /// The rules of the source, layer by layer.
     pub source: Vec<ExplainedRules>,
     /// The rules of the harness, tool by tool.
     pub harness: Vec<ExplainedRules>,
-    /// What was told of the section: where the two do not say the same.
+    /// The losses reported for the section.
     pub differences: Vec<String>,
 }
 
@@ -22,11 +22,11 @@ pub struct ExplainedSection {
 pub struct ExplainedRules {
     /// The layer, or the tools of the harness.
     pub name: String,
-    /// The rules in the order in which they are asked; the answer to everything else comes last.
+    /// The rules in order of evaluation. The verdict for everything else comes last.
     pub rules: Vec<String>,
 }
 
-/// Every section that the harness has a tool for, as `model` has it.
+/// Explains every section that the harness has a tool for, according to `model`.
 pub(super) fn explain(
     subject: &RenderSubject,
     rendered: &RenderedAgent,
@@ -50,7 +50,7 @@ pub(super) fn explain(
     Section::ALL.iter().filter_map(section).collect()
 }
 
-/// What the tools of a section are told; those that are told the same together.
+/// The rules of a section's tools. Tools with the same rules are grouped.
 fn harness(model: &HarnessModel, section: Section) -> Vec<ExplainedRules> {
     let mut found: Vec<(Vec<&str>, Vec<Vec<String>>)> = Vec::new();
     for way in model.ways.iter().filter(|way| way.section == section) {
@@ -69,16 +69,16 @@ fn harness(model: &HarnessModel, section: Section) -> Vec<ExplainedRules> {
     sides.collect()
 }
 
-/// Rules as lines, what is the same once.
+/// Rules as lines, without repeated ones.
 fn lines(rules: &RuleList, line: impl Fn(&PolicyRule) -> String) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for rule in rules.all() {
         let line = line(rule);
-        // What nothing is called has no words.
+        // A rule without a pattern has no text.
         if !line.starts_with(": ") && out.last() != Some(&line) {
             out.push(line);
         }
-        // Nothing behind a rule for everything is ever asked.
+        // Rules after one that matches everything are never evaluated.
         if rule.text.starts_with("*: ") {
             break;
         }
@@ -86,14 +86,14 @@ fn lines(rules: &RuleList, line: impl Fn(&PolicyRule) -> String) -> Vec<String> 
     out
 }
 
-/// A rule of a harness with its answer.
+/// A rule of a harness with its verdict.
 fn with_answer(rule: &PolicyRule) -> String {
     let answer = rule.action.as_str();
     if rule.text.ends_with(answer) { rule.text.clone() } else { format!("{}: {answer}", rule.text) }
 }
 
-/// What was told of the rules of a section. What the harness does not look at is no matter of rules, unless
-/// they rely on something else.
+/// The losses reported for the rules of a section. Gaps are left out, unless the section relies on a guard
+/// or on another check.
 fn differences(rendered: &RenderedAgent, section: Section) -> Vec<String> {
     let field = format!("permissions.{section}");
     let relies = rendered.unasked.contains(&section) || rendered.guarded.contains(&section);

@@ -1,5 +1,5 @@
-//! What a search would read: the contents and names of all files below a directory, whatever the
-//! answer about the directory itself is.
+//! Judges searches: a search reads the names and contents of all files below a directory, whatever the
+//! verdict for the directory itself is.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -13,16 +13,16 @@ use super::gitignore::IgnoredFiles;
 use crate::judge::WorldLinks;
 use crate::world::{EntryKind, World};
 
-/// How many names are looked at before nobody knows what else there is.
+/// How many names are checked. With more, the verdict is `ask`.
 const NAMES: usize = 100_000;
-/// How many files the policy is asked about.
+/// How many files the policy judges.
 const FILES: usize = 20_000;
-/// Where a repository keeps what it stores: names that say nothing, unless a rule has one of these words.
+/// Git's object store. Its names mean nothing, so it is skipped unless a rule has one of these words.
 const STORED: &str = "/.git/objects";
 const STORED_WORDS: &[&str] = &[".git", "objects", "pack", "info"];
 
-/// Why searches from `directory` must not happen, or why to ask; nothing if all that they read may be read.
-/// Whoever answers for a search, or tells the answer, goes by this.
+/// Why searches from `directory` are denied, or why the user is asked; `None` if everything they read is
+/// allowed. The guard and `policy why` both use this.
 pub fn searched(
     world: &dyn World,
     judge: &Judge,
@@ -32,20 +32,20 @@ pub fn searched(
     let asker = FileSearcher { world, judge, directory, names: Cell::new(0), files: Cell::new(0) };
     let reasons = searches.iter().filter_map(|search| asker.reason(search));
     let reason = reasons.reduce(|worst, it| if it.action > worst.action { it } else { worst })?;
-    // A path of the workspace is shown as people write it.
+    // Show a path in the workspace as the user writes it.
     let root = judge.places().workspace.trim_end_matches('/');
     let below = reason.segment.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
     let segment = below.filter(|rest| !rest.is_empty()).unwrap_or(&reason.segment).to_owned();
     Some(VerdictReason { segment, ..reason })
 }
 
-/// Something that searches files.
+/// Judges searches.
 struct FileSearcher<'a> {
     world: &'a dyn World,
     judge: &'a Judge,
     /// The directory that relative paths start from.
     directory: &'a str,
-    /// How many names and files all searches looked at.
+    /// How many names and files all searches have checked.
     names: Cell<usize>,
     files: Cell<usize>,
 }
@@ -61,6 +61,7 @@ impl FileSearcher<'_> {
         let filter = NameFilter::new(search.pattern.as_deref());
         let named = filter.samples().into_iter().filter_map(|name| self.named(&root, &name));
         match named.max_by_key(|reason| reason.action) {
+            // No file can make this verdict stricter, so the walk is skipped.
             Some(named) if named.action == Action::Deny || !self.may_deny() => Some(named),
             named => {
                 let found = self.found(&root, &filter);
@@ -69,14 +70,14 @@ impl FileSearcher<'_> {
         }
     }
 
-    /// Where a search really starts.
+    /// The real path of the directory where a search starts.
     fn start(&self, directory: &str) -> Option<String> {
         let places = self.judge.places();
         let path = with_home(directory, places)?;
         WorldLinks(self.world).resolve(&absolute(&path, self.directory, places)?)
     }
 
-    /// What is against a name that a search is about, whether such a file is there or not.
+    /// The objection to a name that a search matches, whether such a file exists or not.
     fn named(&self, root: &str, name: &str) -> Option<VerdictReason> {
         let path = format!("{}/{name}", root.trim_end_matches('/'));
         let home = self.judge.places().home.as_deref();
@@ -87,14 +88,15 @@ impl FileSearcher<'_> {
         self.against(&path).or_else(starts)
     }
 
-    /// What is against the files that are there: a denial, or else the first question.
+    /// The objection to existing files: a denial, or else the first question.
     fn found(&self, root: &str, filter: &NameFilter) -> Option<VerdictReason> {
+        // The walk ends at the strictest verdict that any rule can give.
         let worst = if self.may_deny() { Action::Deny } else { Action::Ask };
         let mut asked_about: Option<VerdictReason> = None;
         let mut open = vec![(root.to_owned(), self.ignored(root, filter))];
         let mut seen = HashSet::new();
         while let Some((directory, ignored)) = open.pop() {
-            // What links lead to is looked at once; where files are ignored, the way there counts.
+            // A linked directory is visited once. With ignore files it is not, because the route matters.
             let real = self.world.real(&directory).filter(|_| ignored.is_none());
             if real.is_some_and(|real| !seen.insert(real)) {
                 continue;
@@ -122,25 +124,26 @@ impl FileSearcher<'_> {
         asked_about
     }
 
-    /// Counts a name.
+    /// Counts a name, and returns whether a limit is exceeded.
     fn is_too_much(&self) -> bool {
         self.names.set(self.names.get() + 1);
         self.names.get() > NAMES || self.files.get() > FILES
     }
 
-    /// What the search passes over. A glob may choose what is ignored, and some tools ignore nothing then.
+    /// The ignore files of a search. `None` with a glob: it may select ignored files, and then some tools
+    /// ignore nothing.
     fn ignored(&self, root: &str, filter: &NameFilter) -> Option<IgnoredFiles> {
         filter.paths.is_empty().then(|| IgnoredFiles::at(self.world, root))
     }
 
-    /// Whether a directory, which is not where the search starts, is the store of a repository.
+    /// Whether a directory below the start of the search is Git's object store.
     fn is_stored(&self, path: &str, filter: &NameFilter) -> bool {
         let has_word = |text: &str| STORED_WORDS.iter().any(|word| text.contains(word));
         let is_ruled = || self.rules().any(|it| it.action > Action::Allow && has_word(&it.text));
         path.ends_with(STORED) && !filter.paths.iter().any(|it| has_word(it)) && !is_ruled()
     }
 
-    /// Every rule that may be about reading a file.
+    /// Every rule that may apply to reading a file.
     fn rules(&self) -> impl Iterator<Item = &PolicyRule> {
         let sections = [Section::Read, Section::ExternalDirectory].into_iter();
         sections.flat_map(|section| self.judge.rules(section)).flat_map(|(_, rules)| rules.all())
@@ -165,11 +168,11 @@ fn asked(segment: &str, rule: String) -> VerdictReason {
     VerdictReason { segment, action: Action::Ask, rule, span, layer: LayerSource::BuiltIn, note }
 }
 
-/// The names of files that a search is about.
+/// The file names that a search matches.
 struct NameFilter {
-    /// Patterns of the last name of a path; a search for none of them is for all files.
+    /// Patterns of the last part of a path. An empty list matches all files.
     names: Vec<String>,
-    /// Names behind the directory of the search that each pattern is about.
+    /// The patterns, relative to the directory of the search.
     paths: Vec<String>,
 }
 
@@ -179,7 +182,7 @@ impl NameFilter {
         let paths: Vec<String> = words.flat_map(alternatives).collect();
         let last = |path: &String| {
             let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches(',');
-            // All but some, or one of several: nobody knows which.
+            // A negation or an alternation may match anything.
             let is_open = path.starts_with('!') || path.contains('(');
             if is_open { "*".to_owned() } else { name.replace('\\', "*") }
         };
@@ -187,8 +190,7 @@ impl NameFilter {
         Self { names, paths }
     }
 
-    /// Names below the directory that show what the search is about: with nothing, and something, for
-    /// each wildcard.
+    /// Names below the directory that the patterns match: each wildcard replaced by nothing, and by a letter.
     fn samples(&self) -> Vec<String> {
         let of = |path: &str, filler: &str| {
             let path = path.trim_start_matches(['!', '/']).replace("**/", "");
@@ -199,13 +201,13 @@ impl NameFilter {
         if all.is_empty() { vec!["x".to_owned()] } else { all }
     }
 
-    /// Whether a search takes a file of this name.
+    /// Whether a search matches a file of this name.
     fn takes(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|pattern| fits(pattern, name))
     }
 }
 
-/// The patterns that one with braces stands for; a class of characters is any of them.
+/// Expands the braces of a pattern. A character class becomes `*`.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut open = vec![pattern.to_owned()];
     let mut out = Vec::new();
@@ -217,6 +219,7 @@ fn alternatives(pattern: &str) -> Vec<String> {
             Some((pattern.get(..start)?, inner, pattern.get(close + 1..)?))
         });
         match parts {
+            // 64 alternatives are enough. A pattern with more is treated as `*`.
             Some((before, inner, after)) if open.len() + out.len() < 64 => {
                 open.extend(inner.split(',').map(|part| format!("{before}{part}{after}")));
             }
@@ -237,7 +240,7 @@ pub(super) fn without_classes(pattern: &str) -> String {
     }
 }
 
-/// Whether a name is what a pattern says; any wildcard is any number of characters.
+/// Whether a name matches a pattern. Every wildcard matches any number of characters.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split(['*', '?']);
     let Some(mut rest) = parts.next().and_then(|start| name.strip_prefix(start)) else {

@@ -1,17 +1,17 @@
-//! Directories that a search without a glob passes over, because a `.gitignore` names them.
+//! Finds directories that a search without a glob skips because of a `.gitignore`.
 //!
-//! Only names without wildcards count, and only in a repository, as ripgrep has it: what is not understood
-//! here is looked into.
+//! Only names without wildcards count, and only inside a repository, as in ripgrep. A directory with a
+//! pattern that is not understood here is searched.
 
 use std::rc::Rc;
 
 use super::file_search::{fits, without_classes};
 use crate::world::{EntryKind, World};
 
-/// The most bytes of one file that are read.
+/// The most bytes that are read of one file.
 const MOST: u64 = 256 * 1024;
 
-/// What is ignored in a directory.
+/// The ignored directories below a directory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IgnoredFiles(Rc<IgnoredNames>);
 
@@ -19,23 +19,23 @@ pub(super) struct IgnoredFiles(Rc<IgnoredNames>);
 struct IgnoredNames {
     /// Whether the directory is in a repository.
     in_git: bool,
-    /// Names of directories that are ignored wherever they are.
+    /// Names of directories that are ignored everywhere.
     anywhere: Vec<String>,
-    /// Paths of directories that are ignored.
+    /// Paths of ignored directories.
     places: Vec<String>,
-    /// Patterns of names that are not ignored after all.
+    /// Patterns of names that are excepted with `!`.
     again: Vec<String>,
 }
 
 impl IgnoredFiles {
-    /// What is ignored in a directory, by its own files and those of all directories that it lies in.
+    /// What is ignored below a directory, by its own files and those of its parents.
     pub(super) fn at(world: &dyn World, directory: &str) -> Self {
         let directory = directory.trim_end_matches('/');
         let ends = directory.match_indices('/').filter_map(|(at, _)| directory.get(..at));
         ends.chain([directory]).fold(Self::default(), |above, it| above.below(world, it))
     }
 
-    /// What is ignored in a directory of the one that this is about.
+    /// What is ignored below a subdirectory.
     pub(super) fn below(&self, world: &dyn World, directory: &str) -> Self {
         let directory = directory.trim_end_matches('/');
         let read = |name: &str| {
@@ -48,7 +48,7 @@ impl IgnoredFiles {
             return self.clone();
         }
         let mut names = (*self.0).clone();
-        // A repository inside another one has its own files only.
+        // A nested repository ignores the files of the outer one.
         if is_root {
             names = IgnoredNames { in_git: true, again: names.again, ..IgnoredNames::default() };
         }
@@ -60,7 +60,7 @@ impl IgnoredFiles {
         Self(Rc::new(names))
     }
 
-    /// Whether a directory of this path and name is passed over.
+    /// Whether the directory with this path and name is skipped.
     pub(super) fn has(&self, path: &str, name: &str) -> bool {
         let IgnoredNames { in_git, anywhere, places, again } = &*self.0;
         let is_named =
@@ -71,6 +71,7 @@ impl IgnoredFiles {
 
 impl IgnoredNames {
     fn add(&mut self, directory: &str, line: &str) {
+        // Anything but a plain name is not interpreted: such directories are searched.
         if line.is_empty() || line.contains(['!', '#', '*', '?', '[', '\\']) {
             return;
         }
@@ -83,7 +84,7 @@ impl IgnoredNames {
     }
 }
 
-/// The pattern of the last name of a path.
+/// The pattern for the last part of a path.
 fn last(pattern: &str) -> String {
     let name = pattern.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     without_classes(name).replace('\\', "*")

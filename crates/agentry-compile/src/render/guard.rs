@@ -1,4 +1,4 @@
-//! The answer to a harness that puts a call of its agent to us.
+//! Answers the guard question of a harness about a tool call.
 
 use agentry_policy::{Action, Judge, SectionCall, Verdict, VerdictReason};
 use agentry_targets::guard::{GuardAnswer, GuardQuestion};
@@ -11,18 +11,18 @@ use crate::judge::{WorldLinks, judge};
 use crate::pipeline::CompiledAgent;
 use crate::world::World;
 
-/// The agent that a harness asks about.
+/// The agent that makes the call.
 #[derive(Debug)]
 pub struct GuardedAgent<'a> {
     /// The agent.
     pub compiled: CompiledAgent,
-    /// The digest that it had when it was rendered, if the hook knows it.
+    /// Its digest when it was rendered, if the hook has it.
     pub digest: Option<&'a str>,
     /// Paths that no call may write to.
     pub protected: Vec<String>,
 }
 
-/// Answers the question of a harness about a call. Whatever goes wrong is a denial.
+/// Answers the guard question about a call. Every failure is a denial.
 pub fn guard(
     world: &dyn World,
     target: &Target,
@@ -39,7 +39,7 @@ pub fn guard(
     }
 }
 
-/// The answer where a harness has no words for one.
+/// The answer for a harness without a guard protocol.
 fn silent(why: &str) -> GuardAnswer {
     GuardAnswer { output: String::new(), errors: format!("agentry guard: {why}\n"), code: 2 }
 }
@@ -54,6 +54,7 @@ fn decide(
     if agent.compiled.has_errors() {
         return Err("the definition has errors: run `agentry check`".to_owned());
     }
+    // The rendered rules belong to the reviewed definition, so a changed one is refused.
     if agent.digest.is_some_and(|known| !is_same(known, &digest(world, &agent.compiled))) {
         let why = "the definition changed since it was rendered: run `agentry render`";
         return Err(why.to_owned());
@@ -71,7 +72,7 @@ fn decide(
     Ok(out)
 }
 
-/// The answer of a policy to a call that must not write to `protected`: what decides comes first.
+/// The verdict for a call that must not write to `protected`. The deciding reason comes first.
 pub fn judged(
     world: &dyn World,
     judge: &Judge,
@@ -89,13 +90,13 @@ pub fn judged(
 
 fn add(all: &mut Verdict, one: Verdict) {
     all.action = all.action.strictest(one.action);
-    // What decides comes first.
+    // The reason that decides comes first.
     let decides = |reason: &VerdictReason| reason.action == one.action;
     let (first, rest): (Vec<_>, Vec<_>) = one.reasons.into_iter().partition(decides);
     all.reasons.extend(first.into_iter().chain(rest));
 }
 
-/// Whether two digests are one, with or without the name of the function.
+/// Whether two digests are equal, with or without the prefix `sha256:`.
 fn is_same(known: &str, now: &str) -> bool {
     let plain = |text: &str| text.strip_prefix("sha256:").unwrap_or(text).to_owned();
     plain(known) == plain(now)

@@ -1,6 +1,6 @@
-//! The list of the files that were rendered, kept beside them: what is not in it is not ours.
+//! The ledger: the list of rendered files, stored beside them. A file that is not in it belongs to the user.
 //!
-//! It is JSON with one file a line, sorted by path, so that two branches merge well.
+//! It is JSON with one file a line, sorted by path, so that branches merge well.
 
 use std::collections::BTreeSet;
 
@@ -11,75 +11,76 @@ use sha2::{Digest as _, Sha256};
 
 use super::merge_record::{MergeHunk, MergeRecord};
 
-/// The number of the form that is written.
+/// The version of the file format.
 const VERSION: u64 = 1;
 
 /// Every file that was rendered below one root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RenderLedger {
-    /// Sorted by path.
+    /// The files, sorted by path.
     entries: Vec<LedgerEntry>,
-    /// The harnesses whose files put each call to `agentry guard`.
+    /// The harnesses whose files ask `agentry guard` about each call.
     guarded: BTreeSet<String>,
-    /// The harnesses whose gaps were closed by stricter rules.
+    /// The harnesses whose gaps are closed by stricter rules.
     closed: BTreeSet<String>,
 }
 
-/// One file that was rendered.
+/// One rendered file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerEntry {
-    /// Below the root.
+    /// The path relative to the root.
     pub path: String,
-    /// The harness that it is for.
+    /// The target harness.
     pub target: String,
-    /// The definition that it was made from; empty for a file of all agents.
+    /// The definition that it was rendered from; empty for a file that all agents share.
     pub agent: String,
-    /// The digest of what was written.
+    /// The digest of the written bytes.
     pub sha256: String,
-    /// How it came into a file that all agents share, and that may hold settings of the user.
+    /// How it was merged into a shared file, which may also hold the user's settings.
     pub merge: Option<MergeRecord>,
 }
 
-/// The digest of a text.
+/// The digest of bytes, as hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 impl RenderLedger {
-    /// The ledger of these files; of two with one path, the last.
+    /// The ledger of these files. Of two entries with one path, the last counts.
     pub fn new(mut entries: Vec<LedgerEntry>) -> Self {
+        // The sort is stable and `dedup_by` keeps the first, so the last entry must come first.
         entries.reverse();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);
         Self { entries, guarded: BTreeSet::new(), closed: BTreeSet::new() }
     }
 
-    /// The same files, with the guard for these harnesses as far as there are files for them.
+    /// Sets the guarded harnesses, as far as they have files.
     #[must_use]
     pub fn with_guard(mut self, targets: impl IntoIterator<Item = String>) -> Self {
         self.guarded = self.rendered(targets);
         self
     }
 
-    /// The same files, with stricter rules for these harnesses as far as there are files for them.
+    /// Sets the harnesses with closed gaps, as far as they have files.
     #[must_use]
     pub fn with_closed_gaps(mut self, targets: impl IntoIterator<Item = String>) -> Self {
         self.closed = self.rendered(targets);
         self
     }
 
-    /// Those of the harnesses that there are files for.
+    /// The harnesses that have files.
     fn rendered(&self, targets: impl IntoIterator<Item = String>) -> BTreeSet<String> {
         let has_files = |target: &String| self.entries.iter().any(|it| it.target == *target);
         targets.into_iter().filter(has_files).collect()
     }
 
-    /// The harnesses whose files put each call to `agentry guard`.
+    /// The harnesses whose files ask `agentry guard` about each call.
     pub fn guarded(&self) -> &BTreeSet<String> {
         &self.guarded
     }
 
-    /// The harnesses whose gaps were closed by stricter rules.
+    /// The harnesses whose gaps are closed by stricter rules.
     pub fn closed_gaps(&self) -> &BTreeSet<String> {
         &self.closed
     }
@@ -100,7 +101,7 @@ impl RenderLedger {
         self.entries.is_empty()
     }
 
-    /// Reads a ledger; why it is none otherwise.
+    /// Parses a ledger, or returns why the text is not one.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             format!("line {}, column {} is no JSON", error.line(), error.column())
@@ -113,7 +114,7 @@ impl RenderLedger {
         let files = value.get("files").and_then(Value::as_array).ok_or("it has no `files`")?;
         let entries: Option<Vec<LedgerEntry>> = files.iter().map(entry).collect();
         let entries = entries.ok_or("one of its files lacks something")?;
-        // Whoever writes this list must not make us change or remove any other file.
+        // A manipulated ledger must not make Agentry change or remove any other file.
         let foreign = entries.iter().find(|it| !is_written_by(&it.target, &it.path));
         match foreign {
             Some(LedgerEntry { path, target, .. }) => {
@@ -143,7 +144,7 @@ impl RenderLedger {
     }
 }
 
-/// The harnesses of which something is remembered. A list of files that was written without them has none.
+/// The harnesses listed under `key`. A missing list is empty: older ledgers have none.
 fn targets(value: &Value, key: &str) -> Result<Vec<String>, String> {
     let Some(names) = value.get(key) else { return Ok(Vec::new()) };
     let name = |name: &Value| name.as_str().map(str::to_owned);

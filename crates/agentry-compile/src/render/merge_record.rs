@@ -1,40 +1,40 @@
-//! What was merged into a file that others write, too, and how it is taken out again: the next
-//! rendering starts from the text without the last one, so that nothing of it is left behind.
+//! Records what was merged into a shared file, and removes it again. The next rendering starts from the
+//! text without the last one, so that nothing of it is left behind.
 
 use similar::{DiffOp, TextDiff};
 
-/// How a shared file came to hold what was rendered.
+/// How a shared file got its rendered content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeRecord {
-    /// There was no such file before.
+    /// The file did not exist before.
     Created,
     /// Lines were changed in it.
     Hunks(Vec<MergeHunk>),
 }
 
-/// Lines that were replaced by others. Lines keep their ends.
+/// Replaced lines, with their line ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeHunk {
-    /// How many lines stand before them in the result.
+    /// How many lines precede them in the result.
     pub at: usize,
-    /// The lines as they were.
+    /// The original lines.
     pub removed: Vec<String>,
-    /// The lines as they are.
+    /// The new lines.
     pub added: Vec<String>,
 }
 
-/// What is left of a shared file without what was merged into it.
+/// A shared file without the merged content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum UnmergedFile {
-    /// Nothing: it was all ours.
+    /// Nothing is left: all of it was rendered.
     Nothing,
     /// This text.
     Text(String),
-    /// It cannot be told: somebody changed the very lines.
+    /// Unknown: the merged lines were edited.
     Unknown,
 }
 
-/// What makes `after` of `before`.
+/// The record of a change from `before` to `after`.
 pub(super) fn merge(before: Option<&str>, after: &str) -> MergeRecord {
     let Some(before) = before else { return MergeRecord::Created };
     let diff = TextDiff::from_lines(before, after);
@@ -54,8 +54,7 @@ pub(super) fn merge(before: Option<&str>, after: &str) -> MergeRecord {
     MergeRecord::Hunks(changes.map(hunk).collect())
 }
 
-/// Takes what was merged out of `text`; `untouched` says whether it is still the text that was
-/// written.
+/// Removes the merged content from `text`. `untouched` means that the file was not edited since.
 pub(super) fn unmerge(merge: &MergeRecord, text: &str, untouched: bool) -> UnmergedFile {
     let hunks = match merge {
         MergeRecord::Created if untouched => return UnmergedFile::Nothing,
@@ -63,7 +62,7 @@ pub(super) fn unmerge(merge: &MergeRecord, text: &str, untouched: bool) -> Unmer
         MergeRecord::Hunks(hunks) => hunks,
     };
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-    // From the end, so that the places of the others stay what they are.
+    // From the end, so that the positions of earlier hunks stay valid.
     for hunk in hunks.iter().rev() {
         let at = if untouched { Some(hunk.at) } else { place(&lines, hunk) };
         let Some(at) = at.filter(|at| holds(&lines, *at, hunk)) else {
@@ -74,9 +73,10 @@ pub(super) fn unmerge(merge: &MergeRecord, text: &str, untouched: bool) -> Unmer
     UnmergedFile::Text(lines.concat())
 }
 
-/// Where the lines of a hunk are now, if there is only one such place.
+/// The position of a hunk's lines, if there is exactly one.
 fn place(lines: &[&str], hunk: &MergeHunk) -> Option<usize> {
     let mut places = (0..lines.len()).filter(|at| holds(lines, *at, hunk));
+    // A hunk that only removed lines matches everywhere, so its position is unknown.
     let first = places.next().filter(|_| !hunk.added.is_empty())?;
     places.next().is_none().then_some(first)
 }

@@ -1,10 +1,10 @@
-//! From compiled agents to the files of harnesses: the agent with everything that it needs around
-//! it, what the workspace says about rendering, and what has to happen on disk.
+//! Renders compiled agents into the files of harnesses: collects what a target needs, reads the settings
+//! of the workspace, and plans the changes on disk.
 //!
 //! ```text
-//! Compiled ─▶ subject ─▶ agentry-targets ─▶ wanted files ─┐
-//!             agentry.toml: config                        ├─▶ plan ─▶ written, kept, removed, refused
-//!             ledger of what was written, what is there ──┘
+//! CompiledAgent ─▶ subject ─▶ agentry-targets ─▶ wanted files ─┐
+//!             agentry.toml: config                             ├─▶ plan ─▶ written, kept, removed, refused
+//!             ledger of rendered files, present files ─────────┘
 //! ```
 
 pub(crate) mod config;

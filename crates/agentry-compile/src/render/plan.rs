@@ -1,5 +1,5 @@
-//! What has to happen on disk so that the rendered files are there: a function of what should be
-//! there, of what was written before, and of what is there now.
+//! Plans the changes on disk from three inputs: the wanted files, the ledger of files rendered before, and
+//! the files that are present now.
 
 mod clashes;
 mod retention;
@@ -12,29 +12,29 @@ use rayon::prelude::*;
 use super::ledger::{LedgerEntry, RenderLedger, sha256};
 use super::merge_record::{UnmergedFile, merge, unmerge};
 
-/// A file that should be there.
+/// A file that should exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedFile {
-    /// Below the root.
+    /// The path relative to the root.
     pub path: String,
-    /// All that is in it.
+    /// Its complete content.
     pub bytes: Vec<u8>,
-    /// The harness that it is for.
+    /// The target harness.
     pub target: String,
-    /// The definition that it is made from; empty for a file of all agents.
+    /// The definition that it is rendered from; empty for a file that all agents share.
     pub agent: String,
-    /// Whether it may hold settings of the user.
+    /// Whether it may also hold the user's settings.
     pub shared: bool,
 }
 
-/// A file of somebody else that goes when an agent takes its place.
+/// A file not written by Agentry that is removed when an agent replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplacedFile {
-    /// Below the root.
+    /// The path relative to the root.
     pub path: String,
-    /// The harness that it is for.
+    /// The target harness.
     pub target: String,
-    /// The definition that takes its place.
+    /// The definition that replaces it.
     pub agent: String,
 }
 
@@ -45,88 +45,88 @@ pub enum PresentFile {
     Nothing,
     /// A file with these bytes.
     File(Vec<u8>),
-    /// Something that nothing may be written to, and why.
+    /// Something that cannot be written to, and why.
     Blocked(String),
 }
 
-/// What happens.
+/// The planned changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePlan {
     /// Every file that is written, kept or removed, in the order of the targets.
     pub changes: Vec<PlannedChange>,
-    /// What must not happen.
+    /// Changes that are refused.
     pub refused: Vec<RefusedFile>,
-    /// What will have been written then.
+    /// The ledger after the changes.
     pub ledger: RenderLedger,
 }
 
-/// What happens to one file.
+/// The planned change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedChange {
-    /// Below the root.
+    /// The path relative to the root.
     pub path: String,
-    /// The harness that it is for.
+    /// The target harness.
     pub target: String,
-    /// The definition that it is made from; empty for a file of all agents.
+    /// The definition that it is rendered from; empty for a file that all agents share.
     pub agent: String,
-    /// What happens.
+    /// The kind of change.
     pub kind: PlannedChangeKind,
-    /// What is in it before, if there is a file.
+    /// The content before, if the file exists.
     pub before: Option<Vec<u8>>,
-    /// What is in it after, if there will be a file.
+    /// The content after, if the file will exist.
     pub after: Option<Vec<u8>>,
-    /// Whether what goes was edited or written by somebody else, so that only force takes it away.
+    /// Whether the old content was edited or written by the user, so that `--force` is required.
     pub forced: bool,
 }
 
-/// What happens to a file.
+/// The kind of a planned change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedChangeKind {
-    /// It is new.
+    /// The file is new.
     Create,
-    /// Its text changes.
+    /// The content changes.
     Update,
-    /// It is as it should be.
+    /// The content is already right.
     Keep,
-    /// It is not wanted any more.
+    /// The file is no longer wanted.
     Remove,
 }
 
-/// A file that must stay as it is, and with it all files of its agent for this harness.
+/// A file that must not change. All files of its agent for this harness stay too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedFile {
-    /// Below the root.
+    /// The path relative to the root.
     pub path: String,
-    /// The harness that it is for.
+    /// The target harness.
     pub target: String,
-    /// The definition that it is made from; empty for a file of all agents.
+    /// The definition that it is rendered from; empty for a file that all agents share.
     pub agent: String,
-    /// What was found.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// What the user can do.
     pub hint: &'static str,
-    /// What would happen by force.
+    /// The change that `--force` would make.
     pub instead: Option<Box<PlannedChange>>,
 }
 
-/// What a plan is made of, beside the files that should be there.
+/// The inputs of a plan, beside the wanted files.
 pub struct PlanSituation<'a> {
-    /// What was written before.
+    /// The files that were rendered before.
     pub ledger: &'a RenderLedger,
-    /// What is there now.
+    /// The files that are present now.
     pub present: &'a (dyn Fn(&str) -> PresentFile + Sync),
-    /// Whether a file that was written before is not wanted any more when nobody asks for it.
+    /// Whether this run decides about a rendered file, so that it is removed unless it is wanted.
     pub covers: &'a (dyn Fn(&LedgerEntry) -> bool + Sync),
-    /// Definitions that cannot be rendered now. What was made of them stays, and so must what they
-    /// share with others.
+    /// Definitions that cannot be rendered now. Their files stay, and so do the files that they share with
+    /// others.
     pub held: &'a BTreeSet<String>,
-    /// Whether files are replaced and removed that somebody else wrote or edited.
+    /// Whether files are replaced and removed that the user wrote or edited.
     pub force: bool,
-    /// Files of somebody else that go then.
+    /// Files of the user that are removed then.
     pub replaced: &'a [ReplacedFile],
 }
 
-/// What to do about something that nothing may be written to.
+/// The hint for a path that cannot be written to.
 const IN_THE_WAY: &str = "remove what is in the way, or write elsewhere with `--output`";
 
 const TAKE_OVER: &str =
@@ -138,7 +138,7 @@ const STAYS: &str =
 const EDITED: &str = "take the change over into the definition, or pass `--force` to undo it";
 
 impl PlanSituation<'_> {
-    /// A definition that cannot be rendered now and has files for a target.
+    /// A definition that cannot be rendered now, but has files for the target.
     pub fn held_for(&self, target: &str) -> Option<&str> {
         let mut entries = self.ledger.entries().iter();
         let held =
@@ -147,7 +147,7 @@ impl PlanSituation<'_> {
     }
 }
 
-/// The plan that brings about what is wanted.
+/// Plans the changes that create the wanted files.
 pub fn plan(wanted: &[WantedFile], situation: &PlanSituation<'_>) -> FilePlan {
     let mut planner = FilePlanner {
         situation,
@@ -171,8 +171,8 @@ pub fn plan(wanted: &[WantedFile], situation: &PlanSituation<'_>) -> FilePlan {
     FilePlan { changes, refused, ledger: RenderLedger::new(kept) }
 }
 
-/// The text of a file without what was rendered: what a target starts from. `ledger` has only what
-/// this run writes anew or takes away; all else counts as the user's, whoever wrote it.
+/// The text of a file without rendered content, as a target reads it. `ledger` has only the files that
+/// this run writes or removes; everything else counts as the user's.
 pub fn existing(ledger: &RenderLedger, present: &PresentFile, path: &str) -> Option<String> {
     let PresentFile::File(bytes) = present else { return None };
     let text = || Some(String::from_utf8_lossy(bytes).into_owned());
@@ -192,14 +192,14 @@ struct FilePlanner<'a> {
     refused: Vec<RefusedFile>,
     /// The targets and definitions for which nothing is written.
     blocked: BTreeSet<(String, String)>,
-    /// For each target, a file of an agent that stays though it is not what would be rendered now.
+    /// For each target, a file of an agent that stays although it is outdated.
     staying: BTreeMap<String, String>,
     kept: Vec<LedgerEntry>,
 }
 
 impl FilePlanner<'_> {
     fn wanted(&mut self, wanted: &[&WantedFile]) {
-        // What stays of single agents decides whether that may change which they share.
+        // Files of single agents are planned first. If one stays, the shared files must not change.
         let mut steps = self.steps(wanted, false);
         self.staying = self.those_that_stay(wanted);
         steps.append(&mut self.steps(wanted, true));
@@ -217,7 +217,7 @@ impl FilePlanner<'_> {
         }
     }
 
-    /// What happens to the files of single agents, or to those of all, by their place in the list.
+    /// The changes of agents' own files, or of shared ones, by their position in the list.
     fn steps(
         &mut self,
         wanted: &[&WantedFile],
@@ -237,7 +237,7 @@ impl FilePlanner<'_> {
         steps.into_iter().filter_map(|(at, step)| Some((at, step.ok()?))).collect()
     }
 
-    /// What happens to a file that should be there.
+    /// The change of one wanted file.
     fn step(&self, file: &WantedFile) -> Result<PlannedChange, RefusedFile> {
         let WantedFile { path, bytes, target, agent, shared } = file;
         let refuse = |message: String, hint| {
@@ -253,7 +253,9 @@ impl FilePlanner<'_> {
             PresentFile::Blocked(why) => {
                 return refuse(format!("`{path}` {why}"), IN_THE_WAY);
             }
+            // Equal content is kept, even if the user wrote it.
             PresentFile::File(found) if found == *bytes => (PlannedChangeKind::Keep, Some(found)),
+            // The user's part of a shared file must survive as text.
             PresentFile::File(found) if *shared && std::str::from_utf8(&found).is_err() => {
                 return refuse(format!("`{path}` is not UTF-8"), MOVE);
             }
@@ -281,11 +283,12 @@ impl FilePlanner<'_> {
         Ok(change(kind, before, forced))
     }
 
-    /// Why a file that is there is replaced by force only: somebody else wrote or edited it.
+    /// Why an existing file is replaced only with `--force`: the user wrote or edited it.
     fn whose(&self, file: &WantedFile, found: &[u8]) -> Option<(String, &'static str)> {
         let path = &file.path;
         let entry = self.situation.ledger.get(path);
         let ours = entry.is_some_and(|entry| sha256(found) == entry.sha256);
+        // A shared file was merged with the user's content, so it may be updated.
         if ours || file.shared {
             return None;
         }
@@ -295,7 +298,7 @@ impl FilePlanner<'_> {
         })
     }
 
-    /// What is remembered of a file.
+    /// The ledger entry of a file.
     fn entry(&self, file: &WantedFile, change: &PlannedChange) -> LedgerEntry {
         let before = || {
             let present = change.before.clone();
@@ -318,7 +321,7 @@ impl FilePlanner<'_> {
         self.refused.push(RefusedFile { path, target, agent, message, hint, instead: None });
     }
 
-    /// Whether a file of the agent, or one of all agents, must stay as it is.
+    /// Whether a file of the agent, or a shared file, must not change.
     fn is_blocked(&self, target: &str, agent: &str) -> bool {
         !self.blocked.is_empty()
             && ["", agent]

@@ -1,5 +1,5 @@
-//! What no call may write to, whatever the policy says: the definition, what was rendered from it,
-//! the settings of the harness, and Agentry itself. Otherwise an agent could let itself out.
+//! Protected paths: no call may write to the definition, the rendered files, the settings of the harness,
+//! or Agentry's files, whatever the policy says. Otherwise an agent could remove its own limits.
 
 mod copy;
 mod definition;
@@ -22,18 +22,18 @@ use crate::protected_names::{
 };
 use crate::world::{EntryKind, World};
 
-/// Paths that are not written to.
+/// Paths that calls must not write to.
 pub(super) struct ProtectedPaths<'a> {
-    /// Files, and directories with all that is below them; absolute and real.
+    /// Files, and directories with everything below them; absolute real paths.
     pub(super) paths: &'a [String],
-    /// What relative paths and `~` are seen from.
+    /// The anchors of relative paths and `~`.
     pub(super) places: &'a PathAnchors,
-    /// What is there already.
+    /// The world, to see what exists.
     pub(super) world: &'a dyn World,
 }
 
-/// The paths that the calls of an agent must not write to: its definition with its bases, what was
-/// rendered, settings of harnesses and of Agentry, and `more`.
+/// The paths that an agent's calls must not write to: its definition with its bases, rendered files,
+/// settings of harnesses and of Agentry, and `more`.
 pub fn protect(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -56,6 +56,7 @@ pub fn protect(
     }
     paths.extend(world.machine().user_config.clone());
     paths.extend(more.iter().cloned());
+    // Real paths, so that a link to a protected file is recognised.
     let found = world.real_of_all(&paths);
     let mut real: Vec<String> =
         paths.into_iter().zip(found).map(|(path, real)| real.unwrap_or(path)).collect();
@@ -65,7 +66,7 @@ pub fn protect(
 }
 
 impl ProtectedPaths<'_> {
-    /// Why a call must not happen, if it would write to a protected path; if it may, why to ask.
+    /// Why a call is denied, if it would write to a protected path, or why the user is asked, if it might.
     pub(super) fn reason(
         &self,
         call: SectionCall<'_>,
@@ -88,6 +89,7 @@ impl ProtectedPaths<'_> {
         let home = self.places.home.clone();
         let context = ShellContext { home, directory: Some(call.directory.to_owned()) };
         let parts = shell::analyse(call.subject, &context);
+        // A link that one part of the line creates may redirect a write of another part.
         let links = parts.iter().any(|part| effects_of(part).is_some_and(makes_links));
         let found = parts.iter().filter_map(|part| {
             let place = CommandPlace { bases: &part.bases, start: call.directory, resolver };
@@ -109,7 +111,7 @@ impl ProtectedPaths<'_> {
         found.or_else(linked)
     }
 
-    /// A redirection, or a file that a wrapper writes.
+    /// Judges a redirection, or a file that a wrapper writes.
     fn written(
         &self,
         word: &ShellWord,
@@ -118,6 +120,7 @@ impl ProtectedPaths<'_> {
     ) -> Option<VerdictReason> {
         let meeting = self.meeting(word, place);
         let is_free = word.literal().is_some_and(|text| text.starts_with("/dev/"));
+        // After a `cd` to an unknown directory, a relative path may lead anywhere.
         let is_lost = *place.bases == CurrentDirs::Unknown && !is_free && !is_absolute(word);
         match meeting {
             Some(PathMeeting::Within(hit)) => Some(denied(&part.text, &hit)),
@@ -126,13 +129,14 @@ impl ProtectedPaths<'_> {
         }
     }
 
-    /// A program that may change what it is given.
+    /// Judges a program that may change its operands.
     fn command(
         &self,
         command: &ShellCommand,
         part: &LinePart,
         place: CommandPlace<'_>,
     ) -> Option<VerdictReason> {
+        // A wrapped command is judged as a part of its own.
         let end = command.inner_at.unwrap_or(command.argv.len());
         let argv = command.argv.get(..end).unwrap_or(&command.argv);
         let effects = effects(argv);
@@ -146,7 +150,7 @@ impl ProtectedPaths<'_> {
             || effects.facts().is_some_and(ProgramFacts::changes_operands);
         let mut meetings: Vec<PathMeeting> = Vec::new();
         for word in operands {
-            // `-j$(nproc)` of a program that is not known to write.
+            // For a program not known to write, an option such as `-j$(nproc)` is not treated as a path.
             let meeting = self.meeting(word, place);
             let is_option = !is_known && known(word).starts_with('-');
             meetings.extend(meeting.filter(|it| !(is_option && *it == PathMeeting::Unknown)));
@@ -165,7 +169,7 @@ impl ProtectedPaths<'_> {
         found.or_else(|| lost.then(|| asked(&part.text, UNKNOWN)))
     }
 
-    /// What a command does to protected paths that it does not name.
+    /// Judges protected paths that a command changes without naming them.
     fn around(
         &self,
         worst: Option<&PathMeeting>,
@@ -207,7 +211,7 @@ impl ProtectedPaths<'_> {
         Some(if self.places.ignores_case { real.to_lowercase() } else { real })
     }
 
-    /// The protected path that a real one is, or is below.
+    /// The protected path that contains a real path, or equals it.
     fn covering(&self, real: &str, by: WrittenBy) -> Option<String> {
         let covers = |path: &&String| {
             is_inside(real, path)
@@ -217,7 +221,7 @@ impl ProtectedPaths<'_> {
         listed.or_else(|| find_in(real, &self.places.workspace, by).map(str::to_owned))
     }
 
-    /// Why not to write to a real path that lies in a repository without a `.git`, or would complete one.
+    /// Why a real path in a repository without `.git`, or one that would complete it, must not be written.
     fn repository(&self, subject: &str, real: &str) -> Option<VerdictReason> {
         let root = self.places.workspace.trim_end_matches('/');
         let skipped = if is_inside(real, root) { root.len() } else { 0 };
@@ -239,7 +243,7 @@ impl ProtectedPaths<'_> {
 
 const UNKNOWN: &str = "nobody knows which file this writes to, and some are protected";
 
-/// What the command of a part does, if it is one.
+/// The effects of a part, if it is a command.
 fn effects_of(part: &LinePart) -> Option<CommandEffects<'_>> {
     match &part.what {
         PartEffect::Command(command) => Some(effects(&command.argv)),
@@ -247,12 +251,12 @@ fn effects_of(part: &LinePart) -> Option<CommandEffects<'_>> {
     }
 }
 
-/// Whether a command makes links, or shows one directory at the place of another.
+/// Whether a command creates links, or mounts one directory on another.
 fn makes_links(effects: CommandEffects<'_>) -> bool {
     effects.has(ProgramTrait::Links)
 }
 
-/// Whether a part changes a file, apart from making a link.
+/// Whether a part changes a file, apart from creating a link.
 fn is_change(part: &LinePart) -> bool {
     match &part.what {
         PartEffect::Write(word) => word.literal().is_none_or(|text| !text.starts_with("/dev/")),
@@ -271,7 +275,7 @@ fn word(arg: &ShellArg) -> &ShellWord {
     }
 }
 
-/// What a word starts with.
+/// The literal start of a word.
 fn known(word: &ShellWord) -> &str {
     match word.pieces.first() {
         Some(WordPiece::Text(text)) => text,
@@ -289,7 +293,7 @@ fn is_path(word: &ShellWord) -> bool {
     text.contains('/') || text == "." || text.starts_with(char::is_alphanumeric)
 }
 
-/// Whether git may take a word for more paths than one.
+/// Whether git may expand a word to several paths.
 fn magic(word: &ShellWord) -> bool {
     let text = known(word);
     word.literal().is_none()
@@ -298,13 +302,13 @@ fn magic(word: &ShellWord) -> bool {
         || text.starts_with("--pathspec")
 }
 
-/// A directory of a line, seen from the one that it starts in.
+/// A directory of a command line, relative to its starting directory.
 fn at(base: &str, start: &str) -> String {
     if base.starts_with('/') { base.to_owned() } else { format!("{start}/{base}") }
 }
 
 fn denied(segment: &str, path: &str) -> VerdictReason {
-    // The name that the path ends with says what it is about.
+    // Find the kind by the protected name at the end of the path, for the message.
     let parts: Vec<_> = path.split('/').map(fold).collect();
     let ends = (0..parts.len()).filter_map(|at| parts.get(at..)).find_map(|rest| {
         let hit = find(rest, WrittenBy::Command).or_else(|| find(rest, WrittenBy::Tool))?;

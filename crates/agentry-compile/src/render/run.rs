@@ -1,4 +1,4 @@
-//! Agents through all targets of a run.
+//! Renders agents for all targets of a run.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,38 +15,38 @@ use super::config::RenderConfig;
 use super::explain::{ExplainedSection, explain};
 use super::plan::{ReplacedFile, WantedFile};
 
-/// How agents are rendered.
+/// The settings of a render run.
 pub struct RenderJob<'a> {
-    /// For which harnesses.
+    /// The targets.
     pub targets: &'a [&'static Target],
-    /// Where the files go.
+    /// Where the files are written.
     pub scope: RenderScope,
-    /// For which harnesses each call is put to `agentry guard` as well.
+    /// Whether a harness also asks `agentry guard` about each call.
     pub guard: &'a (dyn Fn(&Target) -> bool + Sync),
-    /// For which harnesses gaps are closed by stricter rules.
+    /// Whether the gaps of a harness are closed by stricter rules.
     pub close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
-    /// Whether files that somebody else wrote may be replaced.
+    /// Whether files of the user may be replaced.
     pub force: bool,
-    /// Whether both sides of every section are kept.
+    /// Whether both sides of every section are kept for `explain`.
     pub explain: bool,
-    /// What the workspace says.
+    /// The settings of the workspace.
     pub config: &'a RenderConfig,
-    /// The text of a file without what was rendered before.
+    /// The existing files, without rendered content.
     pub existing: &'a dyn HarnessFiles,
 }
 
-/// What became of the agents in one harness.
+/// The result for one harness.
 #[derive(Debug)]
 pub struct TargetRun {
     /// The harness.
     pub target: &'static Target,
     /// Files, losses and refusals.
     pub rendering: ProjectRendering,
-    /// Both sides of every section, by agent, if that was asked for.
+    /// Both sides of every section, by agent, if requested.
     pub explained: Vec<Vec<ExplainedSection>>,
 }
 
-/// How agents are rendered for one harness.
+/// The rendering for one harness.
 struct TargetJob<'a> {
     target: &'static Target,
     job: &'a RenderJob<'a>,
@@ -55,12 +55,13 @@ struct TargetJob<'a> {
     subjects: Cow<'a, [RenderSubject]>,
 }
 
-/// Renders the agents for each target, side by side. A file that two of them share holds what both say: a
-/// target that looked at a file which one before it writes is rendered again, after that one.
+/// Renders the agents for all targets in parallel. If a target read a file that an earlier target writes,
+/// it is rendered again after that one, so that a shared file has the content of both.
 pub fn run(job: &RenderJob<'_>, subjects: &[RenderSubject]) -> Vec<TargetRun> {
     let all: Vec<TargetJob<'_>> =
         job.targets.iter().map(|target| TargetJob::new(target, job, subjects)).collect();
     let files = || FilesOnce::new(job.existing, HashMap::new());
+    // Each target is rendered as if it were alone; most share no file.
     let tried: Vec<(TargetRun, FilesOnce<'_>)> =
         all.par_iter().map(|one| one.render(files())).collect();
     let mut shared = HashMap::new();
@@ -82,6 +83,7 @@ impl<'a> TargetJob<'a> {
     fn new(target: &'static Target, job: &'a RenderJob<'a>, subjects: &'a [RenderSubject]) -> Self {
         let (guard, close_gaps) = ((job.guard)(target), (job.close_gaps)(target));
         let name = |subject: &RenderSubject| job.config.name(target, &subject.name).to_owned();
+        // Subjects are copied only if an alias changes a name.
         let subjects = if subjects.iter().all(|subject| name(subject) == subject.name) {
             Cow::Borrowed(subjects)
         } else {
@@ -92,7 +94,7 @@ impl<'a> TargetJob<'a> {
         Self { target, job, guard, close_gaps, subjects }
     }
 
-    /// Renders them with these files around them, of which those are known afterwards that were looked at.
+    /// Renders the agents, and returns the files with a record of what was read.
     fn render<'f>(&self, files: FilesOnce<'f>) -> (TargetRun, FilesOnce<'f>) {
         let Self { target, job, guard, close_gaps, subjects } = self;
         let settings = RenderSettings {
@@ -119,14 +121,14 @@ impl<'a> TargetJob<'a> {
     }
 }
 
-/// The files that exist, each read once: every agent asks for the settings of the project.
+/// The existing files, each read once, because every agent needs the project's settings.
 struct FilesOnce<'a> {
     existing: &'a dyn HarnessFiles,
     texts: RwLock<KnownTexts>,
     names: RwLock<HashMap<String, Option<Vec<String>>>>,
 }
 
-/// Files that were looked at, with their texts if they are there.
+/// The files that were read, with their texts if they exist.
 type KnownTexts = HashMap<String, Option<String>>;
 
 impl<'a> FilesOnce<'a> {
@@ -134,7 +136,7 @@ impl<'a> FilesOnce<'a> {
         Self { existing, texts: RwLock::new(texts), names: RwLock::default() }
     }
 
-    /// Whether one of these was looked at.
+    /// Whether one of these files was read.
     fn looked_at(&self, files: &KnownTexts) -> bool {
         let known = self.texts.read().unwrap_or_else(PoisonError::into_inner);
         files.keys().any(|path| known.contains_key(path))
@@ -151,7 +153,7 @@ impl HarnessFiles for FilesOnce<'_> {
     }
 }
 
-/// What is known of a path; what is found there, if nothing is known yet.
+/// The memoised result for a path; found and memoised on the first call.
 fn once<T: Clone>(
     known: &RwLock<HashMap<String, Option<T>>>,
     path: HarnessPath<'_>,
@@ -166,7 +168,7 @@ fn once<T: Clone>(
     Ok(known.entry(key).or_insert(found).clone())
 }
 
-/// Writes examples as seen from the workspace.
+/// Rewrites the paths of examples relative to the workspace.
 fn in_words_of_the_user(rendered: &mut RenderedAgent) {
     let losses = std::mem::take(&mut rendered.losses);
     rendered.losses =
@@ -177,7 +179,7 @@ fn in_words_of_the_user(rendered: &mut RenderedAgent) {
 }
 
 impl TargetRun {
-    /// The files of others that go, with the definitions that take their place.
+    /// The user's files that are replaced, with the definitions that replace them.
     pub fn replaced(&self, agents: &[String]) -> Vec<ReplacedFile> {
         let agents = self.rendering.agents.iter().zip(agents);
         let replaced = agents.flat_map(|(rendered, agent)| {
@@ -190,7 +192,7 @@ impl TargetRun {
         replaced.collect()
     }
 
-    /// The files that should be there, with the definitions that they are made from.
+    /// The wanted files, with the definitions that they are rendered from.
     pub fn wanted(&self, agents: &[String]) -> Vec<WantedFile> {
         let target = self.target.name;
         let file = |file: &agentry_targets::RenderedFile, agent: &str, shared| WantedFile {
@@ -204,7 +206,7 @@ impl TargetRun {
         let own = agents.flat_map(|(rendered, agent)| {
             rendered.files.iter().map(move |it| file(it, agent, false))
         });
-        // What denies something for all agents is there before any of them.
+        // Shared files come first, so that their denials exist before any agent does.
         let shared = self.rendering.shared.iter().map(|it| file(it, "", true));
         shared.chain(own).collect()
     }

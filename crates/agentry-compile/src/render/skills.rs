@@ -1,4 +1,4 @@
-//! The skills of an agent, as files to hand to a harness.
+//! Collects the skills of an agent as files for a harness.
 
 use agentry_model::Agent;
 use agentry_targets::BundledSkill;
@@ -9,7 +9,7 @@ use crate::pipeline::CompiledAgent;
 use crate::resolve::packs::{self, InstalledSkill};
 use crate::world::World;
 
-/// The skills that the agent asks for by name, and those that come with it.
+/// The agent's own skills, and those that it names.
 pub(super) fn skills(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -43,7 +43,7 @@ fn skill(
     let files = packs::files(world, pack);
     let read = files.iter().filter_map(|file| {
         let bytes = world.read(&file.root, &file.path, limits::FILE_BYTES).ok()?;
-        // One file that is a skill by itself is its `SKILL.md`.
+        // A skill that is a single file becomes `SKILL.md`.
         let inner = if pack.is_folder() {
             file.path.strip_prefix(&folder)?.trim_start_matches('/').to_owned()
         } else {

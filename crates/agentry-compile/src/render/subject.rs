@@ -1,4 +1,4 @@
-//! One agent, ready to be rendered.
+//! Prepares one agent for rendering.
 
 use agentry_formats::FORMATS;
 use agentry_model::Format;
@@ -13,8 +13,8 @@ use crate::prompt::prompt;
 use crate::show::{convertible, with_defaults};
 use crate::world::World;
 
-/// The agent as a harness gets it, under the name `name` if that is given. The guard asks for its digest,
-/// nobody else does: it is only made if `guarded`.
+/// The agent as a target renders it, under the name `name` if given. Its digest is computed only if
+/// `guarded`, because only the guard needs it.
 pub fn subject(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -38,7 +38,7 @@ pub fn subject(
     }
 }
 
-/// The blanks behind a prompt that ends its file: a reader takes them off, and whoever renders it tells.
+/// The whitespace after a prompt at the end of its file. The reader drops it; a target reports it.
 fn blanks_behind(compiled: &CompiledAgent, prompt: Span) -> &str {
     let source = compiled.sources.get(prompt.file);
     let source = source.filter(|source| source.path.ends_with(".md"));
@@ -46,13 +46,13 @@ fn blanks_behind(compiled: &CompiledAgent, prompt: Span) -> &str {
     if rest.trim().is_empty() { rest } else { "" }
 }
 
-/// Some other format, so that what an omission means is written out.
+/// Another format, so that the defaults of the source format are written out.
 fn other(compiled: &CompiledAgent) -> Format {
     let mut others = FORMATS.iter().map(|row| row.format);
     others.find(|it| *it != compiled.found.format).unwrap_or(compiled.found.format)
 }
 
-/// The path of the definition, as seen from the workspace.
+/// The path of the definition, relative to the workspace.
 fn from_workspace(compiled: &CompiledAgent) -> String {
     let main = compiled.found.main.as_str();
     agentry_text::path::join(&compiled.dir, agentry_text::path::name(main))

@@ -1,6 +1,5 @@
-//! The models that an agent may run on, in the order in which they are tried: those that it prefers,
-//! those of the tier it falls back to, those of the tier it asks for. Nobody is asked here: what a
-//! lock pins depends on the agent and the catalogue alone.
+//! The language models that an agent may use, in order: preferred ones, those of its fallback tier, those of
+//! its own tier. No server is contacted here, so that a lock depends only on the agent and the catalogue.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,51 +15,51 @@ use super::provider::canonical;
 use super::settings::ResolveSettings;
 use crate::memo::SessionMemo;
 
-/// The tier of an agent that asks for none.
+/// The tier of an agent that declares none.
 const DEFAULT_TIER: ModelTier = ModelTier::Mid;
 
-/// A model that an agent may run on.
+/// A language model that an agent may use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelCandidate {
-    /// `provider/model`, with the provider's own name.
+    /// `provider/model`, with the provider's canonical name.
     pub id: String,
-    /// Whose model it is.
+    /// The provider.
     pub provider: String,
-    /// What the provider calls it.
+    /// The provider's name for it.
     pub model: String,
-    /// Why it is tried.
+    /// Why it is a candidate.
     pub wish: CandidateOrigin,
-    /// What the agent calls it, where it names it.
+    /// The name in the definition, if it is named there.
     pub written: Option<String>,
-    /// How able it is, if the catalogue knows.
+    /// Its tier, if the catalogue has it.
     pub tier: Option<ModelTier>,
-    /// The most tokens that it takes in, if the catalogue knows.
+    /// Its context window in tokens, if the catalogue has it.
     pub context: Option<u64>,
-    /// What it costs, if the catalogue knows.
+    /// Its price, if the catalogue has it.
     pub price: Option<TokenPrice>,
-    /// Whether it can call tools, if the catalogue knows.
+    /// Whether it can call tools, if the catalogue has that.
     pub tools: Option<bool>,
-    /// The variables that may hold the key; none when it needs none.
+    /// The variables that may hold the key. Empty if it needs none.
     pub keys: Vec<String>,
-    /// What becomes of it.
+    /// Whether it is chosen, usable or skipped.
     pub outcome: CandidateOutcome,
 }
 
-/// Why a model is tried.
+/// Why a model is a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CandidateOrigin {
     /// The agent prefers it.
     Preferred,
     /// The agent's configuration lists it beside its default.
     Listed,
-    /// It is of the tier that the agent falls back to.
+    /// It belongs to the fallback tier.
     Fallback,
-    /// It is of the tier that the agent asks for.
+    /// It belongs to the tier of the agent.
     Capability,
 }
 
 impl CandidateOrigin {
-    /// The word that stands for it.
+    /// The name in the output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Preferred => "preferred",
@@ -71,27 +70,27 @@ impl CandidateOrigin {
     }
 }
 
-/// What becomes of a candidate.
+/// The outcome for a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CandidateOutcome {
-    /// The agent runs on it.
+    /// The agent uses it.
     Chosen,
-    /// The agent could run on it.
+    /// The agent could use it.
     Usable,
-    /// It cannot; says why.
+    /// It cannot be used, for this reason.
     Skipped(String),
 }
 
-/// What an agent needs of any model.
+/// The requirements of an agent for any model.
 #[derive(Debug, Clone, Copy, Default)]
 struct ModelNeeds<'a> {
-    /// The least context: as a number, and as it was written.
+    /// The smallest context window: as a number, and as written.
     context: Option<(u64, &'a str)>,
     tools: bool,
 }
 
-/// Every model that `agent` may run on, in order, each once. Those that do not fit the agent are
-/// skipped with their reason.
+/// Every candidate of `agent`, in order and without duplicates. Those that do not meet its requirements
+/// are skipped with a reason.
 pub(crate) fn candidates(
     agent: &Agent,
     format: Format,
@@ -110,7 +109,7 @@ pub(crate) fn candidates(
     walk.found
 }
 
-/// The model that somebody names for `agent`.
+/// The candidate for a model that the user names.
 pub(super) fn named(agent: &Agent, settings: &ResolveSettings, name: &str) -> ModelCandidate {
     let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
     walk.named(name, CandidateOrigin::Preferred);
@@ -118,8 +117,8 @@ pub(super) fn named(agent: &Agent, settings: &ResolveSettings, name: &str) -> Mo
     walk.found.pop().unwrap_or_else(unknown)
 }
 
-/// The ids of the models that `agent` may run on, in order, as far as the built-in catalogue decides: the
-/// same as those of [`candidates`]. Many agents ask for the same tiers, whose lists are made once.
+/// The ids of the usable models of `agent`, in order, according to the built-in catalogue; the same as
+/// those of [`candidates`]. The lists of tiers are memoised, because many agents share them.
 pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> Vec<String> {
     let settings = ResolveSettings::built_in();
     let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
@@ -135,6 +134,7 @@ pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> V
     let fallback = agent.model.fallback.as_ref().and_then(|tier| tier.value.trim().parse().ok());
     for tier in fallback.into_iter().chain([asked_for(agent)]) {
         for id in tier_ids(memo, agent, tier).iter() {
+            // `seen` also has the named models that were skipped; a tier must not bring them back.
             if !walk.seen.contains(id) && !ids.contains(id) {
                 ids.push(id.clone());
             }
@@ -143,7 +143,7 @@ pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> V
     ids
 }
 
-/// All that decides which models of a tier fit an agent.
+/// Everything that decides which models of a tier meet an agent's requirements.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TierKey {
     tier: ModelTier,
@@ -169,7 +169,7 @@ impl TierKey {
     }
 }
 
-/// The ids of the models of a tier that fit an agent.
+/// The ids of a tier's models that meet the agent's requirements.
 fn tier_ids(memo: &SessionMemo, agent: &Agent, tier: ModelTier) -> Arc<Vec<String>> {
     memo.tiers.get(TierKey::of(agent, tier), || {
         let settings = ResolveSettings::built_in();
@@ -180,12 +180,13 @@ fn tier_ids(memo: &SessionMemo, agent: &Agent, tier: ModelTier) -> Arc<Vec<Strin
     })
 }
 
-/// The tier that an agent asks for: its own word, or that of `llm.smart`.
+/// The tier of an agent: its own field, or `llm.smart`.
 fn asked_for(agent: &Agent) -> ModelTier {
     let smart = || {
         let (_, llm) = agent.settings.iter().find(|(name, _)| name == "llm")?;
         let smart = llm.value.get("smart")?;
         let tier = smart.get("tier").or_else(|| smart.get("profile")?.get("tier"))?.as_str()?;
+        // The prefix is optional: `mid` means `reasoning-mid`.
         tier.parse().or_else(|()| format!("reasoning-{tier}").parse()).ok()
     };
     let own = agent.model.capability.as_ref().map(|tier| tier.value);
@@ -200,7 +201,7 @@ struct CandidateWalk<'a> {
 }
 
 impl CandidateWalk<'_> {
-    /// A model by the name that the agent gives it.
+    /// Adds a model by its name in the definition.
     fn named(&mut self, written: &str, wish: CandidateOrigin) {
         let (provider, model) = match split(written) {
             Some((provider, model)) => (canonical(provider), model.to_owned()),
@@ -212,6 +213,7 @@ impl CandidateWalk<'_> {
                 }
             },
         };
+        // A model that the catalogue does not have is still tried, without facts about it.
         let known = self.settings.catalogue.find(&provider, &model).cloned();
         let model = known.unwrap_or(CatalogueModel {
             provider,
@@ -260,13 +262,14 @@ impl CandidateWalk<'_> {
     }
 
     fn add(&mut self, candidate: ModelCandidate) {
+        // The first origin counts: a preferred model stays preferred in its tier.
         if self.seen.insert(candidate.id.clone()) {
             self.found.push(candidate);
         }
     }
 }
 
-/// Provider and model, where both are there.
+/// Splits `provider/model`, if both parts are there.
 fn split(written: &str) -> Option<(&str, &str)> {
     let (provider, model) = written.trim().split_once('/')?;
     (!provider.is_empty() && !model.is_empty()).then_some((provider, model))
@@ -302,7 +305,7 @@ fn unknown_provider(provider: &str, settings: &ResolveSettings) -> String {
     format!("no provider `{provider}` is known{}", near.unwrap_or_default())
 }
 
-/// What an agent needs of any model.
+/// The requirements of an agent for any model.
 fn needs(agent: &Agent) -> ModelNeeds<'_> {
     let context = agent.model.context.as_ref();
     let context = context.and_then(|size| Some((tokens(&size.value)?, size.value.as_str())));
@@ -319,12 +322,13 @@ fn needs(agent: &Agent) -> ModelNeeds<'_> {
 }
 
 impl ModelNeeds<'_> {
-    /// Why a model of which this is known does not do.
+    /// Why a model with these facts does not meet the requirements.
     fn unmet(self, context: Option<u64>, tools: Option<bool>) -> Option<String> {
         match (self.context, context) {
             (Some((least, written)), Some(size)) if size < least => {
                 return Some(format!("it takes {size} tokens, and the agent asks for `{written}`"));
             }
+            // An unknown context window must not count as large enough.
             (Some((_, written)), None) => {
                 return Some(format!(
                     "the catalogue does not know how much it takes, and the agent asks for `{written}`"
@@ -337,7 +341,7 @@ impl ModelNeeds<'_> {
     }
 }
 
-/// The tokens that a size of context stands for: `128k`. `full` is whatever the model has.
+/// The tokens of a context size such as `128k`. `None` for `full`, which means what the model has.
 fn tokens(size: &str) -> Option<u64> {
     let size = size.trim().to_ascii_lowercase();
     let (number, unit) = match size.strip_suffix('k') {

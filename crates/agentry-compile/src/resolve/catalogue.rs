@@ -1,6 +1,5 @@
-//! The models that are known: what they can take in, what they cost, and how able they are. The table
-//! itself is `catalogue.toml`, written by `cargo xtask catalogue`; the user's own file adds to it, no
-//! file of a workspace can.
+//! The catalogue of language models: context window, price, tier, tool use. The table is `catalogue.toml`,
+//! which `cargo xtask catalogue` writes. Only the user's configuration can add models; a workspace cannot.
 
 use std::sync::OnceLock;
 
@@ -10,7 +9,7 @@ use agentry_text::{
     Field, FieldKind, FieldTable, FileId, Findings, SourceFile, TableRecord, TreeNode, toml,
 };
 
-/// One entry of `models`, here and in the user's own file.
+/// One entry of `models`, in the catalogue and in the user's configuration.
 pub(crate) static MODEL: FieldTable = FieldTable::new(
     "the model",
     &[
@@ -43,29 +42,29 @@ static DOCUMENT: FieldTable = FieldTable::new(
     ],
 );
 
-/// The models that are known.
+/// The catalogue of language models.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelCatalogue {
-    /// Goes up with every change of the built-in table.
+    /// The version of the built-in table.
     pub version: i64,
-    /// When the facts of the built-in table were taken.
+    /// The date of the built-in table's facts.
     pub date: String,
-    /// The models, in the order in which those of a tier are tried.
+    /// The models. Those of a tier are tried in this order.
     pub models: Vec<CatalogueModel>,
 }
 
 /// A model of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogueModel {
-    /// Whose it is.
+    /// The provider.
     pub provider: String,
-    /// What the provider calls it.
+    /// The provider's name for it.
     pub id: String,
-    /// How able it is.
+    /// Its tier.
     pub tier: Option<ModelTier>,
-    /// The most tokens that it takes in.
+    /// Its context window in tokens.
     pub context: Option<u64>,
-    /// What it costs.
+    /// Its price.
     pub price: Option<TokenPrice>,
     /// Whether it can call tools.
     pub tools: Option<bool>,
@@ -74,14 +73,14 @@ pub struct CatalogueModel {
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenPrice {
-    /// Tokens that go in.
+    /// Input tokens.
     pub input: f64,
-    /// Tokens that come out.
+    /// Output tokens.
     pub output: f64,
 }
 
 impl ModelCatalogue {
-    /// The table that comes with the program.
+    /// The catalogue that is built in.
     pub fn built_in() -> &'static Self {
         static CATALOGUE: OnceLock<ModelCatalogue> = OnceLock::new();
         CATALOGUE.get_or_init(|| {
@@ -95,7 +94,7 @@ impl ModelCatalogue {
         })
     }
 
-    /// The same catalogue with further models: they come first, and replace those of their name.
+    /// The same catalogue with additional models. They come first, and replace models of the same name.
     #[must_use]
     pub fn with(&self, mut added: Vec<CatalogueModel>) -> Self {
         let is_new = |model: &&CatalogueModel| {
@@ -106,7 +105,7 @@ impl ModelCatalogue {
         Self { models: added, ..self.clone() }
     }
 
-    /// What is known of a model.
+    /// The entry of a model.
     pub fn find(&self, provider: &str, id: &str) -> Option<&CatalogueModel> {
         self.models.iter().find(|model| model.provider == provider && model.id == id)
     }
@@ -116,7 +115,7 @@ impl ModelCatalogue {
         self.models.iter().filter(move |model| model.tier == Some(tier))
     }
 
-    /// The models that a name without a provider may mean; people write `GPT-5.2`.
+    /// The models that a name without a provider may mean, such as `GPT-5.2`.
     pub fn named(&self, name: &str) -> Vec<&CatalogueModel> {
         let name = plain(name);
         self.models.iter().filter(|model| plain(&model.id) == name).collect()
@@ -128,7 +127,7 @@ fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '_'], "-")
 }
 
-/// The models of a list that was validated; what has no name was reported and is left out.
+/// The models of a validated list. An entry without a name was reported, and is skipped.
 pub(crate) fn models(list: &[TreeNode]) -> Vec<CatalogueModel> {
     list.iter().filter_map(|node| model(TableRecord::new(&MODEL, node, Coercion::Strict))).collect()
 }

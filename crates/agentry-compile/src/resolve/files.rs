@@ -1,4 +1,4 @@
-//! The files that take part in an agent, each with its digest: what a lock pins.
+//! The files of an agent with their digests, as a lock records them.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use crate::prompt::named_files;
 use crate::relocate::relative;
 use crate::world::{EntryKind, ReadError, World};
 
-/// A file that takes part in an agent.
+/// A file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlannedFile {
-    /// Its path, from the root of the workspace; below `~/` for a file of the home.
+    /// Its path relative to the workspace root, or `~/…` for a file in the home directory.
     pub path: String,
     /// `sha256:` and the digest of its bytes.
     pub digest: String,
 }
 
-/// Every file that takes part in `compiled`, sorted by path: its own, and those of its bases.
+/// Every file of `compiled`, sorted by path: its own, and those of its bases.
 pub(super) fn files(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -61,19 +61,20 @@ pub(super) fn files(
 struct FileGathering<'a> {
     world: &'a dyn World,
     compiled: &'a CompiledAgent,
-    /// The root of the workspace, from the root of the file system.
+    /// The root of the workspace, as an absolute path.
     root: String,
 }
 
 impl FileGathering<'_> {
-    /// The name of a file: its path from the root of the workspace.
+    /// The path of a file, relative to the workspace root.
     fn name(&self, path: &str) -> String {
         relative(&self.root, &absolute(&self.world.absolute(path)))
     }
 
-    /// A file that was read with the definition: it need not be read again.
+    /// A file that was read with the definition, so that it is not read again.
     fn source(&self, source: &SourceFile) -> Option<(String, String)> {
         let digest = source.digest(digest::bytes)?.to_owned();
+        // Files of a stored base have no path in the workspace.
         let is_stored = self.compiled.bases.iter().any(|base| {
             let rest = source.path.strip_prefix(base.path.as_str());
             base.stored.is_some() && rest.is_some_and(|rest| rest.starts_with('/'))
@@ -82,20 +83,21 @@ impl FileGathering<'_> {
         Some((name, digest))
     }
 
-    /// A file that only now is looked into, unless it was already.
+    /// Reads a file, unless its digest is already known.
     fn read(&self, found: &mut BTreeMap<String, String>, root: &str, path: &str) {
         let name = self.name(path);
         if found.contains_key(&name) {
             return;
         }
         let read = |root: &str| self.world.read(root, path, limits::FILE_BYTES);
+        // A link may leave the agent's directory, but not the workspace.
         if let Ok(bytes) = read(root).or_else(|_| read(&self.compiled.workspace)) {
             found.insert(name, digest::bytes(&bytes));
         }
     }
 }
 
-/// The scripts of the agent: below its directory, else below the workspace.
+/// The scripts of the agent: below its directory, or else below the workspace.
 fn scripts(world: &dyn World, compiled: &CompiledAgent) -> Vec<String> {
     let scripts = compiled.whole().tools.scripts.iter();
     let path = |path: &Spanned<String>| {
@@ -105,7 +107,7 @@ fn scripts(world: &dyn World, compiled: &CompiledAgent) -> Vec<String> {
     scripts.filter_map(|script| script.path.as_ref().and_then(path)).collect()
 }
 
-/// Reports context and rule files that are too large to be put into a prompt.
+/// Reports context and rule files that are too large for a prompt.
 pub(crate) fn too_large(world: &dyn World, compiled: &CompiledAgent, findings: &mut Findings) {
     let limit = limits::INSTRUCTION_BYTES;
     for (name, span, path) in named_files(world, compiled) {

@@ -1,4 +1,4 @@
-//! Where the key of a provider comes from: what the agent says of it, and what the provider is known by.
+//! Finds the variables for a provider's key: from the agent's `auth` block, and from the provider table.
 
 use agentry_model::{AuthStrategy, ProviderAuth};
 
@@ -7,15 +7,15 @@ use super::provider::{ModelProvider, canonical};
 /// How a provider's key is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ProviderKey {
-    /// It needs none.
+    /// No key is needed.
     Needless,
     /// In the first of these variables that is set.
     In(Vec<String>),
-    /// It needs one and gets none; says why.
+    /// A key is needed but not allowed, for this reason.
     Refused(String),
 }
 
-/// How the key of `provider` is found for an agent that says `auth`.
+/// How the key of `provider` is found for an agent with this `auth` block.
 pub(super) fn key(provider: &ModelProvider, auth: &ProviderAuth) -> ProviderKey {
     if provider.keys.is_empty() {
         return ProviderKey::Needless;
@@ -41,7 +41,7 @@ pub(super) fn key(provider: &ModelProvider, auth: &ProviderAuth) -> ProviderKey 
     }
 }
 
-/// The variable that a source names.
+/// The variable in a source such as `env.NAME`.
 fn variable(source: &str) -> Option<String> {
     let name = source.strip_prefix("env.").filter(|name| !name.is_empty())?;
     let sign = |c: char| c == '_' || c.is_ascii_alphanumeric();
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use AuthStrategy::{Auto, Explicit, None as Never};
 
-    /// Strategy, listed providers with their sources, the provider, and where its key is.
+    /// Strategy, listed providers with their sources, the provider, and the expected key.
     type Case<'a> = (Option<AuthStrategy>, &'a [(&'a str, &'a str)], &'a str, ProviderKey);
 
     #[test]

@@ -1,8 +1,8 @@
-//! From a declared agent to one that can run here: which model it runs on, what its tools and skills
-//! come down to, and which files take part, each with the reason.
+//! Resolves a declared agent for this machine: its language model, tools, skills and files, each with the
+//! reason.
 //!
 //! ```text
-//! Agent ─▶ candidates (agent + catalogue) ─▶ reach (keys, servers) ─▶ models
+//! Agent ─▶ candidates (agent + catalogue) ─▶ reachability (keys, servers) ─▶ models
 //!       ─▶ skills (packs, built-in tools, MCP servers) ─▶ skills, tools
 //!       ─▶ files (definition, context, rules, packs, scripts) ─▶ digests
 //! ```
@@ -43,10 +43,10 @@ pub use settings::ResolveSettings;
 pub use skills::{PlannedSkill, SkillResolution};
 pub use tools::{PlannedTool, ToolKind, native as native_tool};
 
-/// What an agent comes down to, here and now.
+/// What an agent gets on this machine.
 #[derive(Debug)]
 pub struct ResolvedPlan {
-    /// The models that it may run on, in order, each with what becomes of it.
+    /// The candidates in order, each with its outcome.
     pub models: Vec<ModelCandidate>,
     /// The tools that it names.
     pub tools: Vec<PlannedTool>,
@@ -54,26 +54,26 @@ pub struct ResolvedPlan {
     pub skills: Vec<PlannedSkill>,
     /// The files that take part, sorted by path.
     pub files: Vec<PlannedFile>,
-    /// What is wrong with files that were looked at on the way.
+    /// Findings about skill files that were read.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text that the findings are about.
+    /// The files that the findings refer to.
     pub sources: SourceFiles,
-    /// What a lock pins, see [`candidates()`].
+    /// The candidates for a lock, see [`candidates()`].
     pinned: Vec<ModelCandidate>,
 }
 
 impl ResolvedPlan {
-    /// The model that the agent runs on.
+    /// The model that the agent uses.
     pub fn chosen(&self) -> Option<&ModelCandidate> {
         self.models.iter().find(|candidate| candidate.outcome == CandidateOutcome::Chosen)
     }
 
-    /// The models that a lock pins, in order: see [`candidates()`].
+    /// The candidates for a lock, in order: see [`candidates()`].
     pub fn candidates(&self) -> &[ModelCandidate] {
         &self.pinned
     }
 
-    /// What of the agent's own files stops it: skills that nothing provides and that are not optional.
+    /// The errors that stop the agent: required skills that nothing provides.
     pub fn problems(&self) -> Vec<Diagnostic> {
         self.skills.iter().filter_map(PlannedSkill::problem).collect()
     }
@@ -84,8 +84,8 @@ impl ResolvedPlan {
     }
 }
 
-/// Resolves an agent. Who is asked which models there are is up to `ask`; the rest depends on the
-/// agent's files, the user's `settings` and which variables are set.
+/// Resolves an agent. `ask` selects which servers are asked for their models. Everything else depends on
+/// the agent's files, the user's `settings` and the environment.
 pub fn resolve(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -116,7 +116,7 @@ pub fn resolve(
     }
 }
 
-/// The model that the user names in place of those of the agent, and what becomes of it.
+/// The model that the user names instead of the agent's, with its outcome.
 pub fn named_model(
     world: &dyn World,
     compiled: &CompiledAgent,
@@ -137,7 +137,7 @@ fn pack_files(search: &SkillSearch<'_>) -> Vec<packs::SkillFile> {
     packs.flat_map(|pack| packs::files(search.world, pack)).collect()
 }
 
-/// What a lock pins of an agent beside its own text.
+/// What a lock records of an agent beside its own text.
 pub(crate) struct OfflinePlan {
     pub(crate) models: Vec<String>,
     pub(crate) skills: Vec<PlannedSkill>,
@@ -145,7 +145,7 @@ pub(crate) struct OfflinePlan {
     pub(crate) base_files: Vec<PlannedFile>,
 }
 
-/// Resolves an agent as far as its files and the built-in catalogue decide; `agent` has its defaults.
+/// Resolves an agent with only its files and the built-in catalogue. `agent` must have its defaults.
 pub(crate) fn offline(world: &dyn World, compiled: &CompiledAgent, agent: &Agent) -> OfflinePlan {
     let mut search = SkillSearch::new(world, compiled, agent, &[]);
     let skills = search.all();
@@ -158,8 +158,8 @@ pub(crate) fn offline(world: &dyn World, compiled: &CompiledAgent, agent: &Agent
     }
 }
 
-/// The models that an agent may run on, in order, as far as its definition and the built-in catalogue
-/// decide: nobody is asked, and the answer is the same on every machine.
+/// The candidates of an agent, in order, from its definition and the built-in catalogue only. No server is
+/// asked, so the result is the same on every machine.
 pub fn candidates(compiled: &CompiledAgent) -> Vec<ModelCandidate> {
     usable(&resolved(compiled), compiled.found.format)
 }
@@ -169,24 +169,25 @@ fn usable(agent: &Agent, format: Format) -> Vec<ModelCandidate> {
     all.into_iter().filter(|candidate| candidate.outcome == CandidateOutcome::Usable).collect()
 }
 
-/// Reports skills without which an agent does not work, and which nothing provides.
+/// Reports required skills that nothing provides.
 pub(crate) fn check(world: &dyn World, compiled: &CompiledAgent, findings: &mut Findings) {
-    // The reader of this format looks for skills itself.
+    // For some formats, a harness may provide the skill; see `takes_harness_skills`.
     let asks = compiled.whole().skills.iter().flatten().any(|skill| !skill.optional);
     if !asks || info(compiled.found.format).takes_harness_skills {
         return;
     }
+    // Without servers first: the user's configuration is read only if something is missing.
     if unprovided(world, compiled, &[]).is_empty() {
         return;
     }
-    // Who is at this machine may have a server for it.
+    // The user may have configured a server that provides it.
     let servers = ResolveSettings::read(world).map(|settings| settings.servers).unwrap_or_default();
     for problem in unprovided(world, compiled, &servers) {
         findings.push(problem).severity = UNRESOLVED_SKILL.severity;
     }
 }
 
-/// The skills without which an agent does not work, and which neither its files nor `servers` provide.
+/// The required skills that neither the agent's files nor `servers` provide.
 pub(crate) fn unprovided(
     world: &dyn World,
     compiled: &CompiledAgent,

@@ -1,5 +1,5 @@
-//! Skills as files: where they are looked for, whether they keep to the Agent Skills standard, and
-//! which files belong to them.
+//! Skills as files: where they are searched, whether they follow the Agent Skills standard, and which files
+//! belong to them.
 
 use agentry_formats::skill::{self, SkillDialect};
 use agentry_model::Agent;
@@ -9,23 +9,23 @@ use crate::pipeline::CompiledAgent;
 use crate::world::{EntryKind, World};
 use agentry_text::path::join;
 
-/// Where a workspace keeps skills.
+/// The skill folders of a workspace.
 const WORKSPACE: &[&str] = &["skills", ".agents/skills", ".claude/skills"];
-/// Where a user keeps them.
+/// The skill folders of a user.
 const HOME: &[&str] = &[".agents/skills", ".claude/skills"];
-/// What a person calls Agentry's own directory.
+/// Agentry's home directory, as shown to the user.
 const OWN: &str = "~/.agentry";
 
 /// A folder of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillFolder {
-    /// Links must not leave this directory.
+    /// The directory that links must not leave.
     root: String,
-    /// The folder.
+    /// The path of the folder.
     dir: String,
-    /// What a person calls the root, where that is something else.
+    /// The root as shown to the user, if it differs.
     shown: Option<&'static str>,
-    /// Whether the agent's reader has looked at what lies here.
+    /// Whether the agent's reader has already checked the skills here.
     own: bool,
 }
 
@@ -33,9 +33,9 @@ pub(crate) struct SkillFolder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InstalledSkill {
     place: SkillFolder,
-    /// The path of its file below the place: `review/SKILL.md`.
+    /// The path of its file relative to the folder: `review/SKILL.md`.
     path: String,
-    /// What a person calls the file.
+    /// The path of its file, as shown to the user.
     pub(crate) shown: String,
 }
 
@@ -45,13 +45,13 @@ impl InstalledSkill {
         join(&self.place.dir, &self.path)
     }
 
-    /// Whether it is a folder, and not one file.
+    /// Whether it is a folder, and not a single file.
     pub(crate) fn is_folder(&self) -> bool {
         self.path.contains('/')
     }
 }
 
-/// The folders of the agent and of its workspace, the nearest first.
+/// The skill folders of the agent and of its workspace, the nearest first.
 pub(crate) fn near(world: &dyn World, compiled: &CompiledAgent) -> Vec<SkillFolder> {
     let own = &compiled.found.dir;
     let place = |root: &str, dir: &str, own: bool| SkillFolder {
@@ -61,6 +61,7 @@ pub(crate) fn near(world: &dyn World, compiled: &CompiledAgent) -> Vec<SkillFold
         own,
     };
     let mut places = vec![place(own, "skills", false)];
+    // The agent may lie at the workspace root: do not search that folder twice.
     if world.absolute(own) != world.absolute(&compiled.workspace) {
         places.push(place(&compiled.workspace, "skills", false));
     }
@@ -69,7 +70,7 @@ pub(crate) fn near(world: &dyn World, compiled: &CompiledAgent) -> Vec<SkillFold
     places
 }
 
-/// The packs that come with the agent, by the names that they give themselves.
+/// The packs of the agent itself, with their declared names.
 pub(crate) fn own<'a>(
     compiled: &'a CompiledAgent,
     agent: &'a Agent,
@@ -84,7 +85,7 @@ pub(crate) fn own<'a>(
     })
 }
 
-/// The folders of the user.
+/// The skill folders of the user.
 pub(crate) fn home(world: &dyn World) -> Vec<SkillFolder> {
     let place = |root: &str, dir: &str, shown| SkillFolder {
         root: root.to_owned(),
@@ -98,8 +99,9 @@ pub(crate) fn home(world: &dyn World) -> Vec<SkillFolder> {
     own.into_iter().chain(others).collect()
 }
 
-/// The skill `name` at a place: a folder with `SKILL.md`, or one file.
+/// The skill `name` in a folder: a subfolder with `SKILL.md`, or a single file.
 pub(crate) fn at(world: &dyn World, place: SkillFolder, name: &str) -> Option<InstalledSkill> {
+    // A skill name must not lead out of the folder.
     let plain = !name.trim().is_empty() && !name.contains(['/', '\\', '\0']);
     if !plain || matches!(name, "." | "..") {
         return None;
@@ -115,8 +117,8 @@ pub(crate) fn at(world: &dyn World, place: SkillFolder, name: &str) -> Option<In
     Some(InstalledSkill { place, path, shown })
 }
 
-/// Why a pack is not used: it cannot be read, or breaks the standard. Packs of the agent itself were
-/// looked at when it was read, by the rules of its format.
+/// Why a pack cannot be used: it is unreadable, or it violates the standard. The agent's own packs were
+/// already checked when it was read, by the rules of its format.
 pub(crate) fn wrong(
     world: &dyn World,
     pack: &InstalledSkill,
@@ -142,7 +144,7 @@ pub(crate) fn wrong(
     why
 }
 
-/// Every file of a pack: what can be read of it, and what people call it.
+/// Every file of a pack.
 pub(crate) fn files(world: &dyn World, pack: &InstalledSkill) -> Vec<SkillFile> {
     let SkillFolder { root, dir, .. } = &pack.place;
     let file = |path: &str| SkillFile {
@@ -167,6 +169,7 @@ pub(crate) fn files(world: &dyn World, pack: &InstalledSkill) -> Vec<SkillFile> 
                 _ => {}
             }
         }
+        // A pack with more files is cut off here.
         if found.len() >= limits::FILES {
             break;
         }
@@ -177,10 +180,10 @@ pub(crate) fn files(world: &dyn World, pack: &InstalledSkill) -> Vec<SkillFile> 
 /// A file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillFile {
-    /// Links must not leave this directory.
+    /// The directory that links must not leave.
     pub(crate) root: String,
     /// The file.
     pub(crate) path: String,
-    /// What a person calls it.
+    /// The path as shown to the user.
     pub(crate) shown: String,
 }

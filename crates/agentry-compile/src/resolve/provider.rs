@@ -1,46 +1,46 @@
-//! Who serves models: where, in which language, and which variable holds the key. Addresses and
-//! variables come from this table or from the user's own file, never from a workspace.
+//! Providers of language models: their addresses, protocols and key variables. These come from this table or
+//! from the user's configuration, never from a workspace.
 
-// Types only: nothing here speaks to a network.
+// Types only: nothing here uses the network.
 use core::net::{IpAddr, Ipv6Addr};
 
 use agentry_policy::{web, words};
 
 words! {
-    /// The language that a provider speaks.
+    /// The protocol of a provider.
     pub enum ProviderApi {
-        /// `OpenAI`, and the many that speak as it does.
+        /// The chat protocol of `OpenAI`, which many providers use.
         OpenAi = "openai",
-        /// The newer language of `OpenAI`; at its own address it is spoken anyway.
+        /// The newer protocol of `OpenAI`. It is always used at `OpenAI`'s own address.
         Responses = "openai-responses",
         /// Anthropic.
         Anthropic = "anthropic",
         /// Google.
         Google = "google",
-        /// Ollama, on one's own machine.
+        /// Ollama, on the user's machine.
         Ollama = "ollama",
     }
 }
 
-/// Somebody who serves models.
+/// A provider of language models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelProvider {
-    /// What it is called here.
+    /// Its canonical name.
     pub name: String,
-    /// The language that it speaks.
+    /// Its protocol.
     pub api: ProviderApi,
-    /// Where it is reached, without a `/` at the end; empty when nobody said.
+    /// Its address without a final `/`. Empty if none is configured.
     pub base_url: String,
-    /// The variables that may hold its key, the first that is set counts; none when it needs none.
+    /// The variables that may hold its key; the first one set counts. Empty if it needs none.
     pub keys: Vec<String>,
 }
 
-/// Where to ask a provider which models it has.
+/// The endpoint that lists a provider's models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelsEndpoint {
     /// The address of the list.
     pub url: String,
-    /// How the key is sent, and what the answer looks like.
+    /// The protocol, for sending the key and reading the answer.
     pub api: ProviderApi,
     /// The variable that holds the key, if one is needed.
     pub key: Option<String>,
@@ -64,7 +64,7 @@ const fn row(
     ProviderRow { name, aliases, api, base_url, keys }
 }
 
-/// The providers that come with the program.
+/// The built-in providers.
 const PROVIDERS: &[ProviderRow] = &[
     row(
         "anthropic",
@@ -124,7 +124,7 @@ const PROVIDERS: &[ProviderRow] = &[
 ];
 
 impl ModelProvider {
-    /// The provider of this name, as it comes with the program.
+    /// The built-in provider of this name.
     pub fn built_in(name: &str) -> Option<Self> {
         let ProviderRow { name, api, base_url, keys, .. } =
             PROVIDERS.iter().find(|row| row.name == canonical(name))?;
@@ -136,12 +136,12 @@ impl ModelProvider {
         })
     }
 
-    /// Every provider that comes with the program.
+    /// All built-in providers.
     pub fn all() -> Vec<Self> {
         PROVIDERS.iter().filter_map(|row| Self::built_in(row.name)).collect()
     }
 
-    /// Whether it is on this machine, so that asking it leaves nothing.
+    /// Whether it runs on this machine, so that a request does not leave it.
     pub fn is_local(&self) -> bool {
         host(&self.base_url).is_some_and(|host| {
             let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -149,7 +149,7 @@ impl ModelProvider {
         })
     }
 
-    /// Why it cannot be spoken to at its address.
+    /// Why its address cannot be used.
     pub fn unusable(&self) -> Option<String> {
         if self.base_url.is_empty() {
             return Some(format!("`[providers.{}]` has no `base_url`", self.name));
@@ -159,12 +159,13 @@ impl ModelProvider {
         else {
             return Some(format!("`{}` is no web address", self.base_url));
         };
+        // Plain HTTP is accepted only on this machine, which the key does not leave.
         let open = scheme.eq_ignore_ascii_case("http") && !self.is_local();
         (open && !self.keys.is_empty())
             .then(|| format!("its key would go to `{}` unencrypted", self.base_url))
     }
 
-    /// Where to ask which models it has.
+    /// The endpoint that lists its models.
     pub fn list(&self, key: Option<String>) -> ModelsEndpoint {
         let path = match self.api {
             ProviderApi::OpenAi | ProviderApi::Responses => "models",
@@ -176,21 +177,22 @@ impl ModelProvider {
     }
 }
 
-/// The address that `OLLAMA_HOST` means: a scheme and a port may be left out, and a server that listens
-/// everywhere is reached here. A port that is left out is Ollama's own, but for another machine whose
-/// scheme is written, as Ollama itself has it; one that is no port is left out.
+/// The address in `OLLAMA_HOST`, read as Ollama does. Scheme and port may be missing. A server on all
+/// interfaces is reached on this machine. The default port is Ollama's own, except for another machine
+/// with an explicit scheme. An invalid port is ignored.
 pub(super) fn ollama_address(text: &str) -> String {
     const PORT: &str = ":11434";
     let text = text.trim().trim_matches(['"', '\'']).trim();
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let (place, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (name, port) = match place.rsplit_once(':') {
-        // The colons of an address are its own.
+        // In a bare IPv6 address, no colon separates a port.
         _ if place.parse::<Ipv6Addr>().is_ok() => (place, None),
         Some((name, port)) if !port.contains(']') => (name, port.parse::<u16>().ok()),
         _ => (place, None),
     };
     let name = match name.trim_start_matches('[').trim_end_matches(']') {
+        // A listen address is not an address to connect to.
         "" | "0.0.0.0" => "127.0.0.1".to_owned(),
         "::" => "[::1]".to_owned(),
         name if name.contains(':') => format!("[{name}]"),
@@ -207,14 +209,14 @@ pub(super) fn ollama_address(text: &str) -> String {
     format!("{scheme}://{name}{port}{sign}{path}")
 }
 
-/// The name that a provider has here: `claude` is `anthropic`, `local` is `ollama`.
+/// The canonical name of a provider: `claude` is `anthropic`, `local` is `ollama`.
 pub(super) fn canonical(name: &str) -> String {
     let name = name.trim().to_lowercase();
     let row = PROVIDERS.iter().find(|row| row.aliases.contains(&name.as_str()));
     row.map_or(name, |row| row.name.to_owned())
 }
 
-/// The host of an address, in the one spelling that a client would connect to.
+/// The host of an address, normalised as a client would use it.
 fn host(url: &str) -> Option<String> {
     let address = web::address(url).ok().filter(|address| address.doubt.is_none())?;
     let (_, rest) = address.text.split_once("://")?;

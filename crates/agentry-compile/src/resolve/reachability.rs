@@ -1,4 +1,4 @@
-//! Which of the candidates can be used here and now: whose key is at hand, whose server answers.
+//! Decides which candidates can be used now: their key is set, and their server answers.
 
 use std::collections::HashMap;
 
@@ -7,21 +7,21 @@ use super::provider::{ModelProvider, ProviderApi};
 use super::settings::ResolveSettings;
 use crate::world::World;
 
-/// Who is asked which models there are.
+/// Which servers are asked for their models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelLookup {
-    /// Nobody.
+    /// None.
     Nobody,
     /// Servers on this machine.
     Local,
-    /// Hosted providers, too.
+    /// Hosted providers as well.
     Live,
 }
 
-/// What a provider answered: its models, or why there is no answer.
+/// The models that a provider lists, or why it did not answer.
 type ModelsAnswer = Result<Vec<String>, String>;
 
-/// Skips the candidates that cannot be used here, and chooses the first of the rest.
+/// Skips candidates that cannot be used here, and chooses the first of the others.
 pub(super) fn choose(
     world: &dyn World,
     settings: &ResolveSettings,
@@ -48,12 +48,12 @@ struct ProviderReach<'a> {
     world: &'a dyn World,
     settings: &'a ResolveSettings,
     ask: ModelLookup,
-    /// By provider and variable: each is asked once.
+    /// Answers by provider and variable, so that each provider is asked once.
     answers: HashMap<(String, Option<String>), ModelsAnswer>,
 }
 
 impl ProviderReach<'_> {
-    /// Why a candidate is out of reach. Of its variables, only the one that is set stays.
+    /// Why a candidate cannot be reached. Keeps only the variable that is set.
     fn out_of(&mut self, candidate: &mut ModelCandidate) -> Option<String> {
         let key = candidate.keys.iter().find(|key| self.world.services().has_env(key)).cloned();
         if key.is_none() && !candidate.keys.is_empty() {
@@ -62,7 +62,7 @@ impl ProviderReach<'_> {
         candidate.keys = key.iter().cloned().collect();
         let settings = self.settings;
         let provider = settings.provider(&candidate.provider)?;
-        // Who wants a key is hosted as far as we know, even if the way there starts on this machine.
+        // A provider with a key counts as hosted, even if its address is a proxy on this machine.
         let is_here = provider.is_local() && key.is_none();
         let needed = if is_here { ModelLookup::Local } else { ModelLookup::Live };
         if self.ask < needed {
@@ -81,7 +81,7 @@ impl ProviderReach<'_> {
 
 fn asked(world: &dyn World, provider: &ModelProvider, key: Option<String>) -> ModelsAnswer {
     let list = provider.list(key);
-    // A key is sent only where one is needed; what runs on one's own machine as a rule needs none.
+    // A request to this machine without a key is a local one.
     if provider.is_local() && list.key.is_none() {
         let silent = || format!("no server answers at `{}`", provider.base_url);
         return world.services().local_models(&list.url).ok_or_else(silent);
@@ -108,7 +108,7 @@ fn not_there(provider: &ModelProvider) -> String {
     }
 }
 
-/// Whether a listed name is the model: as it is, with the tag `latest`, or as a dated version of it.
+/// Whether a listed name means the model: exactly, with the tag `latest`, or as a dated version.
 fn is_same(listed: &str, candidate: &ModelCandidate, provider: &ModelProvider) -> bool {
     let listed = listed.strip_prefix("models/").unwrap_or(listed);
     let Some(rest) = listed.strip_prefix(candidate.model.as_str()) else {

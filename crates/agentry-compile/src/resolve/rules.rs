@@ -1,4 +1,4 @@
-//! What can be wrong with what an agent names: skills that nothing provides, files that are too large.
+//! The rules about what an agent names: missing skills, and files that are too large.
 
 use agentry_text::{LintRule, RuleExample, Severity};
 
@@ -23,7 +23,7 @@ pub(crate) static UNRESOLVED_SKILL: LintRule = LintRule {
     ),
 };
 
-/// A file for the prompt that is too large for it.
+/// A file that is too large for the prompt.
 pub(crate) static CONTEXT_TOO_LARGE: LintRule = LintRule {
     code: "AG0041",
     name: "context-too-large",

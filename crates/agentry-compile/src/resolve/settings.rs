@@ -1,4 +1,4 @@
-//! What the user's own file says of providers, models and MCP servers.
+//! The user's settings for providers, models and MCP servers.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -30,23 +30,23 @@ pub(crate) static PROVIDER: FieldTable = FieldTable::new(
     ],
 );
 
-/// What agents are resolved against.
+/// The settings that agents are resolved with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolveSettings {
-    /// The models that are known.
+    /// The catalogue of models.
     pub catalogue: ModelCatalogue,
-    /// The providers that can be spoken to.
+    /// The providers.
     pub providers: Vec<ModelProvider>,
-    /// MCP servers that the user describes for agents that only name them.
+    /// MCP servers of the user, for agents that only name them.
     pub servers: Vec<McpServer>,
-    /// What a run may spend at most.
+    /// The spending limits of a run.
     pub caps: SpendingCaps,
-    /// Why providers cannot be spoken to, by name; those that can be have no entry.
+    /// Why a provider cannot be used, by name. A usable provider has no entry.
     unusable: BTreeMap<String, String>,
 }
 
 impl ResolveSettings {
-    /// What comes with the program: the same for everybody.
+    /// The built-in settings, which are the same for everyone.
     pub fn built_in() -> &'static Self {
         static SETTINGS: OnceLock<ResolveSettings> = OnceLock::new();
         SETTINGS.get_or_init(|| Self {
@@ -58,11 +58,12 @@ impl ResolveSettings {
         })
     }
 
-    /// What comes with the program, and what the user's own file adds. What is wrong with that file is
-    /// given back instead.
+    /// The built-in settings with the user's configuration. Returns the findings about that file if it has
+    /// errors.
     pub fn read(world: &dyn World) -> Result<Self, (Vec<Diagnostic>, SourceFiles)> {
         let (mut sources, mut findings) = (SourceFiles::default(), Findings::default());
         let mut settings = Self::built_in().clone();
+        // Before the user's configuration, which takes precedence over `OLLAMA_HOST`.
         let ollama = settings.providers.iter_mut().find(|it| it.api == ProviderApi::Ollama);
         if let (Some(provider), Some(host)) = (ollama, world.machine().ollama_host.clone()) {
             provider.base_url = ollama_address(&host);
@@ -74,8 +75,8 @@ impl ResolveSettings {
         if findings.has_errors() { Err((findings.into_sorted(), sources)) } else { Ok(settings) }
     }
 
-    /// The same with the addresses that the user's environment names. A server on this machine that
-    /// stands in for a provider is spoken to without a key when none is set.
+    /// The same settings with provider addresses from the environment. A server on this machine needs no key
+    /// if none is set.
     #[must_use]
     pub fn with_environment(mut self, value: &dyn Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| value(name).filter(|value| !value.trim().is_empty());
@@ -104,6 +105,7 @@ impl ResolveSettings {
         record.map("providers").into_iter().for_each(|map| self.add_providers(map));
         let mut added = models(record.list("models").unwrap_or_default());
         for model in &mut added {
+            // The user may write an alias such as `claude`.
             model.provider = canonical(&model.provider);
         }
         self.catalogue = self.catalogue.with(added);
@@ -139,7 +141,7 @@ impl ResolveSettings {
         }
     }
 
-    /// Why a provider cannot be spoken to; it is looked up, because every model of it asks.
+    /// Why a provider cannot be used. Looked up, because it is needed for each of its models.
     pub(super) fn unusable(&self, provider: &ModelProvider) -> Option<String> {
         self.unusable.get(&provider.name).cloned()
     }
@@ -151,15 +153,14 @@ impl ResolveSettings {
     }
 }
 
-/// Variables that name the address of a provider, and the version that people leave out of it as the
-/// provider's own clients do.
+/// The variables with a provider's address, and the version that its own clients append to it.
 const ADDRESSES: &[(&str, &str, &str)] = &[
     ("anthropic", "ANTHROPIC_BASE_URL", "/v1"),
     ("openai", "OPENAI_BASE_URL", ""),
     ("google", "GOOGLE_GEMINI_BASE_URL", "/v1beta"),
 ];
 
-/// An address that ends with the version of the protocol.
+/// An address that ends with the protocol version.
 fn with_version(address: &str, version: &str) -> String {
     let address = address.trim().trim_end_matches('/');
     let has_one = address.ends_with("/v1") || address.ends_with(version);
@@ -243,7 +244,7 @@ mod tests {
         }
     }
 
-    /// No file of a workspace names addresses, keys or prices.
+    /// A workspace file cannot set addresses, keys or prices.
     #[test]
     fn a_workspace_adds_nothing() {
         let text = "[providers.openai]\nbase_url = \"https://evil.example\"\n";

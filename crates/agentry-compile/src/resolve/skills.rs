@@ -1,8 +1,7 @@
-//! What the skills of an agent come down to. A skill is a pack (`SKILL.md`) of the agent, the
-//! workspace or the home, or a word for something that a tool does: then a built-in tool stands for
-//! it, else an MCP server.
+//! Resolves the skills of an agent. A skill is a pack (`SKILL.md`) of the agent, the workspace or the home
+//! directory. An abstract skill such as `web-search` is provided by a built-in tool or an MCP server.
 //!
-//! What lies nearest wins: the agent's and the workspace's packs, then tools, then the home's packs.
+//! The nearest wins: packs of the agent and the workspace, then tools, then packs of the home directory.
 
 use agentry_model::{Agent, McpServer, SkillRef};
 use agentry_text::{Diagnostic, Findings, Severity, SourceFiles, Span, Spanned};
@@ -13,7 +12,7 @@ use super::tools::{AllowedTools, ToolKind};
 use crate::pipeline::CompiledAgent;
 use crate::world::World;
 
-/// Abstract skills: the built-in tool that does it, and words that name an MCP server which does.
+/// Abstract skills: what provides each, and words in the names of MCP servers that do.
 const ABSTRACT: &[(&str, SkillSubstitute, &[&str])] = &[
     (
         "web-search",
@@ -36,33 +35,33 @@ const ABSTRACT: &[(&str, SkillSubstitute, &[&str])] = &[
     ("noether-serve", SkillSubstitute::Server, &["noether"]),
 ];
 
-/// What does an abstract skill first.
+/// What provides an abstract skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SkillSubstitute {
     /// A built-in tool.
     Tool(&'static str),
     /// The model itself.
     Model,
-    /// Only a server.
+    /// Only an MCP server.
     Server,
 }
 
-/// A skill that an agent asks for.
+/// A skill that an agent names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedSkill {
     /// Its name.
     pub name: String,
     /// Whether the agent also works without it.
     pub optional: bool,
-    /// Where the agent asks for it.
+    /// Where the agent names it.
     pub span: Span,
-    /// What it comes down to.
+    /// What it resolves to.
     pub found: SkillResolution,
-    /// What denies every call of the tool that it comes down to, where the agent's own policy does.
+    /// The policy text that denies every call of its tool, if the agent's policy does.
     pub denied: Option<String>,
 }
 
-/// What a skill comes down to.
+/// What a skill resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillResolution {
     /// A pack, by the path of its file.
@@ -71,14 +70,14 @@ pub enum SkillResolution {
     Native(&'static str),
     /// An MCP server.
     Mcp(String),
-    /// The model does it by itself.
+    /// The language model itself.
     Model,
-    /// Nothing; says what was looked for.
+    /// Nothing, with what was searched for.
     Missing(String),
 }
 
 impl PlannedSkill {
-    /// The error that the agent does not work without it.
+    /// The error for a required skill that nothing provides.
     pub(super) fn problem(&self) -> Option<Diagnostic> {
         let SkillResolution::Missing(why) = &self.found else { return None };
         if self.optional {
@@ -92,18 +91,18 @@ impl PlannedSkill {
     }
 }
 
-/// What is looked through for skills.
+/// A search for skills.
 pub(super) struct SkillSearch<'a> {
     pub(super) world: &'a dyn World,
     pub(super) compiled: &'a CompiledAgent,
     pub(super) agent: &'a Agent,
     /// The servers of the user.
     pub(super) servers: &'a [McpServer],
-    /// The files of the packs that were read.
+    /// The pack files that were read.
     pub(super) sources: SourceFiles,
-    /// What is wrong with them.
+    /// Findings about the pack files.
     pub(super) findings: Findings,
-    /// The packs that were found outside the agent's own list.
+    /// Packs that were found, except the agent's own.
     pub(super) packs: Vec<InstalledSkill>,
 }
 
@@ -118,7 +117,7 @@ impl<'a> SkillSearch<'a> {
         Self { world, compiled, agent, servers, sources, findings, packs: Vec::new() }
     }
 
-    /// The skills of the agent, each with what it comes down to.
+    /// The skills of the agent, each with what it resolves to.
     pub(super) fn all(&mut self) -> Vec<PlannedSkill> {
         let agent = self.agent;
         let skill = |skill: &Spanned<SkillRef>| PlannedSkill {
@@ -132,6 +131,7 @@ impl<'a> SkillSearch<'a> {
         let is_tool = |found: &SkillResolution| {
             matches!(found, SkillResolution::Native(_) | SkillResolution::Mcp(_))
         };
+        // The layers are built only if a skill needs them.
         if skills.iter().any(|skill| is_tool(&skill.found)) {
             let allowed = AllowedTools::new(agent, &self.compiled.dir);
             for skill in &mut skills {
@@ -150,6 +150,7 @@ impl<'a> SkillSearch<'a> {
         if let Some((_, pack)) = own.find(|(own, _)| *own == name) {
             return SkillResolution::Pack(pack.shown);
         }
+        // An unusable pack is found too: it must not be replaced by a tool of the same name.
         if let Some(found) = self.pack(name, packs::near(self.world, self.compiled)) {
             return found;
         }
@@ -166,8 +167,8 @@ impl<'a> SkillSearch<'a> {
         })
     }
 
-    /// The pack of this name in the first of `places` that has one. One that breaks the standard is
-    /// not used, and no other is taken in its stead.
+    /// The pack of this name in the first folder that has one. A pack that violates the standard is not used,
+    /// and no other one replaces it.
     fn pack(&mut self, name: &str, places: Vec<packs::SkillFolder>) -> Option<SkillResolution> {
         let pack = places.into_iter().find_map(|place| packs::at(self.world, place, name))?;
         let wrong = packs::wrong(self.world, &pack, &mut self.sources, &mut self.findings);
@@ -188,6 +189,7 @@ impl<'a> SkillSearch<'a> {
             SkillSubstitute::Model => return Some(SkillResolution::Model),
             SkillSubstitute::Server => {}
         }
+        // The agent's servers come before those of the user.
         let own = self.agent.tools.mcp.iter().flatten().map(|server| &server.value);
         let on = |server: &&McpServer| server.enabled.is_none_or(|on| on.value);
         let mut servers = own.chain(self.servers).filter(on);

@@ -1,4 +1,4 @@
-//! The rules of resolving, each as a table, in a world of which every answer is known.
+//! The rules of resolving, each as a table, in a world with fixed answers.
 
 use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ mod models;
 mod tooling;
 mod vectors;
 
-/// A machine: its files, the variables that are set, the models of its server and of its providers.
+/// A machine: its files, its variables, and the models of its server and providers.
 #[derive(Default)]
 struct Here {
     files: MemoryWorld,
@@ -42,14 +42,14 @@ impl Here {
 }
 
 impl Here {
-    /// What a lock pins of the one agent at `path`.
+    /// The lock entry of the one agent at `path`.
     fn locked(&self, path: &str) -> crate::lock::LockedAgent {
         let found = discover(self, &[path.to_owned()], None, &|_| false);
         crate::lock::locked(self, &read(self, &found.agents[0]))
     }
 }
 
-/// What became of each candidate, up to the one that was chosen: `id: reason`.
+/// The outcome of each candidate, up to the chosen one: `id: reason`.
 fn outcomes(plan: &ResolvedPlan) -> Vec<String> {
     let chosen = plan.models.iter().position(|it| it.outcome == CandidateOutcome::Chosen);
     let models = plan.models.iter().take(chosen.map_or(usize::MAX, |at| at + 1));

@@ -5,7 +5,7 @@ use agentry_policy::{Action, PathAnchors, PolicyLayer, RuleList, Section, layers
 
 use crate::judge::place;
 
-/// Tools that are built in, with other names that definitions use for them.
+/// Built-in tools, with other names that definitions use for them.
 const NATIVE: &[(&str, &[&str])] = &[
     ("bash", &["shell", "terminal"]),
     ("read", &["read_file"]),
@@ -26,22 +26,22 @@ const NATIVE: &[(&str, &[&str])] = &[
 pub struct PlannedTool {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ToolKind,
-    /// What it is in detail: the command, the address, the path.
+    /// Details: the command, the address or the path.
     pub detail: String,
-    /// Why it is not there, where it is not.
+    /// Why it is not available, if it is not.
     pub missing: Option<String>,
-    /// What denies every call of it, where the agent's own policy does.
+    /// The policy text that denies every call of it, if the agent's policy does.
     pub denied: Option<String>,
 }
 
-/// What a tool is.
+/// The kind of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
     /// Built in.
     Native,
-    /// A server of tools.
+    /// An MCP server.
     Mcp,
     /// A script of the agent.
     Script,
@@ -50,7 +50,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// The word that stands for it.
+    /// The name in the output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -61,23 +61,23 @@ impl ToolKind {
     }
 }
 
-/// The built-in tool that a name means.
+/// The built-in tool with this name or alias.
 pub fn native(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
     let row = NATIVE.iter().find(|(own, others)| *own == name || others.contains(&name.as_str()));
     row.map(|(own, _)| *own)
 }
 
-/// What an agent's policy says of whole tools.
+/// The agent's policy for whole tools.
 pub(super) struct AllowedTools(Vec<PolicyLayer>);
 
 impl AllowedTools {
-    /// By the policy of `agent`, whose directory in the workspace is `dir`.
+    /// The policy of `agent`, whose directory in the workspace is `dir`.
     pub(super) fn new(agent: &Agent, dir: &str) -> Self {
         Self(layers(&agent.policy, &place(agent, dir), &PathAnchors::default()))
     }
 
-    /// What denies every call of a tool, in the words of the policy.
+    /// The policy text that denies every call of a tool.
     pub(super) fn denied(&self, kind: ToolKind, name: &str) -> Option<String> {
         let section = match (kind, name) {
             (ToolKind::Mcp, _) => Section::Mcp,
@@ -89,6 +89,7 @@ impl AllowedTools {
             (ToolKind::Native, "question") => Section::Question,
             _ => Section::Tool,
         };
+        // `all` includes the intent, so the tool is denied only if nothing allows or asks.
         let denies = |rules: &&RuleList| rules.all().all(|rule| rule.action == Action::Deny);
         let rules = self.0.iter().filter_map(|layer| layer.rules(section)).find(denies)?;
         Some(rules.intent.text.clone())
@@ -141,7 +142,7 @@ fn mcp_tool(server: &McpServer, servers: &[McpServer]) -> PlannedTool {
     PlannedTool { missing, ..tool(&server.name, ToolKind::Mcp, own.or(users)) }
 }
 
-/// How a server is reached.
+/// The command line or address of a server.
 fn address(server: &McpServer) -> Option<String> {
     let command = server.command.as_ref().map(|command| {
         let args = server.args.iter().flatten().map(|arg| arg.value.as_str());

@@ -15,7 +15,7 @@ intent = "allow"
 fn t43_tools_are_one_text_with_spaces() {
     let rendered = one("agent-skills", READS, Wish::default());
     let text = file(&rendered, ".agents/skills/helper/SKILL.md");
-    // The shell could write, which is asked about.
+    // The shell could write, so it has the verdict `ask`.
     assert!(text.contains("\nallowed-tools: Read Grep Glob\n"), "{text}");
     let none = one("agent-skills", "", Wish::default());
     assert!(!file(&none, "SKILL.md").contains("allowed-tools"));

@@ -1,4 +1,4 @@
-//! AGENTS.md: words for whoever reads them.
+//! AGENTS.md: the policy as text for a reader.
 
 use crate::{Wish, agent, one, rendering, told};
 

@@ -1,5 +1,4 @@
-//! `policy why` and the guard say the same: whatever a harness asks in its own words is answered as the call
-//! that it stands for.
+//! `policy why` and the guard agree: a question of a harness gets the verdict of the call it means.
 
 use agentry_compile::policy::{Action, Judge, Section, SectionCall};
 use agentry_compile::render::{GuardedAgent, RenderLedger, guard, judged, protect, searched};
@@ -74,7 +73,7 @@ const WAYS: &[&str] = &[
     "eval \"{}\"",
 ];
 
-/// An agent, and the judge that `policy why` asks.
+/// An agent, and the judge that `policy why` uses.
 struct House {
     world: MemoryWorld,
     judge: Judge,
@@ -87,7 +86,7 @@ impl House {
         Self::of(RULES, FILES.iter().map(|path| (*path, "")))
     }
 
-    /// A house with these rules and files.
+    /// A project with these rules and files.
     fn of<'a>(rules: &str, files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned()));
         let world = MemoryWorld::new(agent("helper", rules).into_iter().chain(files));
@@ -98,13 +97,13 @@ impl House {
         Self { world, judge, protected, root }
     }
 
-    /// The answer of `policy why` to a call that starts in a directory.
+    /// The verdict of `policy why` for a call in a directory.
     fn why(&self, section: Section, subject: &str, directory: &str) -> Action {
         let call = SectionCall { section, subject, directory };
         judged(&self.world, &self.judge, &self.protected, call).action
     }
 
-    /// The answer of `policy why --search`.
+    /// The verdict of `policy why --search`.
     fn search(&self, subject: &str, pattern: Option<&str>) -> Action {
         let searches = FileSearch::each(subject, &self.root, pattern);
         let found = searched(&self.world, &self.judge, &self.root, &searches);
@@ -112,7 +111,7 @@ impl House {
         found.map_or(own, |reason| reason.action.strictest(own))
     }
 
-    /// What the guard of a harness says to a tool with this input.
+    /// The guard's answer for a tool with this input.
     fn guard(&self, harness: &str, tool: &str, input: &Value, directory: &str) -> String {
         let question = match harness {
             "claude-code" => json!({"tool_name": tool, "tool_input": input, "cwd": directory}),
@@ -156,7 +155,7 @@ fn about_every_command_line() {
             }
         }
     }
-    // A table that is always refused would show nothing.
+    // A table in which every row is refused would prove nothing.
     assert!(answers.iter().all(|count| *count > 20), "{answers:?}");
 }
 
@@ -194,7 +193,7 @@ fn about_every_path() {
     ];
     for (harness, key, tools) in tools {
         for path in PATHS {
-            // OpenCode knows no home directory.
+            // OpenCode does not expand the home directory.
             let is_name = harness == "opencode" && path.starts_with('~');
             let meant = if is_name { format!("./{path}") } else { (*path).to_owned() };
             for (tool, section) in tools.iter().zip([Section::Read, Section::Edit, Section::Edit]) {
@@ -232,7 +231,7 @@ fn about_every_search() {
     }
 }
 
-/// What the guards say to a search through files.
+/// The guards' answers for a file search.
 fn greps(house: &House, directory: &str, pattern: Option<&str>) -> [String; 3] {
     let asked =
         [("claude-code", "Grep", "glob"), ("pi", "grep", "glob"), ("opencode", "grep", "include")];
@@ -242,7 +241,7 @@ fn greps(house: &House, directory: &str, pattern: Option<&str>) -> [String; 3] {
     })
 }
 
-/// A search passes over nothing that its path or glob leads into.
+/// A search skips nothing that its path or glob leads into.
 #[test]
 fn about_searches_of_packages() {
     let read = "[permissions.read]\nintent = \"allow\"\n";
@@ -253,7 +252,7 @@ fn about_searches_of_packages() {
     let plain: Vec<_> = files.into_iter().chain(git).collect();
     let passed: Vec<_> = plain.iter().copied().chain(ignored).collect();
     let outside: Vec<_> = files.into_iter().chain(ignored).collect();
-    // The answers of a house that ignores nothing, of one that does, and of one that is no repository.
+    // Verdicts in a project without ignore files, in one with them, and in one without a repository.
     let cases = [
         (".", None, ["deny", "allow", "deny"]),
         (".", Some("node_modules/**"), ["deny"; 3]),
@@ -292,7 +291,7 @@ fn about_searches_of_packages() {
     }
 }
 
-/// A search of more than anybody looks at is asked about, however it is asked.
+/// A search of more files than are checked has the verdict `ask`, in any form.
 #[test]
 fn about_searches_of_too_much() {
     let names: Vec<String> = (0..20_100).map(|number| format!("many/{number}.rs")).collect();

@@ -1,4 +1,4 @@
-//! From a harness back to a definition, and to the harness again.
+//! From a harness to a definition, and back to the harness.
 
 use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
@@ -18,7 +18,7 @@ pub(crate) fn imported(
         .map_err(|wrong| format!("{}:{}: {}", wrong.at.line, wrong.at.column, wrong.message))
 }
 
-/// The files of an agent in agent-toml, as it was imported.
+/// The files of an imported agent in agent-toml.
 pub(crate) fn definition(imported: &ImportedAgent) -> Vec<(String, String)> {
     let name = imported.agent.name().to_owned();
     let written = convert(&imported.agent, Format::AgentToml, &WriteTarget::default());
@@ -27,7 +27,7 @@ pub(crate) fn definition(imported: &ImportedAgent) -> Vec<(String, String)> {
     written.files.into_iter().map(place).collect()
 }
 
-/// What comes of a rendered agent when it is imported and rendered again.
+/// The result of importing and rendering a rendered agent again.
 pub(crate) fn again(harness: &str, rendered: &RenderedAgent, wish: Wish<'_>) -> RenderedAgent {
     let files: Vec<_> =
         rendered.files.iter().map(|file| (file.path.as_str(), file.text())).collect();
@@ -36,7 +36,7 @@ pub(crate) fn again(harness: &str, rendered: &RenderedAgent, wish: Wish<'_>) -> 
     rendering(harness, &definition(&imported), wish).agents.remove(0)
 }
 
-/// Checks that a rendered agent stays the same when it is imported and rendered again.
+/// Checks that a rendered agent is unchanged after import and rendering.
 pub(crate) fn assert_stable(harness: &str, rendered: &RenderedAgent, wish: Wish<'_>) {
     let again = again(harness, rendered, wish);
     assert_eq!(again.refused, None);

@@ -1,10 +1,10 @@
-//! The sample of the document, with all that is around it.
+//! The sample agent of the document, with all its files.
 
 use agentry_compile::targets::ProjectRendering;
 
 use crate::told;
 
-/// The files that the real clients are asked about, too: see `conformance/`.
+/// The files that the real clients are tested with too: see `conformance/`.
 const FILES: &[(&str, &str)] = &[
     (
         "agents/chiron/agent.toml",
@@ -41,7 +41,7 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The sample of the document: the same fields and rules, its sentences in other words.
+/// The sample of the document: the same fields and rules with different texts.
 const SAMPLE: &str = include_str!("../../../agentry-formats/src/agent_toml/fixtures/sample.txt");
 
 /// Its files.
@@ -49,12 +49,12 @@ pub(crate) fn files() -> Vec<(String, String)> {
     FILES.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-/// What is rendered, compared with the clients and written in the document is one agent.
+/// The rendered agent, the one tested with clients, and the one in the document are the same.
 #[test]
 fn there_is_one_sample() {
     for part in SAMPLE.split("=== ").skip(1) {
         let (path, text) = part.split_once('\n').expect("a path and a text");
-        // Skills need metadata, or clients pass over them.
+        // Clients skip skills without metadata.
         if !path.contains("skills/") {
             let known = FILES.iter().find(|(known, _)| *known == path);
             assert_eq!(known.map(|(_, text)| *text), Some(text), "{path}");
@@ -62,7 +62,7 @@ fn there_is_one_sample() {
     }
 }
 
-/// All that came of it, programs by their names only.
+/// The whole result, with programs by name only.
 pub(crate) fn shown(rendering: &ProjectRendering) -> String {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     let files = own.chain(&rendering.shared);

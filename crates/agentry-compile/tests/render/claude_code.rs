@@ -28,7 +28,7 @@ fn section(name: &str, intent: &str, rules: &[&str]) -> String {
     format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
 }
 
-/// The rules in the settings that are about a tool: `allow Bash`.
+/// The rules in the settings for a tool: `allow Bash`.
 fn rules(settings: &str, tool: &str) -> Vec<String> {
     if settings.is_empty() {
         return Vec::new();
@@ -45,7 +45,7 @@ fn rules(settings: &str, tool: &str) -> Vec<String> {
         .collect()
 }
 
-/// The value of a line of the metadata.
+/// The value of a metadata field.
 fn field<'a>(rendered: &'a RenderedAgent, key: &str) -> &'a str {
     let text = file(rendered, ".md");
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
@@ -211,16 +211,16 @@ fn t17_an_allow_is_not_given_to_agents_that_nobody_rendered() {
     let (rendered, settings) = beside(&[(".claude/agents/other.md", OTHER)]);
     assert_eq!(rules(&settings, "Bash"), ["deny Bash(rm *)"]);
     assert!(has(&rendered, "Bash") && told(&rendered).contains(asks), "{}", told(&rendered));
-    // What the user allows to everyone is not asked about.
+    // What the user allows for all agents is not asked.
     let files = &[(".claude/agents/other.md", OTHER), (".claude/settings.json", MINE)];
     let (rendered, _) = beside(files);
     assert!(!told(&rendered).contains("asks about `Bash`"), "{}", told(&rendered));
-    // Where nobody else is, the person is.
+    // Without another agent `Bash` is allowed for every session, which is reported as a gap.
     let (rendered, settings) = beside(&[]);
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(rm *)"]);
     let open = "gap permissions: allowed in every session of the project, yours included: `Bash`";
     assert!(told(&rendered).contains(open), "{}", told(&rendered));
-    // With the guard there is nothing to ask, and nothing to allow.
+    // With the guard there is nothing to ask or allow.
     let lines = section("bash", "allow", &["rm *:deny"]);
     let (rendered, settings) = one(&lines, Wish { guard: true, ..Wish::default() });
     assert!(!told(&rendered).contains("asks about") && !settings.contains("allow"), "{settings}");
@@ -244,7 +244,7 @@ fn t22_an_absent_section_is_asked_about() {
         assert!(has(&rendered, tool));
     }
     assert!(has(&rendered, "Read") && !has(&rendered, "TodoWrite"));
-    // A question about these would hold for the person's own sessions.
+    // A question about these would also apply to the user's own sessions.
     for tool in ["Skill", "Agent"] {
         assert_eq!(rules(&settings, tool), [""; 0]);
         assert!(!has(&rendered, tool));
@@ -253,7 +253,7 @@ fn t22_an_absent_section_is_asked_about() {
 
 #[test]
 fn t24_t25_wildcards_over_words() {
-    // One word in the source, any text there: a denial reaches further, an allow is not written.
+    // One word in the source, any text there: a denial matches more, an allow is not written.
     let (rendered, settings) =
         one(&section("bash", "allow", &["git * main:deny"]), Wish::default());
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(git * main)"]);
@@ -379,7 +379,7 @@ fn t42_t44_no_text_breaks_out_of_its_place() {
         let rendered = rendering.agents.first().expect("an agent");
         assert_eq!(rendered.refused, None, "{text}");
         let written = file(rendered, "helper.md");
-        // Claude Code ends the metadata at the first `---`, wherever it stands.
+        // Claude Code ends the metadata at the first `---`, wherever it is.
         let head = written
             .strip_prefix("---\n")
             .and_then(|rest| rest.split_once("---"))
@@ -471,18 +471,18 @@ fn each_tool_that_the_guard_mode_takes_away_is_told() {
     assert!(told(&rendered).contains("it searches many files at once"), "{}", told(&rendered));
     let (rendered, _) = one(&some, Wish::default());
     assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
-    // A denial that would hold for the other agent too.
+    // A denial that would apply to the other agent too.
     let denied = section("read", "allow", &["secrets/**:deny"]);
     let free = section("read", "allow", &[]);
     let rendering = several(&[("first", &denied), ("second", &free)], guard());
     let first = rendering.agents.first().expect("an agent");
     assert_eq!(narrowed(first), ["Glob", "Grep", "Read"], "{}", told(first));
-    // What the source denies is not lost.
+    // A denial of the source is not lost.
     let (rendered, _) = one(&section("read", "deny", &[]), guard());
     assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));
 }
 
-/// One name that is denied is not what keeps another one from being allowed.
+/// One denied name does not keep another one from being allowed.
 #[test]
 fn a_tool_of_a_server_that_is_denied_as_a_whole() {
     for intent in ["allow", "ask", "deny"] {

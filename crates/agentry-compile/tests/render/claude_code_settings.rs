@@ -1,4 +1,4 @@
-//! Claude Code: settings that are there already, the guard, and agents that are read.
+//! Claude Code: existing settings, the guard, and imported agents.
 
 use agentry_compile::policy::{Action, Section};
 use agentry_compile::targets::{RenderScope, target};
@@ -49,7 +49,7 @@ fn an_allow_of_the_user_never_wins() {
     let existing = [(PATH, mine)];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);
-    // A file outside would be edited without a question: that is refused, not written.
+    // A file outside would be edited without a question, so the agent is refused.
     let refused = rendered.refused.expect("a refusal");
     assert_eq!(
         refused.message,
@@ -198,7 +198,7 @@ fn t21_a_mode_is_no_promise() {
     }
 }
 
-/// What the mode does not promise is told where it is written: to a parent, to plugins, in the background.
+/// What the mode does not guarantee is reported: for a parent, for plugins, in the background.
 #[test]
 fn t21_what_a_mode_does_not_promise_is_told() {
     let parts = ["a session above that asks less decides instead", "a plugin", "leaves it out"];
@@ -207,7 +207,7 @@ fn t21_what_a_mode_does_not_promise_is_told() {
         ("permissionMode = \"dontAsk\"\nbackground = true", true, true),
         ("permissionMode = \"default\"\nbackground = false", false, false),
         ("background = true", false, true),
-        // Never written, so that nothing has to be said of it.
+        // Never written, so nothing has to be reported.
         ("permissionMode = \"bypassPermissions\"", false, false),
     ] {
         let lines = format!("[x-harness.claude-code]\n{lines}\n");
@@ -259,7 +259,7 @@ fn agents_never_widen_each_other() {
         }
         let rendering = several(&[("one", &one), ("two", &two)], wish);
         for refused in rendering.agents.iter().filter_map(|agent| agent.refused.as_ref()) {
-            // A widening that only the last check found is a defect of the encoder.
+            // If only the last check finds a widening, the encoder has a defect.
             prop_assert!(!refused.message.contains("would be"), "{}", refused.message);
         }
         Ok(())

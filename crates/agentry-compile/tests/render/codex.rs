@@ -1,4 +1,4 @@
-//! Codex: a sandbox, approvals, and rules for everybody at once.
+//! Codex: a sandbox, approvals, and rules for all agents at once.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::target;
@@ -15,7 +15,7 @@ intent = "allow"
 intent = "allow"
 "#;
 
-/// The agent with these rules about commands, and how it is set up.
+/// An agent with these rules about commands, and its configuration.
 fn setup(bash: &str, more: &str) -> (String, String) {
     let lines = format!("[permissions.bash]\n{bash}\n{more}");
     let rendering = rendering("codex", &agent("helper", &lines), Wish::default());
@@ -48,7 +48,7 @@ fn t12_t14_the_strictest_prefix_decides() {
         "prefix_rule(pattern = [\"git\", \"push\"], decision = \"forbidden\")\n\
          prefix_rule(pattern = [\"rm\", \"-rf\"], decision = \"prompt\")"
     );
-    // The allow cannot win, so it is no allow.
+    // The allow can never win, so it is not written.
     let (words, rules) = setup(
         "intent = \"allow\"\nrules = [\"git push origin dev:allow\", \"git push *:ask\"]",
         OPEN,
@@ -95,7 +95,7 @@ fn t6_t40_a_name_in_another_file_or_in_the_settings() {
         (&[(".codex/agents/aaa.toml", mine)], "`.codex/agents/aaa.toml`"),
         (&[(".codex/agents/team/z.toml", mine)], "`.codex/agents/team/z.toml`"),
         (&[(settings, with_file)], &in_settings),
-        // Codex takes an entry without a file before any file, and nothing holds that agent.
+        // Codex prefers an entry without a file to any file, and no rule limits that agent.
         (&[(settings, "[agents.helper]\ndescription = \"d\"\n")], &in_settings),
         // The name in the file counts.
         (
@@ -163,7 +163,7 @@ fn t22_t50_an_absent_section_asks() {
     assert!(text.contains("approval_policy = \"untrusted\""), "{text}");
     assert!(text.contains("sandbox_mode = \"read-only\""), "{text}");
     assert!(text.contains("web_search = \"disabled\""), "{text}");
-    // Whatever Codex takes for harmless is asked about all the same.
+    // The verdict is `ask` even for commands that Codex considers harmless.
     let rules = rendering.shared[0].text();
     for name in ["cat", "ls", "git", "echo", "whoami"] {
         let line = format!("prefix_rule(pattern = [\"{name}\"], decision = \"prompt\")");
@@ -350,12 +350,12 @@ fn import_takes_all_rules_and_the_settings_around_an_agent() {
     };
     assert_eq!(section(&files, Section::Bash), "deny rm *:deny git push *:deny");
     assert_eq!(section(&files, Section::Edit), "deny ");
-    // What the agent says itself counts more.
+    // The agent's own field takes precedence.
     let own =
         format!("{text}sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\n");
     let files = [(path, own.as_str()), (".codex/config.toml", settings)];
     assert_eq!(section(&files, Section::Edit), "ask **/*:allow .:allow");
-    // Settings that nobody understands may forbid anything.
+    // Settings that cannot be understood may forbid anything.
     for settings in [".codex/config.toml", "~/.codex/config.toml"] {
         let files = [(path, text), (settings, "sandbox_mode = ")];
         let why = imported("codex", &files, path).expect_err("settings that are no TOML");

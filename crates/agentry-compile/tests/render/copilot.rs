@@ -1,4 +1,4 @@
-//! GitHub Copilot: tools as a whole, no rules.
+//! GitHub Copilot: whole tools, no rules.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::{RenderScope, target};
@@ -148,7 +148,7 @@ fn t47_t48_what_has_no_place_is_told() {
     }
 }
 
-/// Some programs that read these files ask nobody: what is asked about is a tool that is not there.
+/// Some programs that read these files never ask, so a tool with the verdict `ask` is left out.
 #[test]
 fn t50_an_ask_is_a_tool_that_is_not_there() {
     for (section, tool) in

@@ -1,4 +1,4 @@
-//! Cursor: its agents are read, with the permissions around them.
+//! Cursor: imports its agents, with the permissions around them.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;
@@ -69,7 +69,7 @@ fn nothing_is_rendered() {
 fn what_is_read_stays_within_the_files_themselves() {
     let text = "---\nname: x\ndescription: y\n---\nx\n";
     let cases = [
-        // What the reader has no words for is denied with all the rest.
+        // What the reader cannot express is denied with the rest.
         (
             Section::Bash,
             r#"{"deny": ["Shell(r?m)"], "allow": ["Shell(zap)"]}"#,

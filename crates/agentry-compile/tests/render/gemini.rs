@@ -12,7 +12,7 @@ use crate::back::{again, assert_stable, imported};
 use crate::policies::{self, cases, subject_of};
 use crate::{Wish, agent, chiron, file, one, rendering, told};
 
-/// Where Gemini reads the rules.
+/// The path of Gemini's rules.
 const READ: Wish<'_> = Wish {
     guard: false,
     close_gaps: false,
@@ -24,7 +24,7 @@ const READ: Wish<'_> = Wish {
 };
 const RULES: &str = ".gemini/policies/agentry-helper.toml";
 
-/// The rules about one tool, one line each: what it looks at, and its answer.
+/// The rules of one tool, one a line: pattern and verdict.
 fn rules(text: &str, tool: &str) -> Vec<String> {
     let tables = text.split("[[rule]]").skip(1);
     let value = |table: &str, key: &str| {
@@ -189,7 +189,7 @@ rules = ["git * main:allow", "ls *:allow", "make:allow"]
 "#;
     let rendered = one("gemini", lines, READ);
     let found = rules(file(&rendered, RULES), "run_shell_command");
-    // One word is taken for any number of them, so that the rule cannot be an allow.
+    // One word would match any number of words, so the rule cannot be an allow.
     assert!(!found.iter().any(|rule| rule.starts_with("git ") && rule.ends_with("allow")));
     assert!(found.iter().any(|rule| rule.starts_with("ls[ ") && rule.ends_with("allow")));
     assert!(found.iter().any(|rule| rule.starts_with("make") && rule.ends_with("allow")));
@@ -206,8 +206,8 @@ rules = [
 ]
 "#;
     let rendered = one("gemini", lines, READ);
-    // Gemini puts `"command":"` before an expression, which is where the command starts; the quote behind
-    // an exact one is where it ends. `$` may start a variable: a denial takes more, an allow nothing.
+    // Gemini puts `"command":"` before an expression, where the command starts. The quote after an exact one
+    // is its end. `$` may start a variable: a denial matches more, an allow nothing.
     let text = file(&rendered, RULES);
     let expressions = text.lines().filter_map(|line| line.strip_prefix("commandRegex = "));
     let expected = [
@@ -302,7 +302,7 @@ fn t53_built_in_names() {
     }
 }
 
-/// Single tools of servers are given by their names where Gemini asks about them for sure.
+/// Single MCP tools are listed by name if Gemini surely asks about them.
 #[test]
 fn single_tools_of_servers() {
     let lines = "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/del:deny\", \"github/get_issue:ask\", \"docs/*:allow\", \"a_b/c:allow\"]\n";
@@ -327,13 +327,13 @@ fn single_tools_of_servers() {
         (r#"{"tools": {"allowed": ["mcp_github_get_issue"]}}"#, allowed),
         (r#"{"allowedTools": ["github__get_issue"]}"#, allowed),
         (r#"{"policyPaths": ["x.toml"]}"#, allowed),
-        // Gemini finds tools by their whole names.
+        // Gemini finds tools by their full names.
         (r#"{"mcpServers": {"github_get": {"command": "g"}}}"#, allowed),
         ("{", allowed),
     ];
     for (settings, expected) in cases {
         assert_eq!(given(&[(".gemini/settings.json", settings)]).0, expected, "{settings}");
-        // What the user trusts changes nothing that is written.
+        // The user's trust settings do not change the rendered files.
         let (names, told) = given(&[("~/.gemini/settings.json", settings)]);
         assert_eq!(names, both, "{settings}");
         assert_eq!(told.contains("gap permissions.mcp: your own"), expected != both, "{told}");

@@ -1,4 +1,4 @@
-//! What the guard answers, whatever the harness: a stand-in asks `SECTION SUBJECT`.
+//! The guard's answers for any harness: a stand-in asks `SECTION SUBJECT`.
 
 use agentry_compile::render::{GuardedAgent, RenderLedger, guard, protect};
 use agentry_compile::targets::guard::{FileSearch, GuardAnswer, GuardProtocol, GuardQuestion};

@@ -1,4 +1,4 @@
-//! Bad input, and what several harnesses have in common: Codex, Gemini CLI, Copilot.
+//! Hostile input, and cases that Codex, Gemini CLI and Copilot share.
 
 use agentry_compile::targets::{RenderScope, TARGETS};
 
@@ -39,7 +39,7 @@ fn descriptions_that_a_file_could_end_at() {
     }
 }
 
-/// A text in double quotes, as YAML reads it.
+/// A text in double quotes, as YAML parses it.
 fn quoted(text: &str) -> String {
     format!("{text:?}").replace("\\'", "'")
 }
@@ -98,7 +98,7 @@ fn servers_go_where_a_harness_has_a_place() {
     assert!(text.contains("mcp_servers:") && text.contains("command: gh-mcp"), "{text}");
 }
 
-/// Where a definition lies is written into a comment: nothing in it ends the line.
+/// The path of a definition is written into a comment and must not end the line.
 #[test]
 fn a_directory_whose_name_holds_lines() {
     let ends = ["\n", "\r", "\u{85}", "\u{2028}"];

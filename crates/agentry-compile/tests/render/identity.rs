@@ -1,5 +1,5 @@
-//! From the files of a harness to a definition and back to the same harness: what it permits for sure
-//! stays the same, what it may permit gets no more, and all that is said of the agent is said again.
+//! Imports the files of a harness and renders them again. What the harness surely permits stays the same,
+//! what it may permit does not grow, and all descriptions are kept.
 
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{PathAnchors, Permissions, RuleList, Section};
@@ -16,14 +16,14 @@ use agentry_compile::text::Spanned;
 use crate::back::definition;
 use crate::subjects;
 
-/// An agent as somebody wrote it, with the files around it.
+/// An agent as a user would write it, with the files around it.
 struct Case {
     harness: &'static str,
     path: &'static str,
     text: &'static str,
     around: &'static [(&'static str, &'static str)],
-    /// The sections in which it may do less afterwards, which is told: what a sandbox keeps from harm where
-    /// nobody is asked is denied in a definition, and a denial is never lifted again.
+    /// The sections with fewer permissions afterwards, which is reported. A call that only a sandbox limits
+    /// is denied in a definition, and a denial is never lifted again.
     narrowed: &'static [Section],
 }
 
@@ -130,7 +130,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// What an agent says of itself, a line each.
+/// What an agent declares, one value a line.
 fn said(found: &ImportedAgent) -> Vec<String> {
     let Agent { identity, instructions, model, behaviour, .. } = &found.agent;
     let text = |it: &Option<Spanned<String>>| format!("{:?}", it.as_ref().map(|it| &it.value));
@@ -147,7 +147,7 @@ fn said(found: &ImportedAgent) -> Vec<String> {
     ]
 }
 
-/// The agent as it was imported, with all that no format has a place for.
+/// The imported agent, with everything that no format can hold.
 fn subject(found: &ImportedAgent) -> RenderSubject {
     let mut subject = subjects(&definition(found), None).remove(0);
     subject.agent.model = found.agent.model.clone();
@@ -156,7 +156,7 @@ fn subject(found: &ImportedAgent) -> RenderSubject {
     subject
 }
 
-/// What holds for a section.
+/// The expectation for a section.
 fn layers(permissions: &Permissions, section: Section) -> Vec<RuleList> {
     let rules = |section| {
         let written = permissions.get(section).expect("a section");
@@ -168,7 +168,7 @@ fn layers(permissions: &Permissions, section: Section) -> Vec<RuleList> {
     [rules(section)].into_iter().chain(beyond).collect()
 }
 
-/// The ways of `after` that are within no way of `before`.
+/// The ways of `after` that no way of `before` contains.
 fn wider(after: &HarnessModel, before: &HarnessModel) -> Vec<String> {
     let fits = |way: &&agentry_compile::targets::HarnessTool| {
         let same = before.ways.iter().filter(|it| it.section == way.section);
@@ -179,7 +179,7 @@ fn wider(after: &HarnessModel, before: &HarnessModel) -> Vec<String> {
     after.ways.iter().filter(fits).map(|way| format!("{} {}", way.section, way.tool)).collect()
 }
 
-/// The files after an agent was imported from some and rendered again, and what was told on the way.
+/// The files after import and rendering, and the reported losses.
 fn again(case: &Case, first: &ImportedAgent) -> (Vec<(String, String)>, Vec<String>) {
     let existing = ListedFiles(case.around);
     let (scope, options) = (RenderScope::Project, &[][..]);
@@ -206,7 +206,7 @@ fn again(case: &Case, first: &ImportedAgent) -> (Vec<(String, String)>, Vec<Stri
     (files, losses.map(|it| format!("{}: {}", it.field, it.detail)).collect())
 }
 
-/// The sections in which the second agent may do less than the first; none in which it may do more.
+/// The sections in which the second agent may do less. Fails if it may do more in any.
 fn narrowed(first: &ImportedAgent, second: &ImportedAgent) -> Vec<Section> {
     let permissions = |found: &ImportedAgent| found.agent.policy.permissions.clone().expect("some");
     let (was, is) = (permissions(first), permissions(second));
@@ -252,8 +252,8 @@ fn agents_as_people_write_them() {
     }
 }
 
-/// Names that are none here, and names that the harness has itself, come back to it; not to others, not
-/// under an alias, and not to an agent that nobody imported.
+/// Unknown names and the harness's own names are restored for that harness; not for others, not under an
+/// alias, and not for an agent that was not imported.
 #[test]
 fn names_come_back() {
     let markdown =

@@ -1,5 +1,5 @@
-//! From the files of a harness to a definition and back, field by field: what the harness reads in the
-//! second file is what it read in the first. Where it is not, a line here says why.
+//! Imports the files of a harness and renders them again, field by field. The harness must read the same in
+//! both files. Each exception has a line here with its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use agentry_compile::text::{Data, FileId, Findings, SourceFile, toml};
 use crate::back::imported;
 use crate::{Wish, rendering};
 
-/// An agent as somebody wrote it.
+/// An agent as a user would write it.
 struct Case {
     harness: &'static str,
     path: &'static str,
-    /// Its metadata, without the name and the description that all have.
+    /// Its metadata, without the name and description that all cases have.
     lines: &'static str,
-    /// What comes back otherwise, and why.
+    /// Fields that come back changed, and why.
     differs: &'static [(&'static str, &'static str)],
 }
 
@@ -39,7 +39,7 @@ const CODEX: &str = ".codex/agents/x.toml";
 const GEMINI: &str = ".gemini/agents/x.md";
 const COPILOT: &str = ".github/agents/x.agent.md";
 
-/// Why what comes back differs.
+/// Why the result differs.
 const NAMES_ONLY: &str = "it shows names only, which a definition has no word for";
 const ONE_AGENT: &str = "Claude Code holds an agent to such a list only where a person started it";
 const BRINGS_TOOLS: &str = "it brings tools to read and write files";
@@ -199,7 +199,7 @@ fn text(case: &Case) -> String {
             "name = \"x\"\ndescription = {description}\n{}developer_instructions = \"Hi.\"\n",
             case.lines
         ),
-        // Metadata of Pi is no YAML.
+        // The metadata of Pi is not YAML.
         "pi" => format!("---\nname: x\ndescription: Reviews all\n{}---\nHi.\n", case.lines),
         _ => {
             let name = if case.harness == "opencode" { "" } else { "name: x\n" };
@@ -229,7 +229,7 @@ fn fields(harness: &str, text: &str) -> BTreeMap<String, Data> {
     fields
 }
 
-/// What a harness takes for granted.
+/// The defaults of a harness.
 const DEFAULTS: &[(&str, &str, &str)] = &[
     ("opencode", "mode", "all"),
     ("claude-code", "model", "inherit"),
@@ -239,10 +239,10 @@ const DEFAULTS: &[(&str, &str, &str)] = &[
     ("pi", "inheritSkills", "false"),
 ];
 
-/// Names of the same field, of which the harness reads the second as the first.
+/// Two names of the same field, which the harness treats alike.
 const SAME: &[(&str, &str, &str)] = &[("opencode", "maxSteps", "steps")];
 
-/// Leaves out what says nothing, and what is compared as rules elsewhere.
+/// Removes values without meaning, and those that are compared as rules elsewhere.
 fn understood(harness: &str, fields: &mut BTreeMap<String, Data>) {
     for (_, old, new) in SAME.iter().filter(|it| it.0 == harness) {
         if let Some(value) = fields.remove(*old) {
@@ -285,7 +285,7 @@ fn words(data: &Data) -> BTreeSet<String> {
     texts.into_iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
-/// The file that an agent is after it was imported and rendered for the same harness.
+/// The file of an agent after import and rendering for the same harness.
 fn again(case: &Case, text: &str) -> String {
     let found = imported(case.harness, &[(case.path, text)], case.path).expect("an agent");
     let first = convert(&found.agent, Format::AgentToml, &WriteTarget::default());

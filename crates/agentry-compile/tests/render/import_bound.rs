@@ -1,5 +1,5 @@
-//! Whatever the files of a harness say: what is read from them permits no more than the harness does,
-//! in every definition format. The harness is asked over texts as they are typed, without any machine.
+//! For any files of a harness, the imported agent permits no more than the harness, in every format. The
+//! harness is modelled on typed texts, without automata.
 
 use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
@@ -92,7 +92,7 @@ fn what_a_shell_changes_is_denied_all_the_same() {
         ] {
             assert_eq!(judged(&subject, Section::Bash, line), Action::Deny, "{line}");
         }
-        // It is still of use.
+        // It is still useful.
         for line in ["frob a", "git commit -a", "zap \"x\""] {
             assert_eq!(judged(&subject, Section::Bash, line), Action::Allow, "{line}");
         }
@@ -145,7 +145,7 @@ fn rules_of_codex_over_several_lines() {
     }
 }
 
-/// Rules with characters that a shell or a pattern gives a meaning.
+/// Rules with characters that have a meaning in a shell or a pattern.
 fn list(pieces: &'static [&'static str]) -> impl Strategy<Value = Vec<(String, Action)>> {
     let pattern = vec(select(pieces), 1..5).prop_map(|pieces| pieces.concat());
     let action = select(&[Action::Allow, Action::Ask, Action::Deny][..]);
@@ -169,7 +169,7 @@ const COMMANDS: &[&str] = &[
 const PATHS: &[&str] =
     &["src", "src/", "a", "b", "/", "*", "*/", "/*", "?", "..", ".rs", "[a]", "\\", "$HOME", "~/"];
 
-/// What a list is asked about: its own words with something in the place of each wildcard.
+/// Subjects for a list: its own patterns with each wildcard filled in.
 fn texts(rules: &[(String, Action)], fills: &[&str]) -> Vec<String> {
     let filled = rules.iter().flat_map(|(pattern, _)| {
         fills.iter().map(move |fill| pattern.replace(['*', '?'], fill).replace(":*", fill))
@@ -177,7 +177,7 @@ fn texts(rules: &[(String, Action)], fills: &[&str]) -> Vec<String> {
     filled.collect()
 }
 
-/// A line that is one command, or nothing: what a shell would take apart is asked about piece by piece.
+/// A line that is a single command, or `None`: a shell would split others, and each piece is judged alone.
 fn line(text: &str) -> Option<String> {
     let quotes = |quote| text.matches(quote).count() % 2 == 1;
     let single = text.chars().any(|c| "`();&|<>\n".contains(c));
@@ -192,7 +192,7 @@ fn line(text: &str) -> Option<String> {
     (plain && !single && !nothing && !text.ends_with('\\') && is_closed(&text)).then_some(text)
 }
 
-/// Whether every quote is closed: no shell runs the others, and nobody knows what they are.
+/// Whether every quote is closed. A shell does not run other lines.
 fn is_closed(text: &str) -> bool {
     let mut open = None;
     let mut characters = text.chars();
@@ -208,8 +208,8 @@ fn is_closed(text: &str) -> bool {
     open.is_none()
 }
 
-/// What a harness says of a command, whichever way it is typed: a milder rule about the same words
-/// without quotes holds for them here, a stricter one has to match what was typed.
+/// The harness's verdict for a command in any spelling. A milder rule may match the words without quotes; a
+/// stricter one must match what was typed.
 fn however_typed(line: &str, answer: impl Fn(&dyn Fn(&str, Action) -> bool) -> Action) -> Action {
     let bare = line.replace(['"', '\'', '\\'], "");
     let up_to = |most: Action| {
@@ -217,12 +217,12 @@ fn however_typed(line: &str, answer: impl Fn(&dyn Fn(&str, Action) -> bool) -> A
             fits(pattern, line) || (action <= most && fits(pattern, &bare))
         })
     };
-    // A pattern may take the name of a variable, whose value nobody knows: a person is asked.
+    // A pattern may match the name of a variable with an unknown value: the verdict is `ask`.
     let most = if line.contains('$') { Action::Ask } else { Action::Deny };
     up_to(Action::Allow).min(up_to(Action::Ask)).min(most)
 }
 
-/// Holds what was read against the harness, in every format.
+/// Compares the imported agent with the harness, in every format.
 fn never_wider(
     found: &ImportedAgent,
     section: Section,
@@ -375,7 +375,7 @@ fn commands_of_codex_are_never_wider() {
     tested.expect("never wider");
 }
 
-/// A pattern of Claude Code in the words of OpenCode, but for `?`, which no line holds.
+/// A pattern of Claude Code in OpenCode's syntax, except for `?`, which no line contains.
 fn spelled(pattern: &str) -> String {
     let pattern = pattern.replace('?', "\0");
     pattern.strip_suffix(":*").map_or(pattern.clone(), |head| format!("{head} *"))

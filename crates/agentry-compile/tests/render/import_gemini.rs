@@ -1,4 +1,4 @@
-//! What the settings of Gemini take away is not granted by what is imported.
+//! What Gemini's settings remove is not granted by the imported agent.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;
@@ -162,7 +162,7 @@ fn what_an_extension_takes_away_is_denied() {
     let hooks = ("~/.gemini/extensions/x/hooks/hooks.json", r#"{"hooks": {"BeforeTool": []}}"#);
     let found = with("tools: [read_file]\n", &[(own, "{}"), hooks]).expect("an agent");
     assert_eq!(said(&found, Section::Read), "ask");
-    // What is not looked at is named.
+    // What is not checked is reported.
     let policies = ("~/.gemini/extensions/x/policies/a.toml", "");
     let found = with("", &[(own, "{}"), policies]).expect("an agent");
     let line = "gap permissions: `~/.gemini/extensions/x/policies/` is not looked at";
@@ -185,7 +185,7 @@ fn what_the_machine_takes_away_is_denied() {
     assert_eq!(said(&found, Section::Bash), "deny");
 }
 
-/// Tools of servers that rules name in one word.
+/// MCP tools that rules name in one word.
 #[test]
 fn rules_about_single_tools_of_servers() {
     let cases =

@@ -1,4 +1,4 @@
-//! What a hook or a plugin may deny is not allowed by what is imported.
+//! What a hook or plugin may deny is not allowed in the imported agent.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;
@@ -53,7 +53,7 @@ fn what_a_hook_of_claude_code_may_deny_asks() {
         assert_eq!(said(&found, section), "ask");
         assert!(told(&found).contains(&format!("permissions.{section}: a hook")), "{section}");
     }
-    // What an agent has no tool for is not asked about.
+    // The agent has no tool for it, so the hook does not matter.
     assert_eq!(said(&found, Section::Webfetch), "deny");
 }
 
@@ -82,7 +82,7 @@ fn plugins_of_claude_code_are_told() {
     assert_eq!(told(&found), line);
 }
 
-/// Where the plugin `x@y` is installed.
+/// The installation directory of the plugin `x@y`.
 const INSTALLED: (&str, &str) = (
     "~/.claude/plugins/installed_plugins.json",
     r#"{"version": 2, "plugins": {"x@y": [{"scope": "user", "installPath": "/home/u/.claude/plugins/cache/y/x/1.0.0"}]}}"#,
@@ -140,14 +140,14 @@ fn what_the_machine_denies_is_denied() {
     let only = r#"{"allowManagedPermissionRulesOnly": true}"#;
     let found = claude_code("", &[(managed, only)]);
     assert_eq!(said(&found, Section::Bash), "ask");
-    // Nobody else switches its hooks off.
+    // No other setting switches its hooks off.
     let hook = format!("{{{}}}", hooks("Bash"));
     let off = (".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
     let found = claude_code("", &[(managed, &hook), off]);
     assert_eq!(said(&found, Section::Bash), "ask");
 }
 
-/// What is there and is not understood may deny something.
+/// A file that exists and is not understood may deny something.
 #[test]
 fn settings_that_are_not_understood_are_no_absent_ones() {
     let rm = r#"{"permissions": {}, "permissions": {"deny": ["Bash(rm *)"]}}"#;

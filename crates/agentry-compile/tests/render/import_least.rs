@@ -1,11 +1,11 @@
-//! What is imported is bounded by what a harness permits for sure, not by what it may permit.
+//! An import is limited by what a harness surely permits, not by what it may permit.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;
 
 use crate::back::imported;
 
-/// The rules of a section, and its answer to all else.
+/// The rules of a section, and its intent.
 pub(crate) fn said(found: &ImportedAgent, section: Section) -> String {
     let permissions = found.agent.policy.permissions.as_ref().expect("permissions");
     let rules = permissions.get(section).unwrap_or_else(|| panic!("{section}"));
@@ -56,7 +56,7 @@ fn what_a_sandbox_of_codex_holds_is_not_allowed_where_there_is_none() {
     assert!(told.contains("run in the sandbox `read-only` in Codex"), "{told}");
 }
 
-/// A profile that the settings choose counts before what a role says, where it is stricter.
+/// A profile in the settings takes precedence over a role, if it is stricter.
 #[test]
 fn profiles_of_codex_count() {
     let role = "sandbox_mode = \"danger-full-access\"\n";
@@ -136,7 +136,7 @@ fn one_tool_of_a_server_of_gemini_is_not_all_of_them() {
         assert_eq!(said(&found, Section::Read), "allow", "{tools}");
         assert_eq!(said(&found, Section::ExternalDirectory), "deny", "{tools}");
     }
-    // Names of files are not what is in them.
+    // File names are not file contents.
     let text = "---\nname: x\ndescription: y\ntools: [glob]\n---\nx\n";
     let found = imported("gemini", &[(path, text)], path).expect("an agent");
     assert_eq!(said(&found, Section::Read), "deny");
@@ -156,7 +156,7 @@ fn rules_of_the_user_of_gemini_count() {
     }
 }
 
-/// Where more rules are too mild than anybody looks at one by one, all of them get stricter.
+/// If more rules are too mild than are checked one by one, all of them become stricter.
 #[test]
 fn many_tools_that_nobody_knows_are_asked_about() {
     let path = ".claude/agents/x.md";
@@ -269,7 +269,7 @@ fn claude(lines: &str, settings: &str) -> ImportedAgent {
     imported("claude-code", &files, path).expect("an agent")
 }
 
-/// Blanks separate tools as commas do.
+/// Blanks separate tools like commas.
 #[test]
 fn lists_of_claude_code_with_blanks() {
     let found = claude("disallowedTools: Write Edit Bash NotebookEdit\n", "{}");
@@ -282,7 +282,7 @@ fn lists_of_claude_code_with_blanks() {
     assert_eq!(said(&found, Section::Webfetch), "deny");
 }
 
-/// What a list names and nobody knows is told.
+/// Unknown names in a list are reported.
 #[test]
 fn tools_of_claude_code_that_nobody_knows() {
     let cases = [
@@ -297,7 +297,7 @@ fn tools_of_claude_code_that_nobody_knows() {
     assert!(!told.contains("known by its name") && !told.contains("names no server"), "{told}");
 }
 
-/// Names with wildcards deny and ask what they may be about, and `domain:*` every host.
+/// Names with wildcards deny and ask about everything they may match, and `domain:*` about every host.
 #[test]
 fn rules_of_claude_code_about_many_tools() {
     let cases = [
@@ -317,7 +317,7 @@ fn rules_of_claude_code_about_many_tools() {
     }
 }
 
-/// What a pattern about secrets takes is denied, and nothing else.
+/// A pattern about secrets denies what it matches, and nothing else.
 #[test]
 fn secrets_of_claude_code_are_not_everything() {
     for rule in ["Read(./.env.*)", "Read(.env*)", "Read(./secrets/*)", "Read(**/*.pem)"] {

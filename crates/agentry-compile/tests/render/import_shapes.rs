@@ -1,5 +1,5 @@
-//! Files as people really write them, shape by shape: each is read without losing its prompt and without
-//! permitting more than it says, or refused with the place of what is wrong.
+//! Files as users really write them. Each is imported with its prompt and without permitting more than it
+//! grants, or refused with a position.
 
 use agentry_compile::policy::Section;
 
@@ -14,10 +14,10 @@ const GEMINI: &str = ".gemini/agents/x.md";
 const COPILOT: &str = ".github/agents/x.agent.md";
 const CURSOR: &str = ".cursor/agents/x.md";
 
-/// The prompt of all of them.
+/// The prompt of all cases.
 const BODY: &str = "Be kind.";
 
-/// A file up to its prompt, and what comes of it: name, bash, edit and read; or where it is wrong.
+/// A file up to its prompt, and the result: name, bash, edit and read, or the position of the error.
 type Shape = (&'static str, &'static str, &'static str);
 
 const SHAPES: &[Shape] = &[
@@ -52,7 +52,7 @@ const SHAPES: &[Shape] = &[
         "---\nname: x\ndescription: a\nmodel: sonnet  # or opus\ntools: Read # only\n---\n",
         "x deny deny allow",
     ),
-    // Marks, line ends, tabs, blanks.
+    // Byte order marks, line ends, tabs, blanks.
     (
         CLAUDE,
         "\u{feff}---\r\nname: x\r\ndescription: a\r\ntools: Read, Grep\r\n---\r\n",
@@ -87,7 +87,7 @@ const SHAPES: &[Shape] = &[
         "---\nname: x\ndescription: a\nmodel: inherit\nmcpServers:\nhooks:\ncolor:\ntools: Read\n---\n",
         "x deny deny allow",
     ),
-    // Names and descriptions that are none.
+    // Unusable names and descriptions.
     (CLAUDE, "---\nname: 42\ndescription: a\ntools: Read\n---\n", "42 deny deny allow"),
     (
         CLAUDE,
@@ -229,7 +229,7 @@ fn harness(path: &str) -> &'static str {
     of.iter().find(|(known, _)| *known == path).expect("a harness").1
 }
 
-/// What comes of a shape, in one line.
+/// The result of a case, in one line.
 fn result(path: &str, head: &str) -> String {
     let body = if path == CODEX { String::new() } else { format!("{BODY}\n") };
     let found = match imported(harness(path), &[(path, &format!("{head}{body}"))], path) {
@@ -256,7 +256,7 @@ fn every_shape_is_read_or_refused_with_a_place() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Whatever is cut off or put in: nothing panics.
+/// Nothing panics when text is cut off or inserted.
 #[test]
 fn nothing_that_is_left_of_a_shape_panics() {
     for (path, head, _) in SHAPES {

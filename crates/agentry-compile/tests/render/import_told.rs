@@ -1,4 +1,4 @@
-//! What import leaves out or takes for something else is told, harness by harness.
+//! Import reports everything that it drops or changes, for each harness.
 
 use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
@@ -72,7 +72,7 @@ fn what_is_left_out_is_told() {
     assert!(!found.losses.iter().any(|it| fields.contains(&it.field.as_str())), "{usual}");
 }
 
-/// It stays the one of its harness in formats that have a place for it as well.
+/// The model name of a harness is kept for that harness, also in formats with a model field.
 #[test]
 fn a_model_of_any_name_comes_back() {
     let cases = [
@@ -91,7 +91,7 @@ fn a_model_of_any_name_comes_back() {
     }
 }
 
-/// Whoever may write files is not said to have no tool for it.
+/// An agent that may write files is not reported as one without a tool for it.
 #[test]
 fn an_agent_of_pi_that_writes_has_what_it_had() {
     let text = text("pi", "tools: read, write\n");

@@ -60,29 +60,29 @@ pub(crate) fn agent(name: &str, lines: &str) -> Vec<(String, String)> {
     ]
 }
 
-/// An agent with everything that a definition usually has.
+/// An agent with all usual fields.
 pub(crate) fn chiron() -> Vec<(String, String)> {
     chiron::files()
 }
 
-/// What a test asks for.
+/// The options of a test.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Wish<'a> {
     pub(crate) guard: bool,
     pub(crate) close_gaps: bool,
-    /// Whether files of others are replaced.
+    /// Whether files of the user are replaced.
     pub(crate) force: bool,
-    /// A project, unless said otherwise.
+    /// The scope; a project by default.
     pub(crate) scope: Option<RenderScope>,
     /// Options of the target.
     pub(crate) options: &'a [(&'a str, &'a str)],
-    /// What the agent is called there.
+    /// The agent's name in the target.
     pub(crate) alias: Option<&'a str>,
-    /// Files that exist already, by path and text.
+    /// Existing files, by path and text.
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
 
-/// With the guard, and nothing else.
+/// Only with the guard.
 pub(crate) const GUARD: Wish<'_> = Wish {
     guard: true,
     close_gaps: false,
@@ -134,13 +134,13 @@ pub(crate) fn one(harness: &str, lines: &str, wish: Wish<'_>) -> RenderedAgent {
     rendering(harness, &agent("helper", lines), wish).agents.remove(0)
 }
 
-/// The text of the file that ends so.
+/// The text of the file whose path ends with this.
 pub(crate) fn file<'a>(rendered: &'a RenderedAgent, end: &str) -> &'a str {
     let found = rendered.files.iter().find(|file| file.path.ends_with(end));
     found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text()
 }
 
-/// All that a person is told, one line each.
+/// Everything reported to the user, one line each.
 pub(crate) fn told(rendered: &RenderedAgent) -> String {
     let refused = rendered.refused.iter().map(|it| format!("refused {}: {}", it.field, it.message));
     let losses =

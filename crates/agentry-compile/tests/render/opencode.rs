@@ -1,4 +1,4 @@
-//! OpenCode: the last rule that matches wins.
+//! OpenCode: the last matching rule wins.
 
 use agentry_compile::targets::RenderScope;
 
@@ -11,14 +11,14 @@ fn text(lines: &str) -> String {
     file(&one("opencode", lines, Wish::default()), FILE).to_owned()
 }
 
-/// Checks that a rendered agent holds some lines.
+/// Checks that a rendered agent contains some lines.
 #[track_caller]
 fn holds(lines: &str, expected: &str) {
     let text = text(lines);
     assert!(text.contains(expected), "{text}");
 }
 
-/// What a person is told about the agent with these lines.
+/// What is reported for the agent with these lines.
 fn losses(lines: &str) -> String {
     told(&one("opencode", lines, Wish::default()))
 }
@@ -58,7 +58,7 @@ fn t2_the_first_of_two_rules_with_one_pattern_stays() {
         &bash("ask", &["git *:allow", "git *:deny"]),
         "  bash:\n    \"*\": ask\n    git *: allow\n  skill",
     );
-    // Keys about tools by name stand among the others.
+    // Keys of single tools stand among the others.
     let lines = section("tool", "ask", &["bash:allow", "my_tool:deny", "edit:allow"])
         + &section("mcp", "ask", &["my/tool:deny"]);
     let text = text(&lines);
@@ -80,7 +80,7 @@ fn t4_a_number_is_refused() {
         let told = losses(&lines);
         assert!(told.contains("would put the rule `10` before all others"), "{told}");
     }
-    // No number to JavaScript.
+    // JavaScript does not parse it as a number.
     holds(&bash("ask", &["010:allow"]), "    \"010\": allow\n");
 }
 
@@ -101,7 +101,7 @@ fn t6_an_agent_of_the_same_name_is_joined() {
     let told = told(&rendered);
     assert!(told.contains("`opencode.json` is about an agent of this name too"), "{told}");
     assert_eq!(rendered.refused, None);
-    // Keys stay where they first stood: `git push*` comes before `git *`.
+    // A key keeps its first position: `git push*` comes before `git *`.
     let harmful = "// mine\n{\"agent\": {\"helper\": {\"permission\": {\"bash\": {\"git push*\": \"allow\"}}}},}";
     for path in ["opencode.jsonc", ".opencode/opencode.json", "~/.config/opencode/opencode.json"] {
         let existing = [(path, harmful)];
@@ -112,7 +112,7 @@ fn t6_an_agent_of_the_same_name_is_joined() {
         let hint = refused.hint.expect("a hint");
         assert!(hint.contains(&format!("`{path}` is about an agent of this name")), "{hint}");
     }
-    // A second file beside it would take its place; a mode of the same name is joined.
+    // A second file beside it would replace it; a mode of the same name is merged.
     let markdown = "---\npermission:\n  bash: allow\n---\nMine.\n";
     let existing = [(".opencode/agent/helper.md", markdown)];
     let rendered = one("opencode", &lines, Wish { existing: &existing, ..Wish::default() });
@@ -172,7 +172,7 @@ fn t23_a_star_takes_directories_there() {
     holds(&lines, "\n  edit: deny\n");
     let told = losses(&lines);
     assert!(told.contains("narrowed permissions.edit: `/workspace/src/example.txt`"), "{told}");
-    // A deny may take more.
+    // A denial may match more.
     holds(&section("edit", "allow", &["src/*:deny"]), "    src/*: deny\n");
     holds(&section("edit", "deny", &["src/**:allow"]), "    src/*: allow\n");
 }
@@ -189,7 +189,7 @@ fn t25_a_last_star_takes_nothing_too() {
     let lines = bash("deny", &["ls *:allow"]);
     holds(&lines, "    ls *: allow\n");
     assert!(!losses(&lines).contains("narrowed permissions.bash"));
-    // A star in the name of a program would take a `/`, and the directory of another program.
+    // A star in a program name would match `/`, and so the directory of another program.
     let lines = bash("deny", &["npm*:allow"]);
     holds(&lines, "    npm *: allow\n");
     assert!(losses(&lines).contains("narrowed permissions.bash: `npmx`"), "{}", losses(&lines));
@@ -446,7 +446,7 @@ fn the_home_of_a_user() {
     let rendered = rendering("opencode", &chiron(), wish).agents.remove(0);
     assert_eq!(rendered.refused, None);
     assert_eq!(rendered.files[0].path, ".config/opencode/agents/chiron.md");
-    // A home does not see the skills of a project.
+    // A home directory has no access to the skills of a project.
     let skills = rendered.files.iter().filter(|file| file.path.ends_with("SKILL.md"));
     assert_eq!(skills.count(), 3);
 }
@@ -473,7 +473,7 @@ fn servers_and_tools_share_their_names() {
     let lines = section("mcp", "deny", &["github/delete*:deny", "github/*:allow"])
         + &section("tool", "deny", &["todowrite:allow", "my_tool:allow"]);
     let text = text(&lines);
-    // A server `my` with a tool `tool` would be called so, too.
+    // A server `my` with a tool `tool` would have the same name.
     let expected = "  \"*\": deny\n  github_*: allow\n  github_delete*: deny\n  my_tool: deny\n  todowrite: allow\n";
     assert!(text.contains(expected), "{text}");
     let told = losses(&lines);
@@ -492,7 +492,7 @@ fn agents_in_directories_are_others() {
     );
 }
 
-/// Answers are remembered for all agents that may do the same: nearly the same is not the same.
+/// Verdicts are memoised for agents with equal policies; nearly equal ones do not share.
 #[test]
 fn agents_that_are_nearly_alike_stay_apart() {
     let alike = [

@@ -1,6 +1,6 @@
-//! OpenCode with the guard enforces the source exactly: its rules deny nothing that the source permits,
-//! since the guard cannot lift that, and allow nothing that it does not allow. Where they ask about what is
-//! denied, that is told.
+//! OpenCode with the guard enforces the source exactly. Its rules deny nothing that the source permits, since
+//! the guard cannot lift a denial, and allow nothing more. If they ask about a denied call, that is
+//! reported.
 
 use agentry_compile::policy::{Action, RuleList, Section};
 use agentry_compile::targets::memo::RenderMemo;
@@ -15,10 +15,10 @@ fn section(section: &str, intent: &str, rules: &[&str]) -> String {
     format!("[permissions.{section}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
 }
 
-/// The sections of which names are compared: no machine knows which of them are real.
+/// The sections that are compared by name: an automaton cannot know which names exist.
 const NAMES: [Section; 3] = [Section::Mcp, Section::Tool, Section::Skill];
 
-/// Holds what OpenCode makes of a rendered agent against its source.
+/// Compares OpenCode's model of a rendered agent with its source.
 fn is_exact(lines: &str) -> RenderedAgent {
     let files = agent("helper", lines);
     let mut rendering = rendering("opencode", &files, GUARD);
@@ -46,7 +46,7 @@ fn is_exact(lines: &str) -> RenderedAgent {
     rendered
 }
 
-/// What is asked, the guard may allow: then nothing is missing.
+/// The guard may allow what is asked, so nothing is lost.
 fn denies_nothing_more(subject: &RenderSubject, way: &HarnessTool, lines: &str) {
     if NAMES.contains(&way.section) {
         return;

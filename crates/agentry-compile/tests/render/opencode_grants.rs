@@ -1,5 +1,5 @@
-//! An agent of OpenCode gets `permission` and `tools` back as they were written where what is rendered would
-//! mean something else, and never what its definition denies.
+//! An imported OpenCode agent gets its original `permission` and `tools` back if the rendered ones would mean
+//! something else, but never anything that its definition denies.
 
 use crate::back::{definition, imported};
 use crate::{GUARD, Wish, one, rendering, told};
@@ -20,7 +20,7 @@ fn rendered(files: &[(String, String)], wish: Wish<'_>) -> String {
 #[test]
 fn words_are_kept_where_the_meaning_would_differ() {
     let cases = [
-        // By itself OpenCode asks about `.env`, and about doing the same over and over.
+        // OpenCode itself asks about `.env`, and about repeated identical calls.
         ("permission:\n  read: allow", true),
         ("permission:\n  \"*\": allow", true),
         ("permission:\n  doom_loop: allow", true),
@@ -42,7 +42,7 @@ fn words_are_kept_where_the_meaning_would_differ() {
     }
 }
 
-/// A subagent may neither start agents nor write a list of what is to do unless a rule has that very key.
+/// A subagent may start agents or write a to-do list only if a rule has exactly that key.
 #[test]
 fn a_subagent_gains_nothing_that_no_rule_names() {
     let (deny, allow) = ("deny", "allow");
@@ -54,7 +54,7 @@ fn a_subagent_gains_nothing_that_no_rule_names() {
         ("mode: subagent\npermission:\n  todowrite: ask", deny, "\n  task: deny\n", "ask"),
         ("mode: subagent\ntools:\n  task: true", allow, "\n  task: allow\n", deny),
         ("mode: primary", allow, "\n  task: allow\n", allow),
-        // For both: what is written says nothing of it, neither does what comes back.
+        // Neither the original nor the result mentions it.
         ("mode: all", allow, "", allow),
         ("permission:\n  edit: deny", allow, "", allow),
         ("permission:\n  \"*\": deny", deny, "\n  task: deny\n", deny),
@@ -76,7 +76,7 @@ fn a_subagent_gains_nothing_that_no_rule_names() {
     }
 }
 
-/// The last rule counts, and a definition may put single words before maps.
+/// The last rule counts, and a definition may put single verdicts before maps.
 #[test]
 fn the_order_of_rules_comes_back() {
     let lines = "permission:\n  bash:\n    git *: ask\n  \"*\": allow\n  edit:\n    src/*: ask\n  doom_loop: deny";
@@ -95,12 +95,12 @@ fn what_is_denied_since_stays_denied_and_the_rest_comes_back() {
     for line in ["  bash: deny\n", "  read: allow\n", "  doom_loop: allow\n"] {
         assert!(text.contains(line), "{line}{text}");
     }
-    // What is no tool comes back as well where tools are asked about.
+    // Keys that are not tools are restored too, if tools have the verdict `ask`.
     let mut asks = definition_of("permission:\n  \"*\": ask\n  doom_loop: deny\n  bash: allow");
     asks[0].1 = asks[0].1.replace(from, to);
     let text = rendered(&asks, Wish::default());
     assert!(text.contains("  bash: deny\n") && text.contains("  doom_loop: deny\n"), "{text}");
-    // Asked about since: the definition counts alone, which is told.
+    // Changed to `ask` since: only the definition counts, and a loss is reported.
     files[0].1 = files[0].1.replace(to, "[permissions.bash]\nintent = \"ask\"");
     let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
     let text = rendered.files[0].text();
@@ -117,7 +117,7 @@ fn whoever_wants_no_gaps_gets_no_words() {
     }
 }
 
-/// Definitions that were made to get more than they say, or files that OpenCode does not start with.
+/// Definitions that try to gain more than they declare, or files that OpenCode refuses to load.
 #[test]
 fn words_that_nobody_imported_give_nothing() {
     let denies = "[permissions.bash]\nintent = \"deny\"\n[permissions.edit]\nintent = \"ask\"\n";

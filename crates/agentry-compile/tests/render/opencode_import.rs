@@ -1,4 +1,4 @@
-//! From OpenCode and back.
+//! Import from OpenCode, and the way back.
 
 use agentry_compile::policy::Section;
 
@@ -83,7 +83,7 @@ fn a_word_for_everything() {
     let text = "---\npermission: deny\n---\nx\n";
     let path = ".opencode/agents/x.md";
     let agent = imported("opencode", &[(path, text)], path).expect("an agent");
-    // A name that no tool has is nothing that gets lost.
+    // A name that no tool has is not a loss.
     assert_eq!(agent.losses.iter().map(|it| it.detail.as_str()).collect::<Vec<_>>(), [""; 0]);
     let permissions = agent.agent.policy.permissions.expect("permissions");
     for section in permissions.sections {
@@ -133,7 +133,7 @@ fn what_does_nothing_is_told() {
     let found = imported("opencode", &[(path, &text)], path).expect("an agent");
     let line = "`rm -rf` is allow in OpenCode and deny here";
     assert!(found.losses.iter().any(|it| it.detail == line), "{:#?}", found.losses);
-    // What one agent says otherwise than all is no loss.
+    // A difference between one agent and the shared settings is not a loss.
     let files = [
         ("opencode.json", "{\"permission\": {\"bash\": \"ask\"}}"),
         (path, "---\npermission:\n  bash: allow\n---\nx\n"),
@@ -174,7 +174,7 @@ fn tools_that_read_less_than_read_does_are_told() {
     }
 }
 
-/// What is on among the older `tools` grants nothing that `permission` denies.
+/// A tool that the older `tools` switches on grants nothing that `permission` denies.
 #[test]
 fn permission_counts_beside_the_older_tools() {
     let path = ".opencode/agents/x.md";
@@ -218,7 +218,7 @@ fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
         let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
         let found = imported("opencode", &[(path, &text)], path).expect("an agent");
         let mut files = definition(&found);
-        // What was written would come back, and says nothing of some.
+        // The original would be restored, and does not mention some of them.
         let own = files[0].1.split("[x-harness.opencode.as-written").next().map(str::to_owned);
         files[0].1 = own.expect("a text");
         let expected = format!("[permissions.read]\nintent = \"{intent}\"\n");
@@ -232,7 +232,7 @@ fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
     }
 }
 
-/// The rules of an agent in agent-toml, and what OpenCode gets back, a line each.
+/// The rules of an agent in agent-toml, and what OpenCode gets back, one a line.
 fn there_and_back(section: &str, rules: &str) -> (String, String) {
     let path = ".opencode/agents/x.md";
     let text = format!("---\ndescription: x\nmode: primary\npermission:\n  {rules}\n---\nx\n");
@@ -247,7 +247,7 @@ fn there_and_back(section: &str, rules: &str) -> (String, String) {
     (lines.replace('"', ""), rendered.files[0].text().to_owned())
 }
 
-/// A pattern that cannot be said exactly takes away as little as can be said, never a whole tool.
+/// A pattern that has no exact form loses as little as possible, never a whole tool.
 #[test]
 fn one_pattern_takes_away_only_what_it_is_about() {
     let cases = [
@@ -305,7 +305,7 @@ fn one_pattern_takes_away_only_what_it_is_about() {
     }
 }
 
-/// How secrets are kept from agents: a name below some directory, with what follows it or not.
+/// How secrets are hidden from agents: a name in any directory, with or without a suffix.
 #[test]
 fn a_name_below_a_directory_takes_away_only_what_it_is_about() {
     let exact =
@@ -339,8 +339,8 @@ fn a_name_below_a_directory_takes_away_only_what_it_is_about() {
     }
 }
 
-/// What OpenCode joins, in its order: modes of settings last of all, the home directory's `.opencode` behind
-/// the project's, and all `tools` of settings below all their `permission`.
+/// The order in which OpenCode merges: modes in settings last, `.opencode` of the home directory after the
+/// project's, and all `tools` in settings below all `permission`.
 #[test]
 fn the_last_of_all_layers_counts() {
     let path = ".opencode/agents/r.md";
@@ -369,7 +369,7 @@ fn the_last_of_all_layers_counts() {
     assert_eq!(said(&found, Section::Bash), "deny");
 }
 
-/// Whoever has the last word elsewhere is not overruled by what is rendered.
+/// A setting elsewhere that takes precedence is not overruled by the rendered file.
 #[test]
 fn nothing_is_rendered_below_a_milder_layer() {
     let allows = "---\ndescription: d\npermission:\n  bash: allow\n---\nHi.\n";

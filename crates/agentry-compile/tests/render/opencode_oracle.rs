@@ -1,5 +1,5 @@
-//! OpenCode's rules once more, over texts as it sees them and without any machine: what was written is
-//! never milder than what the judge of the source says.
+//! A second implementation of OpenCode's rules, on plain texts and without automata: the written rules are
+//! never milder than the source's judge.
 
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, PolicyContext, Section, SectionCall};
@@ -12,16 +12,16 @@ use std::sync::Arc;
 
 use crate::policies::{agent, cases, samples, subject_of};
 
-/// A rule: key, pattern, answer.
+/// A rule: key, pattern, verdict.
 pub(crate) type Ruled = (String, String, Action);
 
-/// The answer of the last rule whose key and pattern match.
+/// The verdict of the last rule whose key and pattern match.
 fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
     let matching = |(key, pattern, _): &&Ruled| fits(key, permission) && fits(pattern, text);
     rules.iter().rev().find(matching).map_or(Action::Ask, |(_, _, action)| *action)
 }
 
-/// Whether a pattern takes a text: `*` anything, `?` any character, a last ` *` nothing too.
+/// Whether a pattern matches: `*` any text, `?` any character, a final ` *` also nothing.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     if pattern.strip_suffix(" *").is_some_and(|start| wild(start, text)) {
         return true;
@@ -62,7 +62,7 @@ fn rules(text: &str) -> Vec<Ruled> {
     out
 }
 
-/// What OpenCode does about a call, as its tools ask.
+/// OpenCode's verdict for a call, as its tools ask.
 pub(crate) fn there(rules: &[Ruled], section: Section, text: &str) -> Action {
     match section {
         Section::Edit | Section::Read => {
@@ -83,7 +83,7 @@ pub(crate) fn there(rules: &[Ruled], section: Section, text: &str) -> Action {
     }
 }
 
-/// Whether nothing that is built in comes into the source's answer.
+/// Whether no built-in rule affects the source's verdict.
 fn is_plain(section: Section, text: &str) -> bool {
     let words = ["frob", "zap", "qux", "a", "b", "src", "tmp", "docs", "x", "workspace", "c"];
     match section {
@@ -98,7 +98,7 @@ fn is_plain(section: Section, text: &str) -> bool {
             let plain = |name: &str| name.chars().all(|c| c.is_ascii_lowercase());
             text.split_once('/').is_some_and(|(server, tool)| plain(server) && plain(tool))
         }
-        // These are no other tools.
+        // These are not separate tools.
         Section::Tool if matches!(text, "bash" | "edit" | "write") => false,
         _ => text.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
     }
@@ -143,7 +143,7 @@ fn what_is_written_is_never_milder() {
     TestRunner::new(config).run(&agent(), property).expect("never milder");
 }
 
-/// What OpenCode does with the rules that come of a definition.
+/// OpenCode's verdict with the rules from a definition.
 fn rendered(lines: &str, section: Section, text: &str) -> Action {
     let files = crate::agent("x", lines);
     let rendering = crate::rendering("opencode", &files, crate::Wish::default());
@@ -151,7 +151,7 @@ fn rendered(lines: &str, section: Section, text: &str) -> Action {
     there(&rules(file.expect("a file").text()), section, text)
 }
 
-/// A last ` *` takes nothing too, in patterns about files and names as in those about commands, and in keys.
+/// A final ` *` also matches nothing, in patterns of files, names and commands, and in keys.
 #[test]
 fn a_last_star_takes_nothing_too() {
     let section = |name: &str, rules: &str| {
@@ -180,7 +180,7 @@ fn a_last_star_takes_nothing_too() {
     }
 }
 
-/// The same where they are read.
+/// The same for imported rules.
 #[test]
 fn a_last_star_is_read_as_nothing_too() {
     let cases = [

@@ -1,5 +1,5 @@
-//! Agents of OpenCode as people write them, there and back: calls get the answers that they got, by rules
-//! that are read here once more, over texts and without any machine. No call gets a milder one.
+//! OpenCode agents as users write them, imported and rendered again. Calls keep their verdicts, according to
+//! a second implementation on plain texts; no verdict becomes milder.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::opencode_oracle::{Ruled, fits};
 use crate::policies::cases;
 use crate::{Wish, rendering};
 
-/// The rules that hold for an agent: those of OpenCode, the older tools, its permissions.
+/// The rules of an agent: OpenCode's own, the older tools, its permissions.
 fn rules(text: &str) -> Vec<Ruled> {
     let rule = |key: &str, pattern: &str, action| (key.to_owned(), pattern.to_owned(), action);
     let mut all = vec![
@@ -155,7 +155,7 @@ const TOOLS: &[&str] = &[
 ];
 const NAMES: &[&str] = &["explore", "general", "code-reviewer", "git-release", "docs-writer"];
 
-/// Calls, each as a permission and the text that it is asked about.
+/// Calls, each as a permission and its subject.
 fn calls() -> Vec<(&'static str, &'static str)> {
     let of = |keys: &'static [&'static str], texts: &'static [&'static str]| {
         keys.iter().flat_map(move |key| texts.iter().map(move |text| (*key, *text)))
@@ -167,7 +167,7 @@ fn calls() -> Vec<(&'static str, &'static str)> {
     of(&["bash"], COMMANDS).chain(files).chain(names).chain(places).collect()
 }
 
-/// Permissions of an agent, and the calls that get a stricter answer afterwards.
+/// Permissions of an agent, and the calls with a stricter verdict afterwards.
 const AGENTS: &[(&str, &[&str])] = &[
     ("tools: {write: false, edit: false, bash: false}", &[]),
     ("tools: {write: true, edit: true, bash: true}", &[]),
@@ -234,7 +234,7 @@ const AGENTS: &[(&str, &[&str])] = &[
     ),
     (
         "permission: {external_directory: {'*': deny, '/tmp/**': allow, '/home/user/p/**': ask}, bash: {'*': allow, 'docker * rm*': deny}}",
-        // Where a wildcard may have taken a quote, the next word may be a part of one.
+        // If a wildcard may have matched a quote, the next word may be inside quotes.
         &["bash docker rm x: allow became deny"],
     ),
     (
@@ -249,8 +249,8 @@ const AGENTS: &[(&str, &[&str])] = &[
 
 const PATH: &str = ".opencode/agents/x.md";
 
-/// The calls that get another answer once an agent was imported and rendered, none of them a milder one;
-/// and what OpenCode gets.
+/// The calls whose verdict changed after import and rendering, none of them to a milder one; and the
+/// rendered file.
 fn differences(text: &str) -> Result<(Vec<String>, String), String> {
     let found = imported("opencode", &[(PATH, text)], PATH)?;
     let rendered = rendering("opencode", &definition(&found), Wish::default()).agents.remove(0);
@@ -278,7 +278,7 @@ fn agents_come_back_as_they_were() {
     }
 }
 
-/// A key with an answer, or with patterns and answers.
+/// A key with a verdict, or with patterns and verdicts.
 fn entry() -> impl Strategy<Value = String> {
     let action = || select(vec!["allow", "ask", "deny"]);
     let commands = vec![

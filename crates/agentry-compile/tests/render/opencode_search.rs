@@ -1,4 +1,4 @@
-//! OpenCode: the tools that look at many files at once have one answer for all of them.
+//! OpenCode: tools that read many files at once have one verdict for all of them.
 
 use crate::{Wish, agent, file, one, rendering, told};
 
@@ -40,7 +40,7 @@ fn the_strictest_answer_of_reading_is_told() {
     }
 }
 
-/// What the guard asks about must not run because the rules below it allow it.
+/// A call that the guard asks about must not run because the rules below it allow it.
 #[test]
 fn nothing_that_the_guard_decides_about_is_allowed_below_it() {
     let lines = "[permissions.bash]\nintent = \"allow\"\n[permissions.edit]\nintent = \"allow\"\n";
@@ -50,13 +50,13 @@ fn nothing_that_the_guard_decides_about_is_allowed_below_it() {
     for tool in TOOLS.iter().chain(&["bash", "edit", "read", "external_directory"]) {
         assert!(!text.contains(&format!("\n  {tool}: allow\n")), "{tool}\n{text}");
     }
-    // Where a rule allows a tool altogether, the plugin knows it: a question is a refusal there.
+    // The plugin sees that a rule allows the tool, so a question becomes a refusal there.
     let lines = "[permissions.websearch]\nintent = \"allow\"\n";
     let rendering = crate::rendering("opencode", &agent("helper", lines), wish);
     let plugin = rendering.shared[0].text();
     assert!(plugin.contains("[\"websearch\",true]") && plugin.contains("[\"bash\",false]"));
     assert!(plugin.contains("decision === \"ask\" && isAllowed("), "{plugin}");
-    // What it allows it answers for, whichever tool it is.
+    // What the guard allows, it answers for, whichever tool it is.
     let plugin = rendering.shared[0].text();
     assert!(plugin.contains("permission !== call.tool) return") && !plugin.contains("LEFT"));
 }

@@ -1,6 +1,5 @@
-//! An imported agent gets the words of its harness back where a definition can only ask. Never more than
-//! that: what the definition denies stays denied, and words that say something else than the definition
-//! count for nothing.
+//! An imported agent gets its original grants back where a definition can only ask. It never gets more: what
+//! the definition denies stays denied, and original grants that contradict the definition are ignored.
 
 use agentry_compile::policy::{Action, RuleList, Section};
 use agentry_compile::targets::memo::RenderMemo;
@@ -20,7 +19,7 @@ use crate::{GUARD, Wish, file, one, rendering, subjects, told};
 const COPILOT: &str = ".github/agents/helper.agent.md";
 const WRITTEN: &str = "---\nname: helper\ndescription: d\ntools: [read, edit, execute]\n---\nHi.\n";
 
-/// The definition that an agent of Copilot becomes, with one text in it changed.
+/// The definition of an imported Copilot agent, with one text changed.
 fn changed(from: &str, to: &str) -> Vec<(String, String)> {
     let found = imported("copilot", &[(COPILOT, WRITTEN)], COPILOT).expect("an agent");
     let mut files = definition(&found);
@@ -30,7 +29,7 @@ fn changed(from: &str, to: &str) -> Vec<(String, String)> {
     files
 }
 
-/// The list of tools that comes of a definition for Copilot.
+/// The rendered list of tools for Copilot.
 fn tools(files: &[(String, String)], wish: Wish<'_>) -> String {
     let rendered = rendering("copilot", files, wish).agents.remove(0);
     let lines = file(&rendered, COPILOT).lines().skip_while(|line| !line.starts_with("tools:"));
@@ -76,13 +75,13 @@ fn words_count_while_the_definition_says_what_they_say() {
         (edit("ask"), edit("deny"), "tools: [read, execute]"),
         (read("allow"), read("deny"), "tools: [edit, execute]"),
         (bash("ask"), rule("rm *:deny"), "tools: [read, edit]"),
-        // Asked about since, or allowed: the definition counts, and nothing that was kept.
+        // Changed to `ask` or `allow` since: only the definition counts.
         (read("allow"), read("ask"), "tools: []"),
         (bash("ask"), rule("ls *:allow"), "tools: [read]"),
-        // Nothing that the words are about.
+        // Unrelated to the original grants.
         (bash("ask"), bash("allow"), own),
         (question("deny"), question("ask"), own),
-        // Said in other words.
+        // The same meaning, written differently.
         (bash("ask"), rule("rm *:ask"), own),
     ];
     for (from, to, expected) in cases {
@@ -90,8 +89,8 @@ fn words_count_while_the_definition_says_what_they_say() {
     }
 }
 
-/// One tool that Claude Code would not hold to its list takes no other with it, and the list is not taken
-/// back by another one below it.
+/// One tool that Claude Code would not limit to its list does not remove the others, and no second list
+/// below it undoes the first.
 #[test]
 fn what_cannot_come_back_takes_nothing_with_it() {
     let path = ".claude/agents/helper.md";
@@ -108,7 +107,7 @@ fn what_cannot_come_back_takes_nothing_with_it() {
     assert!(!told.contains("narrowed permissions.bash"), "{told}");
 }
 
-/// Definitions that were made to get more than they say.
+/// Definitions that try to gain more than they declare.
 #[test]
 fn words_that_nobody_imported_give_nothing_that_is_denied() {
     let asks = "[permissions.bash]\nintent = \"ask\"\n[permissions.edit]\nintent = \"ask\"\n";
@@ -153,7 +152,7 @@ fn words_that_nobody_imported_give_nothing_that_is_denied() {
     }
 }
 
-/// All sections denied, but for these.
+/// All sections denied, except these.
 fn denying(but: &[(&str, &str)]) -> String {
     let action =
         |section: &str| but.iter().find(|(known, _)| *known == section).map_or("deny", |it| it.1);
@@ -163,10 +162,10 @@ fn denying(but: &[(&str, &str)]) -> String {
     Section::ALL.iter().map(section).collect()
 }
 
-/// A harness, what is not denied, words, and what they must not bring.
+/// A harness, what is not denied, original grants, and what they must not grant.
 type Forged = (&'static str, &'static [(&'static str, &'static str)], &'static str, &'static str);
 
-/// Ways around a denial that somebody who reads the code of a harness would try.
+/// Ways around a denial that a reader of the harness's code would try.
 #[test]
 fn words_that_mean_more_than_they_seem() {
     let reads = &[("read", "allow"), ("external_directory", "ask")][..];
@@ -182,19 +181,19 @@ fn words_that_mean_more_than_they_seem() {
         ("mcp", "ask"),
     ][..];
     let cases: &[Forged] = &[
-        // Tools that go with others, and have no rules.
+        // Tools that come with others, and have no rules.
         ("claude-code", &[], "tools = \"Monitor\"", "tools: Monitor"),
         ("claude-code", reads, "tools = \"Read, Monitor, MultiEdit\"", "tools: Read, Monitor"),
         ("claude-code", &[], "tools = \"Monitor(x) Bash Edit Write\"", "tools: Monitor"),
-        // What stands in brackets is read in more than one way.
+        // Text in brackets is parsed in more than one way.
         ("claude-code", fetches, "tools = \"Read, WebFetch(x) Bash\"", "WebFetch(x)"),
         ("claude-code", fetches, "tools = \"Read, WebFetch((a), Bash, x)\"", "WebFetch("),
         ("claude-code", fetches, "tools = \"Read, WebFetch(\\n\\u0007x: y)\"", "WebFetch("),
         ("claude-code", reads, "tools = [\"Read\", [\"Bash\"], 5]", "- Bash"),
-        // Every tool is more than those that are known.
+        // `every tool` is more than the known ones.
         ("copilot", all, "tools = [\"*\"]", "\"*\""),
         ("gemini", all, "tools = [\"*\"]", "\"*\""),
-        // Names that nobody knows, or that run whatever they are told.
+        // Unknown names, or tools that run any command.
         ("copilot", reads, "tools = [\"read\", \"run_in_terminal\"]", "run_in_terminal"),
         ("copilot", reads, "tools = [\"read\", \"vscode/runCommand\"]", "runCommand"),
         ("copilot", reads, "tools = [\"read\", \"vscode\"]", "vscode"),
@@ -202,7 +201,7 @@ fn words_that_mean_more_than_they_seem() {
         ("copilot", &[], "tools = [[\"execute\"]]", "execute"),
         ("copilot", reads, "tools = [\"read\", 5, {\"k\\n\" = \"v\"}]", "k"),
         ("copilot", all, "\"no words\" = 1", "questions\n---"),
-        // Behind a link, a file of the project lies elsewhere.
+        // Behind a link, a project file lies elsewhere.
         ("pi", &[("read", "allow"), ("edit", "allow")], "output = \"link/passwd\"", "output: link"),
     ];
     for (harness, but, words, never) in cases {
@@ -218,7 +217,7 @@ fn words_that_mean_more_than_they_seem() {
     }
 }
 
-/// What the file of an agent of Codex does not say, the session that starts it does.
+/// What the file of a Codex agent omits, its parent session decides.
 #[test]
 fn silence_of_codex_may_be_a_session_without_limits() {
     let edit = "[permissions.edit]\nintent = \"ask\"\nrules = [\"/etc/**:deny\"]\n";
@@ -248,7 +247,7 @@ fn silence_of_codex_may_be_a_session_without_limits() {
     assert!(!file(&rendered, ".toml").contains("env_var = false"), "{}", rendered.files[0].text());
 }
 
-/// Each server may do what is asked about: each is told.
+/// Each server may do what has the verdict `ask`: each is reported.
 #[test]
 fn every_way_is_told() {
     let text = "---\nname: helper\ndescription: d\ntools: [read, 'alpha/*', 'beta/*']\n---\nHi.\n";
@@ -268,7 +267,7 @@ fn every_way_is_told() {
     assert!(told.contains("/.claude/agent-memory"), "{told}");
 }
 
-/// Lists of tools that VS Code writes into new files, and that older files have.
+/// Lists of tools that VS Code writes into new files, and those of older files.
 #[test]
 fn tools_of_vs_code_come_back_together() {
     for tools in [
@@ -281,7 +280,7 @@ fn tools_of_vs_code_come_back_together() {
             definition(&imported("copilot", &[(COPILOT, &text)], COPILOT).expect("an agent"));
         assert_eq!(tools_of(&files), tools.replace('\'', ""), "{tools}");
     }
-    // What is not given back does not bring a wider name for the rest.
+    // A grant that is not restored does not widen the name for the rest.
     let text =
         "---\ndescription: d\ntools: ['search/codebase', 'problems', 'secret_tool']\n---\nHi.\n";
     let files = definition(&imported("copilot", &[(COPILOT, text)], COPILOT).expect("an agent"));
@@ -320,7 +319,7 @@ fn what_is_no_word_is_nothing() {
     }
 }
 
-/// Two agents that share settings: where one cannot have its words beside the other, it is rendered
+/// Two agents that share settings: if one cannot get its original grants beside the other, it is rendered
 /// without them, and not refused.
 #[test]
 fn agents_beside_each_other_are_all_rendered() {
@@ -344,7 +343,7 @@ fn agents_beside_each_other_are_all_rendered() {
     }
 }
 
-/// What the user's own settings allow beyond the words is told all the same.
+/// What the user's settings allow beyond the original grants is still reported.
 #[test]
 fn the_settings_of_the_user_are_told_beside_the_words() {
     let path = ".codex/agents/x.toml";
@@ -361,7 +360,7 @@ fn the_settings_of_the_user_are_told_beside_the_words() {
     assert!(told.contains("`npm publish` is ask in the source and allow here"), "{told}");
 }
 
-/// Rules of Codex hold for every session: an agent that has its own words back needs none that ask.
+/// Codex rules apply to every session: an agent with its original grants needs no rules that ask.
 #[test]
 fn words_of_codex_leave_other_sessions_alone() {
     let path = ".codex/agents/x.toml";
@@ -373,7 +372,7 @@ fn words_of_codex_leave_other_sessions_alone() {
     assert_eq!(rendering.shared, []);
 }
 
-/// What is listed is not denied in the same file.
+/// A listed tool is not denied in the same file.
 #[test]
 fn pi_has_no_tool_that_it_denies() {
     for (tools, expected) in [("find", "tools: contact_supervisor"), ("read, edit", "tools: read")]
@@ -387,7 +386,7 @@ fn pi_has_no_tool_that_it_denies() {
     }
 }
 
-/// Words that do not count are told of.
+/// Ignored original grants are reported.
 #[test]
 fn words_that_are_passed_over_are_told() {
     let files =
@@ -397,7 +396,7 @@ fn words_that_are_passed_over_are_told() {
     assert!(told.contains("narrowed x-harness.copilot.as-written: it does not say what"), "{told}");
 }
 
-/// The tools of some harnesses, and the file of an agent that has some of them.
+/// The tools of some harnesses, and the file of an agent with some of them.
 const HARNESSES: &[(&str, &str, &[&str])] = &[
     (
         "copilot",
@@ -424,7 +423,7 @@ const HARNESSES: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// Some tools of a harness, and what somebody says otherwise in the definition afterwards.
+/// Some tools of a harness, and a later change of the definition.
 fn edited() -> impl Strategy<Value = (usize, Vec<&'static str>, Vec<(Section, Action)>)> {
     let tools = (0..HARNESSES.len()).prop_flat_map(|at| {
         let all = HARNESSES[at].2.to_vec();
@@ -435,8 +434,8 @@ fn edited() -> impl Strategy<Value = (usize, Vec<&'static str>, Vec<(Section, Ac
     (tools, edits).prop_map(|((at, tools), edits)| (at, tools, edits))
 }
 
-/// Whatever the tools were and whatever is said since: nothing that is denied may be done, and nothing that
-/// is asked about without telling.
+/// For any tools and any change: nothing denied may be done, and nothing with the verdict `ask` without a
+/// report.
 #[test]
 fn a_denial_is_never_lifted() {
     let mut runner = TestRunner::new(Config {
@@ -482,7 +481,7 @@ fn is_told(rendered: &RenderedAgent) -> bool {
     rendered.losses.iter().any(is_gap)
 }
 
-/// A way to do what is denied, or what is asked about where nobody tells.
+/// A way to do what is denied, or what has the verdict `ask` without a report.
 fn wider(harness: &str, subject: &RenderSubject, rendering: &ProjectRendering) -> Option<String> {
     let model = read_back(target(harness).expect("a target"), rendering)?;
     let unasked = &rendering.agents[0].unasked;

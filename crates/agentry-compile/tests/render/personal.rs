@@ -1,4 +1,4 @@
-//! What the user's own settings allow is told, and changes nothing that is written.
+//! What the user's own settings allow is reported, and does not change the rendered files.
 
 use agentry_compile::targets::RenderScope;
 
@@ -54,7 +54,7 @@ fn hooks_that_the_user_switched_off() {
     assert!(told(&rendered).contains("your own settings"), "{}", told(&rendered));
 }
 
-/// Whatever is read is allowed; commands are asked about, so that Codex asks about unknown ones.
+/// Reading is allowed. Commands have the verdict `ask`, so that Codex asks about unknown ones.
 const CAREFUL: &str = "[permissions.bash]\nintent = \"ask\"\nrules = []\n\
                        [permissions.edit]\nintent = \"ask\"\nrules = []\n\
                        [permissions.external_directory]\nintent = \"ask\"\nrules = []\n\

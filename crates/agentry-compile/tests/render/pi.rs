@@ -1,4 +1,4 @@
-//! Pi: a tool is there or it is not, and nobody looks at what is done with it.
+//! Pi: a tool is present or absent, and its arguments are not checked.
 
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;
@@ -9,7 +9,7 @@ use agentry_compile::{MemoryWorld, discover, read, subject};
 
 use crate::{Wish, agent, file, one, rendering, told};
 
-/// Lines that allow everything that Pi's own tools could do.
+/// Rules that allow everything that Pi's own tools can do.
 const ALL: &str = r#"
 [permissions.bash]
 intent = "allow"
@@ -23,10 +23,10 @@ intent = "allow"
 intent = "allow"
 "#;
 
-/// The tools of an agent that has none.
+/// The tools field of an agent without tools.
 const NONE: &str = "contact_supervisor";
 
-/// Lines that allow every section.
+/// Rules that allow every section.
 fn everything() -> String {
     let rest = ["websearch", "question", "mcp", "tool", "skill", "delegate", "env"];
     let rest = rest.map(|section| format!("[permissions.{section}]\nintent = \"allow\"\n"));
@@ -149,7 +149,7 @@ fn t43_no_tool_is_never_written_as_all_tools() {
     let text = file(&rendered, "helper.md");
     assert_eq!(field(text, "tools").as_deref(), Some(NONE));
     assert!(!tools(ALL).contains('['));
-    // Neither of the two is all tools to Pi, but a missing list is.
+    // Neither of the two means all tools to Pi, but a missing list does.
     let model = target("pi").expect("a target").model;
     for (tools, ways) in [("tools:\n", false), ("tools: contact_supervisor\n", false), ("", true)] {
         let text = format!("---\nname: x\ndescription: y\n{tools}---\n");
@@ -181,7 +181,7 @@ fn t45_the_main_session_is_told_the_prompt_to_the_letter() {
     let mut files = agent("helper", &format!("mode = \"primary\"\n{}", everything()));
     files[1].1 = "\n  Be {{ kind }}.  \n\n\n".to_owned();
     let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
-    // White space around a prompt is gone when it is read.
+    // White space around a prompt is lost in reading.
     assert_eq!(file(&rendered, ".pi/SYSTEM.md"), "Be {{ kind }}.\n");
 }
 
@@ -313,7 +313,7 @@ fn t52_skills_of_the_open_standard_are_no_agents() {
     let files = agent("helper", "");
     let skill = rendering("agent-skills", &files, Wish::default()).agents.remove(0);
     let agent = rendering("pi", &files, Wish::default()).agents.remove(0);
-    // pi-subagents takes every Markdown file below `.agents` for an agent, except skills.
+    // pi-subagents treats every Markdown file below `.agents` as an agent, except skills.
     assert!(skill.files.iter().all(|file| file.path.starts_with(".agents/skills/")));
     assert!(agent.files.iter().all(|file| file.path.starts_with(".pi/")));
 }

@@ -1,4 +1,4 @@
-//! Pi with the guard: its own tools are gone, and those that stand in for them ask first.
+//! Pi with the guard: its own tools are removed, and their replacements ask first.
 
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{RenderScope, RenderSettings, render, target};
@@ -29,7 +29,7 @@ fn t51_rules_about_commands_hold_with_the_guard() {
     assert!(extension.contains(
         "const GUARD = [\"agentry\",\"guard\",\"pi\",\"agents/helper/agent.toml\",\"--digest\",\""
     ));
-    // What is never allowed has no tool.
+    // A tool that is never allowed is not present.
     assert!(extension.contains(" = { read: pi.createReadTool, bash: pi.createBashTool };\n"));
     assert!(!extension.contains('@') || extension.contains("@earendil-works"), "{extension}");
 }

@@ -1,5 +1,4 @@
-//! Policies made up at random, as people write them and as nobody should: for every target's property
-//! tests.
+//! Generates random policies, both usual and hostile ones, for the property tests of every target.
 
 use agentry_compile::policy::compare::ExampleSubject;
 use agentry_compile::policy::{PathAnchors, PatternKind, Section};
@@ -8,7 +7,7 @@ use agentry_compile::{MemoryWorld, discover, read, subject};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// How many cases a property is tried with: `few`, or as many as `AGENTRY_RENDER_CASES` says.
+/// The number of cases of a property: `few`, or the value of `AGENTRY_RENDER_CASES`.
 pub(crate) fn cases(few: u32) -> u32 {
     let wanted = std::env::var("AGENTRY_RENDER_CASES").ok().and_then(|text| text.parse().ok());
     wanted.unwrap_or(few)
@@ -38,7 +37,7 @@ pub(crate) fn agent() -> impl Strategy<Value = Vec<(String, String)>> {
     ]
 }
 
-/// The agent among `files`, ready to be rendered; nothing if its definition has errors.
+/// The agent among `files`, ready for rendering, or `None` if its definition has errors.
 pub(crate) fn subject_of(files: &[(String, String)]) -> Option<RenderSubject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
@@ -84,7 +83,7 @@ fn pattern(kind: PatternKind) -> impl Strategy<Value = String> + Clone {
     prop_oneof![6 => select(known).prop_map(str::to_owned), 1 => hostile.prop_filter("blank", blank)]
 }
 
-/// What has a meaning somewhere: in a shell, a glob, a regular expression, YAML, JSON, TOML.
+/// Characters with a meaning in a shell, a glob, a regular expression, YAML, JSON or TOML.
 const PIECES: &[&str] = &[
     "git", "push", "frob", "zap", "src", "x", "10", "2", "-f", "é", " ", " ", "*", "**", "?",
     "[x]", "{a,b}", "~/", "/", "/abs/", "../", ".", "\"", "'", "\\", "$", "$HOME", "$(", "`", ":",
@@ -275,8 +274,7 @@ fn tools() -> impl Strategy<Value = String> {
         .prop_map(|(allow, deny)| format!("{{\"allowed\": {allow:?}, \"denied\": {deny:?}}}"))
 }
 
-/// What a section is asked about: the words of its own rules with something in the place of each
-/// wildcard, and what no rule names.
+/// Subjects for a section: its own patterns with each wildcard filled in, and texts that no rule names.
 pub(crate) fn samples(subject: &RenderSubject, section: Section) -> Vec<ExampleSubject> {
     let rules = subject.permissions.get(section).map(|section| section.rules.as_slice());
     let patterns = rules.unwrap_or_default().iter().map(|rule| rule.pattern.as_str());
@@ -319,7 +317,7 @@ fn example(section: Section, text: &str) -> Option<ExampleSubject> {
         PatternKind::Web => {
             let rest = text.strip_prefix("https://").filter(|rest| !rest.contains(' '))?;
             let host = rest.split('/').next()?;
-            // Anything else is no address.
+            // Anything else is not an address.
             let plain = host.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == ':');
             if !plain || host.split('.').any(str::is_empty) {
                 return None;

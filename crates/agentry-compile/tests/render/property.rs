@@ -1,4 +1,4 @@
-//! Whatever the policy: no target permits more than its source, by machines and by sampling.
+//! For any policy, no target permits more than its source: proved by automata and by sampling.
 
 use agentry_compile::policy::compare::{ExampleSubject, decide};
 use agentry_compile::policy::path::NoLinks;
@@ -17,18 +17,18 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::policies::{agent, cases, samples, subject_of};
 
-/// What became of the policies that a target was given.
+/// How many policies were rendered, and how.
 #[derive(Default)]
 struct Shares {
     exact: u32,
-    /// As the source says, but for what the harness does not look at.
+    /// Exact, except for what the harness does not check.
     gaps: u32,
     narrowed: u32,
     refused: u32,
     unenforced: u32,
 }
 
-/// Targets that write the rules in words, for whoever reads them.
+/// Targets that write the rules as text for a reader.
 const UNENFORCED: &[&str] = &["agents-md", "agent-skills"];
 
 impl Shares {
@@ -47,7 +47,7 @@ fn row(name: &str, all: &str, cells: &[String; 5]) -> String {
     format!("{name:<13} {all:>8} {exact:>8} {gaps:>8} {narrowed:>9} {refused:>8} {unenforced:>13}")
 }
 
-/// Settings that are there already: the user denies and asks.
+/// Settings that exist already: the user denies and asks.
 const EXISTING: &[&[(&str, &str)]] = &[
     &[],
     &[
@@ -71,7 +71,7 @@ fn no_target_permits_more_than_the_source() {
         failure_persistence: None,
         ..Config::default()
     });
-    // Without anything, with the guard, with the gaps closed.
+    // Plain, with the guard, and with the gaps closed.
     let wish =
         select(&[(false, false), (false, false), (true, false), (true, false), (false, true)][..]);
     let beside = proptest::option::weighted(0.4, agent());
@@ -110,7 +110,7 @@ fn no_target_permits_more_than_the_source() {
     result.expect("never wider");
 }
 
-/// An agent, one beside it, with the guard or with gaps closed, and what is there already.
+/// An agent, another one beside it, guard or closed gaps, and existing settings.
 type Case = (
     Vec<(String, String)>,
     Option<Vec<(String, String)>>,
@@ -118,7 +118,7 @@ type Case = (
     &'static [(&'static str, &'static str)],
 );
 
-/// Holds one rendering against its source.
+/// Compares one rendering with its source.
 fn one(
     target: &Target,
     subject: &RenderSubject,
@@ -127,7 +127,7 @@ fn one(
 ) -> Result<(), TestCaseError> {
     if let Some(refused) = &rendered.refused {
         shares.refused += 1;
-        // A widening that only the last check found is a defect of the encoder.
+        // If only the last check finds a widening, the encoder has a defect.
         let message = &refused.message;
         return if message.contains("in the source and would be") {
             Err(TestCaseError::fail(format!("{}: {message}", target.name)))
@@ -151,7 +151,7 @@ fn one(
     Ok(())
 }
 
-/// The guard answers what OpenCode asks, so that no rule has to be stricter than its source.
+/// The guard answers OpenCode's questions, so no rule has to be stricter than its source.
 fn nothing_is_narrowed(target: &Target, rendered: &RenderedAgent) -> Result<(), TestCaseError> {
     let narrowed = |loss: &&RenderLoss| {
         loss.kind == LossKind::Narrowed && loss.field.starts_with("permissions")
@@ -161,12 +161,12 @@ fn nothing_is_narrowed(target: &Target, rendered: &RenderedAgent) -> Result<(), 
     Ok(())
 }
 
-/// What the harness makes of the files that were written.
+/// The harness model of the written files.
 pub(crate) fn read_back(target: &Target, rendering: &ProjectRendering) -> Option<HarnessModel> {
     read_back_with(target, rendering, &[], "helper")
 }
 
-/// The same beside files that were there already.
+/// The harness model with files that existed before.
 fn read_back_with(
     target: &Target,
     rendering: &ProjectRendering,
@@ -213,7 +213,7 @@ fn never_wider(
     Ok(())
 }
 
-/// What the judge says, where nothing that is built in comes into it.
+/// The judge's verdict, where no built-in rule decides.
 fn judged(subject: &RenderSubject, section: Section, sample: &ExampleSubject) -> Option<Action> {
     let plain = match section.kind() {
         PatternKind::Command => {
@@ -224,11 +224,11 @@ fn judged(subject: &RenderSubject, section: Section, sample: &ExampleSubject) ->
         }
         PatternKind::Path => {
             let path = sample.to_string();
-            // Secrets are asked about whatever the rules say.
+            // The verdict for secrets is `ask` for any policy.
             let words = ["src", "tmp", "docs", "workspace", "a", "b", "x", "p", "home", "user"];
             path.split('/').all(|part| part.is_empty() || words.contains(&part))
         }
-        // What is no public host is denied whatever the rules say.
+        // A host that is not public is denied for any policy.
         PatternKind::Web => sample.to_string().contains(".org:443/"),
         PatternKind::Name | PatternKind::Text => true,
     };

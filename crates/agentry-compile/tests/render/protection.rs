@@ -1,4 +1,4 @@
-//! What Agentry protects whatever the rules say: told where a harness does not, and closed on demand.
+//! Protected paths: a loss is reported if a harness does not protect them, and closed on demand.
 
 use agentry_compile::policy::commands::secrets;
 use agentry_compile::policy::compare::decide;
@@ -13,7 +13,7 @@ use agentry_compile::targets::{
 use crate::property::read_back;
 use crate::{Wish, agent, file, one, rendering, subjects, told};
 
-/// Everything is allowed.
+/// A policy that allows everything.
 const ALL: &[(&str, &str)] = &[
     ("bash", "intent = \"allow\""),
     ("read", "intent = \"allow\""),
@@ -28,13 +28,13 @@ const ALL: &[(&str, &str)] = &[
     ("env", "intent = \"allow\""),
     ("question", "intent = \"allow\""),
 ];
-/// Everything in the workspace.
+/// A policy for everything in the workspace.
 const INSIDE: &[(&str, &str)] = &[
     ("read", "intent = \"allow\""),
     ("edit", "intent = \"allow\""),
     ("webfetch", "intent = \"ask\""),
 ];
-/// Some directories, inside and outside.
+/// A policy for some directories, inside and outside the workspace.
 const SOME: &[(&str, &str)] = &[
     ("read", "intent = \"deny\"\nrules = [\"src/**:allow\", \"docs/*.md:allow\"]"),
     ("edit", "intent = \"ask\"\nrules = [\"src/x*:allow\", \"~/p/**:allow\"]"),
@@ -47,7 +47,7 @@ fn lines(sections: &[(&str, &str)]) -> String {
     sections.iter().map(section).collect::<Vec<_>>().concat()
 }
 
-/// The gaps of the sections in which something is protected.
+/// The gaps of the sections with protected paths.
 fn gaps(rendered: &RenderedAgent) -> Vec<&str> {
     let gaps = rendered.losses.iter().filter(|loss| loss.kind == LossKind::Gap);
     let ours = |detail: &&str| {
@@ -56,7 +56,7 @@ fn gaps(rendered: &RenderedAgent) -> Vec<&str> {
     gaps.map(|loss| loss.detail.as_str()).filter(ours).collect()
 }
 
-/// Paths and addresses that no rule need name.
+/// Paths and addresses that are protected without a rule.
 fn probes(section: Section) -> Vec<String> {
     match section {
         Section::Read | Section::Edit => {

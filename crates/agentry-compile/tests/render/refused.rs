@@ -1,4 +1,4 @@
-//! An agent that is refused leaves nothing behind, not even in the files that all agents share.
+//! A refused agent leaves nothing behind, not even in shared files.
 
 use agentry_compile::targets::ProjectRendering;
 
@@ -6,9 +6,9 @@ use crate::{Wish, agent, rendering, told};
 
 const WIDE: &str =
     "{\"permissions\": {\"allow\": [\"Edit\"], \"additionalDirectories\": [\"/srv\"]}}";
-/// Is asked about what lies outside the workspace.
+/// The verdict outside the workspace is `ask`.
 const CAREFUL: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\"]\n";
-/// May change nothing at all, and read everything.
+/// It may read everything and change nothing.
 const READER: &str = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:ask\"]\n\
                       [permissions.edit]\nintent = \"deny\"\nrules = []\n\
                       [permissions.read]\nintent = \"allow\"\nrules = []\n\

@@ -1,4 +1,4 @@
-//! An agent that no harness can give a tool to without giving it too much.
+//! An agent for which every tool of a harness would grant too much.
 
 use crate::{Wish, one, told};
 
@@ -29,7 +29,7 @@ fn an_agent_without_tools_is_told() {
         };
         let line = format!("narrowed permissions: no tool is left{way_out}");
         assert!(said.lines().any(|known| known == line), "{harness}:\n{said}");
-        // Where the source gives none, none is lost.
+        // If the source grants no tool, none is lost.
         let said = told(&one(harness, &lines(&[]), Wish::default()));
         assert!(!said.contains("no tool is left"), "{harness}:\n{said}");
         let guard = Wish { guard: true, ..Wish::default() };

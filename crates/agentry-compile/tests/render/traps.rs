@@ -1,4 +1,4 @@
-//! Traps that several targets have in common, each by its name.
+//! Traps that several targets share, each by its name.
 
 use agentry_compile::targets::{ProjectRendering, TARGETS};
 
@@ -17,7 +17,7 @@ fn all(rendering: &ProjectRendering) -> Vec<(&str, &str)> {
     own.chain(&rendering.shared).map(|file| (file.path.as_str(), file.text())).collect()
 }
 
-/// An agent of Claude Code, and whether a rule stands in its settings.
+/// An agent of Claude Code, and whether its settings have a rule.
 fn has_rule(lines: &str, rule: &str) -> (bool, String) {
     let rendering = several(&[("helper", lines)], Wish::default());
     let text = settings(&rendering);
@@ -35,7 +35,7 @@ fn t6_an_agent_of_the_same_name_above_the_project() {
         ("../.opencode/opencode.jsonc", settings),
     ];
     for place in places {
-        // What lies above the repository has no names.
+        // A path above the repository has no name here.
         let above = [place, ("../README.md", ""), ("../../README.md", "")];
         let rendered = one("opencode", "", Wish { existing: &above, ..Wish::default() });
         let refused = rendered.refused.expect(place.0).message;
@@ -54,7 +54,7 @@ fn t6_t40_a_name_in_another_file() {
         ("opencode", ".opencode/agent/deep/down/mine.md", true),
         ("claude-code", ".claude/agents/mine.md", true),
         ("claude-code", ".claude/agents/team/mine.md", true),
-        // The nearest wins, and that is ours.
+        // The nearest file wins, and that is the rendered one.
         ("claude-code", "../.claude/agents/mine.md", false),
         ("claude-code", "~/.claude/agents/mine.md", false),
     ];
@@ -73,7 +73,7 @@ fn t6_t40_a_name_in_another_file() {
 
 #[test]
 fn t23_a_star_takes_no_directories_in_claude_code() {
-    // A denial may take more, an allow never does: the tool is gone instead.
+    // A denial may match more, an allow never: the tool is removed instead.
     let (has, all_told) = has_rule(&section("edit", "allow", &["src/*:deny"]), "Edit(/src/*)");
     assert!(has, "{all_told}");
     let lines = section("edit", "deny", &["src/*:allow"]);
@@ -127,7 +127,7 @@ fn t50_what_is_asked_is_never_written_as_allowed() {
     let lines = section("bash", "ask", &[]) + &section("webfetch", "ask", &[]);
     let rendered = one("opencode", &lines, Wish::default());
     assert!(file(&rendered, ".md").contains("  bash: ask\n"), "{}", told(&rendered));
-    // A mode that asks nobody must not take silence for an answer: the question is written out.
+    // A mode that never asks must not treat a missing answer as yes: the question is written out.
     for tool in ["Bash", "WebFetch"] {
         let rendering = several(&[("helper", &lines)], Wish::default());
         let text = settings(&rendering);
@@ -138,7 +138,7 @@ fn t50_what_is_asked_is_never_written_as_allowed() {
     }
 }
 
-/// Where each harness looks for agents, also those of others.
+/// Where each harness looks for agents, including those of other harnesses.
 const LOOKED_AT: &[(&str, &[&str])] = &[
     ("opencode", &[".opencode/agent/", ".opencode/agents/", ".opencode/mode/", ".opencode/modes/"]),
     ("claude-code", &[".claude/agents/"]),
@@ -155,7 +155,7 @@ fn t52_no_target_writes_where_another_looks_for_agents() {
         for (harness, dirs) in LOOKED_AT.iter().filter(|(harness, _)| *harness != target.name) {
             for (path, _) in all(&rendering) {
                 let is_read = dirs.iter().any(|dir| path.starts_with(dir));
-                // pi-subagents passes over the skills of the open standard.
+                // pi-subagents skips the skills of the open standard.
                 let is_skill = path.starts_with(".agents/skills/");
                 assert!(!is_read || is_skill, "{harness} would read `{path}` of {}", target.name);
             }

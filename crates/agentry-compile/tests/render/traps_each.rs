@@ -1,4 +1,4 @@
-//! Traps that every target has to get past, for those that have no test of their own.
+//! Traps that every target must pass, for targets without their own test.
 
 use agentry_compile::targets::{
     LossKind, ProjectRendering, RenderScope, RenderedAgent, RenderedFile, TARGETS,
@@ -24,7 +24,7 @@ fn codex(lines: &str) -> (RenderedAgent, String) {
     (rendering.agents.remove(0), rules)
 }
 
-/// What is written in the settings of Claude Code for an agent with these rules about commands.
+/// The Claude Code settings for an agent with these rules about commands.
 fn claude_code(intent: &str, rules: &[&str]) -> (RenderedAgent, String) {
     let mut rendering = several(&[("helper", &section("bash", intent, rules))], Wish::default());
     let text = settings(&rendering);
@@ -38,7 +38,7 @@ fn t2_the_first_of_two_rules_with_one_pattern_counts() {
     assert!(text.contains("\"Bash(git *)\""), "{text}");
     assert_eq!(text.matches("Bash(git *)").count(), 2, "once, and in what is ours: {text}");
     assert!(!text.contains("\"deny\""), "{text}");
-    // The strictest wins in Codex: an allow before a denial is lost, and told.
+    // In Codex the strictest rule wins: an allow before a denial is lost, and reported.
     let (rendered, rules) = codex(&section("bash", "ask", &["git *:allow", "git *:deny"]));
     assert_eq!(rendered.refused, None);
     assert!(!rules.contains("\"allow\""), "{rules}");
@@ -65,7 +65,7 @@ fn t26_t32_characters_that_mean_something_elsewhere_are_words_in_codex() {
         ("curl https://h:8080/x", Some("[\"curl\", \"https://h:8080/x\"]")),
         ("x [c] {d,e}", Some("[\"x\", \"[c]\", \"{d,e}\"]")),
         ("a?b *", Some("[\"a?b\"]")),
-        // A part of a word is no prefix: the words before it are.
+        // A part of a word cannot be a prefix rule; the words before it can.
         ("curl https://h:8080/*", Some("[\"curl\"]")),
         ("cur*", None),
     ];
@@ -78,7 +78,7 @@ fn t26_t32_characters_that_mean_something_elsewhere_are_words_in_codex() {
                 let rule = format!("prefix_rule(pattern = {words}, decision = \"forbidden\")");
                 assert!(rules.contains(&rule), "{pattern}: {rules}");
             }
-            // Where words cannot be told from wildcards, nothing is left to the shell.
+            // If words cannot be distinguished from wildcards, the shell tool is switched off.
             _ => {
                 assert!(!has_shell, "{pattern}: {rules}");
                 assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{pattern}");
@@ -183,7 +183,7 @@ fn t49_editing_is_writing_too() {
     assert!(file(&rendered, ".md").contains("tools: [read, search, edit]"), "{}", told(&rendered));
     let rendered = one("copilot", &all("deny"), Wish::default());
     assert!(!file(&rendered, ".md").contains("edit"), "{}", file(&rendered, ".md"));
-    // The sandbox of Codex knows writing and no editing.
+    // The sandbox of Codex limits all writes, not only edits.
     let (rendered, _) = codex(&all("deny"));
     assert!(file(&rendered, ".toml").contains("sandbox_mode = \"read-only\""));
 }
@@ -220,8 +220,8 @@ fn paths(rendering: &ProjectRendering) -> Vec<&str> {
     own.chain(&rendering.shared).map(|file| file.path.as_str()).collect()
 }
 
-/// Targets that are chosen together never write one file with two texts, in either scope, with the guard
-/// and without.
+/// Targets that are rendered together never write one file with two texts, in either scope, with or without
+/// the guard.
 #[test]
 fn t52_targets_that_are_chosen_together_do_not_meet() {
     for scope in [RenderScope::Project, RenderScope::User] {
@@ -233,7 +233,7 @@ fn t52_targets_that_are_chosen_together_do_not_meet() {
                 for other in all.iter().skip(at + 1) {
                     let theirs = paths(other);
                     let both = paths(one).into_iter().filter(|path| theirs.contains(path));
-                    // Files that hold the parts of several, and skills of the open standard.
+                    // Files with the content of several targets, and skills of the open standard.
                     let clash = both.into_iter().find(|path| {
                         !path.ends_with("AGENTS.md") && !path.starts_with(".agents/skills/")
                     });

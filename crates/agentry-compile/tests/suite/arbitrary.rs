@@ -1,4 +1,4 @@
-//! Agents made of bytes: any byte string gives an agent, so that a failing one can be shrunk.
+//! Agents from bytes: every byte string gives an agent, so that a failing case can be shrunk.
 
 use agentry_compile::model::{
     Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, AgentMode, AgentRef,
@@ -14,7 +14,7 @@ use agentry_compile::policy::{
 };
 use agentry_compile::text::{Data, FileId, Span, Spanned};
 
-/// Text that data languages are tempted to misread.
+/// Texts that data languages easily misread.
 const NASTY: &[&str] = &[
     "yes",
     "017",
@@ -59,7 +59,7 @@ const NASTY: &[&str] = &[
 
 const WORDS: &[&str] = &["alpha", "beta", "gamma", "delta", "review", "search", "files", "web"];
 
-/// Takes decisions from bytes, one after the other.
+/// Draws decisions from bytes, one after the other.
 pub(crate) struct Gen<'a> {
     bytes: &'a [u8],
     count: usize,
@@ -100,7 +100,7 @@ impl<'a> Gen<'a> {
         (0..self.below(3)).map(|_| make(self)).collect()
     }
 
-    /// A name that no other has. Names sort in the order of being made, as files in a folder do.
+    /// A unique name. Names sort in the order of creation, like files in a folder.
     fn name(&mut self) -> String {
         self.count += 1;
         let word = self.pick(WORDS);
@@ -118,7 +118,7 @@ impl<'a> Gen<'a> {
         .to_owned()
     }
 
-    /// Text on several lines, as people write Markdown.
+    /// Text on several lines, like Markdown that users write.
     fn text(&mut self) -> String {
         let blocks = [
             "## Heading",
@@ -265,7 +265,7 @@ impl<'a> Gen<'a> {
             base_rules: Vec::new(),
             system_override: self.field(Self::text),
             traits: self.list(Self::line),
-            // A line that is a heading would be a section of its own.
+            // A line that is a heading would start its own section.
             notes: self.field(|g| format!("## {}\n\n.{}", g.name(), g.line())),
             context: self.list(|g| format!("{}.md", g.name())),
             rule_files: self.list(|g| format!("languages/{}", g.name())),
@@ -288,7 +288,7 @@ impl<'a> Gen<'a> {
         ProviderAuth { strategy: self.field(|g| g.pick(AuthStrategy::ALL)), providers }
     }
 
-    /// One layer at the most: what a file of one format can say.
+    /// At most one layer: what a file of one format can express.
     fn policy(&mut self) -> Policy {
         let mut policy = Policy::default();
         match self.below(6) {
@@ -454,7 +454,7 @@ pub(crate) fn full_agent() -> Agent {
     agent
 }
 
-/// What a generated agent never has, because only files of one format say it: each with its field.
+/// Fields that a generated agent never has, because only files of one format can have them.
 pub(crate) fn particulars() -> Vec<(&'static str, Agent)> {
     const CODE: &str = "const scheme = {\n  name: \"greet\",\n  description: \"Greets.\",\n  \
         parameters: { type: \"object\", properties: {} },\n};\n\
@@ -497,7 +497,7 @@ pub(crate) fn with_setting(format: Format) -> Agent {
     Agent { settings: vec![(name.to_owned(), at(value))], ..full_agent() }
 }
 
-/// Each way to say what an agent may do, with the name of its field.
+/// Each way to write a policy, with the name of its field.
 pub(crate) fn policies() -> [(&'static str, Policy); 4] {
     let ones = [1_u8; 64];
     let tools = ToolPermissions {

@@ -1,4 +1,4 @@
-//! What is taken for an agent, and for which format.
+//! What is detected as an agent, and in which format.
 
 use crate::world::{agents, report, world};
 

@@ -1,4 +1,4 @@
-//! Every rule is documented by a bad and a good example; here they are run.
+//! Every rule is documented by a bad and a good example; this runs them.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,12 @@ use agentry_compile::{MemoryWorld, registry};
 
 use crate::world::{Finding, findings_as};
 
-/// What is found in an example, read as the format that its rule belongs to where a search alone
-/// would not take it for an agent.
+/// The findings of an example. If a search does not detect an agent, it is read in its rule's format.
 fn named(rule: &LintRule, world: &MemoryWorld) -> Vec<Finding> {
     findings_as(world, format_of(rule))
 }
 
-/// The format that a code belongs to; `None` for codes that all share.
+/// The format of a code; `None` for codes that all formats share.
 fn format_of(rule: &LintRule) -> Option<Format> {
     match rule.code.as_bytes().get(2) {
         Some(b'1') => Some(Format::AgentMd),
@@ -101,7 +100,7 @@ fn messages_are_lower_case_without_a_full_stop() {
         for finding in named(rule, &MemoryWorld::new(rule.bad.files())) {
             let message = &finding.message;
             let first = message.chars().next().unwrap_or(' ');
-            // `U+202E`, `YAML` and the like.
+            // Such as `U+202E` and `YAML`.
             let name = message.chars().nth(1).is_some_and(|second| !second.is_lowercase());
             assert!(!first.is_uppercase() || name, "{}: {message}", finding.code);
             assert!(!message.ends_with('.'), "{}: {message}", finding.code);

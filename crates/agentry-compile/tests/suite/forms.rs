@@ -1,4 +1,4 @@
-//! The forms of texts: what the reader takes, the schema takes, and the samples show both.
+//! The forms of text fields: reader and schema accept the same texts, and samples show both.
 
 use agentry_compile::formats::FORMATS;
 use agentry_compile::text::table::TextForm;
@@ -67,7 +67,7 @@ fn samples_show_the_form() {
     }
 }
 
-/// The pattern may let more pass than the reader, never less.
+/// The pattern may accept more than the reader, never less.
 #[test]
 fn every_emoji_fits_the_pattern() {
     let icon = forms().into_iter().find(|form| form.title == "emoji").expect("a form");

@@ -1,5 +1,5 @@
-//! The generated reference. A stale page is rewritten, then the test fails: look at it, commit it,
-//! run again.
+//! The generated reference. A stale page is rewritten and the test fails: review it, commit it, and run
+//! again.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use agentry_compile::{registry, schema};
 use crate::arbitrary::{full_agent, particulars, policies, with_setting};
 use crate::round_trip::targets;
 
-/// Compares pages with the files in the repository; writes the stale ones, then fails.
+/// Compares pages with the files in the repository. Writes stale ones, then fails.
 #[expect(clippy::disallowed_methods, reason = "tests write the pages they check")]
 pub(crate) fn current(pages: impl IntoIterator<Item = (String, String)>) {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
@@ -60,7 +60,7 @@ fn example(example: &RuleExample) -> String {
         };
         let fence = if text.contains("```") { "````" } else { "```" };
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        // Characters that cannot be seen are spelled out, so that the page itself hides nothing.
+        // Invisible characters are spelled out, so that the page itself hides nothing.
         let text = text
             .lines()
             .map(|line| agentry_compile::text::report::visible(line))
@@ -75,7 +75,7 @@ fn example(example: &RuleExample) -> String {
     }
 }
 
-/// What a full agent loses in each format is what the matrix says.
+/// The losses of a full agent in each format match the matrix.
 #[test]
 fn generated_formats() {
     let mut page = "# What each format can say\n\nComputed by writing an agent with every field in each format and reading it again.\n\

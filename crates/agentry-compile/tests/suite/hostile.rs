@@ -1,4 +1,4 @@
-//! Bytes that nobody meant as an agent: a finding with a place, never a panic, and soon.
+//! Bytes that were never meant as an agent: a finding with a position, soon, and never a panic.
 
 use agentry_compile::model::Format;
 use agentry_compile::text::report::human::ReportStyle;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::world::findings;
 
-/// The main files of every format, with what else its reader asks for.
+/// The main files of every format, with the other files that its reader needs.
 const MAINS: &[(&str, Format)] = &[
     ("agents/a_b.agent.md", Format::AgentMd),
     ("a/agent.toml", Format::AgentToml),
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// Whatever is said about a file, a secret that was found in it is never shown.
+/// A secret that was found in a file is never shown in any finding.
 #[test]
 fn secrets_are_never_shown() {
     use agentry_compile::text::report::{github, human, json};
@@ -200,7 +200,7 @@ fn secrets_are_never_shown() {
     }
 }
 
-/// Text that hides text counts as such when it is written as an escape, too.
+/// Hidden text is also reported if it is written as an escape.
 #[test]
 fn escaped_characters_hide_nothing() {
     let cases = [
@@ -223,7 +223,7 @@ fn escaped_characters_hide_nothing() {
     }
 }
 
-/// A file that breaks one rule a thousand times is told so a hundred times.
+/// A file that breaks one rule a thousand times gets a hundred findings.
 #[test]
 fn findings_come_to_an_end() {
     let text = (0..5_000)
@@ -233,7 +233,7 @@ fn findings_come_to_an_end() {
     assert!(found[99].message.ends_with("and 4900 more like this"), "{}", found[99].message);
 }
 
-/// `hash --full` is equal for agents that mean the same, and only for those.
+/// `hash --full` is equal for agents with the same meaning, and only for those.
 #[test]
 fn the_digest_is_that_of_the_meaning() {
     let digest_of = |files: &[(&str, &str)]| {

@@ -1,5 +1,5 @@
-//! What each target can say: the page is written from the rows of the targets, the rows are held
-//! against what rendering reports, and both against the matrix of the agent-toml document.
+//! What each target can express. The page is generated from the rows of the targets. The rows are checked
+//! against rendering, and both against the matrix of the agent-toml document.
 
 use agentry_compile::render::{RenderConfig, RenderJob, run};
 use agentry_compile::targets::{
@@ -39,7 +39,7 @@ const DOCUMENT: &[(&str, [Level; 3])] = &[
 ];
 const COLUMNS: [&str; 3] = ["opencode", "claude-code", "pi"];
 
-/// Where a target differs from the document on purpose: target, field, reason.
+/// Intended differences between a target and the document: target, field, reason.
 const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("opencode", "display_name", "a `name` in the file changes the identifier of the agent"),
     ("opencode", "tags", "OpenCode sends fields that it does not know to the model provider"),
@@ -101,7 +101,7 @@ fn every_difference_from_the_document_has_its_reason() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A row of a target must not say other than what rendering reports.
+/// A row of a target must match what rendering reports.
 #[test]
 fn what_is_left_out_is_reported() {
     let cases = [
@@ -180,7 +180,7 @@ fn generated_targets() {
     current([("docs/reference/targets.md".to_owned(), page)]);
 }
 
-/// A row for a field of the model that the page does not know would be lost there, and so would be a missing one.
+/// A row for a field that the page does not have would be lost there; so would a missing row.
 #[test]
 fn every_target_has_a_row_for_every_field_of_the_model() {
     for target in TARGETS {

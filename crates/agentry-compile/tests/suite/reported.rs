@@ -29,7 +29,7 @@ fn keys_of_javascript_objects_and_references_of_schemas() {
         (tool(&properties("a: { type: \"string\" }, a: { type: \"number\" }"), ""), vec!["AG0053"]),
         (tool(&properties("a: { $ref: \"#/$defs/b\" }"), ""), vec!["AG1031"]),
         (tool(&properties("a: { $ref: \"#/properties/b\" }, b: {}"), ""), vec![]),
-        // What is spread may be set anew: that is what spreading is for.
+        // A key that was spread may be set again: spreading exists for that.
         (tool(&properties("...{ a: {} }, a: { type: \"string\" }"), ""), vec![]),
     ];
     for (text, expected) in cases {

@@ -1,4 +1,4 @@
-//! Generated agents through every writer and back.
+//! Generated agents, written in every format and read again.
 
 use agentry_compile::formats::{FORMATS, FormatInfo, OutputShape, WriteTarget, convert};
 use agentry_compile::model::{Agent, ConversionLoss, ConversionLossKind, Format, tree};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::arbitrary::Gen;
 
-/// Bytes to make an agent of; a failing test shows the agent's files, not these.
+/// Bytes for an agent. A failing test shows the agent's files, not these.
 struct Bytes(Vec<u8>);
 
 impl std::fmt::Debug for Bytes {
@@ -19,7 +19,7 @@ fn bytes() -> impl Strategy<Value = Bytes> {
     prop::collection::vec(any::<u8>(), 0..1500).prop_map(Bytes)
 }
 
-/// Where a result of each format lies: the name says what the agent is called.
+/// The path of a result in each format. The file name has the agent's name.
 pub(crate) fn targets(format: Format, agent: &Agent) -> Vec<WriteTarget> {
     let name = agent.name().to_owned();
     let file =
@@ -40,8 +40,8 @@ pub(crate) fn targets(format: Format, agent: &Agent) -> Vec<WriteTarget> {
     }
 }
 
-/// Writing gives a definition without errors; what the format has words for comes back; writing
-/// again gives the same text.
+/// Writing gives a definition without errors. What the format can express is read back. Writing again gives
+/// the same text.
 fn survives(info: &FormatInfo, agent: &Agent) -> Result<(), TestCaseError> {
     for target in targets(info.format, agent) {
         let first = convert(agent, info.format, &target);
@@ -55,7 +55,7 @@ fn survives(info: &FormatInfo, agent: &Agent) -> Result<(), TestCaseError> {
         let carried = |field: &str| {
             info.carries.iter().any(|path| field == *path || field.starts_with(&format!("{path}.")))
         };
-        // What the source did not say cannot be lost: the writer had to make it up.
+        // A value that the source omitted cannot be lost: the writer had to invent it.
         let lost =
             |loss: &&ConversionLoss| loss.kind != ConversionLossKind::Added && carried(&loss.field);
         let broken = first.losses.iter().filter(lost);
@@ -63,7 +63,7 @@ fn survives(info: &FormatInfo, agent: &Agent) -> Result<(), TestCaseError> {
         prop_assert!(broken.is_empty(), "{}: {broken:#?}\n{:#?}", info.format, first.files);
         let again = convert(&first.agent, info.format, &target);
         prop_assert_eq!(&again.files, &first.files, "{}", info.format);
-        // What a writer remarks about a value that is all there is no loss.
+        // A remark about a value that is complete is not a loss.
         let lost: Vec<_> =
             again.losses.iter().filter(|loss| loss.kind != ConversionLossKind::Changed).collect();
         prop_assert!(lost.is_empty(), "{}: {lost:#?}", info.format);

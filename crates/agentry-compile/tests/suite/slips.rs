@@ -1,4 +1,4 @@
-//! One mistake of syntax is one finding: what stands behind it is not known, and so not wrong.
+//! One syntax error is one finding: what follows it is unknown, and therefore not reported.
 
 use crate::world::{findings, world};
 

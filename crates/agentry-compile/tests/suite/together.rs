@@ -1,4 +1,4 @@
-//! Targets that are rendered side by side give what they give one after the other.
+//! Rendering targets in parallel gives the same result as one after the other.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ fn subjects() -> Vec<RenderSubject> {
     names.iter().map(one).collect()
 }
 
-/// The rendering for each of these targets, with these files around them.
+/// The rendering for each of these targets, with these existing files.
 fn rendered(
     targets: &[&'static Target],
     config: &RenderConfig,
@@ -45,7 +45,7 @@ fn rendered(
     run(&job, &subjects()).into_iter().map(|ran| ran.rendering).collect()
 }
 
-/// In both orders, so that each of two targets that write one file is the second.
+/// In both orders, so that each of two targets that share a file is the second one once.
 #[test]
 fn one_after_the_other() {
     let config = RenderConfig::default();

@@ -1,4 +1,4 @@
-//! The one place that knows the API: text in, text out.
+//! The only module here that calls the API: text in, text out.
 
 use agentry_compile::model::Format;
 use agentry_compile::{
@@ -32,7 +32,7 @@ pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
     findings_as(world, None)
 }
 
-/// Searches a world; what a search does not take for an agent is named and read as `format`.
+/// Searches a world. A file that the search does not recognise is named and read as `format`.
 fn search(world: &MemoryWorld, config: &WorkspaceConfig, format: Option<Format>) -> AgentDiscovery {
     let found = discover(world, &[String::new()], None, &|path| config.excludes_path(path));
     if format.is_none() || !found.agents.is_empty() {

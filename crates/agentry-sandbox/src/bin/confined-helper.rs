@@ -1,4 +1,4 @@
-//! The helper as a program of its own, for the tests of this room.
+//! The helper as a separate program, for the tests of this crate.
 
 fn main() -> std::process::ExitCode {
     agentry_sandbox::serve().into()

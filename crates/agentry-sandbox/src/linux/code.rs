@@ -1,5 +1,5 @@
-//! The program's own code in memory. Most of it is needed only to start, by whoever waits from then on:
-//! the pages go, and what is needed again is read from the file once more.
+//! Releases the memory of the program's code. A process that only waits needs little of it; pages that
+//! are needed again are read from the program file.
 
 use std::fs;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use super::system;
 
-/// Where the code lies; found while `/proc` is still there.
+/// The address ranges of the code. They are found while `/proc` is still available.
 static CODE: OnceLock<Vec<Range<usize>>> = OnceLock::new();
 
-/// Finds out where it lies.
+/// Finds the address ranges of the code.
 pub(crate) fn find() -> &'static [Range<usize>] {
     CODE.get_or_init(|| {
         let own = fs::read_link("/proc/self/exe").unwrap_or_default();
@@ -19,12 +19,12 @@ pub(crate) fn find() -> &'static [Range<usize>] {
     })
 }
 
-/// Gives its memory back.
+/// Releases the memory of the code.
 pub fn forget_code() {
     find().iter().for_each(system::forget);
 }
 
-/// The code of a file among the mappings of a process: what is executed, and never written.
+/// The code of a file among the mappings of a process: executable and never written.
 fn code_of(file: &str, maps: &str) -> Vec<Range<usize>> {
     let code = |line: &str| {
         let (addresses, rest) = line.split_once(' ')?;

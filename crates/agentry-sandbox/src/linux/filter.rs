@@ -1,4 +1,4 @@
-//! System calls that no command of a run needs, and some that would let it out.
+//! The seccomp filter: refuses system calls that no command needs, and some that would allow an escape.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use seccompiler::{
 
 use crate::{BackEnd, NetworkAccess};
 
-/// Refused whatever their arguments.
+/// System calls that are refused with any arguments.
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -65,11 +65,11 @@ const REFUSED: &[libc::c_long] = &[
     OPEN_TREE_ATTR,
 ];
 
-/// Newer than the table of numbers; the same on all machines, as are the ones below.
+/// Newer than the table in `libc`. The number is the same on all architectures, like those below.
 const OPEN_TREE_ATTR: libc::c_long = 467;
 
-/// Refused in addition where the files and processes of the machine are in sight: Landlock does not look
-/// at who owns a file and who may use it, nor at memory and messages that are shared by number.
+/// Refused in addition without namespaces, where the machine's files and processes are visible. Landlock
+/// checks neither owners and modes of files, nor shared memory and message queues.
 const REFUSED_BESIDE_OTHERS: &[libc::c_long] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -112,7 +112,7 @@ const SETXATTRAT: libc::c_long = 463;
 const REMOVEXATTRAT: libc::c_long = 466;
 const FILE_SETATTR: libc::c_long = 469;
 
-/// Flags of `clone` that make new namespaces.
+/// Flags of `clone` that create namespaces.
 const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWUSER,
@@ -123,10 +123,10 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Filters the system calls of this process and all that it starts.
+/// Filters the system calls of this process and of all processes that it starts.
 pub(crate) fn apply(back_end: BackEnd, network: &NetworkAccess) -> io::Result<()> {
     let refused = program(rules(back_end, network)?, libc::EPERM)?;
-    // A flag of `clone3` cannot be looked at: programs fall back to `clone`.
+    // A filter cannot read the flags of `clone3`. With ENOSYS, programs fall back to `clone`.
     let unknown = program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
     for program in [unknown, without_x32(refused)] {
         apply_filter(&program).map_err(io::Error::other)?;
@@ -150,21 +150,22 @@ fn rules(back_end: BackEnd, network: &NetworkAccess) -> io::Result<SeccompRules>
         when(0, SeccompCmpOp::MaskedEq(flag), flag)
     });
     rules.insert(libc::SYS_clone, flags.collect::<io::Result<_>>()?);
+    // These requests put input into a terminal, which the user's shell would then run.
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
     let terminal = terminal.map(|request| when(1, SeccompCmpOp::Eq, request));
     rules.insert(libc::SYS_ioctl, terminal.into_iter().collect::<io::Result<_>>()?);
     rules.insert(libc::SYS_socket, sockets(back_end, network)?);
     if back_end == BackEnd::Landlock {
         rules.extend(REFUSED_BESIDE_OTHERS.iter().map(|call| (*call, Vec::new())));
-        // Times are set by descriptor, limits for oneself.
+        // Zero means: set times through a descriptor, and limits of the own process.
         rules.insert(libc::SYS_utimensat, vec![unless_zero(1)?]);
         rules.insert(libc::SYS_prlimit64, vec![unless_zero(0)?]);
     }
     Ok(rules)
 }
 
-/// The kinds of sockets that are refused: always those of the file system, which lead to the services
-/// of the machine. In a network of its own, a command may talk to itself and to the proxy.
+/// The socket families that are refused. Unix sockets are always refused, because they reach services of
+/// the machine. In its own network namespace, a command may reach itself and the proxy.
 fn sockets(back_end: BackEnd, network: &NetworkAccess) -> io::Result<Vec<SeccompRule>> {
     let number = |family: libc::c_int| u64::from(family.unsigned_abs());
     let is_not = |family| condition(0, SeccompCmpOp::Ne, number(family));
@@ -176,7 +177,7 @@ fn sockets(back_end: BackEnd, network: &NetworkAccess) -> io::Result<Vec<Seccomp
         (NetworkAccess::Off | NetworkAccess::Proxy(_), BackEnd::Namespaces) => {
             only(&[libc::AF_INET, libc::AF_INET6])
         }
-        // No condition: every call.
+        // A rule without conditions refuses every call.
         (NetworkAccess::Off | NetworkAccess::Proxy(_), BackEnd::Landlock) => Ok(Vec::new()),
         (NetworkAccess::Full, _) => only(&[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]),
     }
@@ -191,14 +192,13 @@ fn when(argument: u8, compare: SeccompCmpOp, value: u64) -> io::Result<SeccompRu
     SeccompRule::new(vec![condition(argument, compare, value)?]).map_err(io::Error::other)
 }
 
-/// Holds for every call but those with nothing in this argument.
+/// Matches every call whose argument is not zero.
 fn unless_zero(argument: u8) -> io::Result<SeccompRule> {
     let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
     condition.and_then(|it| SeccompRule::new(vec![it])).map_err(io::Error::other)
 }
 
-/// Kills a process that uses the second set of numbers for system calls, which a filter by number
-/// does not know.
+/// Kills a process that uses the x32 numbers of system calls, which the filter would not recognise.
 fn without_x32(program: BpfProgram) -> BpfProgram {
     const LOAD_NUMBER: u16 = 0x20;
     const JUMP_IF_AT_LEAST: u16 = 0x35;

@@ -1,5 +1,5 @@
-//! What git is to pass over: placeholders, which would be added to a repository, and what is hidden,
-//! which git could not read. A list of patterns, for its setting `core.excludesFile`.
+//! The list of paths that git should ignore: placeholders, which it would add to a repository, and hidden
+//! paths, which it could not read. It is a pattern file for the setting `core.excludesFile`.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
@@ -21,7 +21,7 @@ pub(crate) fn unseen(confinement: &Confinement, placed: &[RunLeftover]) -> Strin
     let mut out = String::new();
     for path in paths {
         let repository = path.ancestors().skip(1).find(|it| it.join(".git").exists());
-        // One may be made where commands may write.
+        // Without a repository, the writable root is used: a command may create a repository there.
         let root = repository.map(Path::to_owned).or_else(|| root_of(path));
         let inside = root.and_then(|root| Some(path.strip_prefix(root).ok()?.to_str()?.to_owned()));
         if let Some(name) = inside.filter(|name| !name.is_empty() && !name.contains('\n')) {
@@ -31,14 +31,14 @@ pub(crate) fn unseen(confinement: &Confinement, placed: &[RunLeftover]) -> Strin
     out
 }
 
-/// A name as a pattern that means exactly it.
+/// Escapes a name as a pattern that matches only that name.
 fn escaped(name: &str) -> String {
     let special = |letter: char| matches!(letter, '\\' | '*' | '?' | '[' | ' ');
     let each = name.chars().flat_map(|it| special(it).then_some('\\').into_iter().chain([it]));
     each.collect()
 }
 
-/// Writes the list where the commands of a run find it.
+/// Writes the list to `path`, read-only.
 pub(crate) fn write(path: &Path, patterns: &str) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(patterns.as_bytes())?;

@@ -1,4 +1,4 @@
-//! Control groups: limits for all processes of a run together, which bind the administrator too.
+//! Control groups: limits for all processes of a run together. They also apply to root.
 
 use std::fs;
 use std::io;
@@ -8,25 +8,25 @@ use std::time::Duration;
 
 use crate::ResourceLimits;
 
-/// Where control groups are.
+/// The mount point of control groups.
 const ROOT: &str = "/sys/fs/cgroup";
-/// How the names of groups start.
+/// The prefix of group names.
 const PREFIX: &str = "agentry-";
-/// How old a group must be to be taken for one that nobody will join any more.
+/// A group younger than this is not swept: its process may be about to join it.
 const FRESH: Duration = Duration::from_secs(2);
-/// The helper and the process that waits for it count, too.
+/// The helper and the process that waits for it are counted too.
 const OWN: u32 = 2;
 
-/// Groups of one run.
+/// The groups of one run.
 #[derive(Debug, Default)]
 pub(crate) struct ControlGroups {
-    /// Their directories.
+    /// The directories of the groups.
     pub(crate) directories: Vec<PathBuf>,
-    /// Whether one of them counts processes.
+    /// Whether one of them limits the number of processes.
     pub(crate) counts_processes: bool,
 }
 
-/// A group that could be made.
+/// A group that may be created.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupCandidate {
     pub(crate) directory: PathBuf,
@@ -36,18 +36,19 @@ pub(crate) struct GroupCandidate {
 /// What a group can limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupKind {
-    /// The second version: everything.
+    /// Version 2: everything.
     Unified,
     Processes,
     Memory,
 }
 
-/// Makes the groups among `candidates` that this process may make. With the second version, the first
-/// that can be made is enough.
+/// Creates those of `candidates` that this process is allowed to create. With version 2, the first one
+/// is enough.
 pub(crate) fn make(candidates: &[GroupCandidate], limits: &ResourceLimits) -> ControlGroups {
     sweep(candidates);
     let mut groups = ControlGroups::default();
     for candidate in candidates {
+        // One group of version 2 limits everything.
         if candidate.kind == GroupKind::Unified && groups.counts_processes {
             continue;
         }
@@ -62,20 +63,21 @@ pub(crate) fn make(candidates: &[GroupCandidate], limits: &ResourceLimits) -> Co
     groups
 }
 
-/// Moves this process and all that it starts into groups.
+/// Moves this process, and all that it starts, into groups.
 pub(crate) fn join(directories: &[PathBuf]) -> io::Result<()> {
     directories.iter().try_for_each(|directory| fs::write(directory.join("cgroup.procs"), "0"))
 }
 
-/// Lets no more processes start in groups, so that the ones there can be ended one by one.
+/// Stops new processes in the groups, so that the existing ones can be killed one by one.
 pub(crate) fn close(directories: &[PathBuf]) {
     for directory in directories {
         let _ = fs::write(directory.join("pids.max"), "0");
+        // Exists only in version 2; in version 1 the write fails and has no effect.
         let _ = fs::write(directory.join("cgroup.kill"), "1");
     }
 }
 
-/// A group can be removed a moment after its last process has ended.
+/// Removes a group. Retries, because the system frees it only a moment after its last process ends.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     for _ in 0..200 {
         match fs::remove_dir(path) {
@@ -88,18 +90,18 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
-/// Takes away the groups that processes made which are gone, beside those that are about to be made.
+/// Removes groups of processes that no longer exist, next to the candidates.
 fn sweep(candidates: &[GroupCandidate]) {
     let parents = candidates.iter().filter_map(|candidate| candidate.directory.parent());
     let entries = parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten();
     for path in entries.map(|entry| entry.path()).filter(|path| is_forsaken(path)) {
-        // One with processes in it stays.
+        // A group that still has processes cannot be removed, and stays.
         let _ = fs::remove_dir(path);
     }
 }
 
-/// Whether a group belongs to a process that is gone. One of another process namespace has a number that
-/// says nothing here; it is not empty for long.
+/// Whether a group belongs to a process that no longer exists. The process id of another namespace means
+/// nothing here, so the age is checked too: such a group is not empty for long.
 fn is_forsaken(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let number = name.and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
@@ -113,7 +115,7 @@ fn is_forsaken(path: &Path) -> bool {
     !Path::new("/proc").join(process).exists() && is_old()
 }
 
-/// Whether this process may make a group that counts processes.
+/// Whether this process can create a group that limits the number of processes.
 pub(crate) fn supported() -> bool {
     let groups = make(&candidates(), &ResourceLimits::default());
     groups.directories.iter().for_each(|directory| drop(remove(directory)));
@@ -133,13 +135,14 @@ fn set(candidate: &GroupCandidate, limits: &ResourceLimits) -> io::Result<()> {
     }
 }
 
-/// The groups that a run of this process would get: below those that this one is in, and with the
-/// second version also below those above, since a group with processes may have none inside.
+/// The groups to try for a run: below the groups of this process. With version 2 also below their
+/// parents, since a group with processes cannot have child groups with limits.
 pub(crate) fn candidates() -> Vec<GroupCandidate> {
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let name = format!("{PREFIX}{}-{run}", std::process::id());
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    // This file exists only where version 2 is mounted at the root.
     let unified = Path::new(ROOT).join("cgroup.controllers").exists();
     let line = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);

@@ -1,4 +1,4 @@
-//! The helper: becomes confined, then starts the commands of a run and says how they ended.
+//! The helper process: confines itself, then starts the commands of a run and reports their ends.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,10 +19,10 @@ use super::{filter, git, groups, landlock_rules, namespaces, supervisor, system,
 use crate::protocol::{HelperReply, HelperRequest, HelperSetup, StartRequest};
 use crate::{BackEnd, Confinement, NetworkAccess};
 
-/// Where every run with a file tree of its own may write.
+/// Directories that every run with its own file tree may write.
 const OWN: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
-/// Runs the helper and gives its exit code. The control socket is its standard input. To be called
+/// Runs the helper and returns its exit code. The control socket is standard input. Must be called
 /// before anything else, while the program has one thread.
 pub fn serve() -> u8 {
     match control().and_then(|socket| confined(&socket)) {
@@ -31,7 +31,8 @@ pub fn serve() -> u8 {
     }
 }
 
-/// The control socket, out of the reach of commands. Nothing else that was open stays open.
+/// Moves the control socket away from standard input, which commands would inherit. Closes all other
+/// descriptors.
 fn control() -> io::Result<UnixStream> {
     system::close_from(3)?;
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
@@ -42,6 +43,7 @@ fn control() -> io::Result<UnixStream> {
 
 fn confined(socket: &UnixStream) -> io::Result<()> {
     system::own_session();
+    // Now, while the machine's `/proc` is visible.
     code::find();
     let Some((HelperRequest::Confine(becoming), _)) = receive(socket)? else {
         return Err(io::Error::other("the first message must say how to confine"));
@@ -58,14 +60,14 @@ fn confined(socket: &UnixStream) -> io::Result<()> {
     HelperProcess { socket, running: HashMap::new(), mounts, back_end }.work()
 }
 
-/// Does what cannot be undone. With a proxy, gives the socket that it listens on.
+/// Applies the confinement, which cannot be undone. Returns the listener for the proxy, if there is one.
 fn become_confined(
     socket: &UnixStream,
     becoming: &HelperSetup,
 ) -> io::Result<(Option<TcpListener>, ProtectiveMounts)> {
     let Confinement { reads, writes, private, network, limits, .. } = &becoming.confinement;
     let (mut reads, mut writes) = (reads.clone(), writes.clone());
-    // Whoever may make a group may not always move there.
+    // A process that can create a group is not always allowed to move into it.
     let counted = groups::join(&becoming.groups).is_ok() && becoming.counts_processes;
     let mut mounted = Vec::new();
     match becoming.back_end {
@@ -74,14 +76,14 @@ fn become_confined(
             if let Some((path, patterns)) = &becoming.unseen_by_git {
                 git::write(path, patterns)?;
             }
-            // The tree holds nothing but what may be read.
+            // The new tree contains only what may be read.
             reads = vec!["/".into()];
             writes.extend(OWN.map(PathBuf::from));
             writes.extend_from_slice(private);
         }
         BackEnd::Landlock => {
             supervisor::split(socket, &becoming.groups)?;
-            // What commands leave comes to the helper, which ends it with them.
+            // Orphans of commands become children of the helper, which ends them with the command.
             system::adopt_orphans()?;
             reads.push("/proc".into());
             reads.extend(["/dev/zero", "/dev/random", "/dev/urandom"].map(PathBuf::from));
@@ -97,8 +99,9 @@ fn become_confined(
     };
     system::limit(libc::RLIMIT_FSIZE, limits.file_size)?;
     system::limit(libc::RLIMIT_DATA, limits.memory)?;
-    // Not 0, which does not keep a core from a program that takes them.
+    // Not 0, which does not stop a core dump that is piped to a program; 1 does.
     system::limit(libc::RLIMIT_CORE, 1)?;
+    // The order matters: each step from here on removes permissions that the steps before it need.
     let mounts = ProtectiveMounts::new(mounted)?;
     system::drop_privileges()?;
     system::close_to_others()?;
@@ -109,18 +112,18 @@ fn become_confined(
 
 struct HelperProcess<'a> {
     socket: &'a UnixStream,
-    /// The numbers of running commands, by process.
+    /// The ids of running commands, by process.
     running: HashMap<libc::pid_t, u64>,
     mounts: ProtectiveMounts,
     back_end: BackEnd,
 }
 
 impl HelperProcess<'_> {
-    /// Does what it is told until nobody is there to tell it anything.
+    /// Handles requests until the other side closes the socket.
     fn work(&mut self) -> io::Result<()> {
         let signals = system::child_signals()?;
         loop {
-            // Without mounts, or where the system does not tell, the socket stands for a third one.
+            // `poll` needs a third descriptor. Without mounts or inotify, the socket stands in for it.
             let third = self.mounts.told().map_or_else(|| self.socket.as_fd(), AsFd::as_fd);
             let mut ready = [
                 PollFd::new(self.socket, PollFlags::IN),
@@ -180,17 +183,17 @@ impl HelperProcess<'_> {
         Ok(())
     }
 
-    /// Ends everything at once, since `path` is no longer protected. The world ends with this process.
+    /// Ends all commands at once, because `path` is no longer protected. The sandbox ends with this process.
     fn give_up(&self, path: &Path) -> io::Result<()> {
         end_all_in_world();
         send(self.socket, &HelperReply::Replaced(path.to_owned()), &[])
     }
 
-    /// Says which commands have ended, after what they left running has.
+    /// Reports the commands that have ended, after the processes they left behind have been ended.
     fn reap(&mut self) -> io::Result<()> {
         let mut over = Vec::new();
         while let Ok(Some((pid, code, signal))) = system::reap(false) {
-            // An orphan of some command has no number.
+            // An orphan of a command has no id.
             if let Some(id) = self.running.remove(&pid) {
                 system::kill_group(pid, libc::SIGKILL);
                 over.push(HelperReply::Ended { id, code, signal });
@@ -206,9 +209,9 @@ impl HelperProcess<'_> {
     }
 }
 
-/// Ends everything in the world but its first process, which this is, and waits until it is gone.
+/// Kills every process of the sandbox except its first, which is this one, and waits for their end.
 fn end_all_in_world() {
-    // While there is no other process, nobody is asked to end any.
+    // `kill(-1)` is called only while there is a child.
     let mut found = system::reap(false);
     if found.is_ok() {
         system::kill(-1, libc::SIGKILL);
@@ -218,7 +221,7 @@ fn end_all_in_world() {
     }
 }
 
-/// Starts a command in a process group of its own.
+/// Starts a command in its own process group.
 fn begin(start: StartRequest, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid_t> {
     let StartRequest { id: _, argv, directory, env } = start;
     let (program, arguments) =
@@ -240,7 +243,7 @@ fn begin(start: StartRequest, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid
     Ok(child.id().cast_signed())
 }
 
-/// Ends a command: its process group, and its descendants in other groups.
+/// Kills a command: its process group, and its descendants in other groups.
 fn end(command: libc::pid_t) {
     let mut found = vec![command];
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Landlock: what may be read and written, as an allow list that no process can leave.
+//! Landlock rules: an allow list of readable and writable paths that no process can leave.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use landlock::{
     RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
 
-/// The newest version that is asked for; an older system enforces what it knows.
+/// The newest version to request. An older kernel enforces the part that it supports.
 const VERSION: ABI = ABI::V6;
 
-/// Confines this process and all that it starts to reading `reads` and writing `writes`, and to sending
-/// signals to each other only.
+/// Limits this process, and all that it starts, to reading `reads`, writing `writes`, and sending signals
+/// to each other.
 pub(crate) fn apply(reads: &[PathBuf], writes: &[PathBuf]) -> io::Result<()> {
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -29,7 +29,7 @@ pub(crate) fn apply(reads: &[PathBuf], writes: &[PathBuf]) -> io::Result<()> {
     ruleset.restrict_self().map(drop).map_err(io::Error::other)
 }
 
-/// Grants access below `path`; what does not exist is not granted.
+/// Grants access below `path`. A path that does not exist is skipped.
 fn allow(
     ruleset: RulesetCreated,
     path: &Path,

@@ -1,8 +1,8 @@
-//! What a run leaves on the machine while it lasts, written down before it is made, so that it goes even
-//! if the run is killed: placeholders, a private directory, control groups.
+//! Records what a run creates on the machine before it is created: placeholders, a private directory,
+//! control groups. So it can be removed even if the run is killed.
 //!
-//! One directory holds a file for every run, locked as long as the run lives. A file that nobody locks
-//! belongs to a run that was killed; whoever starts next takes away what it lists.
+//! One directory holds a file for each run, which is locked while the run lives. A file without a lock
+//! belongs to a killed run; the next start removes what it lists.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -14,22 +14,21 @@ use serde::{Deserialize, Serialize};
 use super::groups;
 use crate::{PLACEHOLDER, is_placeholder};
 
-/// Something that goes with the run.
+/// Something to remove after the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum RunLeftover {
-    /// A file that stands where something protected does not exist yet: a mount needs something to
-    /// lie on.
+    /// A placeholder file for a protected file that does not exist yet. A mount needs a mount point.
     File(PathBuf),
-    /// A directory that does the same.
+    /// A placeholder directory.
     Directory(PathBuf),
-    /// A directory that the run has for itself, with all that is in it.
+    /// The private directory of a run, with its content.
     Private(PathBuf),
     /// A control group.
     Group(PathBuf),
 }
 
 impl RunLeftover {
-    /// Where it is.
+    /// The path of the leftover.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::File(path) | Self::Directory(path) | Self::Private(path) | Self::Group(path) => {
@@ -39,18 +38,18 @@ impl RunLeftover {
     }
 }
 
-/// The file of one run.
+/// The record file of one run.
 #[derive(Debug)]
 pub(crate) struct LeftoverList {
     directory: PathBuf,
     path: PathBuf,
-    /// Locked as long as it is open.
+    /// Locked while it is open.
     file: File,
     all: Vec<RunLeftover>,
 }
 
 impl LeftoverList {
-    /// Starts the file of a run in `directory`, after what killed runs left was taken away.
+    /// Creates the record file of a run in `directory`. Removes the leftovers of killed runs first.
     pub(crate) fn new(directory: &Path) -> io::Result<Self> {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         fs::create_dir_all(directory)?;
@@ -63,8 +62,8 @@ impl LeftoverList {
         Ok(Self { directory: directory.to_owned(), path, file, all: Vec::new() })
     }
 
-    /// Writes down what is about to be made. It is on the disk when this returns, unless it is only
-    /// about what is of no consequence after a restart of the machine.
+    /// Records leftovers before they are created. Placeholders are on the disk when this returns; the
+    /// others do not matter after a restart of the machine.
     pub(crate) fn record(
         &mut self,
         leavings: impl IntoIterator<Item = RunLeftover>,
@@ -80,17 +79,17 @@ impl LeftoverList {
         if lasting { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// What other runs that live hold.
+    /// The leftovers of other living runs.
     pub(crate) fn held_by_others(&self) -> Vec<RunLeftover> {
         living(&self.directory, &self.path).unwrap_or_default()
     }
 
-    /// Where a directory of the run's own would be.
+    /// The path for the run's private directory.
     pub(crate) fn own_directory(&self) -> PathBuf {
         self.path.with_extension("private")
     }
 
-    /// Makes a placeholder that was written down. If somebody else's is there, it serves both.
+    /// Creates a recorded leftover. A placeholder of another run is shared.
     pub(crate) fn place(&self, leaving: &RunLeftover) -> io::Result<()> {
         let _lock = lock(&self.directory)?;
         let made = match leaving {
@@ -116,8 +115,8 @@ impl Drop for LeftoverList {
     }
 }
 
-/// Takes away what killed runs left. While somebody else is at work there, that is left to them: nobody
-/// waits for a run that was stopped.
+/// Removes the leftovers of killed runs. Returns at once if another process is working in `directory`:
+/// the caller must not wait for a stopped run.
 pub(crate) fn sweep(directory: &Path) -> io::Result<()> {
     if !directory.is_dir() {
         return Ok(());
@@ -129,7 +128,7 @@ pub(crate) fn sweep(directory: &Path) -> io::Result<()> {
     sweep_locked(directory)
 }
 
-/// Lets one process at a time make or take away anything.
+/// Locks `directory`: one process at a time creates or removes leftovers.
 fn lock(directory: &Path) -> io::Result<File> {
     let file = lock_file(directory)?;
     file.lock()?;
@@ -143,6 +142,7 @@ fn lock_file(directory: &Path) -> io::Result<File> {
 fn sweep_locked(directory: &Path) -> io::Result<()> {
     for path in files(directory)? {
         let Ok(file) = File::open(&path) else { continue };
+        // The lock is free, so the run that held it was killed.
         if file.try_lock().is_ok() {
             let others = living(directory, &path)?;
             take_away(&read(&path), &others);
@@ -157,7 +157,7 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries.filter(|path| path.extension().is_some_and(|it| it == "json")).collect())
 }
 
-/// What the runs that live hold, but for the one with the file `but`.
+/// The leftovers of living runs, except of the one with the file `but`.
 fn living(directory: &Path, but: &Path) -> io::Result<Vec<RunLeftover>> {
     let mut held = Vec::new();
     for path in files(directory)?.into_iter().filter(|path| path != but) {
@@ -169,19 +169,19 @@ fn living(directory: &Path, but: &Path) -> io::Result<Vec<RunLeftover>> {
     Ok(held)
 }
 
-/// The lines of a file; one that was cut off stands for nothing that was made.
+/// Reads the lines of a record file. A cut-off line is ignored: its leftover was not created yet.
 fn read(path: &Path) -> Vec<RunLeftover> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// Takes things away, the last first, unless another run holds them or they are no longer ours.
+/// Removes leftovers in reverse order, unless another run holds them or their content has changed.
 fn take_away(all: &[RunLeftover], others: &[RunLeftover]) {
     for leaving in all.iter().rev().filter(|leaving| !others.contains(leaving)) {
         let _ = match leaving {
             RunLeftover::File(path) if is_placeholder(path) => fs::remove_file(path),
             RunLeftover::File(_) => Ok(()),
-            // Only an empty one goes.
+            // Fails for a directory that is not empty, which then stays.
             RunLeftover::Directory(path) => fs::remove_dir(path),
             RunLeftover::Private(path) => fs::remove_dir_all(path),
             RunLeftover::Group(path) => groups::remove(path),
@@ -229,7 +229,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let (ledger, path) = (dir.path().join("ledger"), dir.path().join("agentry.lock"));
         let run = placed(&ledger, &path);
-        // A killed process drops nothing, but its locks.
+        // A killed process runs no `drop`, but its locks are released.
         run.file.unlock().expect("unlocked");
         std::mem::forget(run);
         let held = lock(&ledger).expect("a lock");

@@ -1,7 +1,7 @@
-//! The file tree that confined commands see: made of copies of mounts, then entered.
+//! Builds the file tree that confined commands see, from copies of mounts.
 //!
-//! What is protected inside a directory that may be written is a mount of its own, and so is every
-//! directory and link on the way to it: a mount cannot be renamed, removed or replaced.
+//! A protected path inside a writable directory becomes a mount of its own, and so does every directory
+//! and link on the way to it: a mount point cannot be renamed, removed or replaced.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -13,19 +13,19 @@ use super::pins::{MountPin, pins};
 use super::system::{self, CopyAttributes};
 use crate::{Confinement, NetworkAccess};
 
-/// Where the tree is put together; nothing of the machine is seen there, only by this process.
+/// Where the tree is built. It is a new mount that only this process sees.
 const STAGING: &str = "/tmp";
-/// Devices that every program may use.
+/// Devices that every command may use.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
-/// Directories that every run has for itself.
+/// Directories that are private to every run.
 const OWN: &[&str] = &["tmp", "run", "var/tmp", "dev/shm"];
-/// What the names of the network are looked up with, on some systems below `/run`.
+/// The DNS configuration of systemd, which lies below the private `/run`.
 const RESOLVER: &str = "/run/systemd/resolve";
 
 const READ: CopyAttributes = CopyAttributes { read_only: true, no_devices: true };
 const WRITE: CopyAttributes = CopyAttributes { read_only: false, no_devices: true };
 
-/// A copy of mounts and where it goes.
+/// A copy of mounts, and its target path.
 struct MountCopy {
     tree: OwnedFd,
     to: PathBuf,
@@ -39,19 +39,19 @@ enum MountKind {
     Link,
 }
 
-/// The tree: where it was put together, and what must stay a mount inside.
+/// The built tree, and the paths that must stay mounts.
 pub(crate) struct MountTree {
     pub(crate) root: PathBuf,
-    /// Paths as they are seen inside.
+    /// Paths as commands see them.
     pub(crate) mounted: Vec<PathBuf>,
 }
 
-/// Puts the tree together, all but `/proc`.
+/// Builds the tree, except for `/proc`.
 pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Result<MountTree> {
     let Confinement { reads, writes, read_only, hidden, private, network, limits, .. } =
         confinement;
     let whole = reads.iter().any(|path| path == Path::new("/"));
-    // Everything is copied, and every link followed, before anything is covered.
+    // Copy everything and follow all links first: mounts on the new tree will hide the originals.
     let root = if whole { Some(copy(Path::new("/"), READ)?) } else { None };
     let resolver = matches!(network, NetworkAccess::Full).then(|| PathBuf::from(RESOLVER));
     let covered = |path: &&PathBuf| !whole || is_covered(path, private);
@@ -82,7 +82,7 @@ pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Res
     Ok(MountTree { root: staging.to_owned(), mounted })
 }
 
-/// Whether a path lies where a run has a directory for itself.
+/// Whether a path lies in a directory that is private to the run.
 fn is_covered(path: &Path, private: &[PathBuf]) -> bool {
     OWN.iter().any(|own| path.starts_with(Path::new("/").join(own)))
         || private.iter().any(|own| path.starts_with(own))
@@ -94,13 +94,13 @@ fn copy(path: &Path, attributes: CopyAttributes) -> io::Result<OwnedFd> {
     Ok(tree)
 }
 
-/// Where paths that exist lead.
+/// The canonical paths of those that exist.
 fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect()
 }
 
-/// Copies of what may be written. A path that leads through a link might lead elsewhere tomorrow, so
-/// it is none.
+/// Copies the writable directories. Refuses a path through a link, because the link could be changed
+/// to lead elsewhere.
 fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<MountCopy>> {
     if let Some(path) =
         writes.iter().find(|path| fs::canonicalize(path).is_ok_and(|it| it != **path))
@@ -111,7 +111,7 @@ fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<MountCopy>> {
     copies(&real(writes), WRITE)
 }
 
-/// Copies of what exists, the shorter paths first: what lies in another goes on top of it.
+/// Copies paths, the shorter first, so that a nested path is mounted on top of its parent.
 fn copies(paths: &[PathBuf], attributes: CopyAttributes) -> io::Result<Vec<MountCopy>> {
     let mut paths = paths.to_vec();
     paths.sort();
@@ -141,7 +141,7 @@ fn devices() -> io::Result<Vec<(&'static str, OwnedFd)>> {
     DEVICES.iter().filter(exists).map(each).collect()
 }
 
-/// Directories of its own, and an empty `/proc` and `/dev`.
+/// Creates the private directories, and an empty `/proc` and `/dev`.
 fn skeleton(root: &Path, whole: bool, size: u64) -> io::Result<()> {
     let exists = |name: &str| root.join(name).is_dir();
     if !whole {
@@ -154,7 +154,7 @@ fn skeleton(root: &Path, whole: bool, size: u64) -> io::Result<()> {
     fs::create_dir(root.join("dev/pts"))?;
     for name in OWN.iter().filter(|name| exists(name)) {
         let path = root.join(name);
-        // A link leads to another of them.
+        // A link, as from `/var/tmp` to `/tmp`, points to another of these directories.
         if fs::symlink_metadata(&path)?.is_dir() {
             empty(&path, size)?;
         }
@@ -162,11 +162,11 @@ fn skeleton(root: &Path, whole: bool, size: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Directories that the confinement wants for the run alone.
+/// Mounts the private directories of the confinement.
 fn own(root: &Path, private: &[PathBuf], size: u64) -> io::Result<()> {
     for path in private {
         let inside = inside(root, path);
-        // In a tree that cannot be written, what does not exist stays missing.
+        // In a read-only tree, a missing directory cannot be created and stays missing.
         if fs::create_dir_all(&inside).is_ok() {
             empty(&inside, size)?;
         }
@@ -198,7 +198,7 @@ fn populate_devices(root: &Path, devices: &[(&str, OwnedFd)]) -> io::Result<()> 
     Ok(())
 }
 
-/// Links that stand for a directory that may be read, such as `/bin`.
+/// Recreates links to readable directories, such as `/bin`.
 fn links(root: &Path, reads: &[PathBuf]) -> io::Result<()> {
     for path in reads.iter().filter(|path| path.is_symlink()) {
         let inside = inside(root, path);
@@ -212,12 +212,12 @@ fn links(root: &Path, reads: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a path of the machine is while the tree is put together.
+/// The path in the tree that is being built.
 fn inside(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Puts a copy to its place, which is made if it is not there.
+/// Mounts a copy at its target path, which is created if missing.
 fn put(root: &Path, copy: &MountCopy) -> io::Result<()> {
     let inside = inside(root, &copy.to);
     if copy.kind != MountKind::Link && !inside.exists() {
@@ -233,9 +233,9 @@ fn put(root: &Path, copy: &MountCopy) -> io::Result<()> {
     system::attach(copy.tree.as_fd(), &inside)
 }
 
-/// Covers what nobody may see with something empty, and gives the paths that were there to be seen. It
-/// cannot be opened, so that it passes for nothing else; what only stands for something that does not
-/// exist can, so that no program stumbles over it.
+/// Hides paths under empty mounts, and returns the paths that existed. An empty mount cannot be opened, so
+/// no program takes it for the real file. A stand-in for a missing path can be opened, so that no
+/// program fails because of it.
 fn mask(root: &Path, hidden: Vec<PathBuf>, stand_ins: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
     let (closed, open) = (root.join("dev/shm/closed"), root.join("dev/shm/open"));

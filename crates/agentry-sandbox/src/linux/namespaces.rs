@@ -1,4 +1,4 @@
-//! A world of its own for a run: new namespaces, a new file tree, a first process.
+//! Moves a run into new namespaces, with a new file tree and a new first process.
 
 use std::fs;
 use std::io;
@@ -10,8 +10,8 @@ use super::system::{self, ForkSide};
 use crate::support::UNLIMITED;
 use crate::{Confinement, NetworkAccess};
 
-/// Moves this process and all that it starts into namespaces of their own, and gives the paths that
-/// must stay mounts. Only the first process of the new world returns; the old one waits for it and ends.
+/// Moves this process and all that it starts into new namespaces. Returns the paths that must stay
+/// mounts. Only the first process of the new namespace returns; the old one waits for it and ends.
 pub(crate) fn enter(
     confinement: &Confinement,
     stand_ins: &[PathBuf],
@@ -20,6 +20,7 @@ pub(crate) fn enter(
     step("namespaces", isolate(&confinement.network))?;
     step("mounts", system::make_private())?;
     let MountTree { root, mounted } = step("the file tree", mounts::build(confinement, stand_ins))?;
+    // The new process namespace applies only to children, so a fork is needed.
     if let ForkSide::Parent(_) = system::fork()? {
         forget_code();
         wait();
@@ -33,12 +34,12 @@ pub(crate) fn enter(
     Ok(mounted)
 }
 
-/// Says what could not be made.
+/// Adds to an error what could not be created.
 fn step<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
     result.map_err(|error| io::Error::new(error.kind(), format!("{what}: {error}")))
 }
 
-/// Waits until the first process of the new world has ended, and ends as it did.
+/// Waits for the first process of the new namespace, and ends with its exit code.
 fn wait() -> ! {
     loop {
         match system::reap(true) {
@@ -50,7 +51,7 @@ fn wait() -> ! {
     }
 }
 
-/// New namespaces in which this user is the same and nobody else is anybody.
+/// Creates namespaces in which this user keeps its id and no other user exists.
 fn isolate(network: &NetworkAccess) -> io::Result<()> {
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
     let mut flags = libc::CLONE_NEWUSER
@@ -64,13 +65,13 @@ fn isolate(network: &NetworkAccess) -> io::Result<()> {
     }
     system::unshare(flags)?;
     let (user, group) = (user.as_raw(), group.as_raw());
-    // Without this nobody but the administrator may say which groups there are.
+    // Without this, only root may write `gid_map`.
     let _ = fs::write("/proc/self/setgroups", "deny");
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
-/// The processes of the new world, for everybody to see and nobody to set anything.
+/// Mounts `/proc` for the new namespace, read-only.
 fn process_table(proc: &Path, confinement: &Confinement, counted: bool) -> io::Result<()> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     system::mount("proc", proc, flags, "")?;
@@ -80,10 +81,10 @@ fn process_table(proc: &Path, confinement: &Confinement, counted: bool) -> io::R
     system::make_read_only(proc, flags)
 }
 
-/// Bounds the number of processes where there are no control groups: by the user's limit, or, for the
-/// administrator whom that does not bind, by the numbers that there are for processes.
+/// Limits the number of processes without control groups: by the user's limit, or for root, to whom that
+/// does not apply, by the range of process ids.
 fn count_processes(proc: &Path, most: u32) -> io::Result<()> {
-    // Numbers that are given out once and not again, so that for a start there are as many more.
+    // The kernel assigns ids below 300 only once. Without this margin, the limit would later shrink.
     const RESERVED: u32 = 300;
     if !rustix::process::getuid().is_root() {
         return system::limit(libc::RLIMIT_NPROC, most.into());
@@ -94,7 +95,7 @@ fn count_processes(proc: &Path, most: u32) -> io::Result<()> {
     fs::write(proc.join("sys/kernel/pid_max"), most.saturating_add(RESERVED).to_string())
 }
 
-/// Whether a process namespace has its own range of numbers; before Linux 6.14 there is one for the
+/// Whether a process namespace has its own range of process ids. Before Linux 6.14 there is one for the
 /// whole machine.
 pub(crate) fn numbers_are_own() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

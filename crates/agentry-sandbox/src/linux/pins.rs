@@ -1,20 +1,20 @@
-//! Which paths must become mounts of their own, so that what is protected keeps its place.
+//! Decides which paths become mounts of their own, so that protected paths cannot be moved.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most links that lead to one protected path.
+/// The limit of links on the way to one protected path.
 const MOST_LINKS: usize = 16;
 
-/// A path that becomes a mount: nobody can rename, remove or replace it.
+/// A path that becomes a mount, so that it cannot be renamed, removed or replaced.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MountPin {
     pub(crate) path: PathBuf,
     pub(crate) read_only: bool,
 }
 
-/// The pins of a confinement, the shorter paths first.
+/// The pins of a confinement, shorter paths first.
 pub(crate) fn pins(
     writes: &[PathBuf],
     read_only: &[PathBuf],
@@ -29,7 +29,8 @@ pub(crate) fn pins(
             pin(&real, writes, last, MOST_LINKS, &mut pins)?;
         }
     }
-    // Of two for one path the stricter one; nothing is opened again below one that is closed.
+    // Of two pins for one path the stricter one stays. No pin makes a path below a read-only one
+    // writable again.
     pins.sort_by(|a, b| a.path.cmp(&b.path).then(b.read_only.cmp(&a.read_only)));
     pins.dedup_by(|later, first| later.path == first.path);
     let closed: Vec<PathBuf> =
@@ -38,15 +39,15 @@ pub(crate) fn pins(
     Ok(pins)
 }
 
-/// What becomes of a protected path itself.
+/// How the protected path itself is protected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PinKind {
     ReadOnly,
-    /// Something else is put over it later.
+    /// It is covered by an empty mount later.
     Covered,
 }
 
-/// Pins everything on the way to `path` inside of what may be written, and where links lead.
+/// Pins every part of `path` inside a writable directory, and follows links.
 fn pin(
     path: &Path,
     writes: &[PathBuf],
@@ -64,6 +65,7 @@ fn pin(
             if writable {
                 pins.push(MountPin { path: part.to_owned(), read_only: true });
             }
+            // Links may form a cycle.
             let left = links.checked_sub(1);
             let left = left.ok_or_else(|| io::Error::other("too many links"))?;
             let rest = path.strip_prefix(part).unwrap_or(Path::new(""));
@@ -83,8 +85,8 @@ fn pin(
     Ok(())
 }
 
-/// A path without `.` and `..`. Where a link stands before a `..` it leads elsewhere; where it really
-/// leads is pinned as well.
+/// Normalises a path without `.` and `..`. After a link, `..` leads elsewhere; the caller therefore pins
+/// the canonical path as well.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -103,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// What is read-only, what is hidden, and the pins.
+    /// Read-only paths, hidden paths, and the expected pins.
     type Case<'a> = (&'a [&'a str], &'a [&'a str], &'a [(&'a str, bool)]);
 
     #[test]

@@ -1,5 +1,4 @@
-//! What is made on the machine before the helper starts: placeholders, a private directory, control
-//! groups.
+//! Creates what a sandbox needs before the helper starts: placeholders, a private directory, control groups.
 
 use std::fs;
 use std::io;
@@ -10,27 +9,27 @@ use super::groups::{self, ControlGroups};
 use super::leftovers::{LeftoverList, RunLeftover};
 use crate::{BackEnd, Confinement, PrivateDirectories, SandboxError, is_placeholder};
 
-/// What was made; it goes when this is dropped.
+/// What was created. It is removed on drop.
 #[derive(Debug)]
 pub(crate) struct PreparedSandbox {
     pub(crate) groups: ControlGroups,
     pub(crate) private: PrivateDirectories,
-    /// What stands for something hidden that does not exist yet.
+    /// Placeholders of hidden paths that do not exist yet.
     pub(crate) stand_ins: Vec<PathBuf>,
-    /// Where is to be written what git passes over, and that.
+    /// The path and the content of the list that git ignores.
     pub(crate) unseen_by_git: Option<(PathBuf, String)>,
     _leavings: Option<LeftoverList>,
 }
 
 impl Drop for PreparedSandbox {
     fn drop(&mut self) {
-        // Nobody is in them any more: the helper has ended.
+        // They are empty now, because the helper has ended.
         self.groups.directories.iter().for_each(|directory| drop(groups::remove(directory)));
     }
 }
 
-/// Makes what `confinement` needs, without control groups unless it is `counted`, and gives it back with
-/// what does not exist yet replaced by what stands for it.
+/// Creates what `confinement` needs, with control groups only if `counted`. Returns the confinement with
+/// missing paths replaced by their placeholders.
 pub(crate) fn prepare(
     back_end: BackEnd,
     mut confinement: Confinement,
@@ -55,6 +54,7 @@ pub(crate) fn prepare(
         BackEnd::Namespaces => {
             let temporary = PathBuf::from("/tmp");
             let home = confinement.private.first().cloned().unwrap_or_else(|| temporary.clone());
+            // If the machine's `/tmp` is writable, the run has no private one for the list.
             let own = !confinement.writes.iter().any(|root| temporary.starts_with(root));
             let listed = own && !unseen_by_git.is_empty();
             let unseen_by_git = listed.then(|| temporary.join(git::FILE));
@@ -68,7 +68,7 @@ pub(crate) fn prepare(
     Ok((prepared, confinement))
 }
 
-/// Makes what must stand where something protected does not exist yet.
+/// Creates placeholders for protected paths that do not exist yet.
 fn placed(
     confinement: &mut Confinement,
     leavings: Option<&mut LeftoverList>,
@@ -96,13 +96,13 @@ fn placed(
     Ok(placeholders)
 }
 
-/// Whether nothing can be made there by this user.
+/// Whether this user cannot create anything there.
 fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Has nobody make anything in the directory of what is missing, where even a placeholder cannot be
-/// made. What may not be written now could be made writable by its owner.
+/// Makes the parent directory read-only where not even a placeholder can be created. Otherwise its owner
+/// could make it writable during the run.
 fn close(confinement: &mut Confinement, missing: &Path) {
     let Confinement { read_only, hidden, .. } = confinement;
     read_only.retain(|path| path != missing);
@@ -110,7 +110,7 @@ fn close(confinement: &mut Confinement, missing: &Path) {
     read_only.extend(missing.parent().map(Path::to_owned));
 }
 
-/// The directory of a run that has no file tree of its own.
+/// Creates the private directory of a run without its own file tree.
 fn private_directory(
     confinement: &mut Confinement,
     leavings: Option<&mut LeftoverList>,
@@ -135,8 +135,8 @@ fn private_directory(
     Ok(private)
 }
 
-/// What must stand where something protected does not exist yet: for what is missing itself, for what
-/// lies in a missing directory the outermost of those, which is then protected instead.
+/// The placeholders to create. If a parent directory is missing too, the outermost missing one gets the
+/// placeholder and is protected instead.
 fn placeholders(confinement: &mut Confinement, held: &[RunLeftover]) -> Vec<RunLeftover> {
     let Confinement { writes, read_only, hidden, directories, .. } = confinement;
     let mut out: Vec<RunLeftover> = Vec::new();
@@ -145,7 +145,7 @@ fn placeholders(confinement: &mut Confinement, held: &[RunLeftover]) -> Vec<RunL
             continue;
         }
         let Some(missing) = outermost_missing(path, held) else { continue };
-        // What another run holds stays what it is.
+        // A placeholder directory of another run is shared, and stays a directory.
         let is_held = held.contains(&RunLeftover::Directory(missing.clone()));
         let leaving = if missing == *path && !is_held && !directories.contains(path) {
             RunLeftover::File(missing.clone())
@@ -153,7 +153,7 @@ fn placeholders(confinement: &mut Confinement, held: &[RunLeftover]) -> Vec<RunL
             RunLeftover::Directory(missing.clone())
         };
         *path = missing;
-        // A file of one name and a directory of the same: the first will do.
+        // If a file and a directory are wanted at one path, the first is enough.
         let same = |other: &RunLeftover| other.path() == leaving.path();
         if !out.iter().any(same) {
             out.push(leaving);
@@ -162,7 +162,7 @@ fn placeholders(confinement: &mut Confinement, held: &[RunLeftover]) -> Vec<RunL
     out
 }
 
-/// The first part of `path` that is not there, or that only stands for something, also for another run.
+/// The first part of `path` that does not exist, or is only a placeholder of this or another run.
 fn outermost_missing(path: &Path, held: &[RunLeftover]) -> Option<PathBuf> {
     let mut ancestors: Vec<&Path> = path.ancestors().collect();
     ancestors.reverse();
@@ -180,7 +180,7 @@ fn outermost_missing(path: &Path, held: &[RunLeftover]) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Nobody can make a file there, not even the administrator.
+    /// A path where not even root can create a file.
     #[test]
     fn a_directory_that_takes_no_placeholder_is_closed() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! The program's side: starts the helper, tells it what to run, and hears how that ended.
+//! The side of the program: starts the helper, sends it commands, and receives their results.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,14 +24,14 @@ use crate::{
     BackEnd, CommandExit, ConfinedCommand, Confinement, HELPER, PrivateDirectories, SandboxError,
 };
 
-/// How long the helper may take to start a command.
+/// The time limit for the helper to start a command.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A confined world in which commands can be run. When it is dropped, everything in it ends.
+/// A sandbox in which commands can be run. On drop, all its processes end.
 pub struct Sandbox {
     back_end: BackEnd,
     helper: Child,
-    /// One message at a time.
+    /// Locked for one message at a time.
     socket: Mutex<UnixStream>,
     listener: Mutex<Option<TcpListener>>,
     waiting: Arc<Mutex<WaitingCommands>>,
@@ -39,20 +39,20 @@ pub struct Sandbox {
     prepared: PreparedSandbox,
 }
 
-/// What is done when a command has ended.
+/// Called when a command has ended.
 type ExitCallback = Box<dyn FnOnce(Result<CommandExit, SandboxError>) + Send>;
 
-/// Who waits for a command.
+/// The caller that waits for a command.
 struct CommandWaiter {
-    /// Hears that it was started, or could not be.
+    /// Notified when the command was started, or could not be started.
     started: Option<Sender<()>>,
     then: ExitCallback,
 }
 
-/// Who waits for which command.
+/// The waiting callers, by command.
 enum WaitingCommands {
     For(HashMap<u64, CommandWaiter>),
-    /// Nobody any more: the helper is gone. With what was replaced, if that is why.
+    /// The helper has ended. Holds the replaced path, if that was the reason.
     Over(Option<PathBuf>),
 }
 
@@ -64,7 +64,7 @@ impl WaitingCommands {
         }
     }
 
-    /// Tells that a command was started.
+    /// Notifies the caller that a command was started.
     fn begin(&mut self, id: u64) {
         if let Self::For(waiting) = self
             && let Some(started) = waiting.get_mut(&id).and_then(|it| it.started.take())
@@ -73,21 +73,21 @@ impl WaitingCommands {
         }
     }
 
-    /// Tells everybody that there is nothing to wait for any more.
+    /// Notifies every caller that the sandbox has ended.
     fn end(waiting: &Mutex<Self>, replaced: Option<&PathBuf>) {
         let mut locked = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Self::For(all) = &mut *locked {
             let all = std::mem::take(all);
             *locked = Self::Over(replaced.cloned());
             drop(locked);
-            // Whoever waits for the start sees that nobody will tell.
+            // A caller that still waits for the start notices that its channel is closed.
             let begun = all.into_values().filter(|waiter| waiter.started.is_none());
             begun.for_each(|waiter| (waiter.then)(Err(over(replaced))));
         }
     }
 }
 
-/// Why nothing runs any more.
+/// The error for a sandbox that has ended.
 fn over(replaced: Option<&PathBuf>) -> SandboxError {
     replaced.map_or(SandboxError::Gone, |path| SandboxError::Replaced(path.clone()))
 }
@@ -95,23 +95,23 @@ fn over(replaced: Option<&PathBuf>) -> SandboxError {
 /// A command that was started.
 #[derive(Debug)]
 pub struct CommandHandle {
-    /// By which it can be killed.
+    /// The id with which it can be killed.
     pub id: u64,
     ended: Receiver<Result<CommandExit, SandboxError>>,
 }
 
 impl CommandHandle {
-    /// Waits for its end.
+    /// Waits until the command has ended.
     pub fn wait(self) -> Result<CommandExit, SandboxError> {
         self.ended.recv().unwrap_or(Err(SandboxError::Gone))
     }
 }
 
 impl Sandbox {
-    /// Starts a world with this back end. `program` calls [`crate::serve`] when its first argument is
-    /// [`HELPER`]; mostly it is the one that is running. In the directory `leavings` is written down
-    /// what must go even if this process is killed; [`crate::sweep`] looks there, and so does every
-    /// start. Without it, nothing that does not exist yet can be protected.
+    /// Starts a sandbox with this back end. `program` must call [`crate::serve`] when its first argument
+    /// is [`HELPER`]; usually it is the running program. The directory `leavings` records what must be
+    /// removed even if this process is killed; [`crate::sweep`] and every start read it. Without it,
+    /// paths that do not exist yet cannot be protected.
     pub fn start(
         program: &Path,
         back_end: BackEnd,
@@ -122,8 +122,8 @@ impl Sandbox {
         Self::prepared(program, back_end, confinement, prepared)
     }
 
-    /// Starts a world in which nothing is going to be run. To move into a control group takes longer than
-    /// all the rest, so that is left out where processes are counted without.
+    /// Starts a sandbox only to see whether it works. Joining a control group takes longer than all the
+    /// rest, so it is skipped if processes can be limited without one.
     pub(crate) fn tried(
         program: &Path,
         back_end: BackEnd,
@@ -172,7 +172,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Tells the helper what to become and hears that it did.
+    /// Sends the confinement to the helper, and waits until it is applied.
     fn set_up(&mut self, becoming: HelperSetup) -> Result<(), SandboxError> {
         let socket = self.socket.get_mut().unwrap_or_else(PoisonError::into_inner);
         send(socket, &HelperRequest::Confine(Box::new(becoming)), &[])?;
@@ -188,17 +188,17 @@ impl Sandbox {
         Ok(())
     }
 
-    /// What confines it.
+    /// The back end that confines it.
     pub fn back_end(&self) -> BackEnd {
         self.back_end
     }
 
-    /// The socket on which a proxy is to listen, inside; once.
+    /// The listener for the proxy, inside the sandbox. Returned only once.
     pub fn listener(&self) -> Option<TcpListener> {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The directories that commands have for themselves.
+    /// The private directories of commands.
     pub fn private(&self) -> &PrivateDirectories {
         &self.prepared.private
     }
@@ -210,9 +210,9 @@ impl Sandbox {
         Ok(CommandHandle { id, ended })
     }
 
-    /// Starts a command and has `then` called when it has ended, or could not be started. Gives the
-    /// number by which it can be killed. If the world is over before it was started, that is an error
-    /// and `then` is not called: it can be started in another one.
+    /// Starts a command, and calls `then` when it has ended or could not be started. Returns the id with
+    /// which it can be killed. If the sandbox ends before the start, that is an error and `then` is not
+    /// called: the command can be started in another sandbox.
     pub fn run_then(
         &self,
         command: ConfinedCommand,
@@ -233,14 +233,14 @@ impl Sandbox {
         let sent = send(&socket, &start, &[input.as_fd(), output.as_fd(), errors.as_fd()]);
         drop(socket);
         sent.map_err(|error| self.unsent(id, error))?;
-        // A helper that was stopped says nothing.
+        // A helper that was stopped by a signal does not reply, so the wait has a limit.
         started
             .recv_timeout(PATIENCE)
             .map_err(|_| self.unsent(id, io::ErrorKind::BrokenPipe.into()))?;
         Ok(id)
     }
 
-    /// Why a command did not reach the helper, or was not started by it.
+    /// The error for a command that the helper did not receive or did not start.
     fn unsent(&self, id: u64, error: io::Error) -> SandboxError {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         drop(waiting.remove(id));
@@ -251,25 +251,25 @@ impl Sandbox {
         }
     }
 
-    /// Whether it has ended, so that nothing can be started in it any more.
+    /// Whether the sandbox has ended, so that no command can be started.
     pub fn is_over(&self) -> bool {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(*waiting, WaitingCommands::Over(_))
     }
 
-    /// Ends everything, and waits until it is gone. Nothing can be started any more.
+    /// Ends all processes and waits for them. No command can be started afterwards.
     pub fn end(&self) {
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = socket.shutdown(std::net::Shutdown::Both);
         let Ok(helper) = i32::try_from(self.helper.id()) else { return };
-        // It stays to be waited for when this is dropped.
+        // NOWAIT leaves the exit status for `wait` in `drop`.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         if let Some(helper) = Pid::from_raw(helper) {
             let _ = waitid(WaitId::Pid(helper), options);
         }
     }
 
-    /// Ends a command and all that it started.
+    /// Ends a command and all processes that it started.
     pub fn kill(&self, id: u64) -> Result<(), SandboxError> {
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(send(&socket, &HelperRequest::Kill(id), &[])?)
@@ -291,7 +291,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// Tells who waits what the helper says, until it says nothing more.
+/// Passes replies of the helper to the waiting callers until the socket is closed.
 fn listen(socket: UnixStream, waiting: Arc<Mutex<WaitingCommands>>) {
     std::thread::spawn(move || {
         while let Ok(Some((reply, _))) = receive::<HelperReply>(&socket) {
@@ -310,6 +310,7 @@ fn listen(socket: UnixStream, waiting: Arc<Mutex<WaitingCommands>>) {
                 }
                 HelperReply::Ready | HelperReply::Failed(_) => continue,
             };
+            // The lock is released before `then`, which may start the next command.
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let waiter = waiting.remove(id);
             drop(waiting);

@@ -1,5 +1,5 @@
-//! Sees to it that nothing outlives a run that has no process namespace: a process outside of the
-//! confinement that takes in every orphan, and ends them all when the helper or the program goes.
+//! Ends all processes of a run that has no process namespace. A process outside the confinement adopts
+//! every orphan, and kills them all when the helper or the program ends.
 
 use std::fs;
 use std::io;
@@ -13,11 +13,11 @@ use super::code::forget_code;
 use super::groups;
 use super::system::{self, ForkSide};
 
-/// How long processes are looked for that start new ones faster than they are ended.
+/// The time limit for killing processes that start new ones faster than they are killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Splits this process: the child goes on as the helper, the old one supervises it and ends after
-/// everything else has.
+/// Forks: the child continues as the helper; the parent supervises it and ends after all other
+/// processes.
 pub(crate) fn split(socket: &UnixStream, directories: &[PathBuf]) -> io::Result<()> {
     system::adopt_orphans()?;
     let signals = system::child_signals()?;
@@ -27,7 +27,7 @@ pub(crate) fn split(socket: &UnixStream, directories: &[PathBuf]) -> io::Result<
     };
     forget_code();
     loop {
-        // With nothing asked for, only the end of the other side is told.
+        // With empty flags, `poll` reports only that the other side has closed.
         let mut ready =
             [PollFd::new(socket, PollFlags::empty()), PollFd::new(&signals, PollFlags::IN)];
         let _ = poll(&mut ready, None);
@@ -44,7 +44,7 @@ pub(crate) fn split(socket: &UnixStream, directories: &[PathBuf]) -> io::Result<
     system::end(0)
 }
 
-/// Whether the helper is among those that have ended.
+/// Reaps ended children, and returns whether the helper is one of them.
 fn reaped(helper: libc::pid_t) -> bool {
     let mut found = false;
     while let Ok(Some((pid, ..))) = system::reap(false) {
@@ -53,7 +53,7 @@ fn reaped(helper: libc::pid_t) -> bool {
     found
 }
 
-/// Ends every process that was started from here; orphans have become children.
+/// Kills every process started from here. Orphans are children of this process by now.
 pub(crate) fn end_all() {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
@@ -76,12 +76,13 @@ fn children() -> Vec<libc::pid_t> {
     }
 }
 
-/// The same where the system has no list of them.
+/// The children of this process, for kernels without that list.
 fn children_by_search() -> Vec<libc::pid_t> {
     let own = std::process::id().to_string();
     let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
     let is_child = |pid: &libc::pid_t| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name may contain spaces and parentheses, so the fields start after the last one.
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         after_name.split_whitespace().nth(1) == Some(&own)
     };

@@ -1,4 +1,4 @@
-//! What this machine can enforce, found out by trying.
+//! Finds out by trying what this machine can enforce.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::{groups, leftovers, namespaces, system};
 use crate::{BackEnd, Confinement, Sandbox, SandboxSupport};
 
-/// What came of trying; it stays the same while this program runs.
+/// The result of the attempt. It cannot change while this program runs.
 static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
 
 pub(crate) fn support(program: &Path) -> SandboxSupport {
@@ -21,12 +21,12 @@ pub(crate) fn support(program: &Path) -> SandboxSupport {
     }
 }
 
-/// Takes away what killed runs left, as written down in `directory`.
+/// Removes what killed runs left, as recorded in `directory`.
 pub fn sweep(directory: &Path) -> std::io::Result<()> {
     leftovers::sweep(directory)
 }
 
-/// Tries a sandbox that may do nothing.
+/// Tries to start a sandbox.
 fn tried(program: &Path) -> Result<(), String> {
     let nothing = Confinement { reads: vec!["/".into()], ..Confinement::default() };
     Sandbox::tried(program, BackEnd::Namespaces, nothing).map_err(|error| error.to_string())

@@ -27,17 +27,17 @@ pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
     checked(unsafe { libc::unshare(flags) }.into()).map(drop)
 }
 
-/// Drops the pages of a mapping of code.
+/// Releases the pages of a mapping of code.
 pub(crate) fn forget(code: &Range<usize>) {
     let start = code.start as *mut libc::c_void;
-    // SAFETY: the range is a private mapping of a file that is never written: whatever is touched again
-    // is read from the file. A refusal changes nothing.
+    // SAFETY: the range is a private mapping of a file that is never written, so a page that is touched
+    // again is read from the file. A refusal changes nothing.
     unsafe { libc::madvise(start, code.len(), libc::MADV_DONTNEED) };
 }
 
 /// Closes every descriptor from `first` on.
 pub(crate) fn close_from(first: libc::c_uint) -> io::Result<()> {
-    // SAFETY: takes no pointers. To be called before any of them has an owner here.
+    // SAFETY: takes no pointers. Must be called before any descriptor has an owner here.
     checked(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) }).map(drop)
 }
 
@@ -45,11 +45,11 @@ pub(crate) fn close_from(first: libc::c_uint) -> io::Result<()> {
 pub(crate) enum ForkSide {
     /// The new process.
     Child,
-    /// The old one; with the number of the new one.
+    /// The old process, with the id of the new one.
     Parent(libc::pid_t),
 }
 
-/// Splits this process in two.
+/// Forks this process.
 pub(crate) fn fork() -> io::Result<ForkSide> {
     // SAFETY: this process has one thread, so no lock is held by another.
     match checked(unsafe { libc::fork() }.into())? {
@@ -58,10 +58,10 @@ pub(crate) fn fork() -> io::Result<ForkSide> {
     }
 }
 
-/// What became of a process: its number, exit code and signal. Nothing if none has ended.
+/// An ended child: process id, exit code and signal. `None` if no child has ended.
 pub(crate) type ReapedProcess = Option<(libc::pid_t, Option<i32>, Option<i32>)>;
 
-/// Waits for any child; with `block`, until there is one.
+/// Reaps any child. With `block`, waits until one has ended.
 pub(crate) fn reap(block: bool) -> io::Result<ReapedProcess> {
     let mut status = 0;
     let options = if block { 0 } else { libc::WNOHANG };
@@ -74,31 +74,31 @@ pub(crate) fn reap(block: bool) -> io::Result<ReapedProcess> {
     }
 }
 
-/// Has this process killed when the one that started it ends.
+/// Has this process killed when its parent ends.
 pub(crate) fn die_with_parent(signal: libc::c_int) -> io::Result<()> {
     // SAFETY: takes no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }.into()).map(drop)
 }
 
-/// Leaves the session and the terminal of whoever started this process.
+/// Leaves the session and the terminal of the parent process.
 pub(crate) fn own_session() {
-    // SAFETY: takes no pointers. It fails only for one that leads a session already.
+    // SAFETY: takes no pointers. Fails only for a process that already leads a session.
     unsafe { libc::setsid() };
 }
 
-/// Keeps other processes of the same user from looking into this one.
+/// Keeps other processes of the same user from inspecting this one.
 pub(crate) fn close_to_others() -> io::Result<()> {
     // SAFETY: takes no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) }.into()).map(drop)
 }
 
-/// Takes in the orphans among the descendants of this process.
+/// Makes this process the parent of orphans among its descendants.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     // SAFETY: takes no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }.into()).map(drop)
 }
 
-/// Gives up every way to gain privileges, and all capabilities.
+/// Drops all capabilities and every way to regain privileges.
 pub(crate) fn drop_privileges() -> io::Result<()> {
     #[repr(C)]
     struct CapabilityHeader {
@@ -119,7 +119,7 @@ pub(crate) fn drop_privileges() -> io::Result<()> {
     checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
 }
 
-/// A descriptor that can be read when a child has ended.
+/// A descriptor that becomes readable when a child has ended.
 pub(crate) fn child_signals() -> io::Result<OwnedFd> {
     // SAFETY: the set is a local that the calls fill; the descriptor is new and ours.
     unsafe {
@@ -155,8 +155,8 @@ pub(crate) fn kill(pid: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(pid, signal) };
 }
 
-/// A copy of the mounts below `path`, not yet anywhere. No link is followed: a link that stands at the
-/// end is copied itself.
+/// A copy of the mounts below `path`, not attached yet. Links are not followed: a link at the end is
+/// copied itself.
 pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -171,14 +171,14 @@ pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
     }
 }
 
-/// The attributes that all mounts of a copy get.
+/// The attributes of all mounts of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CopyAttributes {
     pub(crate) read_only: bool,
     pub(crate) no_devices: bool,
 }
 
-/// Sets the attributes of all mounts of a copy; none of them lets a program gain privileges.
+/// Sets the attributes of all mounts of a copy. Set-user-ID programs never gain privileges there.
 pub(crate) fn set_attributes(tree: BorrowedFd<'_>, attributes: CopyAttributes) -> io::Result<()> {
     #[repr(C)]
     struct MountAttr {
@@ -209,7 +209,7 @@ pub(crate) fn set_attributes(tree: BorrowedFd<'_>, attributes: CopyAttributes) -
     .map(drop)
 }
 
-/// Puts a copy of mounts to `path`.
+/// Attaches a copy of mounts at `path`.
 pub(crate) fn attach(tree: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
     let path = text(path)?;
@@ -241,7 +241,7 @@ pub(crate) fn mount(kind: &str, path: &Path, flags: libc::c_ulong, data: &str) -
     .map(drop)
 }
 
-/// Lets nobody write through the mount at `path` any more.
+/// Makes the mount at `path` read-only.
 pub(crate) fn make_read_only(path: &Path, flags: libc::c_ulong) -> io::Result<()> {
     let path = text(path)?;
     let flags = flags | libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
@@ -251,7 +251,7 @@ pub(crate) fn make_read_only(path: &Path, flags: libc::c_ulong) -> io::Result<()
     checked(done.into()).map(drop)
 }
 
-/// Keeps what happens to mounts here from the rest of the machine.
+/// Keeps mount changes here from the rest of the machine.
 pub(crate) fn make_private() -> io::Result<()> {
     let flags = libc::MS_REC | libc::MS_PRIVATE;
     // SAFETY: the pointers are to a C string or null, as this use of the call allows.
@@ -264,7 +264,7 @@ pub(crate) fn make_private() -> io::Result<()> {
     .map(drop)
 }
 
-/// Makes `path` the root, and takes the old one away.
+/// Makes `path` the root directory, and detaches the old root.
 pub(crate) fn enter(path: &Path) -> io::Result<()> {
     std::env::set_current_dir(path)?;
     // SAFETY: the pointers are to C strings.
@@ -301,20 +301,20 @@ pub(crate) fn landlock_version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
-/// Sets a limit that holds for this process and all that it starts.
+/// Sets a resource limit for this process and all that it starts.
 pub(crate) fn limit(what: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
     // SAFETY: the pointer is to a local.
     checked(unsafe { libc::setrlimit(what, &raw const limit) }.into()).map(drop)
 }
 
-/// Ends this process without running anything else.
+/// Ends this process at once, without any cleanup.
 pub(crate) fn end(code: i32) -> ! {
     // SAFETY: ends the process.
     unsafe { libc::_exit(code) }
 }
 
-/// Has a command start with no signal blocked, although this process blocks some.
+/// Unblocks all signals in a command, although this process blocks some.
 pub(crate) fn start_unblocked(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt as _;
     // SAFETY: the closure only makes calls that are safe between fork and exec.

@@ -1,4 +1,4 @@
-//! What the user of this process already runs, and how much more that may become.
+//! Limits the number of processes by user, where there are no control groups.
 
 use std::fs;
 use std::io;
@@ -7,8 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use super::system;
 use crate::support::UNLIMITED;
 
-/// Bounds the processes of the user, of which there are some already. The administrator's are not bound
-/// by that.
+/// Limits the processes of the user to `most` more than there are now. This limit does not apply to root.
 pub(crate) fn limit_processes(most: u32) -> io::Result<()> {
     if rustix::process::getuid().is_root() {
         return Err(io::Error::other(UNLIMITED));
@@ -16,7 +15,7 @@ pub(crate) fn limit_processes(most: u32) -> io::Result<()> {
     system::limit(libc::RLIMIT_NPROC, u64::from(most).saturating_add(tasks()))
 }
 
-/// The number of processes and threads that the user has, which a limit on them counts.
+/// The number of processes and threads of the user, as the limit counts them.
 fn tasks() -> u64 {
     let own = rustix::process::getuid().as_raw();
     let Ok(all) = fs::read_dir("/proc") else { return 0 };

@@ -1,5 +1,5 @@
-//! Watches what protects paths in a world: whoever replaces a file from outside, as editors and git do
-//! when they save, takes the mount on it away.
+//! Watches the mounts that protect paths. A program outside that replaces a file, as editors and git do on
+//! saving, removes the mount on it.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,18 +10,18 @@ use rustix::event::Timespec;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-/// How often is looked where the system tells nothing.
+/// The interval of checks where inotify is not available.
 const OFTEN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// The mounts that protect something, as they were when the world was made.
+/// The mounts that protect paths, as they were when the sandbox was started.
 pub(crate) struct ProtectiveMounts {
     all: Vec<(PathBuf, u64)>,
-    /// Tells when something in a directory with one of them was replaced.
+    /// An inotify descriptor: readable when a protected path may have been replaced.
     told: Option<OwnedFd>,
 }
 
 impl ProtectiveMounts {
-    /// To be called before anything is closed to this process.
+    /// Must be called before the confinement is applied to this process.
     pub(crate) fn new(paths: Vec<PathBuf>) -> io::Result<Self> {
         let told = if paths.is_empty() { None } else { watched(&paths).ok() };
         let each = |path: PathBuf| mount_of(&path).map(|mount| (path, mount));
@@ -29,12 +29,12 @@ impl ProtectiveMounts {
         Ok(Self { all, told })
     }
 
-    /// What can be read when there is something to look at.
+    /// The descriptor that is readable when there is something to check.
     pub(crate) fn told(&self) -> Option<&OwnedFd> {
         self.told.as_ref()
     }
 
-    /// How long nobody needs to look, if that is not told.
+    /// The interval of checks, if there is no descriptor.
     pub(crate) fn patience(&self) -> Option<&'static Timespec> {
         (self.told.is_none() && !self.all.is_empty()).then_some(&OFTEN)
     }
@@ -42,7 +42,7 @@ impl ProtectiveMounts {
     /// The first path that is no longer protected.
     pub(crate) fn replaced(&self) -> Option<&Path> {
         if let Some(told) = &self.told {
-            // What happened is seen by looking, so that nothing told can be missed.
+            // The events are only drained: the mount ids below show what has changed.
             let mut buffer = [const { MaybeUninit::<u8>::uninit() }; 4096];
             while rustix::io::read(told, &mut buffer).is_ok_and(|(read, _)| !read.is_empty()) {}
         }
@@ -51,7 +51,7 @@ impl ProtectiveMounts {
     }
 }
 
-/// Has the system tell what is put into the directories of `paths`, and what goes.
+/// Watches the parent directories of `paths` for new and removed entries.
 fn watched(paths: &[PathBuf]) -> io::Result<OwnedFd> {
     let told = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
     let kinds = WatchFlags::CREATE

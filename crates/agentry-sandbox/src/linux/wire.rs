@@ -33,12 +33,13 @@ pub(crate) fn send<T: Serialize>(
     if !descriptors.is_empty() {
         ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
     }
+    // The descriptors travel with the first byte, so the length is sent with them.
     let sent = sendmsg(socket, &[IoSlice::new(&length)], &mut ancillary, SendFlags::NOSIGNAL)?;
     socket.write_all(length.get(sent..).unwrap_or_default())?;
     socket.write_all(&text)
 }
 
-/// Receives a message; nothing when the other side is gone.
+/// Receives a message, or `None` when the other side has closed the socket.
 pub(crate) fn receive<T: DeserializeOwned>(
     mut socket: &UnixStream,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {

@@ -1,30 +1,30 @@
-//! The first lines of what a client says to a proxy.
+//! Parses the head of a request to the proxy.
 
 use std::io::Read as _;
 use std::net::TcpStream;
 
-/// The most bytes of the first lines, and the most headers.
+/// The most bytes of the head, and the most headers.
 const LONGEST: usize = 64 << 10;
 const MOST_HEADERS: usize = 100;
 
-/// What is between the first line and the body.
+/// The request line and the headers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RequestHead {
     pub(super) method: String,
     pub(super) target: DialTarget,
     pub(super) headers: Vec<(String, String)>,
-    /// What came after the head already.
+    /// Bytes of the body that were read with the head.
     pub(super) rest: Vec<u8>,
 }
 
-/// What is dialled.
+/// The host to connect to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DialTarget {
     pub(super) scheme: &'static str,
     /// In lower case, without brackets and without a final dot.
     pub(super) host: String,
     pub(super) port: u16,
-    /// The path and the query of a plain request.
+    /// The path and query of a plain request.
     pub(super) path: String,
 }
 
@@ -48,7 +48,7 @@ impl RequestHead {
         }
     }
 
-    /// Whether a tunnel is asked for.
+    /// Whether the client requests a tunnel.
     pub(super) fn is_tunnel(&self) -> bool {
         self.method == "CONNECT"
     }
@@ -56,6 +56,7 @@ impl RequestHead {
     fn parse(bytes: &[u8], rest: Vec<u8>) -> Result<Self, String> {
         let wrong = || "the request is no HTTP".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|_| wrong())?;
+        // A bare CR or LF could be read as a line end by the server but not here.
         if text
             .bytes()
             .any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t'))
@@ -85,7 +86,7 @@ impl RequestHead {
     }
 }
 
-/// `Name: value`; a line that goes on with the one before is none.
+/// Parses `Name: value`. A continuation line is refused.
 fn header(line: &str) -> Option<(String, String)> {
     let (name, value) = line.split_once(':')?;
     let is_token = |c: char| c.is_ascii_alphanumeric() || "-_.!#$%&'*+^`|~".contains(c);
@@ -93,14 +94,15 @@ fn header(line: &str) -> Option<(String, String)> {
     named.then(|| (name.to_owned(), value.trim().to_owned()))
 }
 
-/// `host:port`.
+/// Parses `host:port`.
 fn tunnel(text: &str) -> Option<DialTarget> {
     let (host, port) = authority(text, None)?;
+    // A tunnel has no scheme, so the port decides.
     let scheme = if port == 80 { "http" } else { "https" };
     Some(DialTarget { scheme, host, port, path: String::new() })
 }
 
-/// `http://host[:port]/path`.
+/// Parses `http://host[:port]/path`.
 fn plain(text: &str) -> Option<DialTarget> {
     let rest = text.get(..7).filter(|start| start.eq_ignore_ascii_case("http://"));
     let rest = rest.and_then(|_| text.get(7..))?;
@@ -110,7 +112,7 @@ fn plain(text: &str) -> Option<DialTarget> {
     Some(DialTarget { scheme: "http", host, port, path })
 }
 
-/// A host and its port. Nothing for a user name or anything that programs read differently.
+/// Parses a host with its port. Refuses user names, and anything that programs parse differently.
 fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -128,6 +130,7 @@ fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
         digits if digits.bytes().all(|digit| digit.is_ascii_digit()) => digits.parse().ok()?,
         _ => return None,
     };
+    // `example.org.` is the same host as `example.org`.
     let host = host.strip_suffix('.').map_or(host.clone(), str::to_owned);
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
     (!host.is_empty() && host.len() < 256 && host.chars().all(is_part)).then_some((host, port))

@@ -1,4 +1,4 @@
-//! Passes on what both sides say.
+//! Forwards data between a client and a server.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,7 +8,7 @@ use std::thread;
 use super::head::{DialTarget, RequestHead};
 use super::refuse;
 
-/// A tunnel: everything, in both directions, until both are done.
+/// A tunnel: forwards everything in both directions until both are closed.
 pub(super) fn both_ways(
     client: &Arc<TcpStream>,
     server: &Arc<TcpStream>,
@@ -26,8 +26,8 @@ pub(super) fn both_ways(
     back.map(drop)
 }
 
-/// One request, with the host that was judged, and its answer. What a client says after it goes
-/// nowhere.
+/// Forwards one request with the host that was checked, and its response. Anything that the client
+/// sends after it is ignored.
 pub(super) fn one_request(
     client: &TcpStream,
     server: &TcpStream,
@@ -36,6 +36,7 @@ pub(super) fn one_request(
     let named = |name: &'static str| {
         head.headers.iter().filter(move |(other, _)| other.eq_ignore_ascii_case(name))
     };
+    // A chunked body has no length here, and two lengths could hide a second request.
     if named("transfer-encoding").next().is_some() {
         refuse(client, "411 Length Required", "the length of the body must be said before it");
         return Ok(());
@@ -58,8 +59,8 @@ pub(super) fn one_request(
     client.shutdown(Shutdown::Write)
 }
 
-/// The lines that are passed on: headers that are for the proxy, or that would keep the connection
-/// open for something else, are not.
+/// The head to forward, without headers that are meant for the proxy or that would keep the connection
+/// open for another request.
 fn request(head: &RequestHead) -> String {
     const DROPPED: &[&str] = &[
         "connection",

@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 
 use super::*;
 
-/// Opens some hosts, all of which a server on this machine stands for.
+/// Opens some hosts, which all resolve to a server on this machine.
 struct Stand {
     open: Vec<(&'static str, HostReach)>,
     server: SocketAddr,
@@ -24,7 +24,7 @@ impl ProxyGate for Stand {
     }
 }
 
-/// A server that says what it was asked, once for each connection.
+/// A server that returns the request it received, once for each connection.
 fn server() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
     let address = listener.local_addr().expect("an address");

@@ -1,10 +1,10 @@
-//! What a shell cannot try: system calls. Each says `ESCAPED` if it was let through.
+//! Attempts that a shell cannot make: system calls. Each prints `ESCAPED` if it succeeded.
 
 use std::ffi::CString;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 
-/// Makes the attempt with this name and argument, and ends.
+/// Makes the attempt with this name and argument, and exits.
 pub(crate) fn make(what: &str) -> ! {
     let mut words = what.split_whitespace();
     let name = words.next().unwrap_or_default();
@@ -61,7 +61,7 @@ fn number(name: &str) -> i64 {
     }
 }
 
-/// Arguments that would be let through without a filter, or fail for another reason than it.
+/// Arguments with which a call would succeed without the filter, or fail for another reason.
 fn arguments_of(name: &str, pid: i64) -> [i64; 5] {
     static ZEROES: [u64; 32] = [0; 32];
     static ROOT: &[u8] = b"/\0";
@@ -74,7 +74,7 @@ fn arguments_of(name: &str, pid: i64) -> [i64; 5] {
         "vsock" => [libc::AF_VSOCK.into(), libc::SOCK_STREAM.into(), 0, 0, 0],
         "ptrace" => [libc::PTRACE_SEIZE.into(), pid, 0, 0, 0],
         "shared-memory" => [pid, 0, 0, 0, 0],
-        // Without anything to read it succeeds wherever it is permitted.
+        // With nothing to read, it succeeds wherever it is permitted.
         "memory-of" => [pid, zeroes, 0, zeroes, 0],
         "descriptor-of" => [call(libc::SYS_pidfd_open, [pid, 0, 0, 0, 0]), 0, 0, 0, 0],
         "new-mount" => [at(TMPFS.as_ptr()), 0, 0, 0, 0],
@@ -84,7 +84,7 @@ fn arguments_of(name: &str, pid: i64) -> [i64; 5] {
         "clone" => [i64::from(libc::CLONE_NEWUSER | libc::SIGCHLD), 0, 0, 0, 0],
         "clone3" => [zeroes, 64, 0, 0, 0],
         "io-uring" => [1, zeroes, 0, 0, 0],
-        // The number of the session's keys.
+        // The number of the session keyring.
         "keys" => [0, -3, 1, 0, 0],
         "perf" => [zeroes, 0, -1, -1, 0],
         "bpf" | "clock" => [0, zeroes, 0, 0, 0],
@@ -94,7 +94,7 @@ fn arguments_of(name: &str, pid: i64) -> [i64; 5] {
 
 fn call(number: i64, arguments: [i64; 5]) -> i64 {
     let [first, second, third, fourth, fifth] = arguments;
-    // SAFETY: pointers among the arguments are to statics that are large enough for the call.
+    // SAFETY: pointers among the arguments refer to statics that are large enough for the call.
     unsafe { libc::syscall(number, first, second, third, fourth, fifth) }
 }
 
@@ -119,7 +119,7 @@ fn enter_namespace() -> bool {
     use std::os::fd::AsRawFd as _;
     let Ok(file) = std::fs::File::open("/proc/self/ns/user") else { return false };
     let arguments = [file.as_raw_fd().into(), 0, 0, 0, 0];
-    // Its own is refused by the system; only the filter says this.
+    // The kernel refuses its own with another error; only the filter returns this one.
     errno(call(libc::SYS_setns, arguments)) != Some(libc::EPERM)
 }
 
@@ -142,11 +142,11 @@ fn limit() -> usize {
     std::env::var("PROCESSES").ok().and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
-/// Starts processes that wait until there can be no more.
+/// Starts waiting processes until no more can be started.
 fn forks() -> usize {
     let mut children = Vec::new();
     while children.len() < 1_000 {
-        // SAFETY: the child does nothing but wait.
+        // SAFETY: the child only waits.
         match unsafe { libc::fork() } {
             0 => loop {
                 // SAFETY: takes no pointers.
@@ -167,7 +167,7 @@ fn forks() -> usize {
     children.len()
 }
 
-/// Takes twice the memory that there may be.
+/// Allocates twice the memory limit.
 fn memory() -> bool {
     let mut all: Vec<Vec<u8>> = Vec::new();
     for _ in 0..64 {
@@ -181,7 +181,7 @@ fn memory() -> bool {
     all.len() == 64
 }
 
-/// Descriptors beyond the standard streams.
+/// The open descriptors beyond the standard streams.
 fn descriptors() -> bool {
     // SAFETY: takes no pointers.
     let open: Vec<i32> =
@@ -198,11 +198,11 @@ fn become_another() -> bool {
     call(libc::SYS_setuid, [other, 0, 0, 0, 0]) >= 0
 }
 
-/// The system calls of 32-bit programs have other numbers, which the filter must not mistake.
+/// System calls of 32-bit programs have other numbers, which the filter must not confuse.
 #[cfg(target_arch = "x86_64")]
 fn int80() -> bool {
     let result: i64;
-    // SAFETY: number 20 is `getpid` there and takes nothing.
+    // SAFETY: number 20 is `getpid` there and has no arguments.
     unsafe {
         std::arch::asm!(
             "int 0x80",

@@ -1,4 +1,4 @@
-//! What must not outlive a run: processes, placeholders, control groups.
+//! What must not survive a run: processes, placeholders, control groups.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use agentry_sandbox::{BackEnd, Sandbox, support, sweep};
 
 use crate::world::{World, helper};
 
-/// Whether some process has this word among its arguments.
+/// Whether a process has this word among its arguments.
 fn is_running(mark: &str) -> bool {
     let all = fs::read_dir("/proc").expect("a list").filter_map(Result::ok);
     let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -27,7 +27,7 @@ fn usable(world: &World, back_end: BackEnd) -> bool {
     missing.is_none()
 }
 
-/// Ways to go on living: each leaves a process with a telling argument behind.
+/// Ways to survive: each leaves a process with a recognisable argument behind.
 const SURVIVORS: &[&str] = &[
     "sleep WORD &",
     "nohup sleep WORD >/dev/null 2>&1 </dev/null & disown",
@@ -72,7 +72,7 @@ fn whoever_ends_the_helper_ends_the_run() {
         let sandbox = world.sandbox();
         let line = format!("exec >/dev/null 2>&1; setsid sleep {mark} & {line}; sleep {mark}");
         let command = world.command("/bin/bash", &line);
-        // It may be gone before it can say that it has started the command.
+        // It may have ended before it could report that the command was started.
         let running = sandbox.run(command);
         if line.contains("STOP") {
             wait_for(|| is_running(&mark));
@@ -106,7 +106,7 @@ fn a_killed_command_takes_its_children_along() {
     }
 }
 
-/// The run of a process that is killed: started by the test below, in a process of its own.
+/// The run that is killed: the test below starts it in its own process.
 #[test]
 fn a_run_that_is_killed() {
     let Some(root) = std::env::var_os("KILLED") else { return };
@@ -167,7 +167,7 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
         return;
     }
     let path = world.path("work/agentry.toml");
-    // Whether or not the helper has seen it before the command comes.
+    // Whether or not the helper has noticed it before the command arrives.
     for _ in 0..10 {
         let sandbox: Sandbox = world.sandbox();
         world.works(&sandbox);
@@ -183,7 +183,7 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
     }
 }
 
-/// A process that has left its group waits for somebody to save a protected file.
+/// A process that left its group waits until a protected file is saved.
 #[test]
 fn what_runs_when_something_is_replaced_ends_at_once() {
     let world = World::new(BackEnd::Namespaces);
@@ -213,7 +213,7 @@ fn what_runs_when_something_is_replaced_ends_at_once() {
         assert!(matches!(more, Err(agentry_sandbox::SandboxError::Replaced(_))), "{more:?}");
         drop(sandbox);
         assert_eq!(fs::read_to_string(&path).expect("text"), before, "{name}");
-        // Another world protects what is there now.
+        // Another sandbox protects what exists now.
         let sandbox = world.sandbox();
         world.works(&sandbox);
         world.shell(&sandbox, &world.path("work"), &format!("echo x > {}", path.display()));
@@ -221,7 +221,7 @@ fn what_runs_when_something_is_replaced_ends_at_once() {
     }
 }
 
-/// Waits until something holds, for at most ten seconds.
+/// Waits until a condition holds, for at most ten seconds.
 fn wait_for(holds: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(10);
     while !holds() {

@@ -1,5 +1,5 @@
-//! Ways out of the sandbox, tried from inside: each back end must refuse all of them, for the
-//! administrator and for an ordinary user.
+//! Escapes from the sandbox, tried from inside. Each back end must refuse all of them, for root and for an
+//! ordinary user.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 #![allow(unsafe_code, reason = "ways out are system calls that no library makes")]
@@ -17,7 +17,7 @@ use agentry_sandbox::{BackEnd, support};
 use table::ROWS;
 use world::World;
 
-/// The program that a row runs for what a shell cannot do: this one, with this name set.
+/// Not a test by itself: a row starts this program again, with `ATTEMPT` set, for what a shell cannot do.
 #[test]
 fn attempt() {
     if let Ok(what) = env::var("ATTEMPT") {
@@ -35,7 +35,7 @@ fn every_way_out_of_landlock_is_refused() {
     refuses_all(BackEnd::Landlock);
 }
 
-/// What Landlock makes of a workspace with things to protect in it: less, and just as closed.
+/// A workspace with protected files under Landlock: it grants less, and is just as closed.
 #[test]
 fn every_way_out_of_a_plain_confinement_is_refused() {
     let mut world = World::new(BackEnd::Namespaces);
@@ -47,7 +47,7 @@ fn every_way_out_of_a_plain_confinement_is_refused() {
     refuses(&world, BackEnd::Landlock, rows);
 }
 
-/// The same again as a user with no rights, if this one has the right to become one.
+/// The same tests as a user without privileges, if this process can become one.
 #[test]
 fn every_way_out_is_refused_to_an_ordinary_user() {
     if !rustix::process::getuid().is_root() {
@@ -86,7 +86,7 @@ fn every_way_out_is_refused_to_an_ordinary_user() {
 }
 
 const NOBODY: u32 = 65_534;
-/// What is tried again as an ordinary user.
+/// The rows that are repeated as an ordinary user.
 const TESTS: &[&str] = &[
     "every_way_out_of_namespaces_is_refused",
     "every_way_out_of_landlock_is_refused",
@@ -108,7 +108,7 @@ fn refuses_all(back_end: BackEnd) {
     refuses(&world, back_end, rows);
 }
 
-/// Tries the rows one after the other and prints what became of them.
+/// Tries the rows one after the other, and prints the results.
 fn refuses(world: &World, back_end: BackEnd, rows: impl Iterator<Item = &'static table::Row>) {
     let sandbox = world.sandbox();
     world.works(&sandbox);

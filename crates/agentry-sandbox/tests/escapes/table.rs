@@ -1,8 +1,8 @@
-//! The ways out, as a shell would take them.
+//! The escapes that a shell can try.
 
 use agentry_sandbox::BackEnd;
 
-/// One way out. It worked if the line says `ESCAPED`, if it says a secret, or if the world is damaged.
+/// One escape. It succeeded if the line prints `ESCAPED` or a secret, or if the world is damaged.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) only: Option<BackEnd>,
@@ -14,7 +14,7 @@ const fn row(name: &'static str, line: &'static str) -> Row {
     Row { name, only: None, directory: None, line }
 }
 
-/// One against what is protected inside of what may be written.
+/// An escape against a protected path inside a writable directory.
 const fn inside(name: &'static str, line: &'static str) -> Row {
     Row { name, only: Some(BackEnd::Namespaces), directory: None, line }
 }

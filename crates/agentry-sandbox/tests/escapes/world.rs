@@ -1,4 +1,4 @@
-//! A small world with things to protect, and a look at whether they are as they were.
+//! A small world with protected files, and a check that they are unchanged.
 
 use std::io::Read as _;
 use std::net::{TcpListener, UdpSocket};
@@ -11,11 +11,11 @@ use std::{env, fs};
 
 use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, ResourceLimits, Sandbox, support};
 
-/// The most processes, bytes of memory and bytes of a file.
+/// The limits: processes, bytes of memory, bytes of a file.
 pub(crate) const LIMITS: ResourceLimits =
     ResourceLimits { processes: 64, memory: 512 << 20, file_size: 1 << 20 };
 
-/// Files that must stay as they are.
+/// Files that must not change.
 const FILES: &[(&str, &str)] = &[
     ("outside/secret", "hush outside\n"),
     ("outside/deep/file", "untouched\n"),
@@ -28,7 +28,7 @@ const FILES: &[(&str, &str)] = &[
     ("work/tree/.git", "gitdir: ../repo/.git\n"),
 ];
 
-/// Paths that must not come into being.
+/// Paths that must not be created.
 const ABSENT: &[&str] =
     &["work/agentry.lock", "work/deep/missing/file.toml", "outside/new", "outside/deep/new", "w2"];
 
@@ -37,7 +37,7 @@ const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"];
 
 pub(crate) struct World {
     back_end: BackEnd,
-    /// Removed with the world, if it was made for it.
+    /// Removed with the world, if it was created for it.
     dir: Option<tempfile::TempDir>,
     root: PathBuf,
     victim: Child,
@@ -46,9 +46,9 @@ pub(crate) struct World {
     unix: UnixListener,
     hidden: UnixListener,
     name: String,
-    /// Memory that processes share by its number.
+    /// Shared memory, which processes open by its number.
     memory: i32,
-    /// A confinement without exceptions, if it is to be that.
+    /// A confinement without exceptions, if one is wanted.
     plain: Option<Confinement>,
 }
 
@@ -56,7 +56,7 @@ impl Drop for World {
     fn drop(&mut self) {
         let _ = self.victim.kill();
         let _ = self.victim.wait();
-        // SAFETY: the memory was made below and is used by nobody.
+        // SAFETY: the memory was created below and is not used any more.
         unsafe { libc::shmctl(self.memory, libc::IPC_RMID, std::ptr::null_mut()) };
     }
 }
@@ -72,7 +72,7 @@ impl World {
         world
     }
 
-    /// The world that is there already.
+    /// The world that already exists.
     pub(crate) fn at(root: &Path, back_end: BackEnd) -> Self {
         let root = root.canonicalize().expect("a path");
         let victim = std::process::Command::new("sleep")
@@ -120,7 +120,7 @@ impl World {
         self.root.to_str().expect("text")
     }
 
-    /// Has Landlock confine what namespaces would; whether it can here.
+    /// Lets Landlock confine what namespaces would. Returns whether it can do so here.
     pub(crate) fn make_plain(&mut self) -> bool {
         let plain = self.confinement().plain().expect("few paths");
         self.back_end = BackEnd::Landlock;
@@ -128,7 +128,7 @@ impl World {
         support(&helper()).without_landlock(&self.confinement()).is_none()
     }
 
-    /// Namespaces protect inside of what may be written; Landlock can only leave things out.
+    /// Namespaces protect paths inside writable directories; Landlock can only leave them out.
     pub(crate) fn confinement(&self) -> Confinement {
         if let Some(plain) = &self.plain {
             return plain.clone();
@@ -164,14 +164,14 @@ impl World {
             .expect("a sandbox")
     }
 
-    /// Says that ordinary work is possible.
+    /// Checks that ordinary work is possible.
     pub(crate) fn works(&self, sandbox: &Sandbox) {
         let line = "echo fine > free/file && cat free/file && rm free/file && (echo sub | cat)";
         let said = self.shell(sandbox, &self.path("work"), line);
         assert_eq!(said, "fine\nsub\n");
     }
 
-    /// Runs a line in a shell and gives all that it said.
+    /// Runs a line in a shell and returns its output.
     pub(crate) fn shell(&self, sandbox: &Sandbox, directory: &Path, line: &str) -> String {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
         let errors = writer.try_clone().expect("a copy");
@@ -194,7 +194,7 @@ impl World {
         }
     }
 
-    /// A shell with a line that says nothing to anybody.
+    /// A shell that runs a line without output.
     pub(crate) fn command(&self, shell: &str, line: &str) -> ConfinedCommand {
         let null = || fs::File::options().read(true).write(true).open("/dev/null").expect("null");
         ConfinedCommand {
@@ -210,7 +210,7 @@ impl World {
     fn env(&self) -> Vec<(String, String)> {
         let port = |address: std::io::Result<std::net::SocketAddr>| address.expect("one").port();
         let exe = env::current_exe().expect("a path");
-        // Without control groups the administrator is bound by numbers, of which there are some more.
+        // Without control groups, root is limited by process ids, of which there are some more.
         let support = support(&helper());
         let more = if support.administrator && !support.control_groups { 300 } else { 0 };
         let processes = LIMITS.processes + more;
@@ -230,7 +230,7 @@ impl World {
         .to_vec()
     }
 
-    /// What is not as it was; nothing if all is well.
+    /// What has changed; `None` if nothing has.
     pub(crate) fn damage(&self) -> Option<String> {
         for (name, text) in FILES {
             let found = fs::read_to_string(self.path(name));
@@ -267,7 +267,7 @@ impl World {
         self.hidden.accept().is_ok().then_some("the abstract socket")
     }
 
-    /// What is still there after the sandbox has gone: placeholders, entries of the ledger.
+    /// What is left after the sandbox has ended: placeholders, record files.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         let absent = ABSENT.iter().chain(&["work/deep"]).map(|name| self.path(name));
         let absent = absent.filter(|path| fs::symlink_metadata(path).is_ok());
@@ -277,7 +277,7 @@ impl World {
     }
 }
 
-/// Makes the files of a world.
+/// Creates the files of a world.
 fn make(root: &Path) {
     for name in ["work/sub", "work/free", "work/open", "outside/deep", "ledger"] {
         fs::create_dir_all(root.join(name)).expect("a directory");
@@ -290,7 +290,7 @@ fn make(root: &Path) {
     symlink("real/conf.toml", root.join("work/link.toml")).expect("a link");
 }
 
-/// The helper, which an ordinary user is given a copy of.
+/// The helper. An ordinary user gets a copy of it.
 pub(crate) fn helper() -> PathBuf {
     env::var_os("HELPER")
         .map_or_else(|| env!("CARGO_BIN_EXE_confined-helper").into(), PathBuf::from)

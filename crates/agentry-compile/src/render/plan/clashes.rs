@@ -1,4 +1,4 @@
-//! Files that stand in each other's way, or in that of an agent.
+//! Detects wanted files that collide with each other, and user files that an agent replaces.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use super::{
 };
 
 impl FilePlanner<'_> {
-    /// The files without those that another one stands in the way of.
+    /// The wanted files, without those that collide with an earlier one.
     pub(super) fn without_clashes<'f>(&mut self, wanted: &'f [WantedFile]) -> Vec<&'f WantedFile> {
         let mut owners: BTreeMap<String, usize> = BTreeMap::new();
         let mut out: Vec<&WantedFile> = Vec::new();
         for file in wanted {
+            // Lower case, because the disk may ignore case.
             let key = file.path.to_lowercase();
             match owners.get(&key).and_then(|at| out.get_mut(*at)) {
                 None => {
@@ -20,7 +21,7 @@ impl FilePlanner<'_> {
                     out.push(file);
                 }
                 Some(other) if other.path == file.path && other.bytes == file.bytes => {}
-                // The later one was made from the earlier one.
+                // The later text was built on the earlier one, so it has both.
                 Some(other) if other.path == file.path && other.shared && file.shared => {
                     *other = file;
                 }
@@ -43,7 +44,7 @@ impl FilePlanner<'_> {
         out
     }
 
-    /// Takes away a file of somebody else that an agent takes the place of.
+    /// Removes a file of the user that an agent replaces.
     pub(super) fn replaced(&mut self, file: &ReplacedFile) {
         let ReplacedFile { path, target, agent } = file.clone();
         if !self.situation.force || self.is_blocked(&target, &agent) {

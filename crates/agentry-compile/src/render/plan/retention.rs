@@ -1,5 +1,4 @@
-//! Files of agents that stay although they are not what would be rendered now, and what must stay with
-//! them.
+//! Finds outdated files of agents that stay, and the shared files that must stay with them.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +7,8 @@ use agentry_targets::front_matter::MARK;
 use super::{FilePlanner, HELD, LedgerEntry, PresentFile, STAYS, WantedFile, sha256};
 
 impl FilePlanner<'_> {
-    /// Files of single agents that stay though they are not what would be rendered now. Rules that are
-    /// shared were written for them too, and may be all that keeps them within their source.
+    /// Files of single agents that stay although they are outdated. Shared rules were written for them too,
+    /// and may be the only limit on them.
     pub(super) fn those_that_stay(&self, wanted: &[&WantedFile]) -> BTreeMap<String, String> {
         let by_path: BTreeMap<&str, &WantedFile> =
             wanted.iter().map(|file| (file.path.as_str(), *file)).collect();
@@ -21,7 +20,7 @@ impl FilePlanner<'_> {
         };
         let listed = ledger.entries().iter().filter(stays);
         let listed = listed.map(|entry| (entry.target.clone(), entry.path.clone()));
-        // The list may be lost, but not the mark of what was rendered.
+        // The ledger may be lost, but rendered files have a mark.
         let marked = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(MARK);
         let unlisted = wanted.iter().filter(|file| {
             let is_own = !file.shared && !is_skill(&file.path);
@@ -31,7 +30,7 @@ impl FilePlanner<'_> {
         unlisted.chain(listed).collect()
     }
 
-    /// Whether something of ours is where a file should be that cannot be written.
+    /// Whether a wanted file is blocked while a different file of ours is at its path.
     fn is_kept_from(&self, file: &WantedFile, is_ours: impl Fn(&[u8]) -> bool) -> bool {
         self.is_blocked(&file.target, &file.agent)
             && match (self.situation.present)(&file.path) {
@@ -41,7 +40,7 @@ impl FilePlanner<'_> {
             }
     }
 
-    /// Whether a file that should go stays, as somebody edited it or something is in its place.
+    /// Whether an unwanted file stays, because it was edited or cannot be removed.
     fn is_left(&self, entry: &LedgerEntry) -> bool {
         let goes = (self.situation.covers)(entry) && !self.situation.held.contains(&entry.agent);
         goes && match (self.situation.present)(&entry.path) {
@@ -51,7 +50,7 @@ impl FilePlanner<'_> {
         }
     }
 
-    /// Why a file of all agents must not change, and what to do.
+    /// Why a shared file must not change, with a hint.
     pub(super) fn why_it_must_not_change(
         &self,
         file: &WantedFile,
@@ -68,13 +67,13 @@ impl FilePlanner<'_> {
         held.or_else(stays).filter(|_| file.shared)
     }
 
-    /// Whether files of a target stay that were not rendered now.
+    /// Whether the target has files that stay without being rendered now.
     pub(super) fn is_shared_with_others(&self, target: &str) -> bool {
         self.situation.held_for(target).is_some() || self.staying.contains_key(target)
     }
 }
 
-/// No skill is an agent.
+/// Whether a path belongs to a skill, and not to an agent.
 fn is_skill(path: &str) -> bool {
     path.contains("/skills/")
 }

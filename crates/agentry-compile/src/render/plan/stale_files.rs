@@ -1,4 +1,4 @@
-//! Files that were rendered once and are not wanted any more.
+//! Plans the removal of rendered files that are no longer wanted.
 
 use super::{
     FilePlanner, LedgerEntry, PlannedChange, PlannedChangeKind, PresentFile, RefusedFile,
@@ -6,7 +6,7 @@ use super::{
 };
 
 impl FilePlanner<'_> {
-    /// What happens to a file that was rendered once and is not wanted now.
+    /// Plans the change of a rendered file that is not wanted now.
     pub(super) fn unwanted(&mut self, entry: &LedgerEntry) {
         if self.is_blocked(&entry.target, &entry.agent) {
             return;
@@ -52,7 +52,7 @@ impl FilePlanner<'_> {
         self.changes.push(PlannedChange { path, target, agent, kind, before, after, forced });
     }
 
-    /// Leaves a file that should go.
+    /// Keeps an unwanted file and reports why.
     fn keep(&mut self, entry: &LedgerEntry, message: String, hint: &'static str) {
         let LedgerEntry { path, target, agent, .. } = entry.clone();
         self.kept.push(entry.clone());

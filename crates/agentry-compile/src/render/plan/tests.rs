@@ -137,7 +137,7 @@ fn what_an_edited_file_shares_stays_with_it() {
     assert_eq!(told(&same, &old, &disk, ("", true)), "~s ~e^ ~a #a #e #s");
     let kept = [wanted("s", "0", ""), wanted("e", "0", "x"), wanted("a", "1", "y")];
     assert_eq!(told(&kept, &old, &disk, ("", false)), "=s ~a !e #a #e #s");
-    // The list is lost: a mark tells what was rendered from what somebody wrote.
+    // The ledger is lost: the mark distinguishes rendered files from the user's.
     let marked = [("e", "---\n# rendered by agentry from x\n"), ("s", "0")];
     assert_eq!(told(&same, &[], &marked, ("", false)), "!e !s");
     assert_eq!(told(&same, &[], &disk, ("", false)), "~s !e !a #s");

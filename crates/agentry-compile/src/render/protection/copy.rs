@@ -1,5 +1,5 @@
-//! What copies, moves, links and archives put somewhere: the place that they go to is written, whatever is
-//! there before.
+//! Judges copies, moves, links and archives. Their target is written, whether something exists there or
+//! not.
 
 use agentry_policy::VerdictReason;
 use agentry_policy::argv::{ShellWord, WordPiece};
@@ -11,12 +11,12 @@ use super::{ProtectedPaths, asked, denied, effects_of, known};
 use crate::protected_names::names_below;
 use crate::world::EntryKind;
 
-/// Options without a value, and without a say in where something goes.
+/// Options without a value that do not change the target.
 const PLAIN: &str = "-abdfilnpruvzLHPRs";
 const AMONG: &str = "protected paths may be among what it writes";
 
 impl ProtectedPaths<'_> {
-    /// What copying, moving or linking does: the operands but the last go into it.
+    /// Judges a copy, move or link: all operands but the last go into the last.
     pub(super) fn copied(
         &self,
         operands: &[&ShellWord],
@@ -38,13 +38,13 @@ impl ProtectedPaths<'_> {
         let mut ends = std::iter::once(&last).chain(others.iter().filter(|_| !plain));
         let near = ends.any(|word| {
             let above = self.above(word, place).is_some();
-            // What is there already only gets something more.
+            // Into an existing directory, files are only added; nothing in it is replaced.
             above && unclear || self.opens(word, place) && (unclear || !self.is_there(word, place))
         });
         (near || made == CopyOutcome::Above).then(|| asked(&part.text, AMONG))
     }
 
-    /// What unpacking an archive does: it makes files in the directories that are named, or here.
+    /// Judges the unpacking of an archive into the named directories, or into the current one.
     pub(super) fn unpacked(
         &self,
         operands: &[&ShellWord],
@@ -63,7 +63,7 @@ impl ProtectedPaths<'_> {
         all.iter().any(near).then(|| asked(&part.text, rule))
     }
 
-    /// What a new checkout does: whatever is in it goes to the last operand.
+    /// Judges a new checkout, which is written to the last operand.
     pub(super) fn checked_out(
         &self,
         operands: &[&ShellWord],
@@ -74,8 +74,7 @@ impl ProtectedPaths<'_> {
         self.hit(named, place).map(|hit| denied(&part.text, &hit))
     }
 
-    /// What a change of git's settings does: those of a repository are protected, those of the user are
-    /// not here.
+    /// Judges a change of git's settings. Those of a repository are protected; for others the user is asked.
     pub(super) fn configured(
         &self,
         operands: &[&ShellWord],
@@ -92,7 +91,7 @@ impl ProtectedPaths<'_> {
         Some(denied(&part.text, &config))
     }
 
-    /// What is protected below something that is taken away with all that is in it, if it is there.
+    /// An existing protected path below a directory that is removed as a whole.
     pub(super) fn taken(&self, operands: &[&ShellWord], place: CommandPlace<'_>) -> Option<String> {
         let literal = operands.iter().filter_map(|word| word.literal());
         literal.filter(|text| !text.starts_with('-')).find_map(|text| self.existing(text, place))
@@ -105,7 +104,7 @@ impl ProtectedPaths<'_> {
         })
     }
 
-    /// What is protected below something that is moved away.
+    /// A protected path below a directory that is moved.
     fn above(&self, word: &ShellWord, place: CommandPlace<'_>) -> Option<String> {
         match self.meeting(word, place) {
             Some(PathMeeting::Above(hit)) => Some(hit),
@@ -113,8 +112,8 @@ impl ProtectedPaths<'_> {
         }
     }
 
-    /// The protected path that something is put in the place of, or below. Below a repository git is not
-    /// the only one that writes.
+    /// The protected path that would be replaced, or written into. Replacing `.git` as a whole counts as a
+    /// write by a tool, a write inside it as one by a command.
     fn hit(&self, word: &ShellWord, place: CommandPlace<'_>) -> Option<String> {
         let within = |meeting: Option<PathMeeting>| match meeting? {
             PathMeeting::Within(hit) => Some(hit),
@@ -128,7 +127,7 @@ impl ProtectedPaths<'_> {
         replaced.or_else(|| within(self.meeting(word, place)))
     }
 
-    /// Whether a word is the start of protected names, so that one may be below it afterwards.
+    /// Whether a word is the start of a protected name, so that the rest may lie below it afterwards.
     fn opens(&self, word: &ShellWord, place: CommandPlace<'_>) -> bool {
         let Some(text) = word.literal() else { return false };
         self.reals(text, place).iter().flatten().any(|real| names_below(real).next().is_some())
@@ -140,7 +139,7 @@ impl ProtectedPaths<'_> {
         reals.all(|real| real.is_some_and(|it| self.world.kind(&it) == EntryKind::Directory))
     }
 
-    /// What becomes of one operand in a directory.
+    /// The outcome of one operand in a target directory.
     fn made(
         &self,
         directory: &ShellWord,
@@ -151,6 +150,7 @@ impl ProtectedPaths<'_> {
             return CopyOutcome::Unknown;
         };
         let plain = text.trim_end_matches('/');
+        // The colon is for `host:path`, as in scp and rsync.
         let name = plain.rsplit(['/', ':']).next().unwrap_or_default();
         if matches!(name, "" | "." | "..") {
             return CopyOutcome::Unknown;
@@ -158,7 +158,7 @@ impl ProtectedPaths<'_> {
         let path = ShellWord::text(format!("{directory}/{name}"));
         match self.hit(&path, place) {
             Some(hit) => CopyOutcome::Within(hit),
-            // What is below a directory may go there itself.
+            // With a slash at the end, the content may be copied without its directory (as by rsync).
             None if plain.len() < text.len() => CopyOutcome::Unknown,
             None => match self.meeting(&path, place) {
                 Some(_) => CopyOutcome::Above,
@@ -169,7 +169,7 @@ impl ProtectedPaths<'_> {
     }
 }
 
-/// What an operand becomes.
+/// The outcome of one operand.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum CopyOutcome {
     Free,
@@ -187,20 +187,20 @@ impl CopyOutcome {
     }
 }
 
-/// The words of a program that copies.
+/// The operands of a program that copies.
 struct CopyOperands {
-    /// Where the others go.
+    /// The target.
     last: ShellWord,
-    /// What goes there.
+    /// The sources.
     sources: Vec<ShellWord>,
-    /// All of them.
+    /// All operands.
     others: Vec<ShellWord>,
-    /// Whether no option has a say in what goes where.
+    /// Whether no option changes what goes where.
     plain: bool,
 }
 
 impl CopyOperands {
-    /// Reads the words; `has_target` is whether `-t` names the directory that files go to.
+    /// Parses the words. `has_target` tells whether `-t` names the target directory.
     fn new(words: &[&ShellWord], has_target: bool) -> Option<Self> {
         let (mut others, mut targets, mut plain) = (Vec::new(), Vec::new(), true);
         let mut is_ended = false;
@@ -222,7 +222,7 @@ impl CopyOperands {
         }
         let (last, sources) = match (targets.pop(), others.as_slice()) {
             (Some(target), all) => (target, all.to_vec()),
-            // `ln -s a/b`: the link is called `b`.
+            // `ln -s a/b` creates the link `b` in the current directory.
             (None, [only]) => (ShellWord::text("."), vec![only.clone()]),
             (None, [sources @ .., last]) => (last.clone(), sources.to_vec()),
             (None, []) => return None,
@@ -231,7 +231,7 @@ impl CopyOperands {
     }
 }
 
-/// What is glued to an option that names the directory that files go to; empty if it is the next word.
+/// The value in a target option such as `-tDIR`; empty if it is the next word. `None` for other options.
 fn target(text: &str) -> Option<&str> {
     if let Some(long) = text.strip_prefix("--") {
         let name = long.split('=').next().unwrap_or_default();
@@ -244,7 +244,7 @@ fn target(text: &str) -> Option<&str> {
     before.chars().all(|letter| PLAIN.contains(letter)).then(|| letters.get(at + 1..))?
 }
 
-/// A word without its start.
+/// A word without its first `start` bytes.
 fn cut(word: &ShellWord, start: usize) -> ShellWord {
     let mut word = word.clone();
     if let Some(WordPiece::Text(text)) = word.pieces.first_mut() {
@@ -253,7 +253,7 @@ fn cut(word: &ShellWord, start: usize) -> ShellWord {
     word
 }
 
-/// The directories that an archive is unpacked to, glued to their options or behind them.
+/// The directories that an archive is unpacked to, attached to their options or in the next word.
 fn directories(words: &[&ShellWord]) -> Vec<ShellWord> {
     const LONG: &[&str] = &["--directory", "--cd", "--one-top-level"];
     let mut out = Vec::new();
@@ -284,8 +284,7 @@ mod tests {
     use super::*;
     use crate::memory_world::MemoryWorld;
 
-    /// What is moved, copied, linked or unpacked to a protected name is written there, whether something is
-    /// there before or not.
+    /// A protected name is denied as a target of a move, copy, link or archive, whether it exists or not.
     #[test]
     fn what_is_put_in_the_place_of_a_protected_name() {
         const LINES: &[(&str, &str)] = &[

@@ -1,5 +1,5 @@
-//! What an agent is made of, also what of it does not exist yet: a tool, a rule file or a setting that
-//! is added to a definition changes the agent as much as one that is rewritten.
+//! The parts of an agent's definition, including those that do not exist yet. A new tool, rule file or
+//! setting changes the agent as much as an edited one.
 
 use agentry_formats::{FormatFiles, info};
 use agentry_model::Format;
@@ -10,25 +10,26 @@ use crate::detect::is_main_file;
 use crate::pipeline::CompiledAgent;
 use crate::world::{EntryKind, World};
 
-/// A file or a directory that an agent is made of.
+/// A file or directory of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DefinitionPart {
-    /// Where it is, or would be; absolute.
+    /// Its absolute path, whether it exists or not.
     pub path: String,
-    /// Whether it is a directory, with all that is below it.
+    /// Whether it is a directory, with everything below it.
     pub is_directory: bool,
 }
 
-/// What an agent and its bases are made of. An agent of several files owns its directory; if that is the
-/// workspace itself, or holds it, it owns what its format reads there.
+/// The parts of an agent and its bases. An agent of several files owns its directory. If that directory
+/// is the workspace or contains it, the agent owns only what its format reads there.
 pub fn definition(world: &dyn World, compiled: &CompiledAgent) -> Vec<DefinitionPart> {
     let workspace = world.absolute(&compiled.workspace);
     let mut out = Vec::new();
     let found = &compiled.found;
     of(world, &join(&found.dir, &found.main), found.format, &workspace, &mut out);
+    // A stored base lies in the store, which is protected with Agentry's home directory.
     for base in compiled.bases.iter().filter(|base| base.stored.is_none()) {
         let path = match world.kind(&base.path) {
-            // Any name will do: what counts is the directory.
+            // Any main file name will do, because only the directory matters.
             EntryKind::Directory => {
                 join(&base.path, info(base.format).files.mains.first().unwrap_or(&"agent"))
             }
@@ -43,7 +44,7 @@ pub fn definition(world: &dyn World, compiled: &CompiledAgent) -> Vec<Definition
     out
 }
 
-/// What an agent with this main file is made of.
+/// Adds the parts of the agent with this main file.
 fn of(
     world: &dyn World,
     main: &str,
@@ -112,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Whatever a format declares of its files is protected from an agent whose directory is the workspace.
+    /// All files that a format declares are protected from an agent whose directory is the workspace.
     #[test]
     fn every_file_of_every_format() {
         for row in FORMATS {
@@ -120,7 +121,7 @@ mod tests {
             let files = new_agent(row.format, "solo").into_iter();
             let files = files.map(|(path, text)| match path.strip_prefix("solo/") {
                 Some(path) => (path.to_owned(), text),
-                // A single file has the text of the main file.
+                // A single file contains the text of the main file.
                 None => ((*main).to_owned(), text),
             });
             let world = MemoryWorld::new(files);

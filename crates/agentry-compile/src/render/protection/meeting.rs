@@ -1,5 +1,5 @@
-//! How the words of a command meet protected paths: literal ones, options with a path glued to them,
-//! globs, and words that are not known.
+//! How the words of a command meet protected paths: literal words, options with an attached path, globs,
+//! and words with unknown parts.
 
 use std::borrow::Cow;
 
@@ -13,22 +13,22 @@ use crate::protected_names::{WrittenBy, fold, names};
 /// How a word meets a protected path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PathMeeting {
-    /// It is not known where it leads.
+    /// Its path is unknown.
     Unknown,
-    /// It may be a directory with that path below it.
+    /// It may be a directory above the protected path.
     Above(String),
-    /// It may be that path, or one below it.
+    /// It may be the protected path, or lie below it.
     Within(String),
 }
 
-/// Where a command runs, and how links are followed.
+/// Where a command runs, and how links are resolved.
 #[derive(Clone, Copy)]
 pub(super) struct CommandPlace<'a> {
     /// The directories that it may run in.
     pub(super) bases: &'a CurrentDirs,
-    /// The directory that the line starts in.
+    /// The starting directory of the command line.
     pub(super) start: &'a str,
-    /// Follows links.
+    /// Resolves links.
     pub(super) resolver: &'a dyn LinkResolver,
 }
 
@@ -50,8 +50,8 @@ impl ProtectedPaths<'_> {
         }
     }
 
-    /// The way in which a word meets a protected path that is put in its place: what is made of a
-    /// repository like that, git did not make.
+    /// How a word meets a protected path that it would replace. It is judged as a write by a tool, because
+    /// git does not replace its own files this way.
     pub(super) fn replaced(
         &self,
         word: &ShellWord,
@@ -63,7 +63,7 @@ impl ProtectedPaths<'_> {
         }
     }
 
-    /// The way in which a path meets a protected one.
+    /// How a path meets a protected one.
     pub(super) fn literal(&self, path: &str, place: CommandPlace<'_>) -> Option<PathMeeting> {
         self.literal_by(path, place, WrittenBy::Command)
     }
@@ -81,13 +81,13 @@ impl ProtectedPaths<'_> {
         self.reals(path, place).iter().filter_map(meets).max()
     }
 
-    /// Where a path leads, from each directory that it may be seen from.
+    /// The real paths of a path, from each directory that the command may run in.
     pub(super) fn reals(&self, path: &str, place: CommandPlace<'_>) -> Vec<Option<String>> {
         let from = |directory: &String| self.real(path, directory, place.resolver);
         place.directories().iter().map(from).collect()
     }
 
-    /// The way in which a path without links meets a protected one.
+    /// How a path without links meets a protected one.
     fn real_meeting(&self, real: &str, by: WrittenBy) -> Option<PathMeeting> {
         if let Some(hit) = self.covering(real, by) {
             return Some(PathMeeting::Within(hit));
@@ -96,7 +96,7 @@ impl ProtectedPaths<'_> {
         below.map(|path| PathMeeting::Above(path.clone()))
     }
 
-    /// A word that may be several.
+    /// How a word with wildcards or unknown parts meets a protected path.
     fn open(
         &self,
         word: &ShellWord,
@@ -107,7 +107,7 @@ impl ProtectedPaths<'_> {
             Some(WordPiece::Text(text)) => text.as_str(),
             _ => "",
         };
-        // `--into=.cl*`, `-t$X`
+        // An option with an attached value: `--into=.cl*`, `-t$X`.
         let glued =
             if start.starts_with('-') { start.rfind('=').map_or(2, |at| at + 1) } else { 0 };
         let start = start.get(glued..).unwrap_or_default();
@@ -130,8 +130,8 @@ impl ProtectedPaths<'_> {
         place.directories().iter().filter_map(from).max()
     }
 
-    /// What the rest of a word may be below a directory; `near` says whether something protected is
-    /// there.
+    /// How the rest of a word below a directory meets a protected path. `near` tells whether a protected path
+    /// lies there.
     fn below(
         &self,
         directory: &str,
@@ -142,6 +142,7 @@ impl ProtectedPaths<'_> {
         let PatternParts::Known(rest) = rest else {
             return near.then_some(PathMeeting::Unknown);
         };
+        // A pattern such as `*/..` may lead anywhere.
         if rest.iter().any(|it| it.text() == "..") {
             return Some(PathMeeting::Unknown);
         }
@@ -164,15 +165,15 @@ impl ProtectedPaths<'_> {
     }
 }
 
-/// Whether one of the paths that a pattern below a directory may be has this name in it. A wildcard alone
-/// does not stand for the first part of a name: nearly every glob would be refused.
+/// Whether a pattern below a directory may match a path with this name. A wildcard alone does not match
+/// the first part of a name; otherwise nearly every glob would be refused.
 fn may_name(directory: &str, rest: &[PatternPart], name: &str) -> bool {
     let names: Vec<&str> = name.split('/').collect();
     let known: Vec<_> = directory.split('/').map(fold).collect();
     let fits = |known: &[Cow<'_, str>], names: &[&str]| {
         known.len() == names.len() && known.iter().zip(names).all(|(one, other)| one == other)
     };
-    // So many parts of the name are at the end of the directory, and the others follow.
+    // The first `count` parts of the name end the directory, and the others follow in the pattern.
     let follows = |count: usize| {
         let (before, behind) = names.split_at_checked(count)?;
         let end = known.len().checked_sub(count)?;
@@ -192,10 +193,10 @@ fn has_text_first(word: &ShellWord) -> bool {
     matches!(word.pieces.first(), Some(WordPiece::Text(_)))
 }
 
-/// One part of a path: characters, and nothing for any number of them.
+/// One part of a path pattern: characters, and `None` for any number of them.
 struct PatternPart(Vec<Option<char>>);
 
-/// The parts of a path that may be several.
+/// The parts of a path pattern.
 enum PatternParts {
     Known(Vec<PatternPart>),
     /// It may have any number of parts.
@@ -219,19 +220,19 @@ impl PatternParts {
 }
 
 impl PatternPart {
-    /// What it is, with `*` for what is open.
+    /// Its text, with `*` for wildcards.
     fn text(&self) -> String {
         self.0.iter().map(|it| it.unwrap_or('*')).collect()
     }
 
-    /// Whether it may be this name. A wildcard at the front does not stand for a dot.
+    /// Whether it may match this name. A wildcard at the start does not match a dot.
     fn matches(&self, name: &str) -> bool {
         let opens = self.0.first().is_some_and(Option::is_none);
         if opens && name.starts_with('.') {
             return false;
         }
         let name: Vec<char> = name.chars().collect();
-        // The places in the name that the pattern so far may have come to.
+        // The positions in the name that the pattern so far may have reached.
         let mut reached = vec![false; name.len() + 1];
         if let Some(first) = reached.first_mut() {
             *first = true;
@@ -255,16 +256,19 @@ impl PatternPart {
     }
 }
 
-/// The paths that a word may name: all of it, and what is glued to an option, a name or a host.
+/// The paths that a word may contain: the word itself, and values attached to an option, name or host.
 fn paths_in(text: &str) -> impl Iterator<Item = &str> {
+    // These options name paths that the command does not touch.
     let left_out = ["--exclude", "--ignore"].iter().any(|option| text.starts_with(option));
     let behind = text.match_indices(['=', ':', ',']).map(|(at, _)| at + 1);
+    // A value may be attached to any letter of a short option: `-tDIR`, `-xvtDIR`.
     let letters = text
         .strip_prefix('-')
         .filter(|rest| !rest.starts_with('-'))
         .map_or(0, |rest| rest.chars().take_while(char::is_ascii_alphanumeric).take(16).count());
     let glued = (1..=letters).map(|at| at + 1);
     let is_option = text.starts_with('-');
+    // The limit keeps a hostile word from costing much time.
     let cuts = behind.chain(glued).filter(move |_| !left_out).take(64);
     let parts = cuts.filter_map(|at| text.get(at..)).filter(|part| !part.is_empty());
     std::iter::once(text).filter(move |_| !is_option && !text.is_empty()).chain(parts)

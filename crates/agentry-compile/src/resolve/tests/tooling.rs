@@ -1,4 +1,4 @@
-//! What skills and tools come down to, and which files take part.
+//! What skills and tools resolve to, and which files belong to an agent.
 
 use super::*;
 
@@ -170,7 +170,7 @@ fn every_file_that_takes_part_has_a_digest() {
     assert!(notes.starts_with("sha256:") && notes.len() == 71, "{notes}");
 }
 
-/// A pack of the agent is known by the name that it gives itself, wherever it lies below `skills/`.
+/// A pack of the agent has the name that it declares, wherever it lies below `skills/`.
 #[test]
 fn own_packs_are_known_by_their_names() {
     let files = [

@@ -1,6 +1,5 @@
-//! The cases of the reference implementation, which chooses among programs on `PATH`. Here the choice
-//! is among providers: a program of a case stands for nothing but `ollama`, for a server that has the
-//! models which the reference knows.
+//! The cases of the reference implementation, which chooses among programs on `PATH`. Here the choice is
+//! among providers. Of a case's programs only `ollama` counts: it means a server with the reference's models.
 
 use serde_json::Value;
 
@@ -8,7 +7,7 @@ use super::*;
 
 const CASES: &str = include_str!("../fixtures/expected-resolve.json");
 
-/// The model that is chosen here, and why it is not the one of the reference.
+/// The model that is chosen here, and why it differs from the reference.
 const HERE: &[(&str, Option<&str>, &str)] = &[
     (
         "capability only, no preferred/fallback",
@@ -63,7 +62,7 @@ fn plan(case: &Value) -> ResolvedPlan {
     world.plan("a.agent", ModelLookup::Local)
 }
 
-/// A model of the reference as it is called here.
+/// A model of the reference, by its name here.
 fn here(model: &str) -> String {
     let (provider, model) = model.split_once('/').expect("a provider");
     format!("{}/{model}", provider::canonical(provider))

@@ -1,4 +1,4 @@
-//! Bases that cannot be used: each is an error where the base is named, and shows the whole chain.
+//! Bases that cannot be used: each is an error where the base is named, with the whole chain.
 
 use agentry_compile::SessionMemo;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -114,7 +114,7 @@ fn bases_of_the_store_are_verified() {
         let system = compiled.whole().instructions.system.as_ref().expect("a soul");
         assert_eq!(system.value, "You answer.", "{reference}");
         assert!(compiled.sources.path(system.span).starts_with(reference.as_str()));
-        // Without a place of its own, its paths start where the child is.
+        // A stored agent has no directory, so its paths start at the child's.
         let trust = compiled.whole().policy.trust.as_ref().expect("trust");
         assert_eq!(trust.scope.as_ref().expect("a scope")[0].value, "./w");
     }
@@ -152,8 +152,8 @@ fn a_pinned_path_is_verified() {
     }
 }
 
-/// A base that is deleted while it is looked at: between finding and reading it, between two of its
-/// files, between two agents that are built on it.
+/// A base that is deleted during the work: between finding and reading it, between two of its files, between
+/// two of its children.
 #[test]
 fn a_base_that_vanishes_between_two_reads() {
     let files = [
@@ -185,7 +185,7 @@ fn a_base_that_vanishes_between_two_reads() {
     assert!(outcomes.contains(&(1, 0)) && outcomes.contains(&(0, 1)), "{outcomes:?}");
 }
 
-/// A world in which the directory `team` is gone after so many questions about it.
+/// A world in which the directory `team` disappears after so many questions about it.
 struct Vanishing {
     files: MemoryWorld,
     left: AtomicUsize,

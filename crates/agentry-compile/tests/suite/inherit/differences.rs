@@ -1,5 +1,5 @@
-//! Where a merged manifest differs from the reference's, each with the reason: the agent and the field,
-//! what the reference says, what is said here, and why.
+//! Where a merged manifest differs from the reference implementation: agent, field, the reference's value,
+//! the value here, and the reason.
 
 const WRITTEN: &str = "what the child writes wins; the reference drops it in silence";
 const SERVERS: &str =

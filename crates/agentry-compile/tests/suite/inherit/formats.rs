@@ -1,4 +1,4 @@
-//! Bases of the other formats, and chains of mixed ones.
+//! Bases in the other formats, and chains of mixed formats.
 
 use agentry_compile::policy::{Action, Judge, Section, SectionCall};
 use agentry_compile::{CompiledAgent, MemoryWorld, WorldLinks, own_layers, places, prompt};
@@ -130,7 +130,7 @@ fn a_base_may_be_of_any_format() {
     }
 }
 
-/// What becomes of skills under each strategy, wherever it is written.
+/// How skills are merged in each mode, wherever the mode is written.
 #[test]
 fn every_format_says_how_it_is_merged() {
     let base =
@@ -189,7 +189,7 @@ fn a_strategy_that_does_not_exist_is_an_error() {
     assert!(found.iter().any(|message| message.contains("both")), "{found:?}");
 }
 
-/// Turns are a budget where a format says so: the smaller number counts, whoever wrote it.
+/// Turns are a budget where a format defines them so: the smaller number counts.
 #[test]
 fn the_smaller_number_of_turns_counts_across_formats() {
     let toml = |name: &str, turns: u32| {
@@ -210,8 +210,7 @@ fn the_smaller_number_of_turns_counts_across_formats() {
     }
 }
 
-/// Rules of both are layers: the strictest answer counts, and a section that the child does not write
-/// is the base's.
+/// Rules of both are layers: the strictest verdict counts, and a section that the child omits is the base's.
 #[test]
 fn rules_of_base_and_child_hold_together() {
     let world = world(&[
@@ -242,7 +241,7 @@ fn rules_of_base_and_child_hold_together() {
     }
 }
 
-/// What the child does not write is the base's, also where the base says it in other words.
+/// What the child omits is the base's, also if the base writes it in another notation.
 #[test]
 fn sections_are_inherited_across_notations() {
     let world = world(&[
@@ -268,7 +267,7 @@ fn sections_are_inherited_across_notations() {
     }
 }
 
-/// A base that says nothing about what it may do is asked about everything, and so is its child.
+/// A base without a policy has the verdict `ask` for everything, and so has its child.
 #[test]
 fn a_silent_base_lets_nothing_pass_unasked() {
     let world = world(&[

@@ -1,4 +1,4 @@
-//! Chains of agents made up at random: whatever is merged, no agent may do more than its base.
+//! Random chains of agents: however they are merged, no agent may do more than its base.
 
 use agentry_compile::policy::Section;
 use agentry_compile::{MemoryWorld, policy_diff};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{checked, errors};
 
-/// What one level of a chain says about what it may do, in one of three formats.
+/// The policy of one level of a chain, in one of three formats.
 fn level() -> impl Strategy<Value = Level> {
     let word =
         |words: &'static [&'static str]| proptest::option::of(proptest::sample::select(words));
@@ -78,7 +78,7 @@ enum Level {
     Markdown(String),
 }
 
-/// The files of a chain, all in the same directory depth, and the path of each agent.
+/// The files of a chain, all at the same directory depth, and the path of each agent.
 fn files(levels: &[Level]) -> (Vec<(String, String)>, Vec<String>) {
     let (mut files, mut paths) = (Vec::new(), Vec::<String>::new());
     let mut bases = String::from("[bases]\n");
@@ -134,7 +134,7 @@ proptest! {
         for pair in agents.windows(2) {
             let [base, child] = pair else { continue };
             if !errors(child).is_empty() {
-                // Refused, for a reason that is about trust or the base, never for a defect here.
+                // Refused for a reason about trust or the base, never because of a defect here.
                 let known = ["AG0035", "AG0036", "AG0039", "AG1", "AG2", "AG3"];
                 for error in errors(child) {
                     prop_assert!(known.iter().any(|code| error.starts_with(code)), "{error}");
@@ -142,7 +142,7 @@ proptest! {
                 break;
             }
             for diff in policy_diff(base, child) {
-                // What a trust says about files is bound to where it is written.
+                // A trust of files depends on where it is written.
                 let placed = matches!(diff.section, Section::Edit);
                 let moved = base.dir != child.dir;
                 prop_assert!(

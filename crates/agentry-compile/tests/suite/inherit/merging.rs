@@ -1,4 +1,4 @@
-//! What becomes of each block of a base and a child.
+//! How each block of a base and a child is merged.
 
 use agentry_compile::model::tree;
 use agentry_compile::{prompt, resolved, rows};
@@ -109,7 +109,7 @@ fn budgets_only_shrink() {
         (base, "observability: {cost_limit: 0.5}", "cost_limit", json!(0.5)),
         (base, "observability: {trace: false}", "trace", json!(true)),
         (base, "observability: {on_exceed: ask}", "on_exceed", json!("abort")),
-        // A limit that the base does not write is its format's.
+        // A limit that the base omits is the default of its format.
         ("", "observability: {step_limit: 80}", "step_limit", json!(50)),
         ("observability: {on_exceed: ask}\n", "", "on_exceed", json!("ask")),
         ("", "observability: {cost_limit: 3}", "cost_limit", json!(3.0)),

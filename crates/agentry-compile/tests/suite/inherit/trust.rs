@@ -30,7 +30,7 @@ fn axis_of(compiled: &CompiledAgent, axis: &str) -> String {
     word.expect("a word").to_owned()
 }
 
-/// What an agent gets: its own word if it is at most the base's, the base's if it has none.
+/// The expected trust: the child's value if it is at most the base's, the base's if it has none.
 fn expected<'w>(base: &'w str, own: Option<&'w str>, order: &[&str]) -> Result<&'w str, ()> {
     let rank = |word: &str| order.iter().position(|other| *other == word);
     match own {
@@ -68,7 +68,7 @@ fn table_row(axis: &str, order: &[&str], words: [Option<&str>; 3]) {
     let Ok(middle) = expected(top, child, order) else {
         assert!(errors(&own).iter().any(|error| error.starts_with("AG0035")), "{case}");
         assert!(errors(&last).iter().any(|error| error.starts_with("AG0036")), "{case}");
-        // Even with the error nothing was widened.
+        // Even with the error, nothing was widened.
         assert_eq!(axis_of(&own, axis), top, "{case}");
         return;
     };
@@ -151,8 +151,8 @@ fn hosts_lie_inside_the_bases() {
     }
 }
 
-/// The hosts of `scoped` follow from the servers where none are named; a server that a child adds does
-/// not open its host.
+/// The hosts of `scoped` come from the servers if none are named. A server that a child adds does not open
+/// its host.
 #[test]
 fn a_new_server_opens_no_host() {
     let world = crate::world::world(&[

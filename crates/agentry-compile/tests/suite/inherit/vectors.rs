@@ -1,4 +1,4 @@
-//! What the reference makes of parents and children, and where this differs on purpose.
+//! The reference implementation's results for parents and children, and intended differences.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn compare(name: &str, path: &str, reference: &Value, ours: &Value, out: &mut Ve
     }
 }
 
-/// A merged manifest in the reference's words.
+/// A merged manifest in the reference's notation.
 fn reference_form(compiled: &CompiledAgent) -> Value {
     let own = declared(&resolved(compiled), &compiled.sources).to_json();
     let or = |value: &Value, default: Value| if value.is_null() { default } else { value.clone() };
@@ -112,7 +112,7 @@ fn reference_form(compiled: &CompiledAgent) -> Value {
     })
 }
 
-/// Things with names: the name alone where there is nothing else to say.
+/// Named items: only the name if there is nothing else.
 fn named(list: &Value) -> Value {
     let item = |item: &Value| match item.as_object() {
         Some(map) if map.len() == 1 => map["name"].clone(),
