@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::conversation::{Message, MessageBlock};
 
 /// The bytes of a token, for estimates.
-pub(crate) const BYTES_A_TOKEN: usize = 4;
+pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// The context window to assume if it is not known, in tokens.
 const USUAL_WINDOW: u64 = 64_000;
 /// A text of at most this many bytes is never cut.
@@ -20,7 +20,7 @@ pub(crate) const KEPT_IN: &str = "all of it is in `";
 /// Returns the most bytes of all results of one answer: a quarter of the context window.
 pub(crate) fn most_of_results(window: Option<u64>) -> usize {
     let tokens = usize::try_from(window.unwrap_or(USUAL_WINDOW)).unwrap_or(usize::MAX);
-    (tokens / 4).saturating_mul(BYTES_A_TOKEN)
+    (tokens / 4).saturating_mul(BYTES_PER_TOKEN)
 }
 
 /// Returns the most bytes per text, so that all texts together have at most `most`. What short texts do

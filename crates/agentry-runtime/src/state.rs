@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{NextAction, RunLimits, RunSpending};
-use crate::context_window::{self, BYTES_A_TOKEN};
+use crate::context_window::{self, BYTES_PER_TOKEN};
 use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
 use crate::event::{CallClass, RunEnding};
 
@@ -214,7 +214,7 @@ impl StepState {
         let counted = |message: &&Arc<Message>| last == 0 || message.role == MessageRole::User;
         let since = self.messages.iter().rev().take_while(counted);
         let bytes: usize = since.map(|message| message.weight()).sum();
-        let said = u64::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u64::MAX);
+        let said = u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
         last.saturating_add(said)
     }
 
@@ -223,7 +223,7 @@ impl StepState {
     pub(crate) fn estimate(&self, beside: usize) -> TokenUsage {
         // The count of the last answer includes them.
         let beside = if self.last.is_nothing() { beside } else { 0 };
-        let beside = u64::try_from(beside / BYTES_A_TOKEN).unwrap_or(u64::MAX);
+        let beside = u64::try_from(beside / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
         // A provider that cached the last request caches its whole input.
         let cached = if self.last.cached > 0 { self.last.input } else { 0 };
         TokenUsage { input: self.tokens().saturating_add(beside), cached, ..TokenUsage::default() }
@@ -240,12 +240,12 @@ impl StepState {
 
     /// Estimates the tokens of all messages.
     pub(crate) fn weight(&self) -> u64 {
-        u64::try_from(context_window::weight(&self.messages) / BYTES_A_TOKEN).unwrap_or(u64::MAX)
+        u64::try_from(context_window::weight(&self.messages) / BYTES_PER_TOKEN).unwrap_or(u64::MAX)
     }
 
     /// Cuts the messages by that many tokens, the longest parts first. Returns whether anything was cut.
     pub(crate) fn shorten(&mut self, tokens: u64) -> bool {
-        let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN);
+        let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
         let all = context_window::weight(&self.messages);
         let cut = context_window::shorten(self.messages_mut(), all.saturating_sub(bytes));
         if cut {

@@ -51,9 +51,9 @@ pub fn protect(
     paths.extend(of(&root, ProtectedKind::Own));
     paths.extend(of(&root, ProtectedKind::Harness));
     if let Some(home) = world.machine().home.clone() {
-        paths.push(join(&home, ".agentry"));
         paths.extend(of(&home, ProtectedKind::Harness));
     }
+    paths.extend(world.machine().agentry_home.clone());
     paths.extend(world.machine().user_config.clone());
     paths.extend(more.iter().cloned());
     // Real paths, so that a link to a protected file is recognised.

@@ -51,7 +51,7 @@ pub(super) async fn compacted<M: RunModels + ?Sized>(
 /// Estimates the usage of a request that sums `said` up.
 pub(super) fn reading(said: &[Arc<Message>], window: Option<u64>) -> TokenUsage {
     let bytes = context_window::weight(said).min(most(window)).saturating_add(SYSTEM.len());
-    TokenUsage { input: (bytes / context_window::BYTES_A_TOKEN) as u64, ..TokenUsage::default() }
+    TokenUsage { input: (bytes / context_window::BYTES_PER_TOKEN) as u64, ..TokenUsage::default() }
 }
 
 /// Returns the bytes of a transcript that surely fits: half the window, at three bytes a token.

@@ -17,7 +17,7 @@ use super::output::RunOutput;
 use super::retry_delay::{chance, jittered};
 use super::{BrokenRun, RunDriver, compact};
 use crate::approval::Approvals;
-use crate::context_window::BYTES_A_TOKEN;
+use crate::context_window::BYTES_PER_TOKEN;
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::event::{
     ApprovalAnswer, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEvent,
@@ -82,7 +82,7 @@ impl RunDriver {
 
     /// Logs how much of an answer was received before it is cancelled, so that it is charged.
     pub(super) fn stopping(&mut self) -> Result<(), BrokenRun> {
-        let output = self.heard.swap(0, Ordering::Relaxed).div_ceil(BYTES_A_TOKEN as u64);
+        let output = self.heard.swap(0, Ordering::Relaxed).div_ceil(BYTES_PER_TOKEN as u64);
         let known = self.state.asking.filter(|_| self.state.phase == RunPhase::Asking);
         // In a replay, the recorded event has the usage.
         let Some(known) = known.filter(|_| output > 0 && self.parts.waits) else { return Ok(()) };

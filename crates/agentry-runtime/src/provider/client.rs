@@ -13,6 +13,7 @@ use super::wire_conversation::WireConversation;
 use super::{
     AnswerDelta, AnswerReader, ModelAnswer, ProviderRequest, ProviderWire, fault, http, repair,
 };
+use crate::context_window::BYTES_PER_TOKEN;
 use crate::conversation::{Message, MessageBlock, TokenUsage};
 use crate::event::ModelFailure;
 
@@ -28,8 +29,6 @@ const MOST_BYTES: usize = 256 << 20;
 const MOST_ERROR: usize = 64 << 10;
 /// How often a request is repaired because the server rejects a field.
 const MOST_MENDS: usize = 4;
-/// The bytes of a token, for servers that do not report usage.
-pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
 /// A connection to one provider.
 pub struct ModelClient {
@@ -160,7 +159,7 @@ impl ModelClient {
         }
         // The server may have read and charged the request although it did not answer.
         let unheard =
-            TokenUsage { input: length.div_ceil(BYTES_PER_TOKEN), ..TokenUsage::default() };
+            TokenUsage { input: length.div_ceil(BYTES_PER_TOKEN as u64), ..TokenUsage::default() };
         let sent = timeout(self.patience, timeout_at(end, builder.send())).await;
         let sent = sent.map_err(|_| stalled()).and_then(|sent| sent.map_err(|_| self.late()));
         let sent = sent.map_err(|failure| ModelFailure { usage: unheard, ..failure })?;
@@ -301,8 +300,8 @@ fn estimate(request: u64, message: &Message) -> TokenUsage {
     };
     let written: usize = message.blocks.iter().map(length).sum();
     TokenUsage {
-        input: request.div_ceil(BYTES_PER_TOKEN),
-        output: (written as u64).div_ceil(BYTES_PER_TOKEN),
+        input: request.div_ceil(BYTES_PER_TOKEN as u64),
+        output: (written as u64).div_ceil(BYTES_PER_TOKEN as u64),
         ..TokenUsage::default()
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::client::BYTES_PER_TOKEN;
 use super::{AnswerDelta, ModelAnswer, fault};
+use crate::context_window::BYTES_PER_TOKEN;
 use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
 use crate::event::ModelFailure;
 
@@ -287,7 +287,7 @@ impl AnswerDraft {
     /// Returns the usage so far: what the server reports, but at least what it has sent.
     pub(super) fn used_up(&self) -> TokenUsage {
         let written: usize = self.parts.values().map(|part| part.text().len()).sum();
-        let output = self.usage.output.max((written as u64).div_ceil(BYTES_PER_TOKEN));
+        let output = self.usage.output.max((written as u64).div_ceil(BYTES_PER_TOKEN as u64));
         TokenUsage { output, ..self.usage }
     }
 

@@ -25,6 +25,7 @@ use super::{
     output_cap, permit,
 };
 use crate::event::{CallClass, CallJudgement};
+use crate::provider::http::{choose_cryptography, reason};
 
 /// The time limit of a whole call.
 const TIME: Duration = Duration::from_secs(30);
@@ -151,8 +152,7 @@ impl WebfetchTool {
     /// Requests one address, without following redirects.
     async fn get(&self, url: &Url, host: &dyn ToolHost) -> Result<reqwest::Response, String> {
         let addresses = self.addresses(url, host).await?;
-        // Another part of the program may have installed it before; either way there is a provider.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        choose_cryptography();
         let client = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
             // A proxy would resolve the name itself, past the check of its addresses.
@@ -167,7 +167,7 @@ impl WebfetchTool {
         let sent = client.get(url.clone()).header("accept", accepted).send().await;
         sent.map_err(|error| {
             let why =
-                if error.is_timeout() { "it took too long".to_owned() } else { root_cause(&error) };
+                if error.is_timeout() { "it took too long".to_owned() } else { reason(&error) };
             format!("`{url}` could not be fetched: {why}")
         })
     }
@@ -207,15 +207,6 @@ fn at(url: &Url, ip: IpAddr) -> Url {
     let mut url = url.clone();
     let _ = url.set_ip_host(ip);
     url
-}
-
-/// Returns the innermost cause of an error.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
 }
 
 /// Resolves every name to the checked addresses, so that a second lookup cannot change them.

@@ -194,7 +194,7 @@ fn touch(query: String) -> ToolTouch {
 /// Creates a client for tests.
 #[cfg(test)]
 pub(super) fn client() -> reqwest::Client {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    crate::provider::http::choose_cryptography();
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 

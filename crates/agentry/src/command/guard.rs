@@ -115,7 +115,7 @@ pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec
     let ledger = RenderLedger::parse(&text).unwrap_or_default();
     let program = std::env::current_exe().ok();
     let program = program.and_then(|path| path.into_os_string().into_string().ok());
-    let more: Vec<String> = program.into_iter().chain(agentry_home()).collect();
+    let more: Vec<String> = program.into_iter().collect();
     protect(disk, compiled, &ledger, &more)
 }
 
