@@ -1,4 +1,4 @@
-//! Plugins of Claude Code that are switched on: the hooks that one brings may deny a call.
+//! Enabled plugins of Claude Code: the hooks of a plugin may deny a call.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use super::import_hooks::{are_off, before_calls, settings};
 use crate::HarnessFiles;
 use crate::jsonc::{JsonDialect, JsoncDocument};
 
-/// Where Claude Code keeps where each plugin is.
+/// The file in which Claude Code records where each plugin is installed.
 const INSTALLED: &str = "~/.claude/plugins/installed_plugins.json";
-/// Where plugins are, below a home.
+/// The directory of plugins, below a home directory.
 const PLACE: &str = "/.claude/plugins/";
 
-/// A plugin that is switched on.
+/// An enabled plugin.
 #[derive(Debug)]
 pub(super) struct ClaudePlugin {
-    /// With its marketplace: `name@place`.
+    /// The name with its marketplace: `name@marketplace`.
     pub(super) name: String,
-    /// The sections that its hooks decide about; why nobody knows.
+    /// The sections that its hooks decide about, or why they are unknown.
     pub(super) hooks: Result<Vec<Section>, String>,
 }
 
-/// The plugins that are switched on by some settings.
+/// Returns the plugins that any settings file enables.
 pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<ClaudePlugin> {
     if are_off(files) {
         return Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<ClaudePlugin> {
     names.into_iter().map(plugin).collect()
 }
 
-/// The sections that the hooks of a plugin decide about, in each place where it is installed.
+/// Returns the sections that the hooks of a plugin decide about, over all its installations.
 fn hooks(files: &dyn HarnessFiles, name: &str) -> Result<Vec<Section>, String> {
     let installed = json(files, INSTALLED).ok_or(format!("`{INSTALLED}` cannot be read"))?;
     let entries = installed.get("plugins").and_then(|plugins| plugins.get(name));
@@ -59,14 +59,14 @@ fn hooks(files: &dyn HarnessFiles, name: &str) -> Result<Vec<Section>, String> {
     Ok(sections)
 }
 
-/// Where a plugin is in the home directory.
+/// Returns the directory of a plugin below the home directory.
 fn place(path: &str) -> Option<String> {
     let (_, rest) = path.split_once(PLACE)?;
     let plain = !rest.split('/').any(|part| part == "..");
     plain.then(|| format!("~{PLACE}{}", rest.trim_end_matches('/')))
 }
 
-/// What the plugin in a directory brings.
+/// Returns the sections that the hooks of the plugin in a directory decide about.
 fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> {
     let manifest = format!("{dir}/.claude-plugin/plugin.json");
     let said = json(files, &manifest).and_then(|manifest| manifest.get("hooks").cloned());
@@ -91,7 +91,7 @@ fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> 
     Ok(sections)
 }
 
-/// The sections of a file of hooks: they stand in it, or under `hooks`.
+/// Returns the sections of a hooks file, with or without a top-level `hooks` key.
 fn of(hooks: &Value) -> Vec<Section> {
     before_calls(hooks.get("hooks").unwrap_or(hooks))
 }
