@@ -31,7 +31,7 @@ pub struct TargetField {
     pub(crate) loss: Option<FieldLoss>,
     /// What the import reports where the field is set.
     pub(crate) note: Option<&'static str>,
-    /// For a field that permits nothing: whether a value is safe to restore, whoever wrote it. The original
+    /// For a field that permits nothing: whether a value is safe to restore. The original
     /// value is restored then.
     pub(crate) preference: Option<fn(&Data) -> bool>,
     /// For a field that lets an agent do something.

@@ -121,7 +121,8 @@ pub struct PermittedBound {
 }
 
 impl PermittedBound {
-    /// From a model that was built with [`EncodingView::Strictest`](crate::encoding::EncodingView::Strictest).
+    /// From a model that was built with
+    /// [`EncodingView::Strictest`](crate::encoding::EncodingView::Strictest).
     pub fn new(model: HarnessModel) -> Self {
         Self { model, unreal: Vec::new() }
     }
@@ -272,7 +273,7 @@ impl RuleNarrowing {
 
     fn narrow(&self, written: &mut SectionRules, bounds: &[RuleList]) -> Result<(), String> {
         // Each step makes one rule stricter. A rule takes two steps from allow to deny, three for other
-        // spellings, and one more where files inside and outside the workspace are told apart.
+        // spellings, and one more to separate files inside and outside the workspace.
         for step in 0..=5 * (written.rules.len() + 4) {
             match self.wider(written, bounds) {
                 None if step > 0 => {

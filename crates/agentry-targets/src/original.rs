@@ -2,10 +2,11 @@
 //!
 //! The rows of a target define how each field is restored. A preference permits nothing, and is restored
 //! where its value fits. A grant lets the agent do something, and needs a proof. An import reads a harness'
-//! files as the least that they may mean, so what may or may not be asked becomes an ask. Rendering reads them
-//! as the most, so the agent would lose the tool on the way back. Grants are therefore kept as written, and
-//! count while the definition still has the imported permissions. A deny of the definition stays a deny. An
-//! ask may then run without a question, which is reported as a gap. `--close-gaps` and the guard restore none.
+//! files as the least that they may mean, so what may or may not be asked becomes an ask. Rendering reads
+//! them as the most, so the agent would lose the tool on the way back. Grants are therefore kept as written,
+//! and count while the definition still has the imported permissions. A deny of the definition stays a deny.
+//! An ask may then run without a question, which is reported as a gap. `--close-gaps` and the guard restore
+//! none.
 
 mod store;
 mod trial;

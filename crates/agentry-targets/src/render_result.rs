@@ -143,8 +143,8 @@ impl RenderedAgent {
         self.lose(format!("permissions.{section}"), LossKind::Gap, detail);
     }
 
-    /// Handles another file with an agent of this name, of which the harness uses only one: with `--force` it is
-    /// deleted, otherwise the agent is refused. `whose` is the harness.
+    /// Handles another file with an agent of this name, of which the harness uses only one: with `--force` it
+    /// is deleted, otherwise the agent is refused. `whose` is the harness.
     pub(crate) fn rival(&mut self, path: String, whose: &str, settings: &RenderSettings<'_>) {
         if settings.force {
             self.replaced.insert(path);

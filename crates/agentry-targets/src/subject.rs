@@ -143,8 +143,8 @@ impl RenderSubject {
         whole.replace("\r\n", "\n")
     }
 
-    /// The rules that a rendered section must stay within: each layer as it is written. For files, rules about
-    /// paths outside the workspace are a layer as well.
+    /// The rules that a rendered section must stay within: each layer as it is written. For files, rules
+    /// about paths outside the workspace are a layer as well.
     pub fn bounds(&self, section: Section) -> Arc<[RuleList]> {
         self.memo.bounds.get((self.kind(), section), || {
             let own = self.judge.rules(section).map(|(_, rules)| rules.as_written());

@@ -1,8 +1,8 @@
 //! What the user's settings in the home directory add to those of a project.
 //!
-//! Rendered files must not depend on the machine, so an agent is proved against the files of its project only.
-//! A second proof includes the files of the current user. What these permit beyond the source is reported as a
-//! gap, with an example; the rendered files stay the same.
+//! Rendered files must not depend on the machine, so an agent is proved against the files of its project
+//! only. A second proof includes the files of the current user. What these permit beyond the source is
+//! reported as a gap, with an example; the rendered files stay the same.
 
 use agentry_policy::compare::{ExampleSubject, decide};
 use agentry_policy::{HazardProtection, RuleList};

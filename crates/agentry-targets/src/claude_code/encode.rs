@@ -1,7 +1,7 @@
 //! Encodes the rules of one agent as what it needs from the settings.
 //!
-//! A rule of Claude Code cannot be an exception from a stricter one. So there are three results: everything is
-//! allowed except some asks and denials; everything is asked except some denials; or the tool is removed.
+//! A rule of Claude Code cannot be an exception from a stricter one. So there are three results: everything
+//! is allowed except some asks and denials; everything is asked except some denials; or the tool is removed.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Imports agents of Claude Code with the settings around them. Calls that the mode of a session decides count
-//! as asked, so that nothing becomes wider.
+//! Imports agents of Claude Code with the settings around them. Calls that the mode of a session decides
+//! count as asked, so that nothing becomes wider.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;

@@ -1,8 +1,8 @@
-//! Claude Code: one Markdown file per agent with its tools, and rules in settings that apply to all agents of a
-//! project; the strictest rule wins. `fields.rs` has the field table.
+//! Claude Code: one Markdown file per agent with its tools, and rules in settings that apply to all agents of
+//! a project; the strictest rule wins. `fields.rs` has the field table.
 //!
-//! The user's `~/.claude/settings.json` does not change the rendered files: what it allows beyond the source is
-//! reported as a gap.
+//! The user's `~/.claude/settings.json` does not change the rendered files: what it allows beyond the source
+//! is reported as a gap.
 //!
 //! With the guard, a hook in the metadata and one in the settings ask `agentry guard` about each call. The
 //! settings then contain only denials that every agent shares.

@@ -1,7 +1,8 @@
 //! Rules about files: patterns as in `.gitignore`, anchored by their start.
 //!
-//! `//x` is absolute, `~/x` is below the home directory, `/x` below the directory of the settings, and `x` below
-//! the working directory. An ask or a deny of `x/y` applies at any depth, and so does every name without `/`.
+//! `//x` is absolute, `~/x` is below the home directory, `/x` below the directory of the settings, and `x`
+//! below the working directory. An ask or a deny of `x/y` applies at any depth, and so does every name
+//! without `/`.
 
 use agentry_policy::{Action, PathAnchors};
 
@@ -73,8 +74,8 @@ fn segment(part: &str) -> (String, String) {
     (regex.clone(), regex)
 }
 
-/// Translates a source pattern for settings of that scope. An ask or a deny may match more, an allow must not.
-/// `None` if it cannot be expressed.
+/// Translates a source pattern for settings of that scope. An ask or a deny may match more, an allow must
+/// not. `None` if it cannot be expressed.
 pub(super) fn written(pattern: &str, action: Action, scope: RenderScope) -> Option<String> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let climbs = pattern.split('/').any(|part| part == ".." || part == ".");

@@ -39,8 +39,8 @@ pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<Enco
     Some(EncodedRule { text: text.to_owned(), action, matches })
 }
 
-/// Encodes a rule about a less common tool of a section, or about a name with wildcards. It is not known which
-/// calls of the section it matches.
+/// Encodes a rule about a less common tool of a section, or about a name with wildcards. It is not known
+/// which calls of the section it matches.
 pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<EncodedRule> {
     let tool = parse(text).tool;
     let other = tool_of(section).is_some_and(|own| own != tool);

@@ -1,8 +1,9 @@
-//! How Claude Code applies its rules. The strictest of all matching rules decides, for every agent of a project
-//! alike; only the list of tools is per agent.
+//! How Claude Code applies its rules. The strictest of all matching rules decides, for every agent of a
+//! project alike; only the list of tools is per agent.
 //!
-//! A call that no rule matches depends on the mode of the session, which may ask nothing, and on commands that
-//! are never asked about. So it counts as allowed. Only files outside the working directory are asked about.
+//! A call that no rule matches depends on the mode of the session, which may ask nothing, and on commands
+//! that are never asked about. So it counts as allowed. Only files outside the working directory are asked
+//! about.
 
 use agentry_policy::{Action, PathAnchors, RuleList, Section};
 use agentry_text::Data;

@@ -1,8 +1,8 @@
 //! One set of rules for all agents of a project, since Claude Code has no rules per agent.
 //!
-//! What every agent allows is allowed, if there are no other agents in the project. What one agent asks about is
-//! asked everywhere. A deny of one agent is written only if it takes nothing from another; otherwise that agent
-//! loses the tool.
+//! What every agent allows is allowed, if there are no other agents in the project. What one agent asks about
+//! is asked everywhere. A deny of one agent is written only if it takes nothing from another; otherwise that
+//! agent loses the tool.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::encode::{SectionPlan, is_harmless};
 use super::settings::ClaudeRuleLists;
 use crate::subject::RenderSubject;
 
-/// Returns the rules of a section for all agents. An agent whose denials would restrict another loses the tool.
-/// Nothing is allowed unless they are `alone`.
+/// Returns the rules of a section for all agents. An agent whose denials would restrict another loses the
+/// tool. Nothing is allowed unless they are `alone`.
 pub(super) fn shared(
     subjects: &[RenderSubject],
     section: Section,

@@ -1,7 +1,7 @@
 //! Imports agents of Codex, with the settings and the command rules around them.
 //!
-//! A definition has no sandbox like the one of Codex. So a command that Codex would run in its sandbox becomes
-//! an ask, or a deny where Codex never asks.
+//! A definition has no sandbox like the one of Codex. So a command that Codex would run in its sandbox
+//! becomes an ask, or a deny where Codex never asks.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;

@@ -1,4 +1,5 @@
-//! Codex: one TOML file per agent, and command rules that apply to all agents. `fields.rs` has the field table.
+//! Codex: one TOML file per agent, and command rules that apply to all agents. `fields.rs` has the field
+//! table.
 //!
 //! Of several setups for an agent, the first one is chosen that permits no more than the source; the last one
 //! permits nothing. `danger-full-access` is never among them.
@@ -6,13 +7,13 @@
 //! A command rule is a prefix of words; the strictest matching rule decides. Rules apply to every session and
 //! every agent of a project. So only rules that all rendered agents need are written, and never an allow.
 //!
-//! Allows in other files of `.codex/rules` in the project count; their denials are not relied on. What the user's
-//! `~/.codex/rules` allow is reported as a gap.
+//! Allows in other files of `.codex/rules` in the project count; their denials are not relied on. What the
+//! user's `~/.codex/rules` allow is reported as a gap.
 //!
 //! Codex 0.166 takes only the instructions, the model and disabled features (`features.shell_tool`,
 //! `skills.include_instructions`) from an agent file. Sandbox, approvals, search and servers are those of the
-//! session that starts it. This was observed in runs; the documentation differs. These fields are still written,
-//! for other versions, and reported as a gap with the command that starts an equally strict session.
+//! session that starts it. This was observed in runs; the documentation differs. These fields are still
+//! written, for other versions, and reported as a gap with the command that starts an equally strict session.
 
 mod agent_entries;
 mod blind_spots;

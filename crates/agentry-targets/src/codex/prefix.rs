@@ -18,8 +18,8 @@ const DECISIONS: &[(Action, &str)] =
     &[(Action::Allow, "allow"), (Action::Ask, "prompt"), (Action::Deny, "forbidden")];
 
 impl PrefixRule {
-    /// Returns the longest prefix that covers everything a rule matches; `None` if it would cover every command.
-    /// A word with a wildcard ends the prefix.
+    /// Returns the longest prefix that covers everything a rule matches; `None` if it would cover every
+    /// command. A word with a wildcard ends the prefix.
     pub(super) fn around(rule: &PatternRule) -> Option<Self> {
         let plain = |word: &&str| {
             !word.contains('*') && !word.starts_with('~') && !word.chars().any(char::is_control)

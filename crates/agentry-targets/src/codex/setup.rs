@@ -66,8 +66,8 @@ impl CodexSetup {
         if self.approval == CodexApproval::Never { Action::Deny } else { Action::Ask }
     }
 
-    /// The verdict for a command without a rule. For an import, running in a sandbox does not count as allowed,
-    /// because a definition has no such sandbox.
+    /// The verdict for a command without a rule. For an import, running in a sandbox does not count as
+    /// allowed, because a definition has no such sandbox.
     pub(super) fn unruled(self, view: EncodingView) -> Action {
         let waits = self.approval == CodexApproval::Untrusted;
         let runs = match view {
@@ -102,8 +102,8 @@ impl CodexSetup {
         if self.approval == CodexApproval::Untrusted { HARMLESS } else { &[] }
     }
 
-    /// Encodes the command rules, with one entry per verdict. Options can make a command harmless or dangerous,
-    /// so no view relies on that.
+    /// Encodes the command rules, with one entry per verdict. Options can make a command harmless or
+    /// dangerous, so no view relies on that.
     pub(super) fn commands(self, rules: &[PrefixRule], view: EncodingView) -> RuleEncoding {
         let mut rules = rules.to_vec();
         match view {

@@ -215,8 +215,8 @@ fn allowed(subject: &RenderSubject, command: &HarmlessCommand) -> bool {
     subject.permits(Section::Bash, &[only.rules()])
 }
 
-/// Returns the rules that all agents with a shell need. An agent that could not have a shell under these rules
-/// does not count.
+/// Returns the rules that all agents with a shell need. An agent that could not have a shell under these
+/// rules does not count.
 fn common(subjects: &[RenderSubject]) -> Vec<PrefixRule> {
     let mut wanted: Vec<(&RenderSubject, Vec<PrefixRule>)> =
         subjects.iter().filter_map(|subject| Some((subject, wanted(subject)?))).collect();

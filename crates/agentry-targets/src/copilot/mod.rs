@@ -1,5 +1,5 @@
-//! GitHub Copilot: one Markdown file per agent, with its list of tools and no rules. `fields.rs` has the field
-//! table.
+//! GitHub Copilot: one Markdown file per agent, with its list of tools and no rules. `fields.rs` has the
+//! field table.
 //!
 //! A tool that is not allowed as a whole is left out. The list of tools is always written, because an agent
 //! without one has all tools. Some programs that read these files ask before a command or a change, others do

@@ -1,5 +1,5 @@
-//! What Cursor surely permits, as the bound for an import. It is read from the original files, independently of
-//! the conversion in `import.rs`.
+//! What Cursor surely permits, as the bound for an import. It is read from the original files, independently
+//! of the conversion in `import.rs`.
 
 use agentry_policy::{Action, PathAnchors, PatternKind, Section};
 

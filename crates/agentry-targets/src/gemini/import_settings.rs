@@ -138,7 +138,8 @@ struct GeminiSettings {
 }
 
 impl GeminiSettings {
-    /// Returns the texts of a list, by its current or older name. A value that is not a list of texts is an error.
+    /// Returns the texts of a list, by its current or older name. A value that is not a list of texts is an
+    /// error.
     fn list(&self, name: &str, older: &str) -> Option<Result<Vec<String>, ()>> {
         let now = self.value.pointer(&format!("/{}", name.replace('.', "/")));
         let found = [now, self.value.get(older).filter(|_| !older.is_empty())];

@@ -1,18 +1,18 @@
-//! Gemini CLI: one Markdown file per agent with a list of tools, and rules in a policy file. `fields.rs` has the
-//! field table.
+//! Gemini CLI: one Markdown file per agent with a list of tools, and rules in a policy file. `fields.rs` has
+//! the field table.
 //!
 //! Rules have unique descending priorities and name the agent, so that the first match wins, as in the model.
-//! They apply only where Gemini reads them: in the home directory of the user, or with `--policy`. For a project
-//! they are written too, but the agent gets only tools that it may use without them, because the user may start
-//! Gemini without `--policy`.
+//! They apply only where Gemini reads them: in the home directory of the user, or with `--policy`. For a
+//! project they are written too, but the agent gets only tools that it may use without them, because the user
+//! may start Gemini without `--policy`.
 //!
-//! Other policy files of the user do not change the rendered files: what they allow beyond the source is reported
-//! as a gap.
+//! Other policy files of the user do not change the rendered files: what they allow beyond the source is
+//! reported as a gap.
 //!
 //! A regular expression follows `"command":"` in the arguments as JSON, which anchors its start; the closing
-//! quote anchors its end. It has no quantified group and at most 2,048 characters, because Gemini drops a rule
-//! with any other expression and continues without it. A rule without an expression would be subject to Gemini's
-//! own list of harmless commands, which are never asked about.
+//! quote anchors its end. It has no quantified group and at most 2,048 characters, because Gemini drops a
+//! rule with any other expression and continues without it. A rule without an expression would be subject to
+//! Gemini's own list of harmless commands, which are never asked about.
 
 mod blind_spots;
 mod encode;

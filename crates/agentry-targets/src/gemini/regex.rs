@@ -1,8 +1,8 @@
 //! Converts wildcards to the regular expressions of Gemini's rules, and back.
 //!
-//! `git log*` matches a text that starts with it, `ls *` matches `ls` or `ls` with a space, and `git * main` must
-//! match to the end. An allow must not match past the end of the command into other arguments, so its wildcard
-//! excludes quotes. The wildcards of other verdicts may match anything.
+//! `git log*` matches a text that starts with it, `ls *` matches `ls` or `ls` with a space, and `git * main`
+//! must match to the end. An allow must not match past the end of the command into other arguments, so its
+//! wildcard excludes quotes. The wildcards of other verdicts may match anything.
 
 use agentry_policy::Action;
 

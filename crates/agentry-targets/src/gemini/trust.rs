@@ -85,8 +85,8 @@ impl TrustedServers {
         (self.trusted.iter().map(entry).collect(), default)
     }
 
-    /// Returns the MCP tools that a name in a list may mean. The name of a server ends at the first `_`, unless
-    /// the settings define a longer one.
+    /// Returns the MCP tools that a name in a list may mean. The name of a server ends at the first `_`,
+    /// unless the settings define a longer one.
     pub(super) fn meant(&self, name: &str) -> Vec<(String, MatchBounds)> {
         let Some(rest) = name.strip_prefix("mcp_") else { return Vec::new() };
         let others = self.known.iter().chain(&self.trusted);

@@ -156,8 +156,8 @@ fn encode_all(
     RuleEncoding { section, order: MatchOrder::Last, entries, default }
 }
 
-/// Adds a rule for paths with `..` behind an allow with `**`: OpenCode's wildcard also matches `..`, which the
-/// source does not allow.
+/// Adds a rule for paths with `..` behind an allow with `**`: OpenCode's wildcard also matches `..`, which
+/// the source does not allow.
 fn upwards(
     section: Section,
     rule: &PatternRule,
@@ -183,8 +183,8 @@ fn is_spelling(rule: &PatternRule) -> bool {
     rule.action == Action::Deny && (path || options)
 }
 
-/// Encodes rules about commands. OpenCode does not recognise other spellings, so rules about those are left out
-/// unless that would allow something.
+/// Encodes rules about commands. OpenCode does not recognise other spellings, so rules about those are left
+/// out unless that would allow something.
 fn commands(subject: &RenderSubject) -> RuleEncoding {
     let section = Section::Bash;
     let all = encode(subject, section);

@@ -53,8 +53,8 @@ pub(super) fn block(
     block.push(("external_directory".to_owned(), written(&beyond)));
 }
 
-/// Adds the keys about files with the guard. The guard checks which files a search would read, so search tools
-/// ask if any file may be read.
+/// Adds the keys about files with the guard. The guard checks which files a search would read, so search
+/// tools ask if any file may be read.
 fn guarded(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -96,8 +96,8 @@ fn side_guarded(subject: &RenderSubject, section: Section) -> RuleEncoding {
     floor(below_guard(&subject.memo, &bounds, exact, plain, Some(&rest)))
 }
 
-/// Returns the rules for paths outside with the guard. A deny of one section becomes a deny for all only if the
-/// source denies that for all.
+/// Returns the rules for paths outside with the guard. A deny of one section becomes a deny for all only if
+/// the source denies that for all.
 fn beyond_guarded(subject: &RenderSubject) -> RuleEncoding {
     let section = Section::ExternalDirectory;
     let bounds = subject.bounds(section);

@@ -1,9 +1,9 @@
-//! The rules below the guard. The guard answers asks but cannot lift a deny, so nothing may be denied here that
-//! the source permits. What the source denies may be asked: the guard denies it. That the rules alone would not
-//! deny it is reported.
+//! The rules below the guard. The guard answers asks but cannot lift a deny, so nothing may be denied here
+//! that the source permits. What the source denies may be asked: the guard denies it. That the rules alone
+//! would not deny it is reported.
 //!
-//! Rules that are exact without the guard stay. Otherwise the rules of the source are written as they are, and
-//! each deny that covers too much becomes an ask. So nothing is narrowed.
+//! Rules that are exact without the guard stay. Otherwise the rules of the source are written as they are,
+//! and each deny that covers too much becomes an ask. So nothing is narrowed.
 
 use agentry_policy::{Action, PatternKind, RuleList, Section};
 
@@ -13,8 +13,8 @@ use crate::proof::{PolicyProof, within};
 use crate::render_result::RenderedAgent;
 use crate::subject::RenderSubject;
 
-/// Returns rules that deny nothing which `source` permits: the `exact` ones if possible, otherwise the `plain`
-/// ones, with `rest` behind them if needed.
+/// Returns rules that deny nothing which `source` permits: the `exact` ones if possible, otherwise the
+/// `plain` ones, with `rest` behind them if needed.
 pub(super) fn below_guard(
     memo: &RenderMemo,
     source: &[RuleList],
@@ -43,8 +43,8 @@ pub(super) fn leaves(memo: &RenderMemo, source: &[RuleList], encoding: &RuleEnco
     within(memo, source, &[lifted(seen(encoding.clone())).rules()]) == PolicyProof::Holds
 }
 
-/// Turns each deny that covers what `source` permits into an ask. Each step lowers one deny, so this ends. If no
-/// proof is possible, everything is asked.
+/// Turns each deny that covers what `source` permits into an ask. Each step lowers one deny, so this ends. If
+/// no proof is possible, everything is asked.
 pub(super) fn lowered(
     memo: &RenderMemo,
     encoding: RuleEncoding,
@@ -61,8 +61,8 @@ pub(super) fn lowered(
     RuleEncoding { entries: Vec::new(), default: Action::Ask, ..encoding }
 }
 
-/// Swaps to the view in which denials match as much as possible. Denials of commands keep their sure matches: the
-/// rest depends on quotes and escapes. Applying it twice restores the encoding.
+/// Swaps to the view in which denials match as much as possible. Denials of commands keep their sure matches:
+/// the rest depends on quotes and escapes. Applying it twice restores the encoding.
 fn seen(encoding: RuleEncoding) -> RuleEncoding {
     let is_path = encoding.section.kind() == PatternKind::Path;
     encoding.seen(if is_path { EncodingView::Strictest } else { EncodingView::Mildest })

@@ -1,5 +1,5 @@
-//! The original grants of an OpenCode agent: `permission`, and the older `tools`. Rendering a definition mostly
-//! gives the same meaning, so the original is kept only where it does not.
+//! The original grants of an OpenCode agent: `permission`, and the older `tools`. Rendering a definition
+//! mostly gives the same meaning, so the original is kept only where it does not.
 
 use crate::ListedFiles;
 use crate::memo::RenderMemo;
@@ -48,8 +48,8 @@ pub(super) fn metadata(written: &Data, rules: &[OpencodeRule], found: &OpencodeA
     Data::Map(grants.chain([rules, servers, unsaid]).collect())
 }
 
-/// Preserves the order of rules. Some definition formats put plain values before maps, but the last rule counts.
-/// If a plain value follows a map, all values become maps.
+/// Preserves the order of rules. Some definition formats put plain values before maps, but the last rule
+/// counts. If a plain value follows a map, all values become maps.
 fn in_order(value: &Data) -> Data {
     let Data::Map(entries) = value else { return value.clone() };
     let is_map = |(_, value): &(String, Data)| matches!(value, Data::Map(_));

@@ -149,8 +149,8 @@ impl OpencodeToolCall<'_> {
     }
 }
 
-/// Returns the calls of a tool without its own section: an MCP tool with server and tool, or any other. If the
-/// servers are not known, every possible split counts.
+/// Returns the calls of a tool without its own section: an MCP tool with server and tool, or any other. If
+/// the servers are not known, every possible split counts.
 fn other(tool: &str, servers: Option<&Value>) -> OpencodeCalls {
     let of = |server: &str, rest: &str| (Section::Mcp, format!("{server}/{rest}"));
     let Some(servers) = servers.and_then(Value::as_array) else {

@@ -373,8 +373,8 @@ fn permissions(rules: &[OpencodeRule], draft: &mut ImportDraft) {
     by_name(rules, draft);
 }
 
-/// Moves rules for any directory behind a catch-all rule for the workspace, where they would otherwise match more
-/// inside it: `*/x` matches an `x` in every directory outside, but not at the top of the workspace.
+/// Moves rules for any directory behind a catch-all rule for the workspace, where they would otherwise match
+/// more inside it: `*/x` matches an `x` in every directory outside, but not at the top of the workspace.
 fn apart(rules: Vec<PatternRule>, intent: Action) -> Vec<PatternRule> {
     let is_anywhere = |rule: &PatternRule| rule.pattern.starts_with("/**");
     let is_deeper = |rule: &PatternRule| rule.pattern.starts_with("*/**/");

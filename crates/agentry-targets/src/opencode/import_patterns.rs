@@ -1,6 +1,6 @@
-//! Translates patterns of OpenCode, in which `*` matches everything. A rule that makes something stricter gets
-//! patterns that cover the original, and as little else as possible. Any other rule gets patterns that match
-//! nothing else.
+//! Translates patterns of OpenCode, in which `*` matches everything. A rule that makes something stricter
+//! gets patterns that cover the original, and as little else as possible. Any other rule gets patterns that
+//! match nothing else.
 
 use agentry_policy::{Action, PatternKind, Section};
 

@@ -6,8 +6,8 @@ use crate::HarnessFiles;
 /// Words of which a plugin needs one to stop a call: names of hooks, and ways to load more code.
 const WORDS: &[&str] = &["tool", "permission", "import", "require", "from", "eval"];
 
-/// Returns the first plugin that may decide about calls: one that settings name, whose code is elsewhere, or a
-/// file that contains one of the words or cannot be read.
+/// Returns the first plugin that may decide about calls: one that settings name, whose code is elsewhere, or
+/// a file that contains one of the words or cannot be read.
 pub(super) fn deciding(files: &dyn HarnessFiles) -> Option<String> {
     let kinds = ["plugin", "plugins"];
     let dirs = homes().flat_map(|home| kinds.map(|kind| format!("{home}/{kind}/")));

@@ -1,6 +1,6 @@
-//! Several tools of OpenCode read files, each by its own rules. A definition has one list for all of them, which
-//! is that of `read`. The others show only a part of what `read` shows. Tools that are denied as a whole are kept
-//! in the original front matter.
+//! Several tools of OpenCode read files, each by its own rules. A definition has one list for all of them,
+//! which is that of `read`. The others show only a part of what `read` shows. Tools that are denied as a
+//! whole are kept in the original front matter.
 
 use crate::memo::RenderMemo;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use crate::example::plain;
 use crate::proof::{PolicyProof, told};
 use crate::render_result::LossKind;
 
-/// Keeps which tools are denied although `read` is not. Reports tools that are stricter than `read`, since the
-/// strictest rules then apply to all.
+/// Keeps which tools are denied although `read` is not. Reports tools that are stricter than `read`, since
+/// the strictest rules then apply to all.
 pub(super) fn reading(rules: &[OpencodeRule], model: &mut HarnessModel, draft: &mut ImportDraft) {
     let has = |tool: &str| !is_denied(rules, tool);
     if has("read") {

@@ -1,5 +1,5 @@
-//! The files in which OpenCode finds an agent, and how it merges them: key by key, each key at its first position
-//! with its last value.
+//! The files in which OpenCode finds an agent, and how it merges them: key by key, each key at its first
+//! position with its last value.
 
 use std::collections::BTreeMap;
 
@@ -63,8 +63,8 @@ pub(super) fn homes() -> impl Iterator<Item = &'static str> {
 /// Settings files that any directory of a repository may have.
 const IN_A_PROJECT: &[&str] =
     &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"];
-/// The names of directories of agents. Of two files in directories of one kind, OpenCode uses one and ignores the
-/// other.
+/// The names of directories of agents. Of two files in directories of one kind, OpenCode uses one and ignores
+/// the other.
 const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
 
 /// Tools that are allowed by default only while no other agent has started this one.
@@ -92,8 +92,8 @@ impl OpencodeAgent {
         rules
     }
 
-    /// Returns the tools that an agent is denied while another one has started it, unless a rule in `said` has
-    /// exactly that key.
+    /// Returns the tools that an agent is denied while another one has started it, unless a rule in `said`
+    /// has exactly that key.
     pub(super) fn unsaid(&self, said: &[OpencodeRule]) -> Vec<&'static str> {
         let is_new = |key: &&str| said.iter().all(|rule| rule.key != *key);
         let keys = FOR_PRIMARY.iter().copied().filter(is_new);
@@ -247,8 +247,8 @@ pub(super) fn places(files: &dyn HarnessFiles, name: &str) -> Vec<String> {
     found.into_iter().chain(written).collect()
 }
 
-/// Returns a file above the project that mentions the agent `name`. OpenCode merges it too, and the precedence is
-/// not known.
+/// Returns a file above the project that mentions the agent `name`. OpenCode merges it too, and the
+/// precedence is not known.
 pub(super) fn above(files: &dyn HarnessFiles, name: &str) -> Option<String> {
     rivals::above(files).find_map(|dir| {
         let below = |path: &str| files.text(&format!("{dir}{path}"));

@@ -1,13 +1,13 @@
 //! OpenCode: one Markdown file per agent, with rules of which the last match wins. `fields.rs` has the field
 //! table. Rules of the model are written in reverse order after `"*"`.
 //!
-//! The block starts with `"*"` and names every section, so that no setting for all agents decides. Other tools,
-//! such as `todowrite`, are matched by name. Reading is decided by path. `.env` files get explicit asks, because
-//! the catch-all rule would remove OpenCode's own. Tools that search by pattern get the strictest verdict of all
-//! reading, which is reported.
+//! The block starts with `"*"` and names every section, so that no setting for all agents decides. Other
+//! tools, such as `todowrite`, are matched by name. Reading is decided by path. `.env` files get explicit
+//! asks, because the catch-all rule would remove OpenCode's own. Tools that search by pattern get the
+//! strictest verdict of all reading, which is reported.
 //!
-//! With the guard, each allow becomes an ask, which one plugin for all agents answers. Nothing is denied then that
-//! the source permits. Where no rule can separate the two, denied calls are asked about as well.
+//! With the guard, each allow becomes an ask, which one plugin for all agents answers. Nothing is denied then
+//! that the source permits. Where no rule can separate the two, denied calls are asked about as well.
 
 mod blind_spots;
 mod encode;

@@ -1,5 +1,5 @@
-//! Tools by name. OpenCode has one list of keys for MCP tools and all other tools, and joins server and tool with
-//! `_`.
+//! Tools by name. OpenCode has one list of keys for MCP tools and all other tools, and joins server and tool
+//! with `_`.
 
 use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
@@ -106,7 +106,8 @@ fn view(section: Section, keys: &[(String, Action)], default: Action) -> RuleEnc
     masked(RuleEncoding { section, order: MatchOrder::Last, entries, default }, &[], Action::Deny)
 }
 
-/// Disables the masks, for a proof that the source stays within the keys. The mask for ambiguous names is removed.
+/// Disables the masks, for a proof that the source stays within the keys. The mask for ambiguous names is
+/// removed.
 fn unmasked(encoding: &RuleEncoding, keys: usize) -> RuleEncoding {
     let mut encoding = encoding.clone();
     encoding.entries.truncate(keys + 2);
@@ -175,9 +176,9 @@ fn of_servers(key: &str) -> String {
 
 const OF_A_DIRECTORY: &str = "(?s:.)*/(?s:.)*";
 
-/// Adds masks with `action` for names that no such tool has, or that other rules decide about. A name with `_`
-/// belongs to a server; a server has `_` in its name only if such a server is defined. In the mildest view, MCP
-/// tool names with other characters are masked too, because OpenCode replaces these by `_`.
+/// Adds masks with `action` for names that no such tool has, or that other rules decide about. A name with
+/// `_` belongs to a server; a server has `_` in its name only if such a server is defined. In the mildest
+/// view, MCP tool names with other characters are masked too, because OpenCode replaces these by `_`.
 pub(super) fn masked(
     mut encoding: RuleEncoding,
     servers: &[String],

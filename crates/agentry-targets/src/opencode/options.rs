@@ -1,5 +1,5 @@
-//! Fields that OpenCode does not know, and passes on to the model provider. An imported agent keeps them, and they
-//! are restored; never a field that might permit something.
+//! Fields that OpenCode does not know, and passes on to the model provider. An imported agent keeps them, and
+//! they are restored; never a field that might permit something.
 
 use agentry_text::Data;
 

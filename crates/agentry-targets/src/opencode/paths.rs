@@ -1,8 +1,8 @@
 //! What OpenCode's file patterns match, as regular expressions over paths.
 //!
 //! `edit` and `read` are compared with the path relative to the workspace, `external_directory` with the
-//! directory of a file and `/*`. OpenCode treats a backslash in a file name as `/`. Such names are ignored here,
-//! since no rule could distinguish them.
+//! directory of a file and `/*`. OpenCode treats a backslash in a file name as `/`. Such names are ignored
+//! here, since no rule could distinguish them.
 
 use agentry_policy::PathAnchors;
 

@@ -1,5 +1,5 @@
-//! How OpenCode applies its rules: one list over all layers, in which the last entry wins whose key and pattern
-//! both match.
+//! How OpenCode applies its rules: one list over all layers, in which the last entry wins whose key and
+//! pattern both match.
 
 use agentry_policy::{Action, Section};
 use agentry_text::Data;

@@ -122,8 +122,8 @@ impl<'a> GrantTrial<'a> {
     }
 
     /// Renders the agent with these grants and looks at its files. Files outside the project and personal
-    /// settings are hidden, so that a definition gives the same files on every machine. Other agents are hidden
-    /// because they would be read once per trial.
+    /// settings are hidden, so that a definition gives the same files on every machine. Other agents are
+    /// hidden because they would be read once per trial.
     fn rendered<T>(
         &self,
         grants: &[OriginalGrant],

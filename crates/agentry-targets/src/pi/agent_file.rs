@@ -1,8 +1,8 @@
 //! The metadata of pi-subagents, which is not YAML but a line-based dialect.
 //!
-//! Quotes around a whole value are removed, and nothing inside is unescaped. A comment after a value belongs to
-//! the value. Lists use commas or `- ` lines. A file that starts with a byte order mark has no metadata. Rendered
-//! metadata means the same to a YAML parser.
+//! Quotes around a whole value are removed, and nothing inside is unescaped. A comment after a value belongs
+//! to the value. Lists use commas or `- ` lines. A file that starts with a byte order mark has no metadata.
+//! Rendered metadata means the same to a YAML parser.
 
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Data, FileId, Findings, SourceFile};

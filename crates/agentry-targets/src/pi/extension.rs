@@ -1,5 +1,5 @@
-//! The guard on Pi's side: extensions that ask `agentry guard` about each call, one for an agent as a subagent
-//! and one for it as the main session.
+//! The guard on Pi's side: extensions that ask `agentry guard` about each call, one for an agent as a
+//! subagent and one for it as the main session.
 
 use agentry_policy::Section;
 use serde_json::json;

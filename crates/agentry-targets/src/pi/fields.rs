@@ -12,8 +12,8 @@ use crate::original;
 use crate::render_result::LossKind::{Dropped, Narrowed};
 use crate::subject::RenderSubject;
 
-/// The models after the first. An agent of Pi may have fallbacks without a first model; it then starts with the
-/// model of the session, and the import keeps the fallbacks.
+/// The models after the first. An agent of Pi may have fallbacks without a first model; it then starts with
+/// the model of the session, and the import keeps the fallbacks.
 pub(super) const FALLBACKS: &str = "fallbackModels";
 
 pub(super) const FIELDS: &[TargetField] = &[

@@ -1,8 +1,9 @@
-//! Pi with pi-subagents: one Markdown file per agent, with tools by name and no checks of calls. `fields.rs` has
-//! the field table.
+//! Pi with pi-subagents: one Markdown file per agent, with tools by name and no checks of calls. `fields.rs`
+//! has the field table.
 //!
-//! With the guard, all of Pi's own tools are removed, and the extension of the agent provides replacements that
-//! ask first. Without the guard, a section that asks gets no tool, because pi-subagents would let a model answer.
+//! With the guard, all of Pi's own tools are removed, and the extension of the agent provides replacements
+//! that ask first. Without the guard, a section that asks gets no tool, because pi-subagents would let a
+//! model answer.
 
 mod agent_file;
 mod blind_spots;

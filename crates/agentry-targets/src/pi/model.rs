@@ -212,8 +212,8 @@ pub(super) fn of(tools: &PiTools) -> HarnessModel {
     model
 }
 
-/// Returns what the tools surely permit: their purpose, not everything that they can do. Pi has no tool of its own
-/// for pages, so its shell counts for them too.
+/// Returns what the tools surely permit: their purpose, not everything that they can do. Pi has no tool of
+/// its own for pages, so its shell counts for them too.
 pub(super) fn bound(tools: &PiTools, skills: &[String]) -> HarnessModel {
     let mut model = HarnessModel::default();
     let has = |name: &str| tools.names.contains(name);

@@ -1,6 +1,6 @@
-//! Other files in which Pi finds an agent of the same name. In one directory, at any depth, the file with the last
-//! path counts. `~/.agents` takes precedence over `~/.pi/agent/agents`, and `.pi/agents` of a project over its
-//! `.agents`.
+//! Other files in which Pi finds an agent of the same name. In one directory, at any depth, the file with the
+//! last path counts. `~/.agents` takes precedence over `~/.pi/agent/agents`, and `.pi/agents` of a project
+//! over its `.agents`.
 
 use super::agent_file::{self, PiFields};
 use super::place;

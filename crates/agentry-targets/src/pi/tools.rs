@@ -1,5 +1,5 @@
-//! The tools of Pi, and which of them an agent may have. Pi checks no call, so an agent gets a tool only if it may
-//! use it in every way. What a command does beyond its line is a gap, as in other harnesses.
+//! The tools of Pi, and which of them an agent may have. Pi checks no call, so an agent gets a tool only if
+//! it may use it in every way. What a command does beyond its line is a gap, as in other harnesses.
 
 use agentry_policy::{Action, Section};
 
@@ -38,7 +38,8 @@ pub(super) fn groups() -> [Vec<&'static str>; 3] {
     [vec!["read", "grep", "find", "ls"], vec!["edit", "write"], vec!["bash", "fetch_content"]]
 }
 
-/// Known tools that are never written: another shell, and subagents, which the limits of their caller do not bind.
+/// Known tools that are never written: another shell, and subagents, which the limits of their caller do not
+/// bind.
 pub(super) const NEVER: &[PiTool] = &[
     PiTool { name: "powershell", reaches: &[Section::Bash] },
     PiTool { name: "subagent", reaches: Section::ALL },
