@@ -117,6 +117,7 @@ impl ImportDraft {
     pub(crate) fn report_unknown(&mut self, metadata: &Data, is_known: impl Fn(&str) -> bool) {
         let Data::Map(entries) = metadata else { return };
         for (key, value) in entries {
+            // A null value sets nothing, so it is no loss.
             if *value != Data::Null && !is_known(key) {
                 self.lose(key, LossKind::Dropped, PLACELESS);
             }

@@ -98,6 +98,7 @@ impl RuleEncoding {
     pub fn seen(mut self, view: EncodingView) -> Self {
         if view == EncodingView::Strictest {
             for EncodedRule { matches, .. } in &mut self.entries {
+                // `rule` reads an allow by its upper bound; swapping the bounds reverses that.
                 std::mem::swap(&mut matches.most, &mut matches.least);
             }
         }
@@ -224,6 +225,7 @@ impl RuleEncoding {
 impl EncodedRule {
     fn rule(&self, section: Section, questions: AskMatches) -> PolicyRule {
         let regex = match (self.action, questions) {
+            // The worst case: an allow that matches the most, and a deny that matches the least.
             (Action::Allow, _) | (Action::Ask, AskMatches::Most) => &self.matches.most,
             (Action::Ask, AskMatches::Least) | (Action::Deny, _) => &self.matches.least,
         };

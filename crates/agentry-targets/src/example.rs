@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// An example that is no subject would never be shown.
+    /// An example that is no valid subject would never be shown.
     #[test]
     fn everyday_life_can_be_read() {
         for section in Section::ALL {

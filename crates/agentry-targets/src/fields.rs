@@ -267,6 +267,7 @@ impl ModelName {
         let original = OriginalFrontMatter::of(&subject.agent, self.harness).model(&subject.agent);
         let known = || preferred.iter().find_map(|model| (self.named)(&model.value));
         let found = original.or_else(known);
+        // The other models are lost even if the first one is written.
         if found.is_none() || preferred.len() > 1 {
             out.lose("model", LossKind::Dropped, self.loss);
         }
@@ -341,7 +342,7 @@ mod tests {
     use super::*;
     use crate::TARGETS;
 
-    /// An agent that says something in every field that rows read and write.
+    /// An agent with a value in every field that rows read and write.
     fn sample() -> RenderSubject {
         let mut agent = Agent::default();
         agent.identity.name = Some(at("sample".to_owned()));

@@ -102,9 +102,11 @@ fn quoted(text: &str) -> (String, Vec<String>) {
     let mut line = |line: &str| {
         let Some((key, value)) = line.split_once(": ") else { return line.to_owned() };
         let value = value.trim();
+        // Only top-level keys: nested lines and comments keep their meaning.
         let top = !key.starts_with([' ', '\t', '-', '#', '"', '\'']);
         let is_plain = !value.is_empty() && !value.starts_with(['"', '\'', '[', '{', '|', '>']);
         let asks_for_it = value.contains(": ") || value.contains(" #") || value.ends_with(':');
+        // These characters start an alias, a tag or another construct of YAML.
         let is_odd = value.starts_with(['*', '&', '!', '%', '@', '`', '-', '?']);
         if !(top && is_plain && (asks_for_it || is_odd)) {
             return line.to_owned();

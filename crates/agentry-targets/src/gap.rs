@@ -186,5 +186,6 @@ fn source(subject: &RenderSubject, line: &MisreadLine) -> Action {
 fn commands(subject: &RenderSubject) -> Vec<String> {
     let rules = subject.permissions.get(Section::Bash).map(|section| &section.rules);
     let lines = rules.into_iter().flatten().map(|rule| command(&rule.pattern, ""));
+    // The limit bounds the cost for very long rule lists.
     lines.filter(|line| !line.is_empty()).take(100).chain([ANY.to_owned()]).collect()
 }

@@ -89,6 +89,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     if !value.is_object() {
         return Err("the question is no object".to_owned());
     }
+    // `serde_json` keeps the last of two equal keys silently; this parser reports them.
     let source = agentry_text::SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     json::parse(&source, &mut findings);
@@ -111,6 +112,7 @@ pub(crate) fn optional<'a>(
 ) -> Result<Option<&'a str>, String> {
     match of.get(key) {
         None | Some(Value::Null) => Ok(None),
+        // A zero byte would end a path early for the system.
         Some(Value::String(text)) if text.contains('\0') => {
             Err(format!("{what} with a zero in `{key}`"))
         }

@@ -176,6 +176,7 @@ pub fn import_from(
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
     let checked = CheckedFiles::new(files, Some(memo));
     let read = (import.read)(&checked, path);
+    // A broken file takes precedence over an error of the agent itself.
     let read = checked.sound(read)??;
     let metadata = read.metadata.clone();
     let mut imported = narrowed(target, read, memo);
@@ -215,6 +216,7 @@ pub(crate) fn narrowed(
     for written in sections.filter(|it| bounded().any(|section| section == it.section.value)) {
         narrowing.section(written);
     }
+    // Sections were removed and added above: restore the fixed order.
     permissions.sections.sort_by_key(|written| written.section.value);
     ImportedAgent { agent, losses: narrowing.losses }
 }
@@ -276,6 +278,7 @@ impl RuleNarrowing {
         // spellings, and one more to separate files inside and outside the workspace.
         for step in 0..=5 * (written.rules.len() + 4) {
             match self.wider(written, bounds) {
+                // Raised rules may now repeat the intent.
                 None if step > 0 => {
                     tidy(written);
                     return Ok(());
@@ -389,6 +392,7 @@ fn spelled(
     action: Action,
 ) -> bool {
     let Some(at) = deciding(rules, example) else { return false };
+    // The rule itself decides, and not one of its other spellings.
     if deciding(&rules.as_written(), example) == Some(at) {
         return false;
     }

@@ -171,6 +171,7 @@ fn malformed(text: &str, at: usize, message: String) -> MalformedJsonc {
 
 fn pointer(path: &[&str]) -> String {
     path.iter()
+        // A JSON pointer escapes `~` and `/`.
         .flat_map(|name| ["/".to_owned(), name.replace('~', "~0").replace('/', "~1")])
         .collect()
 }

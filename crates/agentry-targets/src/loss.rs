@@ -65,6 +65,7 @@ pub fn toolless(
     out: &mut RenderedAgent,
 ) {
     let permits = |rules: &RuleList| rules.all().any(|rule| rule.action < Action::Deny);
+    // Asking the user is no tool to work with.
     let mut ways = model.ways.iter().filter(|way| way.section != Section::Question);
     let has_some = ways.any(|way| way.layers.iter().all(permits));
     let works = |section: &Section| {

@@ -53,6 +53,7 @@ pub fn merged(text: &str, name: &str, part: Option<&str>) -> Result<String, Mark
         };
         return Ok(format!("{before}{space}{after}"));
     };
+    // The text around an existing part keeps its spacing.
     if !after.is_empty() {
         return Ok(format!("{before}{block}{after}"));
     }

@@ -82,6 +82,7 @@ pub fn outside(section: Section, rules: &RuleList) -> RuleList {
     };
     let mut layer = rules.clone();
     layer.section = section;
+    // The first match decides, so files inside never reach the other rules.
     layer.rules.insert(0, inside);
     layer
 }

@@ -137,6 +137,7 @@ pub(crate) fn excuse(
     out: &mut RenderedAgent,
 ) -> bool {
     let PolicyProof::Fails { example, source, .. } = proof else { return false };
+    // Only an ask may be exceeded; a deny of the source must still hold.
     if subject.grants.is_empty()
         || subject.within(way, PolicySlack::Questions) != PolicyProof::Holds
     {
@@ -166,6 +167,7 @@ pub(crate) fn beyond(
         PolicyProof::Fails { example, target, .. } => {
             let bounds = subject.bounds(way.section);
             let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
+            // The user's settings permit more than the project's, but no more than the source.
             if source <= target {
                 PolicyProof::Holds
             } else {

@@ -56,6 +56,7 @@ pub fn told(
             return proof;
         };
         let (left, right) = (refs(target), refs(source));
+        // The example must show the same two verdicts as the proof.
         let shows = |example: &ExampleSubject| {
             action(&left, example) == *milder && action(&right, example) == *stricter
         };
@@ -143,10 +144,10 @@ mod tests {
     use crate::model::always;
     use crate::wildcard::ANYTHING;
 
-    /// Rules, what holds otherwise, and whether they ask about everything.
+    /// Rules, the verdict of other calls, and whether they ask about everything.
     type Case<'a> = (&'a [(&'a str, Action)], Action, bool);
 
-    /// Rules, what holds otherwise, and what people are shown.
+    /// Rules, the verdict of other calls, and the example that is shown.
     type Told<'a> = (&'a [(&'a str, Action)], Action, &'a str);
 
     fn rules(list: &[(&str, Action)], otherwise: Action) -> RuleList {
@@ -162,7 +163,7 @@ mod tests {
         rules
     }
 
-    /// What is plain is also what the machines say.
+    /// The shortcut agrees with the policy engine.
     #[test]
     fn what_stands_behind_a_rule_for_everything_does_not_count() {
         use Action::{Allow, Ask, Deny};
@@ -198,8 +199,8 @@ mod tests {
         rules.as_written()
     }
 
-    /// What is shown is what both sides say, in the words of the rules before everyday ones; where neither
-    /// shows the difference, the shortest example does.
+    /// An example shows the verdicts of both sides. One from the rules is preferred to an everyday one; the
+    /// shortest example comes last.
     #[test]
     fn people_are_told_what_says_something_to_them() {
         use Action::{Allow, Ask, Deny};
@@ -216,7 +217,7 @@ mod tests {
         for (list, otherwise, expected) in cases {
             let source = [commands(list, *otherwise)];
             let nothing = [always(Section::Bash, Deny, "nothing")];
-            // The sides are swapped: what the source says is on the left.
+            // The sides are swapped: the source is on the left.
             let PolicyProof::Fails { example, source: harness, target } =
                 told(&RenderMemo::default(), Section::Bash, &source, &nothing)
             else {
@@ -228,7 +229,7 @@ mod tests {
         }
     }
 
-    /// A pattern may hold any character: what is remembered of some rules is not what others say.
+    /// A pattern may hold any character, but the memo keys of different rules differ.
     #[test]
     fn rules_with_line_ends_are_not_other_rules() {
         use Action::{Allow, Deny};

@@ -418,6 +418,7 @@ fn one_file_one_agent(subjects: &[RenderSubject], rendering: &mut ProjectRenderi
             let key = file.path.to_lowercase();
             match owners.get(&key) {
                 Some(other) if *other != at => {
+                    // Two agents may share an identical file, such as one of a skill.
                     let same = rendering
                         .agents
                         .get(*other)

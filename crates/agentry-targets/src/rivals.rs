@@ -77,5 +77,6 @@ pub(crate) fn by_name(
 /// Returns the directories above the project within its repository, nearest first: `../`, `../../`.
 pub(crate) fn above(files: &dyn HarnessFiles) -> impl Iterator<Item = String> {
     let dirs = (1..=ABOVE).map(|steps| "../".repeat(steps));
+    // A directory outside the repository cannot be listed, which ends the search.
     dirs.take_while(|dir| files.names(dir).is_some())
 }

@@ -76,8 +76,10 @@ pub(crate) fn read(name: &str, data: &Data, variables: VariableStyle) -> McpServ
         }
         _ => None,
     };
+    // Gemini CLI names the address `http_url`.
     let url = text("url").or_else(|| text("http_url"));
     let transport = match text("type") {
+        // Server-sent events are the older transport over HTTP.
         Some("sse") => McpTransport::Http,
         _ if url.is_some() => McpTransport::StreamableHttp,
         _ => McpTransport::Stdio,

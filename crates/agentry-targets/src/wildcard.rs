@@ -32,6 +32,7 @@ impl WildcardDialect {
         };
         let tail = |bound: WildcardBound| match optional {
             false => r"\x00".to_owned(),
+            // After another wildcard, the trailing ` *` must match something.
             true if self.sole && bound == WildcardBound::Least && head.contains('*') => {
                 format!(r"\x00{ANYTHING}\x00")
             }
@@ -187,6 +188,7 @@ fn spelled(pattern: &str) -> Vec<String> {
         let mut next = Vec::new();
         for text in out {
             let space = if text.is_empty() { "" } else { " " };
+            // A last `**` becomes ` *`, which may match nothing anyway.
             if many && !last {
                 next.push(text.clone());
             }

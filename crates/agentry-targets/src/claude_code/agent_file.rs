@@ -81,6 +81,7 @@ fn of_lines(metadata: &str, unread: &mut Vec<String>) -> Data {
         });
         if let Some((key, value)) = key {
             let value = value.trim().trim_matches(['"', '\'']);
+            // The last of two equal keys counts.
             fields.retain(|(known, _)| known != key);
             fields.push((key.to_owned(), Data::str(value)));
         } else if let Some(item) = line.trim_start().strip_prefix("- ") {

@@ -149,6 +149,7 @@ fn stricter(subject: &RenderSubject, section: Section, scope: RenderScope) -> Ve
 fn flat(subject: &RenderSubject, section: Section, settings: &RenderSettings<'_>) -> SectionPlan {
     let Some(tool) = tool_of(section) else { return SectionPlan::default() };
     let mut entries = stricter(subject, section, settings.scope);
+    // Narrowing may raise this entry; its verdict below decides whether the tool is kept.
     let all = MatchBounds::exactly(ANYTHING);
     entries.push(EncodedRule { text: tool.to_owned(), action: Action::Allow, matches: all });
     let bounds = subject.bounds(section);

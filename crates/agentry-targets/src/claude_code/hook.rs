@@ -16,6 +16,7 @@ pub(super) const AGENTS: &str = ".claude/agentry-guard.json";
 /// The hook of one agent. A failure denies the call: by the exit code, and by `onFailure`.
 pub(super) fn of_agent(subject: &RenderSubject) -> Data {
     let path = quoted(&subject.path);
+    // Exit code 2 denies the call, even where `agentry` is not installed.
     let command =
         format!("{COMMAND}\"$CLAUDE_PROJECT_DIR\"/{path} --digest {} || exit 2", subject.digest);
     let map = |entries: Vec<(&str, Data)>| {

@@ -44,6 +44,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     let text = files.text(path).ok_or("the file cannot be read")?;
     let front = agent_file::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
+    // Claude Code ignores such a file; its denials must not be lost without a message.
     if let Some(wrong) = settings::dropped(files) {
         return Err(wrong.into());
     }
@@ -331,6 +332,7 @@ fn permissions(
     if tools.listed.is_some() {
         let others = tools.others().map(|name| allow(name.to_owned())).collect();
         draft.rules(Section::Tool, others, Action::Deny);
+        // With a list, the agent has only the MCP tools in it.
         rules.extend(of_servers(tools, &rules, intent));
         intent = Action::Deny;
     } else {

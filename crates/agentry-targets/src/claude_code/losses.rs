@@ -48,6 +48,7 @@ pub(super) fn report(
     let way_out = (!settings.guard).then_some(loss::BY_GUARD);
     loss::toolless(subject, &model, way_out, out);
     if settings.guard {
+        // The guard decides all other sections exactly.
         limits(subject, &model, &known.rules, out);
         narrowed(subject, Section::Tool, (&model, None), out);
         return;

@@ -172,6 +172,7 @@ fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -
             model.add(group.section, *tool, layers);
         }
     }
+    // An import does not rely on these tools.
     for (tool, section) in BESIDE.iter().filter(|_| silence == UnmatchedAnswer::Runs) {
         if tools.has(tool) {
             let layers = match section {

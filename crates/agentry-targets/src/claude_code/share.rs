@@ -23,6 +23,7 @@ pub(super) fn shared(
     let kinds = kinds(subjects, plans);
     let firsts: Vec<usize> =
         (0..).zip(&kinds).filter(|(at, kind)| at == *kind).map(|it| it.0).collect();
+    // Each round removes the tool from at least one agent, so this ends.
     while let Some(kind) = harmful(subjects, section, plans, &firsts) {
         for (plan, of) in plans.iter_mut().zip(&kinds) {
             if *of == kind {

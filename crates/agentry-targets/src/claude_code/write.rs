@@ -150,6 +150,7 @@ fn agent<'a>(
     };
     let declared = subject.agent.tools.mcp.iter().flatten().map(|server| &server.value);
     let servers: Vec<&McpServer> = declared.filter(usable).collect();
+    // Without a list an agent has every tool, so both sections must allow everything.
     let free = is_allowed(subject, Section::Tool) && is_allowed(subject, Section::Mcp);
     let groups = groups();
     let original = OriginalFrontMatter::of(&subject.agent, NAME);

@@ -203,6 +203,7 @@ fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &
     if setup.shell {
         let encoding = setup.commands(rules, EncodingView::Strictest);
         let mut found: Vec<PrefixRule> = encoding.entries.iter().flat_map(PrefixRule::of).collect();
+        // Codex follows the strictest match, the model the first one.
         found.sort_by_key(|rule| std::cmp::Reverse(rule.action));
         let rule = |rule: &PrefixRule| PatternRule {
             pattern: format!("{} *", rule.words.join(" ")),

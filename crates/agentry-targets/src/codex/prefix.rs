@@ -114,6 +114,7 @@ fn rules_of(call: &RuleCall) -> Option<Vec<PrefixRule>> {
     let argument = |name: &str| given.iter().find(|(known, _)| *known == name).map(|it| it.1);
     let action = match argument("decision") {
         Some(RuleCallValue::Text(word)) => DECISIONS.iter().find(|(_, known)| known == word)?.0,
+        // A rule without a decision allows.
         Some(RuleCallValue::Word(none)) if none == "None" => Action::Allow,
         None => Action::Allow,
         Some(_) => return None,

@@ -197,6 +197,7 @@ fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
         }
         let model = setup.model(&found, EncodingView::Mildest);
         let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
+        // No rule can express the default, so narrowing must not have raised it.
         (encoding.default == setup.unruled(EncodingView::Mildest) && fits).then_some(found)
     })
 }

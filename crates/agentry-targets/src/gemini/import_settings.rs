@@ -288,6 +288,7 @@ impl GeminiLimits {
         } else if let Some((server, tool)) = name.split_once("__") {
             self.rules.push(denied(tool, Some(server.to_owned())));
         } else {
+            // An unknown name may be a tool of any MCP server.
             self.rules.push(denied(&name, Some("*".to_owned())));
         }
     }

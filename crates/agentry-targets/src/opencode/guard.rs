@@ -67,6 +67,7 @@ impl OpencodeToolCall<'_> {
             return Ok((self.directory.to_owned(), calls));
         };
         let path = self.path(given);
+        // A working directory outside needs its own permission.
         if !within(&path, self.directory) {
             calls.push((Section::ExternalDirectory, path.clone()));
         }

@@ -123,6 +123,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     }
     let name = front.metadata.get("name").and_then(Data::as_str).unwrap_or(id);
     let found = layers::find(&below, name)
+        // A `name` field renames the agent, so entries for its identifier do not apply.
         .filter(|_| name == id)
         .unwrap_or_else(|| layers::alone(&below, front.metadata.clone()));
     if found.fields.get("disable") == Some(&Data::Bool(true)) {

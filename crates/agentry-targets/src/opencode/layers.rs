@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(joined(before, after), expected);
     }
 
-    /// All orders of two to four of the tools that change files, each on and off.
+    /// All orders of two to four of the tools that edit files, each on and off.
     fn older() -> Vec<Vec<(String, Data)>> {
         let mut lists: Vec<Vec<(String, Data)>> = vec![vec![]];
         let mut all = Vec::new();

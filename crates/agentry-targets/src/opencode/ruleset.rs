@@ -28,6 +28,7 @@ pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let found = layers::find(files, name)?;
     let mut rules = found.rules(EncodingView::Mildest);
+    // These come last, because the last match decides.
     rules.extend(found.of_subagents(&rules));
     let servers = found.servers;
     let answer = || of(&rules, &servers, EncodingView::Mildest);

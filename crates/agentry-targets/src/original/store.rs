@@ -217,6 +217,7 @@ pub(crate) fn keep_name(agent: &mut Agent, target: &Target, called: Option<Strin
 /// Whether a text is valid as a file name on every system, and as an agent name.
 fn is_name(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // Windows drops a final dot, and `..` could leave the directory.
     let plain = text.chars().all(fits) && !text.contains("..") && !text.ends_with('.');
     plain && text.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
@@ -225,6 +226,7 @@ fn is_name(text: &str) -> bool {
 pub(crate) fn name<'a>(target: &Target, subject: &'a RenderSubject) -> Option<&'a str> {
     let kept =
         OriginalFrontMatter::of(&subject.agent, target.name).get(NAME).and_then(Data::as_str)?;
+    // An alias in `agentry.toml` overrides the original name.
     let same = agentry_model::slug(kept) == subject.name || kept == subject.name;
     (is_name(kept) && same && subject.agent.name() == agentry_model::slug(kept)).then_some(kept)
 }

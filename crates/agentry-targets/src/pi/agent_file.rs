@@ -78,6 +78,7 @@ fn pi_reads(way: &str) -> Option<String> {
 
 fn yaml_reads(way: &str, text: &str) -> bool {
     let source = SourceFile::new(FileId::BUILT_IN, "", &format!("key: {way}\n"));
+    // The text must mean the same in both versions of YAML.
     [YamlVersion::V1_1, YamlVersion::V1_2].into_iter().all(|version| {
         let mut findings = Findings::default();
         let node = yaml::parse(&source, 0..source.text.len(), version, &mut findings);

@@ -104,6 +104,7 @@ fn delegated(input: &Value) -> Result<Vec<(Section, String)>, String> {
 
 /// Resolves a path as Pi does: `..` goes up by name, regardless of symbolic links.
 fn path(given: &str, directory: &str) -> Result<String, String> {
+    // Pi treats these as ordinary spaces, and drops a leading `@`.
     let is_space = |c: char| {
         matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
     };

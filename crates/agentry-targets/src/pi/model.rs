@@ -54,6 +54,7 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
         system.is_some_and(|text| agent_file::trim(&text.replace("\r\n", "\n")) == definition.body);
     let guarded =
         files.text(&place.session).is_some_and(|text| extension::is_guard_of(&text, name));
+    // Pi itself puts no limits on a main session.
     if is_main && !guarded {
         whatever(&mut model, "main session");
     }
@@ -202,6 +203,7 @@ pub(super) fn of(tools: &PiTools) -> HarnessModel {
                     );
                 }
             }
+            // The other reserved tools only connect an agent to its caller.
             None if RESERVED.contains(&name.as_str()) => {}
             None => other(&mut model, name),
         }
