@@ -74,6 +74,7 @@ fn made(pattern: &Pattern) -> Vec<ExampleSubject> {
 
 /// Parses an example from text; `None` if the text is not a plain subject.
 fn read(kind: PatternKind, text: &str) -> Option<ExampleSubject> {
+    // An example must be readable in a message.
     if text.trim().is_empty() || text.contains(char::is_control) {
         return None;
     }

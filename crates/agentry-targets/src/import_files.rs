@@ -80,6 +80,7 @@ fn wrong(path: &str, text: &str) -> Option<String> {
     let is_json = [".json", ".jsonc"].iter().any(|end| path.ends_with(end));
     let is_toml = path.rsplit('/').next() == Some("config.toml");
     let text = text.trim_start_matches('\u{feff}');
+    // An empty file counts as empty settings.
     if !(is_json || is_toml) || text.trim().is_empty() {
         return None;
     }

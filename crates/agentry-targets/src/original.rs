@@ -80,6 +80,7 @@ pub(crate) fn applied(subject: &RenderSubject, metadata: Data) -> Data {
         match (at.and_then(|at| fields.get_mut(at)), value) {
             (Some((_, field)), Some(value)) => *field = value.clone(),
             (None, Some(value)) => fields.push(((*key).to_owned(), value.clone())),
+            // The original had no such field, and its absence may have a meaning.
             (_, None) => fields.retain(|(known, _)| known != key),
         }
     }

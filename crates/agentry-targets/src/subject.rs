@@ -112,6 +112,7 @@ impl RenderSubject {
             text: system.value.clone(),
         });
         let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
+        // An empty list of files, because a skill without files would be reported as lost.
         let skills = names.map(|name| BundledSkill { name, files: Some(Vec::new()), dir: None });
         let skills: Vec<BundledSkill> = skills.collect();
         Self {

@@ -57,6 +57,7 @@ fn rule(layers: &[RuleList], example: &ExampleSubject) -> Option<String> {
     let all: Vec<&RuleList> = layers.iter().collect();
     let decision = example.with(|subject| decide(&all, subject, HazardProtection::Off))?;
     let text = &layers.get(decision.layer)?.rules.get(decision.rule)?.text;
+    // The text of an encoded rule ends with its verdict.
     let text = text.rsplit_once(": ").map_or(text.as_str(), |(text, _)| text);
     (!text.is_empty() && !text.contains(char::is_control)).then(|| text.to_owned())
 }

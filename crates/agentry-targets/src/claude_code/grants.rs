@@ -61,11 +61,13 @@ fn is_entry(entry: &str) -> bool {
     !name.is_empty()
         && name.chars().all(is_plain)
         && inner.chars().all(inside)
+        // This would end the metadata of the file.
         && !inner.contains("---")
 }
 
 /// Removes every tool of a section that is denied as a whole, for an agent that has all tools except some.
 fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
+    // A list of tools already excludes all others.
     if grants.iter().any(|grant| grant.key == "tools" && grant.value.is_some()) {
         return;
     }

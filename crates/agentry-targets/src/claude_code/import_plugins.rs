@@ -30,6 +30,7 @@ pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<ClaudePlugin> {
     }
     let all = settings(files);
     let enabled = all.iter().filter_map(|it| it.get("enabledPlugins")?.as_object());
+    // Any value except `false` may enable a plugin.
     let on = enabled.flatten().filter(|(_, on)| **on != Value::Bool(false));
     let names: BTreeSet<&String> = on.map(|(name, _)| name).collect();
     let plugin = |name: &String| ClaudePlugin { name: name.clone(), hooks: hooks(files, name) };
@@ -78,6 +79,7 @@ fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> 
         Some(_) => return Err(format!("`hooks` in `{manifest}` is not understood")),
         None => {}
     }
+    // If none of the files can be read, the hooks are unknown and not absent.
     if files.text(&manifest).is_none() && paths.iter().all(|path| files.text(path).is_none()) {
         return Err(format!("`{manifest}` cannot be read"));
     }

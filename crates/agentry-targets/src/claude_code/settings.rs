@@ -133,6 +133,7 @@ fn joined(texts: &[String]) -> ClaudeSettings {
     let mut known = ClaudeSettings::default();
     for text in texts {
         let document = JsoncDocument::read(text, JsonDialect::Strict).ok();
+        // Claude Code drops a malformed file.
         let Some(value) = document.map(|document| document.value()) else { continue };
         if wrong_type(&value).is_none() {
             known.add(&value);
@@ -217,6 +218,7 @@ pub(super) fn merged(
     if let Some(wrong) = wrong_type(&document.value()) {
         return Err(format!("`{SHARED}`: {wrong}"));
     }
+    // Start without Agentry's own entries, so that stale rules disappear.
     take_back(&mut document);
     let before = document.value();
     let mut ours = serde_json::Map::new();

@@ -103,6 +103,7 @@ impl ClaudeTools {
 /// Whether an entry of a list of tools covers a tool.
 fn takes(entry: &str, tool: &str) -> bool {
     let (plain, called) = (plain(entry), plain(tool));
+    // `mcp__server` and `mcp__server__*` cover every tool of the server.
     let server = entry.strip_suffix("__*").unwrap_or(entry);
     let of_server = server.starts_with("mcp__")
         && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));

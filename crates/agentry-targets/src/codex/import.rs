@@ -215,6 +215,7 @@ fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &
     draft.files(Section::Edit, inside, outside);
     let read = if setup.shell { setup.reads(rules).intent.action } else { Action::Deny };
     draft.section(Section::Read, read);
+    // This section bounds both reads and edits, so the milder verdict counts.
     draft.section(Section::ExternalDirectory, outside.min(read));
     for section in [Section::Webfetch, Section::Websearch] {
         draft.section(section, answer(section));

@@ -22,6 +22,7 @@ use crate::{HarnessFiles, HarnessModel, HarnessTool, front_matter, original};
 pub(super) fn is_one(path: &str, text: &str) -> bool {
     let placed = super::tools::PLACES.iter().any(|place| path.contains(&format!("{place}/")));
     let keys = ["tools", "model", "target", "handoffs", "mcp-servers", "argument-hint"];
+    // Fields of definition formats, whose files may have the same suffix.
     let own = ["title", "icon", "status", "required", "recommended", "abilities"];
     let named = path.ends_with(".agent.md") || placed;
     let of_format = |front: front_matter::FrontMatter| {

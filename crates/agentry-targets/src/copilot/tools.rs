@@ -216,6 +216,7 @@ pub(super) fn is_known(name: &str) -> bool {
 pub(super) fn of(names: &[String], view: EncodingView) -> HarnessModel {
     let mut model = HarnessModel::default();
     let has = |tool: &str| {
+        // An import grants a tool only for a name that covers all of it.
         let meant = |name: &String| {
             if view == EncodingView::Mildest { self::tool(name) } else { whole(name) }
         };

@@ -200,6 +200,7 @@ impl GeminiLimits {
         self.of_skills(settings, draft);
         let hooks = settings.value.get("hooks");
         let has = |event: &str| hooks.is_some_and(|hooks| hooks.get(event).is_some());
+        // A hook may deny any call.
         if has("BeforeTool") || has("BeforeToolSelection") {
             self.asked.push((Section::ALL.to_vec(), "a hook of Gemini CLI"));
         }
@@ -241,6 +242,7 @@ impl GeminiLimits {
         if let Some(texts) = self.known(settings, "tools.core", "coreTools", draft) {
             let parts: Vec<_> = texts.iter().map(|text| split(text)).collect();
             let of_shell = parts.iter().filter(|(name, _)| name == SHELL);
+            // An entry for the whole shell lifts this limit; without any entry, no command is left.
             if of_shell.clone().all(|(_, only)| only.is_some()) {
                 self.commands.push(of_shell.filter_map(|(_, only)| only.clone()).collect());
             }
@@ -263,6 +265,7 @@ impl GeminiLimits {
         {
             let (name, _) = split(&text);
             let tool = TOOLS.iter().chain(OTHERS).find(|tool| tool.name == name);
+            // An unknown tool may belong to any section.
             let sections = tool.map_or(Section::ALL.to_vec(), |tool| vec![tool.section]);
             self.asked.push((sections, "`tools.confirmationRequired` of Gemini CLI"));
         }
@@ -304,6 +307,7 @@ impl GeminiLimits {
             if let Some(tools) = self.known(&one, "includeTools", "", draft) {
                 let rule = |tool: &String| (name.clone(), split(tool).0, Action::Allow);
                 let mut rules: Vec<_> = tools.iter().map(rule).collect();
+                // All other tools of this server are excluded.
                 rules.push((name.clone(), "*".to_owned(), Action::Deny));
                 self.servers.push((rules, Action::Allow));
             }
@@ -416,6 +420,7 @@ impl GeminiLimits {
         for name in self.excluded.iter().filter(|name| asked_for(name)) {
             let tool = TOOLS.iter().chain(OTHERS).find(|tool| tool.name == name);
             let Some(section) = tool.map(|tool| tool.section) else { continue };
+            // A lost tool that only shows names takes nothing from reading.
             let shows_names = super::tools::NAMES_ONLY.contains(&name.as_str());
             if !shows_names && knows(model, section) {
                 let detail = format!("`{name}` is excluded, so that all of it is denied here");

@@ -98,6 +98,7 @@ pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, GeminiRule)>> 
         if subagent.is_some_and(|name| name != agent) {
             continue;
         }
+        // One invalid rule makes Gemini reject the whole file.
         let Some(Data::Int(priority)) = table.get("priority") else { return None };
         let decision = table.get("decision").and_then(Data::as_str)?;
         let (action, _) = DECISIONS.iter().find(|(_, word)| *word == decision)?;

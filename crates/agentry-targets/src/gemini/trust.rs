@@ -51,6 +51,7 @@ impl TrustedServers {
     }
 
     fn add(&mut self, settings: &Value) {
+        // These settings allow MCP tools, or load rules that are not read here.
         let opens = ["/mcp/autoAllowInHeadless", "/policyPaths", "/adminPolicyPaths"];
         self.anyone |= opens.into_iter().any(|at| settings.pointer(at).is_some_and(is_set));
         let allowed = [settings.pointer("/tools/allowed"), settings.get("allowedTools")];

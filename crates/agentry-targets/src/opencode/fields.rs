@@ -41,7 +41,7 @@ pub(super) const FIELDS: &[TargetField] = &[
         .stands_for("temperature", Yes("`temperature`"))
         .reads(read_temperature)
         .writes(write_temperature),
-    // The older name of `steps`, which takes precedence.
+    // The older name of `steps`; if both are set, `steps` counts.
     field("maxSteps").reads(read_turns),
     field("steps")
         .stands_for("max_turns", Partly("`steps`, a reminder and no hard limit"))

@@ -38,6 +38,7 @@ pub(super) fn block(
         let section = plain.section;
         let layers = [plain.rules(), outside(section, &beyond.rules())];
         loss::compare(subject, section, &layers, way_out, out);
+        // Asks about secrets make every search ask, so they count only on request.
         let asked = if settings.close_gaps { &all } else { &plain };
         match section {
             Section::Edit => block.push(("edit".to_owned(), written(&all))),

@@ -32,7 +32,9 @@ pub(super) fn below_guard(
     if let Some(found) = fitting.find(|it| leaves(memo, source, it)) {
         return found;
     }
+    // No candidate fits, so some denials become asks.
     let found = lowered(memo, last.clone(), source);
+    // The entry `rest` is dropped again if it is not needed.
     let mut without = found.clone();
     without.entries.retain(|entry| rest.is_none_or(|rest| entry.text != rest.text));
     if leaves(memo, source, &without) { without } else { found }

@@ -40,6 +40,7 @@ pub(super) fn metadata(written: &Data, rules: &[OpencodeRule], found: &OpencodeA
     let grants = [PERMISSION, TOOLS].into_iter();
     let grants = grants.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
     let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), EncodingView::Strictest);
+    // A tool that is denied anyway makes no difference.
     let unsaid = found.unsaid(&own).into_iter().filter(|key| !is_denied(rules, key));
     let unsaid = (UNSAID.to_owned(), Data::strings(unsaid));
     let rule = |it: &OpencodeRule| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
@@ -157,12 +158,14 @@ pub(super) fn is_permission(value: &Data) -> bool {
 /// Whether OpenCode accepts a value of `tools`.
 pub(super) fn is_tool_map(value: &Data) -> bool {
     let Data::Map(tools) = value else { return false };
+    // Not every release treats `multiedit` as an editing tool.
     let is_sure = |key: &str, on: bool| key != MULTIEDIT || !on;
     let fits = |key: &str, on: &Data| matches!(on, Data::Bool(on) if is_sure(key, *on));
     tools.iter().all(|(key, on)| is_key(key) && fits(key, on))
 }
 
 fn is_key(key: &str) -> bool {
+    // JavaScript moves or drops such keys.
     !is_number(key) && key != "__proto__" && !key.is_empty()
 }
 
@@ -181,10 +184,12 @@ fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
         let mut more = block.clone();
         more.retain(|(known, _)| known != key);
         more.push((key.clone(), value(&answers)));
+        // Each key is proved together with those that were accepted before.
         if holds(subject, &more) {
             block = more;
         }
     }
+    // The block also contains the rules of `tools`, which is left out.
     for grant in grants {
         grant.value = (grant.key == PERMISSION).then(|| Data::Map(block.clone()));
     }

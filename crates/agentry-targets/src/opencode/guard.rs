@@ -104,6 +104,7 @@ impl OpencodeToolCall<'_> {
             MARKS.iter().find_map(|mark| Some(line.strip_prefix(mark)?.trim().to_owned()))
         };
         let paths: Vec<String> = lines.filter_map(named).collect();
+        // A patch in an unknown format could change any file.
         if paths.is_empty() {
             return Err("a patch that names no file".to_owned());
         }

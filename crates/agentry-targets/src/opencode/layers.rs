@@ -123,6 +123,7 @@ pub(super) fn alone(files: &dyn HarnessFiles, fields: Data) -> OpencodeAgent {
     all_settings().for_each(|path| reading.settings(files, path, None));
     let mut found = reading.done();
     found.add(fields, "");
+    // The fields have no file of their own here.
     found.places.clear();
     found
 }
@@ -140,6 +141,7 @@ pub(super) fn find(files: &dyn HarnessFiles, name: &str) -> Option<OpencodeAgent
     let is_other = |id: &Data| id.as_str() != Some(name);
     let renamed = found.fields.get("name").is_some_and(is_other);
     let disabled = found.fields.get("disable") == Some(&Data::Bool(true));
+    // OpenCode finds a renamed agent only under its new name.
     (!found.places.is_empty() && !renamed && !disabled).then_some(found)
 }
 
@@ -297,6 +299,7 @@ impl OpencodeAgent {
     fn add(&mut self, mut fields: Data, path: &str) {
         let rules = own_rules(&fields);
         if let Data::Map(entries) = &mut fields {
+            // Both become one block, so that the keys of a later file override it.
             entries.retain(|(key, _)| key != "permission" && key != "tools");
             if !rules.is_empty() {
                 entries.push(("permission".to_owned(), rules));

@@ -82,6 +82,7 @@ fn is_key(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let tells = TELLING.iter().any(|part| lower.contains(part));
     let fits = !key.is_empty() && key.len() <= 64 && key.chars().all(is_plain);
+    // JavaScript would move a key that looks like a number.
     fits && !tells && !is_number(key)
 }
 

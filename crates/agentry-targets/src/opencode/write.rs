@@ -38,6 +38,7 @@ pub(super) fn render(
         for rival in others {
             out.rival(rival.clone(), "OpenCode", settings);
         }
+        // A file in the home directory is never replaced, so it is only reported.
         for other in own {
             let detail = format!("your own `{other}` has this name too: one of the two counts");
             out.lose("name", LossKind::Gap, detail);
@@ -152,6 +153,7 @@ fn others(
     path: &str,
     out: &mut RenderedAgent,
 ) {
+    // The file that is about to be written must not count as another one.
     let own = HarnessPath::parse(path);
     let change =
         |other: HarnessPath<'_>| if other == own { FileChange::Hidden } else { FileChange::None };
@@ -205,6 +207,7 @@ fn is_complete(text: &str) -> bool {
 /// The plugin that asks the guard about the calls of all agents.
 fn plugin(subjects: &[RenderSubject], settings: &RenderSettings<'_>) -> RenderedFile {
     let definition = |subject: &RenderSubject| {
+        // The losses were already recorded when the agent was rendered.
         let rules = permission(subject, settings, &mut RenderedAgent::default());
         serde_json::json!([subject.path, subject.digest, allowing(&rules)])
     };

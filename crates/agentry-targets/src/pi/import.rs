@@ -164,6 +164,7 @@ fn policy(tools: &PiTools, asked: &[String], skills: &[String], draft: &mut Impo
     let edit =
         if has("edit") { action("edit").strictest(action("write")) } else { action("write") };
     let fetch = if has("fetch_content") { "fetch_content" } else { "bash" };
+    // The section bounds both reads and edits, so the milder verdict counts.
     let files = action("read").min(edit);
     for (section, answer) in [
         (Section::Bash, action("bash")),

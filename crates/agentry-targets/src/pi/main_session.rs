@@ -62,6 +62,7 @@ fn main(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut Render
         out.lose("permissions", LossKind::Gap, detail);
         return PiRole::Main;
     }
+    // Asking the user is nothing that a session does by itself.
     let sections = Section::ALL.iter().filter(|section| **section != Section::Question);
     let stricter = sections.copied().find_map(|section| {
         if settings.close_gaps { stricter(subject, section) } else { free(subject, section).err() }

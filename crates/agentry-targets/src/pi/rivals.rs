@@ -26,6 +26,7 @@ impl PiRivals {
                 rivals::by_name(settings.existing, AgentLanguage::Markdown, dirs, |text| {
                     name(&fields(text)?)
                 });
+            // Chains are not agents.
             found.values_mut().for_each(|paths| paths.retain(|path| !path.ends_with(".chain.md")));
             found
         };

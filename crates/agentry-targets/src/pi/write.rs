@@ -136,6 +136,7 @@ fn plain(
     // always allowed.
     let listed = if tools.is_empty() { "contact_supervisor".to_owned() } else { tools.join(", ") };
     fields.push(("tools", raw(listed)));
+    // pi-subagents does not load an agent whose rules name `bash`.
     let denied = TOOLS.iter().filter(|tool| {
         tool.name != "bash"
             && !tools.contains(&tool.name)
