@@ -1,9 +1,9 @@
 //! What Agentry protects whatever the rules say, and a harness does not: files with secrets, addresses
 //! of this machine and of private networks.
 //!
-//! Every kind of secret is tried, in each directory that the rules speak about and from the root. A
-//! harness that answers one of them more mildly than the source has a gap; its rules are made stricter until
-//! it has none, if somebody wishes so.
+//! Every kind of secret is tried from the root and in each directory that the rules name. A harness has a
+//! gap where its answer is milder than the source's. On request, its rules are made stricter until there is
+//! no gap.
 
 use std::sync::LazyLock;
 
@@ -17,23 +17,23 @@ use crate::encoding::RuleEncoding;
 use crate::model::HarnessModel;
 use crate::subject::RenderSubject;
 
-/// The sections in which something is protected.
+/// The sections in which Agentry protects something.
 pub const SECTIONS: &[Section] = &[Section::Read, Section::Edit, Section::Webfetch];
 
-/// Addresses that lead inside.
+/// Addresses of this machine and of private networks.
 const PRIVATE: &[&str] =
     &["http://localhost/", "http://169.254.169.254/", "https://127.0.0.1/", "http://10.0.0.1/"];
 
-/// Addresses that lead inside, in the form that rules see.
+/// The same addresses in the normalised form that rules are matched against.
 static ADDRESSES: LazyLock<Vec<String>> = LazyLock::new(|| {
     PRIVATE.iter().filter_map(|text| address(text).ok()).map(|address| address.text).collect()
 });
 
-/// Secrets as seen from a directory, and from the root.
+/// Paths of secrets below any directory, and paths of secrets from the root.
 static SECRETS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
     [false, true].map(|rooted| {
         let mut kinds: Vec<_> = secrets::all().filter(|it| it.rooted == rooted).collect();
-        // Names that people know make better examples.
+        // Exact names make better examples than globs.
         kinds.sort_by_key(|secret| secret.path.contains('*'));
         let paths = kinds.into_iter().flat_map(|secret| {
             let path = secret.example();
@@ -44,7 +44,7 @@ static SECRETS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
     })
 });
 
-/// Everything that is tried in a section, one after the other.
+/// Returns everything that is tried in a section.
 fn probes(subject: &RenderSubject, section: Section) -> Box<dyn Iterator<Item = String>> {
     match section {
         Section::Read | Section::Edit => {
@@ -59,10 +59,10 @@ fn probes(subject: &RenderSubject, section: Section) -> Box<dyn Iterator<Item = 
     }
 }
 
-/// The most directories that are looked at.
+/// The most directories in which secrets are tried; each costs one verdict per kind of secret.
 const MOST: usize = 20;
 
-/// The workspace, the home directory, and each directory that a rule allows something in.
+/// Returns the workspace, the home directory, and each directory in which a rule allows something.
 fn directories(subject: &RenderSubject, section: Section) -> Vec<String> {
     let PathAnchors { workspace, home, .. } = subject.judge.places();
     let home = home.as_deref().unwrap_or_default();
@@ -70,6 +70,7 @@ fn directories(subject: &RenderSubject, section: Section) -> Vec<String> {
     let sections = [section, Section::ExternalDirectory].map(|it| subject.permissions.get(it));
     let rules = sections.into_iter().flatten().flat_map(|section| &section.rules);
     for rule in rules.filter(|rule| rule.action == Action::Allow) {
+        // Only the literal start of a pattern names a directory.
         let named = rule.pattern.split(['*', '?']).next().unwrap_or_default();
         let dir = named.rsplit_once('/').map_or("", |(dir, _)| dir);
         let dir = match dir.strip_prefix('~') {
@@ -92,14 +93,14 @@ pub struct UnprotectedSubject {
     pub section: Section,
     /// The path or the address.
     pub text: String,
-    /// What the source says of it.
+    /// The verdict of the source.
     pub source: Action,
-    /// What the harness would do.
+    /// The verdict of the harness.
     pub target: Action,
 }
 
 impl UnprotectedSubject {
-    /// For a person; `title` is the harness.
+    /// Describes the gap for the user; `title` is the name of the harness.
     pub fn detail(&self, title: &str) -> String {
         let Self { section, text, source, target } = self;
         let what = match section {
@@ -112,7 +113,7 @@ impl UnprotectedSubject {
     }
 }
 
-/// The first thing of each section that an agent is kept from in the source and not in the harness.
+/// Returns, per section, the first subject that the source protects and the harness does not.
 pub fn unprotected(subject: &RenderSubject, model: &HarnessModel) -> Vec<UnprotectedSubject> {
     let first = |section: &Section| {
         let mut ways = model.ways.iter().filter(|way| way.section == *section);
@@ -124,30 +125,30 @@ pub fn unprotected(subject: &RenderSubject, model: &HarnessModel) -> Vec<Unprote
     SECTIONS.iter().filter_map(first).collect()
 }
 
-/// Whether rules about a section protect all that the source does.
+/// Whether these rules protect everything in a section that the source protects.
 pub(crate) fn protects(subject: &RenderSubject, section: Section, layers: &[RuleList]) -> bool {
     first(subject, section, layers).is_none()
 }
 
-/// The first thing that the source protects and these rules do not.
+/// Returns the first subject that the source protects and these rules do not.
 pub(crate) fn first(
     subject: &RenderSubject,
     section: Section,
     layers: &[RuleList],
 ) -> Option<UnprotectedSubject> {
-    // A list that is never milder needs no look.
+    // A layer that is never milder than the built-in protection needs no probes.
     if layers.iter().any(|rules| rules.all().all(|rule| rule.action >= strictest(section))) {
         return None;
     }
     probes(subject, section).find_map(|text| milder(subject, section, layers, text))
 }
 
-/// The strictest answer that is built in.
+/// The strictest verdict that the built-in protection gives in a section.
 fn strictest(section: Section) -> Action {
     if section == Section::Webfetch { Action::Deny } else { Action::Ask }
 }
 
-/// A path or an address, if these rules answer it more mildly than the source does.
+/// Returns the subject if these rules answer it more mildly than the source.
 fn milder(
     subject: &RenderSubject,
     section: Section,
@@ -155,7 +156,7 @@ fn milder(
     text: String,
 ) -> Option<UnprotectedSubject> {
     let mut target = Action::Allow;
-    // The last lists are the shortest: what is outside the workspace is mostly settled there.
+    // The last layers are the shortest, and mostly settle paths outside the workspace: they go first.
     for rules in layers.iter().rev() {
         let decision =
             decide(&[rules], agentry_policy::PatternSubject::Text(&text), HazardProtection::Off);
@@ -168,13 +169,13 @@ fn milder(
     (target < source).then_some(UnprotectedSubject { section, text, source, target })
 }
 
-/// What the source says of a path or an address.
+/// The verdict of the source about a path or an address.
 fn answer(subject: &RenderSubject, section: Section, text: &str) -> Action {
     let directory = &subject.judge.places().workspace;
     subject.judge.judge(SectionCall { section, subject: text, directory }, &NoLinks).action
 }
 
-/// Makes the rules that decide stricter until all is protected that the source protects. `others` are
+/// Makes the deciding rules stricter until they protect everything that the source protects. `others` are
 /// the layers beside them.
 pub(crate) fn close(subject: &RenderSubject, encoding: &mut RuleEncoding, others: &[RuleList]) {
     let section = encoding.section;
@@ -187,11 +188,11 @@ pub(crate) fn close(subject: &RenderSubject, encoding: &mut RuleEncoding, others
         let found = |readings: &[Vec<RuleList>]| {
             readings.iter().find_map(|layers| milder(subject, section, layers, text.clone()))
         };
-        // Rules only become stricter: what was tried before stays protected.
+        // Rules only become stricter, so a probe that passed once still passes.
         while let Some(found) = found(&readings) {
             let example = ExampleSubject::Text(found.text);
             if !encoding.raise(&example, found.source) {
-                // Nobody knows which rule decides: all of them are stricter.
+                // The deciding rule is not known exactly, so all rules become stricter.
                 raise_all(encoding, found.source);
             }
             readings = layers(encoding);

@@ -1,4 +1,4 @@
-//! Building an agent from the files of a harness: what the readers of several harnesses share.
+//! Builds an agent from the files of a harness: the parts that several importers share.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,30 @@ use crate::original;
 use crate::render_result::{LossKind, RenderLoss};
 use crate::servers::{self, VariableStyle};
 
-/// What is said of a field that no definition has.
+/// The loss detail for a field that no definition format has.
 pub(crate) const PLACELESS: &str = "a definition has no place for it";
 
-/// An agent on its way from a harness.
+/// An agent while it is imported from a harness.
 #[derive(Debug, Default)]
 pub(crate) struct ImportDraft {
     pub(crate) agent: Agent,
     pub(crate) losses: BTreeSet<RenderLoss>,
-    /// What the harness calls it, if that is no name here.
+    /// The name in the harness, if it is not a valid agent name.
     called: Option<String>,
 }
 
-/// A value that no file of ours holds.
+/// A value without a position in a source file.
 pub(crate) fn at<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::start_of(FileId::BUILT_IN))
 }
 
-/// What is said of all files inside the workspace.
+/// The rules with one verdict for all files inside the workspace.
 pub(crate) fn inside(action: Action) -> [PatternRule; 2] {
     ["**/*", "."].map(|text| PatternRule { pattern: text.to_owned(), action })
 }
 
 impl ImportDraft {
-    /// An agent with this name, as far as a name may look so, and this prompt.
+    /// Starts an agent with this prompt. A name that is not a valid agent name is changed, and reported.
     pub(crate) fn new(name: &str, prompt: &str) -> Self {
         let mut draft = Self::shown(name, prompt);
         if let Some(name) = draft.agent.identity.display_name.take() {
@@ -48,9 +48,10 @@ impl ImportDraft {
         draft
     }
 
-    /// The same where the name is one that is shown, and stays that.
+    /// Starts an agent whose name is a display name, and keeps that display name.
     pub(crate) fn shown(name: &str, prompt: &str) -> Self {
         let mut draft = Self::default();
+        // A name without any letter or digit has no slug and stays as it is.
         let slug = Some(agentry_model::slug(name)).filter(|slug| !slug.is_empty());
         let slug = slug.unwrap_or_else(|| name.to_owned());
         draft.agent.identity.display_name = (slug != name).then(|| at(name.to_owned()));
@@ -60,25 +61,25 @@ impl ImportDraft {
         draft
     }
 
-    /// The agent as it was read.
+    /// Finishes the import.
     pub(crate) fn read(self, bound: PermittedBound, metadata: Data) -> HarnessAgent {
         let Self { agent, losses, called } = self;
         HarnessAgent { agent, bound, losses, metadata, called }
     }
 
-    /// Notes what has no place in the model.
+    /// Records a loss.
     pub(crate) fn lose(&mut self, field: &str, kind: LossKind, detail: impl Into<String>) {
         self.losses.insert(RenderLoss { field: field.to_owned(), kind, detail: detail.into() });
     }
 
-    /// Notes where the reader was lenient.
+    /// Records each place where the parser was lenient.
     pub(crate) fn lenient(&mut self, notes: Vec<String>) {
         for note in notes {
             self.lose("metadata", LossKind::Changed, note);
         }
     }
 
-    /// Reads the metadata of a file by the rows of its harness, and notes every field that has none.
+    /// Reads metadata by the field table of its harness, and reports every field without a row.
     pub(crate) fn read_fields(&mut self, harness: &str, fields: &[TargetField], metadata: &Data) {
         self.read_known_fields(harness, fields, metadata);
         self.report_unknown(metadata, |name| is_known(fields, name));
@@ -112,28 +113,29 @@ impl ImportDraft {
         }
     }
 
-    /// Notes every field that is not known.
+    /// Reports every unknown field as dropped.
     pub(crate) fn report_unknown(&mut self, metadata: &Data, is_known: impl Fn(&str) -> bool) {
         let Data::Map(entries) = metadata else { return };
         for (key, value) in entries {
+            // A null value sets nothing, so it is no loss.
             if *value != Data::Null && !is_known(key) {
                 self.lose(key, LossKind::Dropped, PLACELESS);
             }
         }
     }
 
-    /// What it is for, as some file says it.
+    /// Sets the description.
     pub(crate) fn description(&mut self, text: Option<&str>) {
         self.agent.identity.description = text.map(|text| at(text.to_owned()));
     }
 
-    /// The models that it may use, the first it would rather.
+    /// Sets the preferred models, the first choice first.
     pub(crate) fn models<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
         let names: Vec<_> = names.map(|name| at(name.to_owned())).collect();
         self.agent.model.preferred = (!names.is_empty()).then_some(names);
     }
 
-    /// Keeps the first model for a harness that would not know it by its name.
+    /// Keeps the first model under its original name if rendering could not derive that name again.
     pub(crate) fn keep_model(&mut self, harness: &str, is_known: impl Fn(&str) -> bool) {
         let first = self.agent.model.preferred.as_ref().and_then(|names| names.first());
         let first = first.map(|name| name.value.clone()).filter(|name| !is_known(name));
@@ -142,7 +144,7 @@ impl ImportDraft {
         }
     }
 
-    /// Keeps which tools the agent has of each group of which it has some, and not those that are `usual`.
+    /// Keeps the original tools of each group that differs from its `usual` tools.
     pub(crate) fn keep_tools(
         &mut self,
         harness: &str,
@@ -157,25 +159,25 @@ impl ImportDraft {
         }
     }
 
-    /// The skills that it knows.
+    /// Sets the skills.
     pub(crate) fn skills(&mut self, names: Vec<String>) {
         let skill = |name| at(SkillRef { name, optional: false, options: Vec::new() });
         let skills: Vec<_> = names.into_iter().map(skill).collect();
         self.agent.skills = (!skills.is_empty()).then_some(skills);
     }
 
-    /// What is said about a section as a whole.
+    /// Adds one verdict for a whole section.
     pub(crate) fn section(&mut self, section: Section, action: Action) {
         self.rules(section, Vec::new(), action);
     }
 
-    /// What is said about files: inside the workspace, and outside.
+    /// Adds one verdict for files inside the workspace and one for files outside.
     pub(crate) fn files(&mut self, section: Section, inside: Action, outside: Action) {
         let rules = if inside == outside { vec![] } else { self::inside(inside).into() };
         self.rules(section, rules, outside);
     }
 
-    /// The rules of a section, in order.
+    /// Adds the rules of a section, in order.
     pub(crate) fn rules(&mut self, section: Section, rules: Vec<PatternRule>, intent: Action) {
         let permissions = self.agent.policy.permissions.get_or_insert_default();
         permissions.sections.push(SectionRules {
@@ -185,16 +187,17 @@ impl ImportDraft {
         });
     }
 
-    /// The rules of a section instead of those that are there.
+    /// Replaces the rules of a section.
     pub(crate) fn replace(&mut self, section: Section, rules: Vec<PatternRule>, intent: Action) {
         let permissions = self.agent.policy.permissions.get_or_insert_default();
         permissions.sections.retain(|known| known.section.value != section);
         self.rules(section, rules, intent);
     }
 
-    /// Asks where something beside the rules decides as well, which may deny what they allow.
+    /// Turns a section to `ask` where `who` (a hook, a plugin) may deny calls that the rules allow.
     pub(crate) fn decided(&mut self, sections: &[Section], who: &str, model: &mut HarnessModel) {
         for section in sections.iter().copied() {
+            // The harness has no tool for this section, so there is nothing to narrow.
             if !model.ways.iter().any(|way| way.section == section) {
                 continue;
             }
@@ -206,7 +209,7 @@ impl ImportDraft {
         }
     }
 
-    /// Whether anything of a section is allowed.
+    /// Whether any rule of a section, or its intent, allows.
     fn allows(&self, section: Section) -> bool {
         let permissions = self.agent.policy.permissions.iter();
         let sections = permissions.flat_map(|it| &it.sections);
@@ -218,12 +221,12 @@ impl ImportDraft {
         })
     }
 
-    /// The servers of a map by name, as most harnesses write them.
+    /// Reads MCP servers from a map by name, as most harnesses write them.
     pub(crate) fn servers(&mut self, data: &Data) {
         self.servers_with(data, VariableStyle::Untouched);
     }
 
-    /// The same, for a harness that writes variables so.
+    /// Reads MCP servers for a harness with its own way to write variables.
     pub(crate) fn servers_with(&mut self, data: &Data, variables: VariableStyle) {
         let Data::Map(servers) = data else { return };
         let read = |(name, data): &(String, Data)| at(servers::read(name, data, variables));
@@ -232,7 +235,7 @@ impl ImportDraft {
     }
 }
 
-/// The name of a file without its directory and the ends that harnesses give it.
+/// Returns the name of a file without its directory and its suffix.
 pub(crate) fn stem<'a>(path: &'a str, ends: &[&str]) -> &'a str {
     let name = path.rsplit('/').next().unwrap_or(path);
     ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)

@@ -1,8 +1,8 @@
-//! Rules in the words of a harness, and how they are narrowed until they stay within their source.
+//! The rules of an agent in the syntax of a harness, and how they are narrowed to stay within their source.
 //!
-//! An encoder writes what comes nearest to the source. Where that would permit more, the rule that
-//! decides about a counterexample is made as strict as the source, until there is none left: each step
-//! makes some rule stricter, so this ends.
+//! An encoder writes the nearest equivalent of the source. Where that would permit more, the rule that
+//! decides about a counterexample becomes as strict as the source, until no counterexample is left. Each
+//! step makes one rule stricter, so the loop ends.
 
 use agentry_policy::compare::ExampleSubject;
 use agentry_policy::{Action, Pattern, PolicyRule, RuleList, Section};
@@ -22,42 +22,42 @@ pub enum MatchOrder {
     Strictest,
 }
 
-/// The rules of one section in the words of a harness.
+/// The rules of one section in the syntax of a harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleEncoding {
-    /// What they are about.
+    /// The section that the rules belong to.
     pub section: Section,
-    /// Which rule decides.
+    /// Which of several matching rules decides.
     pub order: MatchOrder,
     /// In the order in which they are written.
     pub entries: Vec<EncodedRule>,
-    /// The answer when none matches.
+    /// The verdict when no rule matches.
     pub default: Action,
 }
 
-/// One rule in the words of a harness.
+/// One rule in the syntax of a harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedRule {
-    /// As it is written there.
+    /// The text of the rule in the harness' file.
     pub text: String,
-    /// Its answer.
+    /// The verdict of the rule.
     pub action: Action,
-    /// What it matches, for each answer that it may get: see [`Pattern::foreign`]. Where that is not
-    /// known exactly, an allow counts as matching more, a deny as matching less, and a question as both.
+    /// What the rule matches: see [`Pattern::foreign`]. Where that is not known exactly, an allow counts as
+    /// matching the most, a deny as matching the least, and an ask is tried as both.
     pub matches: MatchBounds,
 }
 
-/// What an entry matches.
+/// An upper and a lower bound, as regular expressions, of what a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchBounds {
-    /// At most this.
+    /// The rule matches at most this.
     pub most: String,
-    /// At least this.
+    /// The rule matches at least this.
     pub least: String,
 }
 
 impl MatchBounds {
-    /// Exactly this.
+    /// Bounds of a rule whose matches are known exactly.
     pub fn exactly(regex: impl Into<String>) -> Self {
         let regex = regex.into();
         Self { most: regex.clone(), least: regex }
@@ -67,25 +67,25 @@ impl MatchBounds {
 /// An encoding that was made stricter.
 #[derive(Debug)]
 pub struct NarrowedEncoding {
-    /// It.
+    /// The stricter encoding.
     pub encoding: RuleEncoding,
-    /// What had to be made stricter: the subject that showed it, and the answer that it gets now.
+    /// What had to become stricter: the counterexample, and its verdict now.
     pub raised: Vec<(ExampleSubject, Action)>,
-    /// What happened to be too large to decide; then the strictest answer holds for everything.
+    /// Whether the proof was too large; then the strictest verdict holds for everything.
     pub unknown: bool,
 }
 
-/// How that is read which is not known exactly.
+/// How a rule is read whose matches are not known exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EncodingView {
-    /// As all that a harness may permit: what is written for it must hold even then.
+    /// As everything that the harness may permit: rendered rules must stay within the source even then.
     Mildest,
-    /// As what a harness permits for sure: what is read from it must not permit more.
+    /// As only what the harness surely permits: imported rules must not permit more.
     Strictest,
 }
 
-/// How a question is read whose matches are not known exactly: it is the milder answer where it stands
-/// before a deny, and the stricter one where it stands before an allow.
+/// How an ask is read whose matches are not known exactly. It is the milder verdict before a deny, and the
+/// stricter one before an allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AskMatches {
     Most,
@@ -93,25 +93,25 @@ enum AskMatches {
 }
 
 impl RuleEncoding {
-    /// The same for a view: in the strictest, an allow matches at least what it says, a deny at most.
+    /// Returns the encoding for a view: in the strictest, an allow matches the least and a deny the most.
     #[must_use]
     pub fn seen(mut self, view: EncodingView) -> Self {
         if view == EncodingView::Strictest {
             for EncodedRule { matches, .. } in &mut self.entries {
+                // `rule` reads an allow by its upper bound; swapping the bounds reverses that.
                 std::mem::swap(&mut matches.most, &mut matches.least);
             }
         }
         self
     }
 
-    /// The same as rules of which the first that matches decides. Where it is not known exactly what a
-    /// question matches, this is one of two readings: see [`RuleEncoding::readings`].
+    /// Converts to a first-match rule list. Where the matches of an ask are not known exactly, this is one of
+    /// two readings: see [`RuleEncoding::readings`].
     pub fn rules(&self) -> RuleList {
         self.read(AskMatches::Least)
     }
 
-    /// The same as rules, in every way in which they may be meant: what a harness may do is what one of
-    /// them says.
+    /// Converts to every first-match rule list that the entries may mean; the harness follows one of them.
     pub fn readings(&self) -> Vec<RuleList> {
         self.questions().iter().map(|questions| self.read(*questions)).collect()
     }
@@ -127,6 +127,7 @@ impl RuleEncoding {
         match self.order {
             MatchOrder::First => {}
             MatchOrder::Last => entries.reverse(),
+            // The stable sort puts the strictest rule first, so that the first match is the strictest one.
             MatchOrder::Strictest => entries.sort_by_key(|entry| std::cmp::Reverse(entry.action)),
         }
         let mut rules = always(self.section, self.default, "otherwise");
@@ -134,7 +135,7 @@ impl RuleEncoding {
         rules
     }
 
-    /// Makes rules stricter until, with `others` beside them, they stay within `bounds`.
+    /// Makes rules stricter until, together with the layers `others`, they stay within `bounds`.
     #[must_use]
     pub fn narrowed(
         mut self,
@@ -143,7 +144,7 @@ impl RuleEncoding {
         bounds: &[RuleList],
     ) -> NarrowedEncoding {
         let mut raised = Vec::new();
-        // Each step makes one rule stricter; there are two steps from allow to deny.
+        // Each step makes one rule stricter, and there are two steps from allow to deny.
         for _ in 0..=2 * (self.entries.len() + 1) {
             match self.counterexample(memo, others, bounds) {
                 None => return NarrowedEncoding { encoding: self, raised, unknown: false },
@@ -156,6 +157,7 @@ impl RuleEncoding {
                 Some(_) => break,
             }
         }
+        // The proof was too large or no rule could be raised: fall back to one strict verdict for everything.
         let strictest = bounds.iter().flat_map(RuleList::all).map(|rule| rule.action).max();
         let strictest = strictest.unwrap_or(Action::Deny);
         self.entries.clear();
@@ -163,7 +165,7 @@ impl RuleEncoding {
         NarrowedEncoding { encoding: self, raised, unknown: true }
     }
 
-    /// The first reading that does not stay within `bounds`, and why not.
+    /// Returns the first reading that does not stay within `bounds`, with its failed proof.
     fn counterexample(
         &self,
         memo: &RenderMemo,
@@ -195,7 +197,7 @@ impl RuleEncoding {
         is_stricter
     }
 
-    /// Makes the rule ask that denies `example`, where what is asked counts as allowed.
+    /// Turns the rule that denies `example` into an ask, for callers that count an ask as allowed.
     pub(crate) fn lower(&mut self, example: &ExampleSubject) -> bool {
         let answer = self.deciding(example, AskMatches::Most);
         let denies = *answer == Action::Deny;
@@ -203,7 +205,7 @@ impl RuleEncoding {
         denies
     }
 
-    /// The answer of the rule that decides about `example`.
+    /// The verdict of the rule that decides about `example`.
     fn deciding(&mut self, example: &ExampleSubject, questions: AskMatches) -> &mut Action {
         let section = self.section;
         let holds = |entry: &EncodedRule| {
@@ -223,6 +225,7 @@ impl RuleEncoding {
 impl EncodedRule {
     fn rule(&self, section: Section, questions: AskMatches) -> PolicyRule {
         let regex = match (self.action, questions) {
+            // The worst case: an allow that matches the most, and a deny that matches the least.
             (Action::Allow, _) | (Action::Ask, AskMatches::Most) => &self.matches.most,
             (Action::Ask, AskMatches::Least) | (Action::Deny, _) => &self.matches.least,
         };

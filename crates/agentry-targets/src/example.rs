@@ -1,24 +1,24 @@
-//! Examples that a person understands. Of all calls about which two lists of rules differ, a machine
-//! finds a shortest one, like `x`; one that the agent's own rules are about, or an everyday one, says more.
+//! Examples that a user understands. A prover finds a shortest call about which two rule lists differ, such
+//! as `x`. A call from the agent's own rules, or an everyday one, explains more.
 //!
-//! Nothing here is guessed: whoever asks decides each example by both lists.
+//! Each example is only proposed here: the caller decides it by both lists.
 
 use agentry_policy::compare::ExampleSubject;
 use agentry_policy::path::with_home;
 use agentry_policy::web::address;
 use agentry_policy::{PathAnchors, Pattern, PatternKind, RuleList, Section};
 
-/// What stands in the place of a wildcard.
+/// What replaces a wildcard.
 const ANY: &str = "example";
 
-/// A file in the place of a wildcard.
+/// What replaces a wildcard that stands for a file.
 const FILE: &str = "example.txt";
 
 /// The most patterns that examples are made from.
 const MOST: usize = 100;
 
-/// The first example for which `shows` holds: from the patterns of these rules in their order, then
-/// from everyday life, then from rules that hold for the section only in some places.
+/// Returns the first example for which `shows` holds: from the patterns of these rules in their order, then
+/// from everyday calls, then from lists that also contain rules in a harness' syntax.
 pub(crate) fn telling<'r>(
     section: Section,
     rules: impl Iterator<Item = &'r RuleList>,
@@ -30,7 +30,7 @@ pub(crate) fn telling<'r>(
     examples(own).chain(usual).chain(examples(mixed)).find(shows)
 }
 
-/// Examples of what some rules are about.
+/// Returns examples made from the patterns of some rules.
 fn examples(rules: Vec<&RuleList>) -> impl Iterator<Item = ExampleSubject> {
     let is_own = |pattern: &&Pattern| {
         !(pattern.is_foreign() || pattern.is_everything() || pattern.problem().is_some())
@@ -39,7 +39,7 @@ fn examples(rules: Vec<&RuleList>) -> impl Iterator<Item = ExampleSubject> {
     patterns.filter(is_own).take(MOST).flat_map(made)
 }
 
-/// What people do every day.
+/// Everyday calls of a section.
 const fn everyday(section: Section) -> &'static [&'static str] {
     match section {
         Section::Bash => &["git status", "npm test", "make build", "date"],
@@ -58,7 +58,7 @@ const fn everyday(section: Section) -> &'static [&'static str] {
     }
 }
 
-/// Examples of what a pattern is about: with nothing in the place of its wildcards, and with something.
+/// Makes examples from a pattern: with its wildcards left empty, and with its wildcards filled.
 fn made(pattern: &Pattern) -> Vec<ExampleSubject> {
     let kind = pattern.kind();
     let text = pattern.text.trim_matches(' ');
@@ -72,8 +72,9 @@ fn made(pattern: &Pattern) -> Vec<ExampleSubject> {
     texts.iter().filter_map(|text| read(kind, text)).collect()
 }
 
-/// The example that somebody would write like this.
+/// Parses an example from text; `None` if the text is not a plain subject.
 fn read(kind: PatternKind, text: &str) -> Option<ExampleSubject> {
+    // An example must be readable in a message.
     if text.trim().is_empty() || text.contains(char::is_control) {
         return None;
     }
@@ -88,7 +89,7 @@ fn read(kind: PatternKind, text: &str) -> Option<ExampleSubject> {
     Some(ExampleSubject::Text(text))
 }
 
-/// A path as rules are asked about it.
+/// Returns the absolute path that rules are matched against.
 fn absolute(text: &str) -> Option<String> {
     let places = PathAnchors::default();
     let text = with_home(text, &places)?;
@@ -99,12 +100,12 @@ fn absolute(text: &str) -> Option<String> {
     (!segments.contains(&"..")).then(|| format!("{start}/{}", segments.join("/")))
 }
 
-/// The same with another text for each of its wildcards.
+/// Replaces each wildcard.
 fn filled(text: &str, with: &str) -> String {
     text.replace("**", "*").replace('*', with)
 }
 
-/// A command of a pattern: `any` for each word that is a wildcard, words without those in them.
+/// Makes a command from a pattern: `any` replaces each word that is only a wildcard; others lose their `*`.
 pub(crate) fn command(text: &str, any: &str) -> String {
     let word = |word: &str| {
         let is_any = word.bytes().all(|byte| byte == b'*');
@@ -114,7 +115,7 @@ pub(crate) fn command(text: &str, any: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A file: `src/**/*.rs` is `src/example.rs`.
+/// Makes a path from a pattern: `src/**/*.rs` becomes `src/example.rs`.
 fn path(text: &str) -> String {
     let last = text.split('/').count() - 1;
     let segment = |(at, segment): (usize, &str)| match segment {
@@ -128,7 +129,7 @@ fn path(text: &str) -> String {
     text.split('/').enumerate().filter_map(segment).collect::<Vec<_>>().join("/")
 }
 
-/// An address: `*.example.org/**` is `example.example.org/`.
+/// Makes an address from a pattern: `*.example.org/**` becomes `example.example.org/`.
 fn web(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let end = text.get(start..).and_then(|rest| rest.find(['/', '?']));
@@ -136,8 +137,8 @@ fn web(text: &str) -> String {
     format!("{}{}", filled(&host.replace(":*", ""), ANY), filled(rest, ""))
 }
 
-/// A text for a person: examples are made up in stand-in places, and are read from the workspace; the
-/// usual port of an address goes without saying.
+/// Shortens examples for the user. Paths become relative to the workspace or the home directory, which are
+/// placeholders in examples. The default port of an address is left out.
 pub fn plain(text: &str) -> String {
     let PathAnchors { workspace, home, .. } = PathAnchors::default();
     let text = text.replace(&format!("`{workspace}/`"), "`.`");
@@ -148,7 +149,7 @@ pub fn plain(text: &str) -> String {
     without_port(&text, "`https://", ":443")
 }
 
-/// The text without a port of the addresses that start so.
+/// Removes a port from the addresses that start with `start`.
 fn without_port(text: &str, start: &str, port: &str) -> String {
     let mut parts = text.split(start);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// An example that is no subject would never be shown.
+    /// An example that is no valid subject would never be shown.
     #[test]
     fn everyday_life_can_be_read() {
         for section in Section::ALL {

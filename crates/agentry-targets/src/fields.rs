@@ -1,8 +1,8 @@
-//! The fields of a target as rows: what the harness calls a field, where it stands in the model, how it is read and
-//! written, what is lost, and whether the original value of an imported file may come back.
+//! The fields of a target as rows: the name in the harness, the place in the model, how the field is read
+//! and written, what is lost, and whether the original value of an imported file may be restored.
 //!
-//! Import, rendering, loss reports, the list of known fields and the support matrix all come from these rows. The
-//! rows stand in the order in which a file is written.
+//! Import, rendering, loss reports, the list of known fields and the support matrix all come from these
+//! rows. A file is written in the order of the rows.
 
 use agentry_model::AgentMode;
 use agentry_text::Data;
@@ -14,25 +14,25 @@ use crate::original::{self, OriginalFrontMatter};
 use crate::render_result::{LossKind, RenderedAgent};
 use crate::subject::RenderSubject;
 
-/// A field of a harness, a field of the model, or both where one stands for the other.
+/// A field of a harness, a field of the model, or a pair of both.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetField {
-    /// What the harness calls it in the metadata of an agent; empty where it has no place for it there.
+    /// The name in the metadata of the harness; empty where the harness has no such field.
     pub name: &'static str,
-    /// Its place in the model: `max_turns`; empty for a field that only the harness has.
+    /// The place in the model, such as `max_turns`; empty for a field that only the harness has.
     pub place: &'static str,
-    /// What the harness makes of the field of the model, for the support matrix.
+    /// How the harness supports the field of the model, for the support matrix.
     pub support: Option<FieldSupport>,
     /// Reads a value of the harness into the model.
     pub(crate) read: Option<fn(&Data, &mut ImportDraft)>,
-    /// Writes the value for the harness; nothing leaves the field out.
+    /// Writes the value for the harness; `None` leaves the field out.
     pub(crate) write: Option<fn(&RenderSubject, &mut RenderedAgent) -> Option<Data>>,
     /// What is lost of the field of the model.
     pub(crate) loss: Option<FieldLoss>,
-    /// What the import reports where the field is there.
+    /// What the import reports where the field is set.
     pub(crate) note: Option<&'static str>,
-    /// For a field that permits nothing: whether the harness takes a value that anybody may have written. The
-    /// original value comes back then.
+    /// For a field that permits nothing: whether a value is safe to restore. The original
+    /// value is restored then.
     pub(crate) preference: Option<fn(&Data) -> bool>,
     /// For a field that lets an agent do something.
     pub(crate) grant: Option<FieldGrant>,
@@ -43,22 +43,22 @@ pub struct TargetField {
 pub(crate) struct FieldLoss {
     kind: LossKind,
     detail: &'static str,
-    /// Whether an agent has something to lose; by default, whether the field of the model is set.
+    /// Whether the agent has something to lose; by default, whether the field of the model is set.
     when: Option<fn(&RenderSubject) -> bool>,
 }
 
-/// A field that lets an agent do something: its original value comes back only where that is proved.
+/// A field that lets an agent do something. Its original value is restored only after a proof.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldGrant {
-    /// Whether the model of the harness knows all that a value lets an agent do, which a session without limits
-    /// never is. Of a list, each item is asked about by itself as well.
+    /// Whether the model of the harness covers everything that a value permits. For a list, each item is
+    /// also asked about on its own.
     pub(crate) fits: fn(&RenderSubject, &Data) -> bool,
-    /// Whether the field takes something away. Such fields are tried before those that give something: a list of
-    /// tools is worth nothing beside one that takes them away.
+    /// Whether the field removes permissions. Such fields are tried first, because a list of tools only
+    /// proves correct beside the list of tools that are removed.
     takes_away: bool,
 }
 
-/// The fields of the model that every target has a row for, in the order of the documents.
+/// The fields of the model that every target has a row for, in the order of the documentation.
 pub const MODEL_FIELDS: &[&str] = &[
     "name",
     "description",
@@ -86,7 +86,7 @@ pub const MODEL_FIELDS: &[&str] = &[
     "permissions.env",
 ];
 
-/// A field that the harness knows.
+/// Starts the row of a field that the harness knows.
 pub(crate) const fn field(name: &'static str) -> TargetField {
     TargetField {
         name,
@@ -101,13 +101,13 @@ pub(crate) const fn field(name: &'static str) -> TargetField {
     }
 }
 
-/// A field of the model that stands in no single field of the harness: in rules, in the prompt, or nowhere.
+/// Starts the row of a model field that becomes rules or text of the prompt, or is dropped.
 pub(crate) const fn model_field(place: &'static str, support: FieldSupport) -> TargetField {
     TargetField { place, support: Some(support), ..field("") }
 }
 
 impl TargetField {
-    /// Stands for a field of the model.
+    /// Names the field of the model.
     pub(crate) const fn stands_for(self, place: &'static str, support: FieldSupport) -> Self {
         Self { place, support: Some(support), ..self }
     }
@@ -123,12 +123,12 @@ impl TargetField {
         Self { write: Some(write), ..self }
     }
 
-    /// Is left out or weakened wherever the field of the model is set.
+    /// Reports a loss wherever the field of the model is set.
     pub(crate) const fn loses(self, kind: LossKind, detail: &'static str) -> Self {
         Self { loss: Some(FieldLoss { kind, detail, when: None }), ..self }
     }
 
-    /// The same under another condition.
+    /// Reports a loss under another condition.
     pub(crate) const fn loses_when(
         self,
         when: fn(&RenderSubject) -> bool,
@@ -138,33 +138,33 @@ impl TargetField {
         Self { loss: Some(FieldLoss { kind, detail, when: Some(when) }), ..self }
     }
 
-    /// Is reported by the import.
+    /// Makes the import report the field.
     pub(crate) const fn noted(self, note: &'static str) -> Self {
         Self { note: Some(note), ..self }
     }
 
-    /// Permits nothing, and comes back where the harness takes the value.
+    /// Marks a field that permits nothing; its value is restored where it fits.
     pub(crate) const fn preferred(self, fits: fn(&Data) -> bool) -> Self {
         Self { preference: Some(fits), ..self }
     }
 
-    /// Lets an agent do something, and comes back where that is proved.
+    /// Marks a field that lets an agent do something; its value is restored where that is proved.
     pub(crate) const fn grants(self, fits: fn(&RenderSubject, &Data) -> bool) -> Self {
         Self { grant: Some(FieldGrant { fits, takes_away: false }), ..self }
     }
 
-    /// Takes something away from an agent, and comes back where that is proved.
+    /// Marks a field that removes permissions; its value is restored where that is proved.
     pub(crate) const fn takes_away(self, fits: fn(&RenderSubject, &Data) -> bool) -> Self {
         Self { grant: Some(FieldGrant { fits, takes_away: true }), ..self }
     }
 }
 
-/// Whether the harness knows a field of this name.
+/// Whether the harness has a field with this name.
 pub(crate) fn is_known(fields: &[TargetField], name: &str) -> bool {
     !name.is_empty() && fields.iter().any(|field| field.name == name)
 }
 
-/// The fields that let an agent do something, those that take something away first.
+/// Returns the fields with grants, those that remove permissions first.
 pub(crate) fn grants(fields: &'static [TargetField]) -> Vec<(&'static str, FieldGrant)> {
     let grants = fields.iter().filter_map(|field| Some((field.name, field.grant?)));
     let (mut first, others): (Vec<_>, Vec<_>) = grants.partition(|(_, grant)| grant.takes_away);
@@ -172,8 +172,8 @@ pub(crate) fn grants(fields: &'static [TargetField]) -> Vec<(&'static str, Field
     first
 }
 
-/// The metadata of an agent in the order of the rows. `computed` are the fields that need more than the agent.
-/// The original front matter comes back: preferences that the harness takes, and grants that were proved.
+/// Builds the metadata of an agent in the order of the rows. `computed` holds the fields that need more
+/// than the agent. Original preferences that fit, and original grants that were proved, are restored.
 pub(crate) fn write(
     fields: &[TargetField],
     (subject, harness): (&RenderSubject, &str),
@@ -194,7 +194,7 @@ pub(crate) fn write(
     original::applied(subject, metadata.build())
 }
 
-/// Reports what of the model's fields the harness does not get.
+/// Reports the fields of the model that the harness does not get.
 pub(crate) fn report_losses(
     fields: &[TargetField],
     subject: &RenderSubject,
@@ -208,7 +208,7 @@ pub(crate) fn report_losses(
     }
 }
 
-/// Whether an agent says something in a field of the model.
+/// Whether an agent sets a field of the model.
 fn is_set(subject: &RenderSubject, place: &str) -> bool {
     let agent = &subject.agent;
     match place {
@@ -229,7 +229,7 @@ pub(crate) fn is_primary(subject: &RenderSubject) -> bool {
     subject.agent.identity.mode.is_some_and(|mode| mode.value == AgentMode::Primary)
 }
 
-/// What the agent is called in the harness.
+/// The name of the agent in the harness.
 pub(crate) fn write_name(subject: &RenderSubject) -> Data {
     Data::str(&subject.name)
 }
@@ -250,30 +250,31 @@ pub(crate) fn write_temperature(subject: &RenderSubject, _: &mut RenderedAgent) 
     subject.agent.behaviour.temperature.map(|value| Data::Float(value.value))
 }
 
-/// How a harness that takes one model chooses it.
+/// How a harness with one model per agent chooses it.
 pub(crate) struct ModelName {
     /// The harness.
     pub(crate) harness: &'static str,
-    /// What it calls a model that it knows.
+    /// Maps a model to its name in the harness; `None` for an unknown model.
     pub(crate) named: fn(&str) -> Option<String>,
-    /// What is reported where the agent names none of them, or several.
+    /// The loss detail where the agent names no known model, or several.
     pub(crate) loss: &'static str,
 }
 
 impl ModelName {
-    /// The first model that the harness knows; the original one while the agent still prefers it.
+    /// Writes the first model that the harness knows; the original one while the agent still prefers it.
     pub(crate) fn write(&self, subject: &RenderSubject, out: &mut RenderedAgent) -> Option<Data> {
         let preferred = subject.agent.model.preferred.as_ref()?;
         let original = OriginalFrontMatter::of(&subject.agent, self.harness).model(&subject.agent);
         let known = || preferred.iter().find_map(|model| (self.named)(&model.value));
         let found = original.or_else(known);
+        // The other models are lost even if the first one is written.
         if found.is_none() || preferred.len() > 1 {
             out.lose("model", LossKind::Dropped, self.loss);
         }
         found.map(Data::str)
     }
 
-    /// Reads a model. One that the harness would not be given by its name is kept as it is written.
+    /// Reads a model. A name that rendering could not derive again is kept as it is written.
     pub(crate) fn read(&self, value: &Data, draft: &mut ImportDraft) {
         draft.models(value.as_str().into_iter());
         draft.keep_model(self.harness, |model| (self.named)(model).is_some());
@@ -291,7 +292,7 @@ pub(crate) fn read_display_name(value: &Data, draft: &mut ImportDraft) {
     draft.agent.identity.display_name = value.as_str().map(|text| at(text.to_owned()));
 }
 
-/// The most rounds that an agent may take.
+/// Reads the most turns that an agent may take.
 pub(crate) fn read_turns(value: &Data, draft: &mut ImportDraft) {
     let turns = match value {
         Data::Int(turns) => Some(*turns),
@@ -301,12 +302,12 @@ pub(crate) fn read_turns(value: &Data, draft: &mut ImportDraft) {
     draft.agent.behaviour.max_turns = turns.filter(|turns| *turns > 0).map(at);
 }
 
-/// How freely its model speaks.
+/// Reads the sampling temperature.
 pub(crate) fn read_temperature(value: &Data, draft: &mut ImportDraft) {
     draft.agent.behaviour.temperature = to_temperature(value).map(at);
 }
 
-/// A number with or without a fraction.
+/// Accepts a number with or without a fraction.
 pub(crate) fn to_temperature(value: &Data) -> Option<f64> {
     match value {
         Data::Float(value) => Some(*value),
@@ -326,7 +327,7 @@ pub(crate) fn is_switch(data: &Data) -> bool {
     matches!(data, Data::Bool(_))
 }
 
-/// Whether a value is a text.
+/// Whether a value is text.
 pub(crate) fn is_text(data: &Data) -> bool {
     data.as_str().is_some()
 }
@@ -341,7 +342,7 @@ mod tests {
     use super::*;
     use crate::TARGETS;
 
-    /// An agent that says something in every field that rows read and write.
+    /// An agent with a value in every field that rows read and write.
     fn sample() -> RenderSubject {
         let mut agent = Agent::default();
         agent.identity.name = Some(at("sample".to_owned()));

@@ -1,5 +1,5 @@
-//! Markdown files with YAML front matter, as most harnesses want their agents. Files are written strictly. They
-//! are read leniently: colons without quotes, lists between commas, CRLF.
+//! Markdown files with YAML front matter, which most harnesses use for agents. Files are written strictly.
+//! They are read leniently: colons without quotes, lists with commas, CRLF.
 
 use agentry_text::markdown;
 use agentry_text::yaml::{self, YamlVersion};
@@ -7,11 +7,11 @@ use agentry_text::{Data, FileId, Findings, Severity, SourceFile};
 
 use crate::import::ImportError;
 
-/// The first words of the line that marks a file as rendered.
+/// The start of the line that marks a file as rendered.
 pub const MARK: &str = "# rendered by agentry from ";
 
-/// A file: a mark, metadata, and a body. The mark stands on a line of its own, since some readers
-/// take a comment after a value for a part of it.
+/// Writes a file: mark, metadata and body. The mark has its own line, because some parsers read a comment
+/// after a value as part of that value.
 pub fn write(origin: &str, metadata: &Data, body: &str) -> String {
     let fields = if metadata.is_empty() { String::new() } else { yaml::emit(metadata) };
     let body = body.trim();
@@ -20,7 +20,7 @@ pub fn write(origin: &str, metadata: &Data, body: &str) -> String {
     format!("---\n{MARK}{origin}\n{fields}---\n{space}{body}{end}")
 }
 
-/// The metadata and the body of a file; nothing if there is no metadata that can be read.
+/// Returns the metadata and the body of a file; `None` if there is no valid metadata.
 pub fn read(text: &str) -> Option<(Data, String)> {
     let source = SourceFile::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let parts = markdown::parts(&source);
@@ -40,12 +40,12 @@ pub(crate) struct FrontMatter {
     pub(crate) notes: Vec<String>,
 }
 
-/// Whether a file starts as one with metadata does, so that it is meant to be an agent.
+/// Whether a file starts with front matter, so that it is meant to be an agent.
 pub(crate) fn has_metadata(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with("---")
 }
 
-/// Reads a file leniently; the first error otherwise.
+/// Reads a file leniently, or returns the first error.
 pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let source = SourceFile::new(FileId::BUILT_IN, "", &text);
@@ -57,6 +57,7 @@ pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
     let metadata = match checked(&source, range.clone()) {
         Ok(metadata) => metadata,
         Err(wrong) => {
+            // Harnesses without a YAML parser accept unquoted values: quote them and parse again.
             let (quoted, found) = quoted(written);
             notes = found;
             parse(&quoted).ok_or(wrong)?
@@ -73,7 +74,7 @@ pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
     Ok(FrontMatter { metadata, body, notes })
 }
 
-/// YAML without errors; the first of them otherwise.
+/// Parses YAML, or returns its first error.
 fn checked(source: &SourceFile, range: std::ops::Range<usize>) -> Result<Data, ImportError> {
     let mut findings = Findings::default();
     let node = yaml::parse(source, range, YamlVersion::V1_2, &mut findings);
@@ -86,7 +87,7 @@ fn checked(source: &SourceFile, range: std::ops::Range<usize>) -> Result<Data, I
     }
 }
 
-/// YAML without errors.
+/// Parses YAML; `None` if it has errors.
 pub(crate) fn parse(text: &str) -> Option<Data> {
     let source = SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
@@ -95,15 +96,17 @@ pub(crate) fn parse(text: &str) -> Option<Data> {
     (!broken).then(|| node.to_data())
 }
 
-/// The same with each plain value of a line in quotes, as harnesses read it that know no YAML.
+/// Quotes each plain value, which is how harnesses without a YAML parser read a line.
 fn quoted(text: &str) -> (String, Vec<String>) {
     let mut notes = Vec::new();
     let mut line = |line: &str| {
         let Some((key, value)) = line.split_once(": ") else { return line.to_owned() };
         let value = value.trim();
+        // Only top-level keys: nested lines and comments keep their meaning.
         let top = !key.starts_with([' ', '\t', '-', '#', '"', '\'']);
         let is_plain = !value.is_empty() && !value.starts_with(['"', '\'', '[', '{', '|', '>']);
         let asks_for_it = value.contains(": ") || value.contains(" #") || value.ends_with(':');
+        // These characters start an alias, a tag or another construct of YAML.
         let is_odd = value.starts_with(['*', '&', '!', '%', '@', '`', '-', '?']);
         if !(top && is_plain && (asks_for_it || is_odd)) {
             return line.to_owned();
@@ -115,7 +118,7 @@ fn quoted(text: &str) -> (String, Vec<String>) {
     (lines.join("\n") + "\n", notes)
 }
 
-/// The items of a list, or of a text with commas; nothing for other values.
+/// Returns the items of a list, or of a text with commas; `None` for other values.
 pub(crate) fn list_items(data: &Data) -> Option<Vec<String>> {
     let texts: Vec<&str> = match data {
         Data::Str(text) => text.split(',').collect(),

@@ -1,8 +1,7 @@
-//! What a harness does not look at: ways to write a call about which its rules answer more mildly
-//! than the source does.
+//! Gaps: ways to write a command for which a harness' rules give a milder verdict than the source.
 //!
-//! Each blind spot is tried with commands of the source's own rules; only what really makes a
-//! difference is reported, with the line that shows it.
+//! Each blind spot is tried with commands from the source's rules. Only a blind spot that changes a verdict
+//! is reported, with the line that shows it.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -18,78 +17,78 @@ use crate::model::{HarnessModel, HarnessTool};
 use crate::proof::action;
 use crate::subject::RenderSubject;
 
-/// Something that a harness does not look at.
+/// A part of a command line that a harness does not check.
 #[derive(Debug)]
 pub struct BlindSpot {
-    /// What it is: `redirections`.
+    /// Its name, such as `redirections`.
     pub name: &'static str,
-    /// Why, in half a sentence.
+    /// The reason, in half a sentence.
     pub why: &'static str,
-    /// Lines that show it, for a command.
+    /// Makes lines from a command that show the blind spot.
     pub lines: fn(&str) -> Vec<MisreadLine>,
 }
 
-/// A line that a harness takes for less than it is.
+/// A line that a harness misreads as less than it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MisreadLine {
-    /// As it is typed.
+    /// The line as it is typed.
     pub typed: String,
-    /// The command that the harness takes it for.
+    /// The command that the harness matches its rules against.
     pub taken_for: Vec<String>,
 }
 
 impl MisreadLine {
-    /// A line and what it is taken for.
+    /// Pairs a line with the command that it is taken for.
     pub fn new(typed: impl Into<String>, taken_for: Vec<String>) -> Self {
         Self { typed: typed.into(), taken_for }
     }
 }
 
-/// The files that a command is given: no harness looks at them.
+/// The files in the arguments of a command: no harness checks them.
 pub const FILES: BlindSpot = BlindSpot {
     name: "files of commands",
     why: "the files that a command is given are not looked at",
     lines: |_| ["touch x", "tee x", "rm -rf x", "cat .env", "cat /etc/passwd"].map(as_typed).into(),
 };
 
-/// The addresses that a command is given: no harness looks at them either.
+/// The addresses in the arguments of a command: no harness checks them.
 pub const ADDRESSES: BlindSpot = BlindSpot {
     name: "addresses of commands",
     why: "the addresses that a command is given are not looked at",
     lines: |_| vec![as_typed("curl https://example.com/")],
 };
 
-/// A blind spot that makes a difference to an agent.
+/// A blind spot that changes a verdict for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyGap {
-    /// What it is.
+    /// The name of the blind spot.
     pub name: &'static str,
-    /// Why.
+    /// The reason for the blind spot.
     pub why: &'static str,
     /// A line that shows it.
     pub line: String,
-    /// What the harness takes it for.
+    /// The command that the harness takes the line for.
     pub taken_for: Vec<String>,
-    /// What the source says of it.
+    /// The verdict of the source.
     pub source: Action,
-    /// What the harness would do.
+    /// The verdict of the harness.
     pub target: Action,
 }
 
 impl PolicyGap {
-    /// For a person.
+    /// Describes the gap for the user.
     pub fn detail(&self) -> String {
         let Self { name, why, line, source, target, .. } = self;
         format!("{name}: {why}; `{line}` is {source} in the source and {target} there")
     }
 }
 
-/// The blind spots of a harness that make a difference to an agent.
+/// Returns the blind spots of a harness that change a verdict for an agent.
 pub fn gaps(subject: &RenderSubject, model: &HarnessModel, blind: &[BlindSpot]) -> Vec<PolicyGap> {
     let Some(way) = model.ways.iter().find(|way| way.section == Section::Bash) else {
         return Vec::new();
     };
-    // The table of each harness has a place of its own.
+    // The tables are statics, so the address of a table identifies its harness in the memo.
     let table = blind.as_ptr().addr();
     let question = (subject.kind(), table, way.key());
     subject.memo.gaps.get(question, || tried(subject, &commands(subject), way, blind))
@@ -110,7 +109,7 @@ fn tried(
         if first.target == Action::Allow || !allows {
             return Some(first);
         }
-        // What would happen without a question shows more than what is asked about.
+        // A line that runs without a question is a better example than a line that asks.
         let mut passing = lines.filter(|line| target(&layers, line) == Action::Allow);
         Some(passing.find_map(|line| crossing(subject, &layers, spot, line)).unwrap_or(first))
     };
@@ -124,13 +123,13 @@ fn lines(spot: &BlindSpot, commands: &[String]) -> Vec<MisreadLine> {
     lines.filter(|line| seen.insert(line.typed.clone())).collect()
 }
 
-/// Makes rules about commands stricter until nothing that a harness does not look at is milder than in
-/// the source.
+/// Makes rules about commands stricter until no blind spot gives a milder verdict than the source.
 pub(crate) fn close(subject: &RenderSubject, bash: &mut RuleEncoding, blind: &[BlindSpot]) {
     let commands = commands(subject);
     let lines: Vec<MisreadLine> = blind.iter().flat_map(|spot| lines(spot, &commands)).collect();
-    // What the source says does not change while the rules do.
+    // The source's verdicts do not change while the rules do, so each is computed once.
     let answers: Vec<OnceCell<Action>> = lines.iter().map(|_| OnceCell::new()).collect();
+    // As in `narrowed`: each rule can become stricter twice, from allow to deny.
     for _ in 0..=2 * (bash.entries.len() + 1) {
         let mut rules = bash.rules();
         let mut is_closed = true;
@@ -159,7 +158,7 @@ fn crossing(
     line: MisreadLine,
 ) -> Option<PolicyGap> {
     let target = target(layers, &line);
-    // Nothing is stricter than a denial.
+    // Nothing is stricter than a deny, so the source need not be asked.
     if target == Action::Deny {
         return None;
     }
@@ -169,12 +168,12 @@ fn crossing(
     (target < source).then_some(PolicyGap { name, why, line: typed, taken_for, source, target })
 }
 
-/// What a harness with these rules makes of a line.
+/// The verdict of a harness with these rules about a line.
 fn target(layers: &[&RuleList], line: &MisreadLine) -> Action {
     action(layers, &ExampleSubject::Command(line.taken_for.clone()))
 }
 
-/// What the source says of a line, which is the same for every harness.
+/// The verdict of the source about a line; it is the same for every harness.
 fn source(subject: &RenderSubject, line: &MisreadLine) -> Action {
     subject.memo.lines.get((subject.kind(), line.typed.clone()), || {
         let directory = &subject.judge.places().workspace;
@@ -183,10 +182,10 @@ fn source(subject: &RenderSubject, line: &MisreadLine) -> Action {
     })
 }
 
-/// Commands that the rules of an agent are about: each pattern with something in the place of its
-/// wildcards; and one that no rule is about.
+/// Returns commands that match the rules of an agent, one per pattern, and one that matches no rule.
 fn commands(subject: &RenderSubject) -> Vec<String> {
     let rules = subject.permissions.get(Section::Bash).map(|section| &section.rules);
     let lines = rules.into_iter().flatten().map(|rule| command(&rule.pattern, ""));
+    // The limit bounds the cost for very long rule lists.
     lines.filter(|line| !line.is_empty()).take(100).chain([ANY.to_owned()]).collect()
 }

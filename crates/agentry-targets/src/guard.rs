@@ -1,6 +1,7 @@
-//! The guard: a harness puts each call to Agentry, in its own format, and gets its answer in that format.
+//! The guard protocol: a harness asks Agentry about each call in its own format, and gets the answer in that
+//! format.
 //!
-//! Reading a question and writing an answer are functions of text; the caller asks the policy.
+//! Reading a question and writing an answer are pure functions of text; the caller asks the policy.
 
 mod search;
 
@@ -11,52 +12,52 @@ use serde_json::Value;
 
 pub use search::FileSearch;
 
-/// How a harness asks.
+/// How a harness asks the guard.
 #[derive(Debug)]
 pub struct GuardProtocol {
-    /// The calls that a question on standard input is about; why it is not understood otherwise.
+    /// Parses a question from standard input, or explains why it cannot be parsed.
     pub question: fn(&str) -> Result<GuardQuestion, String>,
-    /// The answer to a question.
+    /// Writes the answer to a question.
     pub answer: fn(&Verdict) -> GuardAnswer,
-    /// The answer when something went wrong, for this reason: never an approval.
+    /// Writes the answer after a failure with this reason: never an approval.
     pub failure: fn(&str) -> GuardAnswer,
 }
 
-/// What a harness asks about.
+/// One question of a harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardQuestion {
     /// The directory that relative paths start from.
     pub directory: String,
-    /// Everything that the one call of a tool touches; all of it must be allowed. A tool that is not
-    /// known is asked about by its name, as [`Section::Tool`].
+    /// Everything that the tool call touches; all of it must be allowed. An unknown tool is asked about by
+    /// its name, as [`Section::Tool`].
     pub calls: Vec<(Section, String)>,
     /// What the call searches, apart from the directories themselves.
     pub searches: Vec<FileSearch>,
 }
 
-/// What a glob starts with, before anything that may stand for something else.
+/// Returns the start of a glob, up to its first special character.
 pub(crate) fn literal(pattern: &str) -> &str {
     let end = pattern.find(['*', '?', '[', '{', '(', '\\']).unwrap_or(pattern.len());
     pattern.get(..end).unwrap_or_default()
 }
 
-/// What is written back.
+/// The response to the harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardAnswer {
-    /// To standard output.
+    /// Text for standard output.
     pub output: String,
-    /// To standard error.
+    /// Text for standard error.
     pub errors: String,
     /// The exit code.
     pub code: u8,
 }
 
-/// What decided, for the model and whoever reads along: `denied by git push*:deny: git push origin`. What
-/// the model wrote comes last.
+/// Explains a verdict to the model and the user: `denied by git push*:deny: git push origin`. Text from the
+/// model comes last.
 pub fn why(verdict: &Verdict) -> String {
     let decides = |reason: &&VerdictReason| reason.action == verdict.action;
     let mut deciding = verdict.reasons.iter().filter(decides);
-    // What is allowed because nothing is against it did not decide, if a rule allows something.
+    // A built-in reason that only found no objection did not decide if a rule allows the call.
     let by_rule = |reason: &&VerdictReason| {
         verdict.action > Action::Allow || reason.layer != LayerSource::BuiltIn
     };
@@ -68,26 +69,27 @@ pub fn why(verdict: &Verdict) -> String {
         Action::Ask => "needs approval",
         Action::Deny => "denied",
     };
-    // What is built in says why in words, all else is a rule.
+    // A built-in reason is a sentence; any other reason is the text of a rule.
     let by = if *layer == LayerSource::BuiltIn { ":" } else { " by" };
     let note = note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
     let (rule, note, segment) = (short(rule), short(&note), short(segment));
     format!("{word}{by} {rule}{note}: {segment}")
 }
 
-/// The start of a text: an answer has to be read by a hook, and by a model.
+/// Cuts a text: hooks and models have to read the answer.
 fn short(text: &str) -> String {
     const MOST: usize = 500;
     let cut: String = text.chars().take(MOST).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }
 
-/// A question as JSON. A key that is there twice is no question: another reader might take the other.
+/// Parses a question as JSON. A duplicate key is an error, since the harness might read the other value.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
     if !value.is_object() {
         return Err("the question is no object".to_owned());
     }
+    // `serde_json` keeps the last of two equal keys silently; this parser reports them.
     let source = agentry_text::SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     json::parse(&source, &mut findings);
@@ -97,12 +99,12 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
-/// A text of a question that is needed and says something.
+/// Returns a text of the question that is required.
 pub(crate) fn needed<'a>(of: &'a Value, key: &str, what: &str) -> Result<&'a str, String> {
     optional(of, key, what)?.ok_or_else(|| format!("{what} without `{key}`"))
 }
 
-/// A text of a question that may be left out. Anything but a text may be taken for one by somebody.
+/// Returns an optional text of the question. Another type is an error: the tool might convert it to text.
 pub(crate) fn optional<'a>(
     of: &'a Value,
     key: &str,
@@ -110,6 +112,7 @@ pub(crate) fn optional<'a>(
 ) -> Result<Option<&'a str>, String> {
     match of.get(key) {
         None | Some(Value::Null) => Ok(None),
+        // A zero byte would end a path early for the system.
         Some(Value::String(text)) if text.contains('\0') => {
             Err(format!("{what} with a zero in `{key}`"))
         }
@@ -118,7 +121,7 @@ pub(crate) fn optional<'a>(
     }
 }
 
-/// The directory of a question, which all relative paths are seen from.
+/// Returns the directory of a question, which relative paths start from.
 pub(crate) fn directory<'a>(question: &'a Value, key: &str) -> Result<&'a str, String> {
     let directory = needed(question, key, "a question")?;
     if directory.starts_with('/') {
@@ -128,7 +131,7 @@ pub(crate) fn directory<'a>(question: &'a Value, key: &str) -> Result<&'a str, S
     }
 }
 
-/// What a tool is called with; nothing is an empty object.
+/// Returns the input of a tool call; a missing input counts as empty.
 pub(crate) fn input<'a>(question: &'a Value, key: &str) -> Result<&'a Value, String> {
     match question.get(key) {
         None => Ok(&Value::Null),
@@ -137,8 +140,8 @@ pub(crate) fn input<'a>(question: &'a Value, key: &str) -> Result<&'a Value, Str
     }
 }
 
-/// The files that a path may lead to, from `directory`: `..` behind a link is another place for the
-/// system than for who goes by names, and some leave out spaces around a path.
+/// Returns the files that a path may lead to from `directory`. The system resolves `..` after a symbolic
+/// link, some tools resolve it by names alone, and some tools trim spaces around a path.
 pub(crate) fn readings(path: &str, directory: &str) -> Vec<String> {
     let mut out = vec![path.to_owned()];
     let trimmed = path.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -152,7 +155,7 @@ pub(crate) fn readings(path: &str, directory: &str) -> Vec<String> {
     out
 }
 
-/// A path without `..`, each of which takes the name before it away.
+/// Resolves each `..` of a path by removing the name before it.
 fn by_names(path: &str, directory: &str) -> String {
     let is_whole = path.starts_with(['/', '~']);
     let whole = if is_whole { path.to_owned() } else { format!("{directory}/{path}") };
@@ -160,6 +163,7 @@ fn by_names(path: &str, directory: &str) -> String {
     for part in whole.split('/') {
         match part {
             "" | "." => {}
+            // The home directory is not expanded here, so `..` above it cannot be resolved.
             ".." if parts.last() == Some(&"~") => parts.push(".."),
             ".." => drop(parts.pop()),
             part => parts.push(part),
@@ -169,8 +173,8 @@ fn by_names(path: &str, directory: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// The agent that a question names, for a hook that serves several of them; nothing if it names none.
-/// A question that cannot be read may be about any of them: that is an error.
+/// Returns the agent that a question names, for a hook that serves several agents; `None` if it names none.
+/// A question that cannot be parsed may be about any agent, so it is an error.
 pub fn agent(question: &str) -> Result<Option<String>, String> {
     let question = parse(question)?;
     match question.get("agent_type").or_else(|| question.get("agent")) {

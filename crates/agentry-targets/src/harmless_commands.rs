@@ -1,17 +1,17 @@
-//! Commands that Codex and Gemini CLI take for harmless and run without asking, unless a rule says
-//! otherwise. Both have the same list.
+//! Commands that Codex and Gemini CLI consider harmless and run without asking, unless a rule matches. Both
+//! have the same list.
 
 use agentry_policy::Action;
 
 use crate::encoding::{EncodedRule, MatchBounds};
 use crate::model::escape;
 
-/// A command that is taken for harmless.
+/// A command that the harness considers harmless.
 #[derive(Debug)]
 pub(crate) struct HarmlessCommand {
-    /// Its name. Some of its options may take it off the list; that does not count here.
+    /// Its name. Options that make the harness ask are ignored here.
     pub(crate) name: &'static str,
-    /// Whether it shows what is in a file or a directory.
+    /// Whether it shows the contents of a file or a directory.
     pub(crate) reads: bool,
 }
 
@@ -23,7 +23,7 @@ const fn plain(name: &'static str) -> HarmlessCommand {
     HarmlessCommand { name, reads: false }
 }
 
-/// All of them, by name.
+/// All harmless commands, sorted by name.
 pub(crate) const HARMLESS: &[HarmlessCommand] = &[
     reads("base64"),
     reads("cat"),
@@ -59,7 +59,7 @@ pub(crate) const HARMLESS: &[HarmlessCommand] = &[
 ];
 
 impl HarmlessCommand {
-    /// The rule that it is allowed with whatever arguments.
+    /// The rule that allows the command with any arguments.
     pub(crate) fn entry(&self) -> EncodedRule {
         EncodedRule {
             text: self.name.to_owned(),
@@ -69,7 +69,7 @@ impl HarmlessCommand {
     }
 }
 
-/// All commands that start with these words.
+/// A regular expression for all commands that start with these words.
 pub(crate) fn starting_with(words: &[&str]) -> String {
     let words = words.iter().flat_map(|word| [escape(word), r"\x00".to_owned()]);
     words.chain([r"(?:[^\x00]*\x00)*".to_owned()]).collect()

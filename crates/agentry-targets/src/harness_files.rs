@@ -8,11 +8,11 @@ use crate::memo::RenderMemo;
 /// Where a path starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileRoot {
-    /// The root of the project, or of the home directory where the harness is set up for its user.
+    /// The root of the project, or the home directory where agents are rendered for the user.
     Project,
-    /// The home directory. There is none where the project is the home directory itself.
+    /// The home directory. It does not exist where the project is the home directory itself.
     Home,
-    /// A directory above the project, but not out of its repository.
+    /// A directory above the project, within the same repository.
     Above,
     /// The root of the file system.
     Machine,
@@ -21,15 +21,15 @@ pub enum FileRoot {
 /// A file or a directory that a harness looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HarnessPath<'p> {
-    /// Where it starts.
+    /// The root that the path starts from.
     pub root: FileRoot,
-    /// Below the root. Above a project, it starts with `../` for each step; on the machine, with `/`.
+    /// The path below the root. Above a project it starts with `../` per level; on the machine, with `/`.
     pub path: &'p str,
 }
 
 impl<'p> HarnessPath<'p> {
-    /// A path as the tables of a target write it: `~/` is the home directory, `../` leads above the project,
-    /// `/` is the root of the machine, and all else is in the project.
+    /// Parses a path as the tables of a target write it: `~/` is the home directory, `../` leads above the
+    /// project, `/` is the root of the machine, and every other path is in the project.
     pub fn parse(text: &'p str) -> Self {
         let (root, path) = match text.strip_prefix("~/") {
             Some(rest) => (FileRoot::Home, rest),
@@ -48,11 +48,11 @@ impl fmt::Display for HarnessPath<'_> {
     }
 }
 
-/// Why something that is there cannot be read, and what to do about it.
+/// Why an existing file cannot be read, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable(pub String);
 
-/// The files that a harness would find. `Ok(None)` is one that is not there.
+/// The files that a harness would find. `Ok(None)` means that the file does not exist.
 pub trait HarnessFiles: Sync {
     /// The text of a file.
     fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable>;
@@ -60,36 +60,36 @@ pub trait HarnessFiles: Sync {
     /// The names in a directory, whose path ends with `/`.
     fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable>;
 
-    /// What the session has found out so far; without a memo, a harness is only read more slowly.
+    /// The memo of the session; without one, reading a harness only takes longer.
     fn memo(&self) -> Option<&RenderMemo> {
         None
     }
 }
 
 impl dyn HarnessFiles + '_ {
-    /// The text of a file by its path as [`HarnessPath::parse`] reads it. One that cannot be read counts as
-    /// missing: an import notes it in its own implementation of [`HarnessFiles::read`].
+    /// Returns the text of a file by a path for [`HarnessPath::parse`]. An unreadable file counts as missing
+    /// here; an import reports it in its own implementation of [`HarnessFiles::read`].
     pub fn text(&self, path: &str) -> Option<String> {
         self.read(HarnessPath::parse(path)).ok().flatten()
     }
 
-    /// The names in a directory, in the same way.
+    /// Returns the names in a directory, by the same rules.
     pub fn names(&self, dir: &str) -> Option<Vec<String>> {
         self.list(HarnessPath::parse(dir)).ok().flatten()
     }
 }
 
-/// What is to be seen in the place of a file or directory.
+/// What a changed file system shows at a path.
 pub(crate) enum FileChange {
-    /// What is there.
+    /// The existing file or directory.
     None,
-    /// Nothing.
+    /// No file or directory.
     Hidden,
     /// A file with this text.
     Text(String),
 }
 
-/// Files of which some are replaced or hidden.
+/// Files of which some are replaced or hidden, for trial renderings.
 pub(crate) struct ChangedFiles<'a> {
     pub(crate) below: &'a dyn HarnessFiles,
     pub(crate) change: &'a (dyn Fn(HarnessPath<'_>) -> FileChange + Sync),
@@ -116,7 +116,7 @@ impl HarnessFiles for ChangedFiles<'_> {
     }
 }
 
-/// The files as they are seen from a directory of the project, which ends with `/`.
+/// The files as seen from a directory of the project, which ends with `/`.
 pub(crate) struct FilesBelow<'a> {
     pub(crate) files: &'a dyn HarnessFiles,
     pub(crate) dir: &'a str,
@@ -136,7 +136,7 @@ impl HarnessFiles for FilesBelow<'_> {
     }
 }
 
-/// Files with the memo of a session.
+/// Files together with the memo of a session.
 pub(crate) struct MemoFiles<'a> {
     pub(crate) below: &'a dyn HarnessFiles,
     pub(crate) memo: &'a RenderMemo,
@@ -156,7 +156,7 @@ impl HarnessFiles for MemoFiles<'_> {
     }
 }
 
-/// Files by their paths as [`HarnessPath::parse`] reads them, for tests and tools.
+/// An in-memory list of files by paths for [`HarnessPath::parse`], for tests and tools.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListedFiles<'a>(pub &'a [(&'a str, &'a str)]);
 

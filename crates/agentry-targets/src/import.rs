@@ -1,5 +1,5 @@
-//! From the files of a harness to the model, never wider: what a harness permits is the bound that the
-//! imported rules must stay within.
+//! Import from the files of a harness to the model, never wider: the imported rules must stay within what
+//! the harness surely permits.
 
 use crate::memo::RenderMemo;
 use std::collections::BTreeSet;
@@ -21,30 +21,30 @@ use crate::proof::{PolicyProof, told, within};
 use crate::render_result::{LossKind, RenderLoss};
 use crate::{HarnessFiles, HarnessModel, Target};
 
-/// How the agents of a harness are read.
+/// How the agents of a harness are imported.
 #[derive(Debug)]
 pub struct HarnessImport {
-    /// Where they are: directories below a project, and the ends of their file names.
+    /// Where agent files are: directories below a project, and the suffixes of their file names.
     pub places: &'static [(&'static str, &'static str)],
-    /// Whether a file is one, by its path and its text.
+    /// Whether a file is an agent, by its path and its text.
     pub is_one: fn(&str, &str) -> bool,
-    /// Files that hold several of them by name.
+    /// Settings files that hold several agents by name.
     pub several: Option<SettingsAgents>,
-    /// Reads the agent at a path, or the one that [`SettingsAgents::path`] made, as leniently as the harness does; why
-    /// not otherwise. Its policy is the nearest that the reader has words for: it is narrowed afterwards.
+    /// Reads the agent at a path, or at a path from [`SettingsAgents::path`], as leniently as the harness
+    /// does. The result has the nearest equivalent of its policy, which is narrowed afterwards.
     pub read: fn(&dyn HarnessFiles, &str) -> Result<HarnessAgent, ImportError>,
-    /// Whether an agent takes the place of one that is built in, if it has the name.
+    /// Whether an agent replaces a built-in agent of the same name.
     pub overrides: bool,
-    /// How the fields that let an agent do something are compared and completed.
+    /// How fields with grants are compared and completed.
     pub grants: GrantReading,
 }
 
 /// Why an agent cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportError {
-    /// In words.
+    /// The reason, for the user.
     pub message: String,
-    /// Where in its file; at its start if the whole of it is wrong.
+    /// The position in its file; the start if the whole file is wrong.
     pub at: TextPosition,
 }
 
@@ -60,17 +60,17 @@ impl From<String> for ImportError {
     }
 }
 
-/// Settings in which a harness finds agents by name.
+/// Settings files in which a harness defines agents by name.
 #[derive(Debug, Clone, Copy)]
 pub struct SettingsAgents {
-    /// Their paths below a project or a home.
+    /// Their paths below a project or a home directory.
     pub files: &'static [&'static str],
-    /// The names in one of them, without those that have a file of their own.
+    /// Returns the names in one of them, without agents that have their own file.
     pub names: fn(&dyn HarnessFiles, &str) -> Vec<String>,
 }
 
 impl SettingsAgents {
-    /// The names in a file, unless some file that counts is there and is not understood.
+    /// Returns the names in a file, or an error if a relevant file exists and cannot be parsed.
     pub fn names_in(
         &self,
         files: &dyn HarnessFiles,
@@ -81,12 +81,12 @@ impl SettingsAgents {
         Ok(checked.sound(names)?)
     }
 
-    /// The path by which one of the agents in a file is read.
+    /// Builds the path under which one agent of a settings file is imported.
     pub fn path(file: &str, name: &str) -> String {
         format!("{file}#{name}")
     }
 
-    /// The file and the name, if a path was made of both.
+    /// Splits a path from [`SettingsAgents::path`] into its file and its name.
     pub fn split<'a>(&self, path: &'a str) -> (&'a str, Option<&'a str>) {
         let ends = |file: &str| self.files.iter().any(|known| file.ends_with(known));
         match path.split_once('#').filter(|(file, _)| ends(file)) {
@@ -96,50 +96,51 @@ impl SettingsAgents {
     }
 }
 
-/// An agent as a harness has it.
+/// An agent as its harness defines it.
 #[derive(Debug)]
 pub struct HarnessAgent {
-    /// It, with `permissions` for its policy.
+    /// The agent, with its policy as `permissions`.
     pub agent: Agent,
-    /// What the harness permits it for sure.
+    /// What the harness surely permits.
     pub bound: PermittedBound,
-    /// What has no place in the model, and where the reader was lenient.
+    /// What the model cannot express, and where the parser was lenient.
     pub losses: BTreeSet<RenderLoss>,
-    /// All that its file says besides its prompt.
+    /// Everything in its file except the prompt.
     pub metadata: Data,
-    /// What the harness calls it, if that is no name here.
+    /// The name in the harness, if it is not a valid agent name.
     pub called: Option<String>,
 }
 
-/// What a harness permits for sure. A [`HarnessModel`] is the most that the files of a harness may mean, which
-/// is what a rendered agent must hold against; this is the least, which an imported one must stay within.
+/// What a harness surely permits. A [`HarnessModel`] is the most that a harness' files may mean; a rendered
+/// agent must stay within its source even then. This is the least; an imported agent must stay within it.
 #[derive(Debug)]
 pub struct PermittedBound {
     model: HarnessModel,
-    /// Rules that deny what no tool is called: nothing is lost where the harness would permit that.
+    /// Rules that deny names which no tool has: denying these loses nothing.
     unreal: Vec<RuleList>,
 }
 
 impl PermittedBound {
-    /// From a model that was made by [`View::Strictest`](crate::encoding::EncodingView::Strictest).
+    /// From a model that was built with
+    /// [`EncodingView::Strictest`](crate::encoding::EncodingView::Strictest).
     pub fn new(model: HarnessModel) -> Self {
         Self { model, unreal: Vec::new() }
     }
 
-    /// The same with rules that deny what no tool is called.
+    /// Adds rules that deny names which no tool has.
     #[must_use]
     pub fn without(self, unreal: Vec<RuleList>) -> Self {
         Self { unreal, ..self }
     }
 
-    /// What holds for a section, of what there is.
+    /// The rules of a section, restricted to names that tools have.
     fn real(&self, section: Section) -> Vec<RuleList> {
         let unreal = self.unreal.iter().filter(|rules| rules.section == section);
         self.of(section).into_iter().chain(unreal.cloned()).collect()
     }
 
-    /// What holds for a section: of each of its ways, the strictest. A section that nothing is known of
-    /// is one in which nothing is permitted.
+    /// The rules of a section: the layers of all its tools, of which the strictest counts. A section without
+    /// a tool permits nothing.
     fn of(&self, section: Section) -> Vec<RuleList> {
         let ways = self.model.ways.iter().filter(|way| way.section == section);
         let layers: Vec<RuleList> = ways.flat_map(|way| way.layers.iter().cloned()).collect();
@@ -147,16 +148,16 @@ impl PermittedBound {
     }
 }
 
-/// An imported agent.
+/// An imported agent with its losses.
 #[derive(Debug)]
 pub struct ImportedAgent {
-    /// It.
+    /// The agent.
     pub agent: Agent,
-    /// What the model has no words for, or says more strictly.
+    /// What the model cannot express, or expresses more strictly.
     pub losses: BTreeSet<RenderLoss>,
 }
 
-/// Reads an agent of a harness from files of which all that are there can be read.
+/// Imports an agent with a new memo.
 pub fn import(
     target: &Target,
     files: &dyn HarnessFiles,
@@ -165,7 +166,7 @@ pub fn import(
     import_from(target, files, path, &Arc::default())
 }
 
-/// Reads an agent of a harness, unless some file that counts is there and is not understood.
+/// Imports an agent, or fails if a relevant file exists and cannot be parsed.
 pub fn import_from(
     target: &Target,
     files: &dyn HarnessFiles,
@@ -175,6 +176,7 @@ pub fn import_from(
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
     let checked = CheckedFiles::new(files, Some(memo));
     let read = (import.read)(&checked, path);
+    // A broken file takes precedence over an error of the agent itself.
     let read = checked.sound(read)??;
     let metadata = read.metadata.clone();
     let mut imported = narrowed(target, read, memo);
@@ -182,7 +184,7 @@ pub fn import_from(
     Ok(imported)
 }
 
-/// An agent as it was read. Rules that would permit more than the harness does are made stricter.
+/// Makes rules stricter that would permit more than the harness does.
 pub(crate) fn narrowed(
     target: &Target,
     read: HarnessAgent,
@@ -191,6 +193,7 @@ pub(crate) fn narrowed(
     let HarnessAgent { mut agent, bound, losses, metadata: _, called } = read;
     original::keep_name(&mut agent, target, called);
     let permissions = agent.policy.permissions.get_or_insert_default();
+    // A section that the harness' files do not mention is denied, since a default here might be wider.
     for section in bounded() {
         if permissions.get(section).is_some() {
             continue;
@@ -198,7 +201,7 @@ pub(crate) fn narrowed(
         let intent = Some(at(Action::Deny));
         permissions.sections.push(SectionRules { section: at(section), intent, rules: vec![] });
     }
-    // What is said of places outside the workspace bounds what is said of files.
+    // Rules about paths outside the workspace also bound reads and edits, so they are narrowed first.
     let beyond = permissions.get(Section::ExternalDirectory).cloned();
     let mut narrowing =
         RuleNarrowing { title: target.title, bound, beyond: None, losses, memo: Arc::clone(memo) };
@@ -213,26 +216,27 @@ pub(crate) fn narrowed(
     for written in sections.filter(|it| bounded().any(|section| section == it.section.value)) {
         narrowing.section(written);
     }
+    // Sections were removed and added above: restore the fixed order.
     permissions.sections.sort_by_key(|written| written.section.value);
     ImportedAgent { agent, losses: narrowing.losses }
 }
 
-/// The sections that a harness has to permit something in. What is said of places outside the workspace
-/// is bounded by what is said of files, unless the harness has rules about it; no harness says anything
-/// about variables.
+/// The sections in which a harness must permit what the rules permit. Rules about paths outside the
+/// workspace are bounded through reads and edits, unless the harness has its own rules about them. No
+/// harness has rules about environment variables.
 fn bounded() -> impl Iterator<Item = Section> {
     let free = [Section::ExternalDirectory, Section::Env];
     Section::ALL.iter().copied().filter(move |section| !free.contains(section))
 }
 
-/// The most rules that are made stricter one by one.
+/// The most steps that raise one rule at a time; later steps raise all rules.
 const MANY: usize = 100;
 
-/// Rules on their way into their bound.
+/// The state while rules are narrowed to their bound.
 struct RuleNarrowing {
     title: &'static str,
     bound: PermittedBound,
-    /// What is said of places outside the workspace.
+    /// The rules about paths outside the workspace.
     beyond: Option<RuleList>,
     losses: BTreeSet<RenderLoss>,
     memo: Arc<RenderMemo>,
@@ -243,12 +247,13 @@ impl RuleNarrowing {
         self.bound.model.ways.iter().any(|way| way.section == section)
     }
 
-    /// Makes the rules of a section stricter until no way of the harness is stricter than they are, and
-    /// reports what they are stricter about then.
+    /// Makes the rules of a section stricter until they are within every tool of the harness, then reports
+    /// where they are stricter than the harness.
     fn section(&mut self, written: &mut SectionRules) {
         settle(written);
         let bounds = self.bound.of(written.section.value);
         if let Err(why) = self.narrow(written, &bounds) {
+            // If narrowing fails, denying the whole section is the only safe answer.
             self.lose(written, why);
             written.rules.clear();
             written.intent = Some(Spanned::new(Action::Deny, written.section.span));
@@ -262,23 +267,24 @@ impl RuleNarrowing {
             &bounds,
             &self.layers(written, &RuleList::new(written, &PathAnchors::default())),
         ) {
-            // The sides are swapped: what the harness does is on the left.
+            // The sides are swapped: the harness is on the left, so `target` is its verdict.
             let detail = format!("`{example}` is {target} in {} and {source} here", self.title);
             self.lose(written, plain(&detail));
         }
     }
 
     fn narrow(&self, written: &mut SectionRules, bounds: &[RuleList]) -> Result<(), String> {
-        // Each step makes one rule stricter; there are two steps from allow to deny, three for other
-        // spellings, and one more where what is inside the workspace is told apart from what is outside.
+        // Each step makes one rule stricter. A rule takes two steps from allow to deny, three for other
+        // spellings, and one more to separate files inside and outside the workspace.
         for step in 0..=5 * (written.rules.len() + 4) {
             match self.wider(written, bounds) {
+                // Raised rules may now repeat the intent.
                 None if step > 0 => {
                     tidy(written);
                     return Ok(());
                 }
                 None => return Ok(()),
-                // Of so many rules, nobody can look at each: all of them are made as strict.
+                // With this many rules, raising them one by one takes too long.
                 Some((_, PolicyProof::Fails { source, .. })) if step >= MANY => {
                     raise_all(written, source);
                 }
@@ -294,8 +300,8 @@ impl RuleNarrowing {
         Err("nobody knows how to say it: nothing is allowed".to_owned())
     }
 
-    /// The rules that are not within their bounds, if any, and why: as they are written, and with the other
-    /// ways to write a command that a question or a denial reaches.
+    /// Returns the first rule list that is wider than its bounds, with its failed proof. The rules are tried
+    /// as written, and with the other spellings of a command that an ask or a deny reaches.
     fn wider(
         &self,
         written: &SectionRules,
@@ -308,8 +314,8 @@ impl RuleNarrowing {
         })
     }
 
-    /// Leaves out that what is inside the workspace is told apart from what is outside, where the rules
-    /// about places outside say that already.
+    /// Removes the rules for files inside the workspace where the rules about paths outside it already make
+    /// the same difference.
     fn simplify(&self, written: &mut SectionRules, bounds: &[RuleList]) {
         let is_inside = |rule: &&Spanned<PatternRule>| {
             let [deep, itself] = inside(rule.value.action);
@@ -323,13 +329,14 @@ impl RuleNarrowing {
         plain.intent = written.intent.map(|intent| Spanned::new(action, intent.span));
         let layers =
             |written| self.layers(written, &RuleList::new(written, &PathAnchors::default()));
+        // The shorter rules must stay within the bound and must not be stricter than the longer ones.
         let fits = within(&self.memo, &layers(&plain), bounds) == PolicyProof::Holds;
         if fits && within(&self.memo, &layers(written), &layers(&plain)) == PolicyProof::Holds {
             *written = plain;
         }
     }
 
-    /// The rules as they are written, and for files those about places outside the workspace.
+    /// The rules as written; for files, also the rules about paths outside the workspace.
     fn layers(&self, written: &SectionRules, rules: &RuleList) -> Vec<RuleList> {
         self.layers_of(written, &rules.as_written())
     }
@@ -351,11 +358,12 @@ fn is_files(section: Section) -> bool {
     matches!(section, Section::Edit | Section::Read)
 }
 
-/// A rule about every call is the answer to all that comes after it.
+/// Turns a rule that matches every call into the intent, and drops the rules after it.
 fn settle(written: &mut SectionRules) {
     let section = written.section.value;
     let is_all = |pattern: &str| match section.kind() {
         PatternKind::Command => matches!(pattern, "*" | "**"),
+        // A path pattern never matches every path: `**` is only what is inside the workspace.
         PatternKind::Path => false,
         PatternKind::Name | PatternKind::Web | PatternKind::Text => pattern == "**",
     };
@@ -365,18 +373,18 @@ fn settle(written: &mut SectionRules) {
     }
 }
 
-/// The rule that decides about `example`.
+/// Returns the index of the rule that decides about `example`.
 fn deciding(rules: &RuleList, example: &ExampleSubject) -> Option<usize> {
     let decides =
         |rule: &agentry_policy::PolicyRule| example.with(|subject| rule.pattern.matches(subject));
     rules.rules.iter().position(decides)
 }
 
-/// The most rules that are looked through for one that says the same.
+/// The most later rules that are searched for a suitable pattern.
 const MOST_LATER: usize = 50;
 
-/// Where a question about `git commit` also reaches `./git commit` or `git -C x commit`, which gets a
-/// stricter answer: says that before it.
+/// Inserts a rule before an ask that reaches too far: an ask about `git commit` also reaches
+/// `./git commit` and `git -C x commit`, which may need a stricter verdict.
 fn spelled(
     written: &mut SectionRules,
     rules: &RuleList,
@@ -384,6 +392,7 @@ fn spelled(
     action: Action,
 ) -> bool {
     let Some(at) = deciding(rules, example) else { return false };
+    // The rule itself decides, and not one of its other spellings.
     if deciding(&rules.as_written(), example) == Some(at) {
         return false;
     }
@@ -394,7 +403,7 @@ fn spelled(
         let known = written.rules.iter().take(at).any(|rule| rule.value == *new);
         !known && example.with(|subject| pattern.matches(subject))
     };
-    // The rule that would decide about it otherwise comes first, which leaves more than any other.
+    // A later rule that would decide otherwise is tried first: it restricts less than a new spelling.
     let later = written.rules.iter().skip(at + 1).map(|rule| &rule.value);
     let later = later.filter(|rule| rule.action == action).map(|rule| rule.pattern.clone());
     let patterns = later.take(MOST_LATER).chain(spellings(&rule.value.pattern));
@@ -405,8 +414,8 @@ fn spelled(
     true
 }
 
-/// The other ways to write a command that a question about it reaches: by the path of its program, and
-/// with options before what it is told to do.
+/// Returns the other spellings of a command that an ask or a deny reaches: by the path of the program, and
+/// with options before the subcommand.
 fn spellings(pattern: &str) -> Vec<String> {
     let pattern = pattern.trim_start();
     let mut found = vec![format!("**/{pattern}")];
@@ -418,8 +427,8 @@ fn spellings(pattern: &str) -> Vec<String> {
     found
 }
 
-/// Makes the rule that decides about `example` as strict as `action`. Where none does, it is the answer
-/// to everything else; for a file outside the workspace only what is outside gets stricter.
+/// Makes the rule that decides about `example` as strict as `action`. Where no rule decides, the intent
+/// becomes stricter; for a file outside the workspace, the files inside keep the old intent.
 fn raise(written: &mut SectionRules, rules: &RuleList, example: &ExampleSubject, action: Action) {
     if let Some(rule) = deciding(rules, example).and_then(|at| written.rules.get_mut(at)) {
         rule.value.action = action;
@@ -444,7 +453,7 @@ fn raise_all(written: &mut SectionRules, action: Action) {
     written.intent = Some(Spanned::new(before.strictest(action), place));
 }
 
-/// Leaves out the last rules that say what holds without them.
+/// Removes the last rules whose verdict equals the intent.
 fn tidy(written: &mut SectionRules) {
     let is_said = |rule: &Spanned<PatternRule>, intent: Action| rule.value.action == intent;
     let Some(intent) = written.intent else { return };

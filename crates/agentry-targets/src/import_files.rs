@@ -1,5 +1,5 @@
-//! The files that an import reads. One that is there and cannot be read, or is not understood, never
-//! counts as missing: what it denies would be lost without a message.
+//! The files that an import reads. A file that exists but cannot be read or parsed never counts as missing,
+//! because its denials would be lost without a message.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use agentry_text::{Data, FileId, Findings, Severity, SourceFile, toml};
 use crate::harness_files::{HarnessFiles, HarnessPath, Unreadable};
 use crate::memo::RenderMemo;
 
-/// Files with the first of them that must not be passed over.
+/// Files that remember the first problem found in any file that was read.
 pub(crate) struct CheckedFiles<'a> {
     files: &'a dyn HarnessFiles,
     memo: Option<&'a RenderMemo>,
@@ -29,7 +29,7 @@ impl<'a> CheckedFiles<'a> {
         Self { files, memo, looked: Mutex::default() }
     }
 
-    /// Notes what is wrong with what was found, if it is looked at for the first time.
+    /// Records a problem the first time that a path is read.
     fn note<T>(
         &self,
         path: HarnessPath<'_>,
@@ -49,7 +49,7 @@ impl<'a> CheckedFiles<'a> {
         }
     }
 
-    /// What `value` is worth that was made of the files: nothing if one of them is wrong.
+    /// Returns `value`, which was built from the files, or the first problem.
     pub(crate) fn sound<T>(self, value: T) -> Result<T, String> {
         let looked = self.looked.into_inner().unwrap_or_else(PoisonError::into_inner);
         looked.wrong.map_or(Ok(value), Err)
@@ -74,12 +74,13 @@ impl HarnessFiles for CheckedFiles<'_> {
     }
 }
 
-/// What is wrong with a file of settings, and where. Comments and a last comma are a matter of each
-/// harness. Other TOML is checked by its reader.
+/// Describes the first problem of a settings file. Comments and trailing commas are allowed, since each
+/// harness decides about them. Only `config.toml` is checked here; other TOML is checked by its reader.
 fn wrong(path: &str, text: &str) -> Option<String> {
     let is_json = [".json", ".jsonc"].iter().any(|end| path.ends_with(end));
     let is_toml = path.rsplit('/').next() == Some("config.toml");
     let text = text.trim_start_matches('\u{feff}');
+    // An empty file counts as empty settings.
     if !(is_json || is_toml) || text.trim().is_empty() {
         return None;
     }

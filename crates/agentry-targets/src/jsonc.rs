@@ -1,7 +1,6 @@
-//! Settings files of others, in JSON with or without comments: read by the one reader of JSON, and
-//! changed in place, so that all that is not ours stays as it was, its order, comments and indentation
-//! included. `jsonc-parser` is here for these changes only; it stops at the first mistake, so it cannot
-//! be the reader.
+//! Settings files of a harness, in JSON with or without comments. The workspace's JSON parser reads them.
+//! Changes are made in place, so foreign keys keep their order, comments and indentation. `jsonc-parser`
+//! only makes these changes: it stops at the first error, so it cannot report all of them.
 
 use agentry_text::{FileId, Findings, Severity, SourceFile, TreeValue, json};
 use jsonc_parser::ParseOptions;
@@ -13,11 +12,11 @@ pub use agentry_text::json::JsonDialect;
 /// Why a file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedJsonc {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// The character in the line, from 1.
+    /// The character within the line, from 1.
     pub column: usize,
 }
 
@@ -29,7 +28,7 @@ impl std::fmt::Display for MalformedJsonc {
 }
 
 impl MalformedJsonc {
-    /// For a person: where it is in the file `path`, and what.
+    /// Describes the problem for the user, with its position in the file `path`.
     pub fn told(&self, path: &str) -> String {
         let Self { message, line, column } = self;
         format!("`{path}:{line}:{column}`: {message}")
@@ -44,18 +43,18 @@ pub struct JsoncDocument {
 }
 
 impl JsoncDocument {
-    /// Reads a file; one without a value is an empty object.
+    /// Parses a file; an empty file counts as an empty object.
     pub fn read(text: &str, dialect: JsonDialect) -> Result<Self, MalformedJsonc> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Ok(Self { text: text.to_owned(), dialect, value: value(text, dialect)? })
     }
 
-    /// What it says.
+    /// Returns the parsed value.
     pub fn value(&self) -> Value {
         self.value.clone()
     }
 
-    /// Adds a value at the end of the list at `path`, which is made if there is none.
+    /// Appends a value to the list at `path`, which is created if needed.
     pub fn push(&mut self, path: &[&str], value: &Value) {
         self.change(|root| {
             if let Some(list) = list(root, path, true) {
@@ -65,7 +64,7 @@ impl JsoncDocument {
         });
     }
 
-    /// Takes values out of the list at `path`; a list or an object that this empties goes too.
+    /// Removes values from the list at `path`, and each list or object that becomes empty.
     pub fn take(&mut self, path: &[&str], gone: impl Fn(&Value) -> bool) {
         let items = self.value.pointer(&pointer(path)).and_then(Value::as_array);
         let taken: Vec<bool> = items.into_iter().flatten().map(gone).collect();
@@ -99,7 +98,7 @@ impl JsoncDocument {
         });
     }
 
-    /// Takes the value at `path` away.
+    /// Removes the value at `path`.
     pub fn remove(&mut self, path: &[&str]) {
         let Some((name, before)) = path.split_last() else { return };
         self.change(|root| {
@@ -110,12 +109,12 @@ impl JsoncDocument {
         });
     }
 
-    /// The whole text, with a line end at the end.
+    /// Returns the whole text, with a newline at the end.
     pub fn text(&self) -> String {
         if self.text.ends_with('\n') { self.text.clone() } else { format!("{}\n", self.text) }
     }
 
-    /// Changes the text. A change that made it unreadable would be a bug; the file stays as it was.
+    /// Changes the text. A change that breaks the JSON would be a bug; the file then stays as it was.
     fn change(&mut self, change: impl FnOnce(&CstRootNode)) {
         let Ok(root) = CstRootNode::parse(&self.text, &ParseOptions::default()) else { return };
         change(&root);
@@ -126,7 +125,7 @@ impl JsoncDocument {
     }
 }
 
-/// The object that a file holds; an empty one if it holds nothing.
+/// Parses the object of a file; an empty file counts as an empty object.
 fn value(text: &str, dialect: JsonDialect) -> Result<Value, MalformedJsonc> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
@@ -172,6 +171,7 @@ fn malformed(text: &str, at: usize, message: String) -> MalformedJsonc {
 
 fn pointer(path: &[&str]) -> String {
     path.iter()
+        // A JSON pointer escapes `~` and `/`.
         .flat_map(|name| ["/".to_owned(), name.replace('~', "~0").replace('/', "~1")])
         .collect()
 }

@@ -1,14 +1,14 @@
-//! The harnesses: each a folder that writes an agent as the harness wants it, reads the harness' own
-//! files, and says as a policy what the harness makes of its rules.
+//! The harnesses. Each folder renders agents for one harness, imports the harness' files, and models as a
+//! policy how the harness reads its own rules.
 //!
 //! ```text
-//! Subject ─▶ encode ─▶ Encoding ─▶ narrowed until proved ─▶ files ─▶ read back as a Model ─▶ proved again
-//!  agent     folder    rules in     encoding.rs              folder    folder                 proof.rs
-//!  + judge             its words
+//! RenderSubject ─▶ encode ─▶ RuleEncoding ─▶ narrowed ─▶ files ─▶ read back as HarnessModel ─▶ proved again
+//!  agent           folder    rules in the    until       folder   folder                       proof.rs
+//!  + judge                   harness' syntax proved
 //! ```
 //!
-//! Nothing is written for an agent whose files would permit more than its source. What a harness does
-//! not look at at all is a gap ([`gap`]); it is reported, or closed.
+//! Nothing is written for an agent whose files would permit more than its source. A part of a call that a
+//! harness does not check is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
 pub mod agent_skills;
@@ -67,58 +67,58 @@ pub use render_result::{
 pub use subject::{BundledSkill, PromptText, PromptTextKind, RenderSubject};
 pub use user_settings::UserSettings;
 
-/// All that the rest of the house knows of a harness.
+/// Everything that other crates know of a harness.
 #[derive(Debug)]
 pub struct Target {
-    /// What the user calls it: `claude-code`.
+    /// The name on the command line, such as `claude-code`.
     pub name: &'static str,
-    /// What it is called in a sentence.
+    /// The name in a sentence.
     pub title: &'static str,
-    /// Names of agents that it has built in: a rendered agent must have another one.
+    /// Names of its built-in agents: a rendered agent must have another name.
     pub built_in: &'static [&'static str],
-    /// Where its files are, below a project or a home. The list of protected names is made of them.
+    /// Where its files are, below a project or a home directory. The protected names are made from them.
     pub places: &'static [HarnessPlace],
     /// Its fields, in the order in which a file is written.
     pub fields: &'static [TargetField],
-    /// Whether it has one main session, so that a project may have to say whose it is:
+    /// Whether it has one main session, so that a project may have to choose its agent with
     /// `[render.NAME]` `primary`.
     pub one_primary: bool,
-    /// Writes the agents of one project, all at once: some settings are shared between them.
+    /// Renders all agents of a project at once, because they share some settings files.
     pub render: fn(&[RenderSubject], &RenderSettings<'_>) -> ProjectRendering,
-    /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it
-    /// would not find the agent at all.
+    /// Returns what the harness lets an agent of that name do, by all files that it would find. `None` if
+    /// it would not find the agent.
     pub model: fn(&dyn HarnessFiles, &str) -> Option<HarnessModel>,
-    /// What the user's own files add to that, if `model` leaves them out.
+    /// What the user's settings add, if `model` leaves them out.
     pub personal: Option<UserSettings>,
-    /// What it does not look at in a command line.
+    /// What it does not check in a command line.
     pub blind: &'static [BlindSpot],
-    /// How it puts a call to the guard, if it does.
+    /// How it asks the guard, if it can.
     pub guard: Option<GuardProtocol>,
-    /// How its own agents are read, if they are.
+    /// How its agents are imported, if they can be.
     pub import: Option<HarnessImport>,
 }
 
 impl Target {
-    /// What the harness makes of a field of the model.
+    /// How the harness supports a field of the model.
     pub fn support(&self, place: &str) -> Option<FieldSupport> {
         self.fields.iter().find(|field| field.place == place)?.support
     }
 }
 
-/// What a harness makes of a field.
+/// How a harness supports a field of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldSupport {
-    /// It has a place for it.
+    /// It has an equivalent field.
     Yes(&'static str),
-    /// A part of it, or in other words.
+    /// It supports a part of the field, or something similar.
     Partly(&'static str),
-    /// It goes into the prompt.
+    /// The field becomes part of the prompt.
     Prompt,
-    /// It is left out, and that is reported.
+    /// The field is left out, and that is reported.
     No(&'static str),
 }
 
-/// Every target, in the order of the documents.
+/// Every target that agents are rendered for, in the order of the documentation.
 pub const TARGETS: &[&Target] = &[
     &opencode::TARGET,
     &claude_code::TARGET,
@@ -130,16 +130,16 @@ pub const TARGETS: &[&Target] = &[
     &agent_skills::TARGET,
 ];
 
-/// Harnesses whose agents can be read, though nothing is written for them.
+/// Harnesses whose agents can be imported, but not rendered.
 pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
 
-/// Whether a path is one that a target of that name writes to.
+/// Whether the target of that name writes to a path.
 pub fn is_written_by(name: &str, path: &str) -> bool {
     let is_written = |place: &HarnessPlace| place.role != PlaceRole::Settings && place.covers(path);
     target(name).is_some_and(|target| target.places.iter().any(is_written))
 }
 
-/// The target of that name.
+/// Returns the target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().chain(IMPORT_ONLY).copied().find(|target| target.name == name)
 }

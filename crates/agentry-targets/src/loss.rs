@@ -1,5 +1,5 @@
-//! Losses that every harness has: rules that are stricter than their source, fields of the model that no harness has,
-//! and what the guard cannot see.
+//! Losses that every harness has: rules that became stricter than their source, fields that no harness
+//! supports, and what the guard cannot see.
 
 use agentry_model::{Agent, AgentRequirements, AgentTools, DeclaredList, RunBudget};
 use agentry_policy::path::NoLinks;
@@ -10,10 +10,10 @@ use crate::proof::{PolicyProof, told, within};
 use crate::render_result::{LossKind, RenderedAgent};
 use crate::subject::RenderSubject;
 
-/// What makes rules exact in a harness with hooks.
+/// The remedy for inexact rules in a harness with hooks.
 pub const EXACT: &str = "`--guard` makes it exact";
 
-/// Notes whether `target` is stricter than the source says, and what helps.
+/// Reports whether `target` is stricter than the source, with `way_out` as the remedy.
 pub fn compare(
     subject: &RenderSubject,
     section: Section,
@@ -25,7 +25,7 @@ pub fn compare(
     match told(&subject.memo, section, &subject.bounds(section), target) {
         PolicyProof::Holds => {}
         PolicyProof::Fails { example, source, target } => {
-            // The sides are swapped: what the source says is on the left.
+            // The sides are swapped: the source is on the left, so `target` is its verdict.
             let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));
             let detail =
                 format!("`{example}` is {target} in the source and {source} here{way_out}");
@@ -35,8 +35,8 @@ pub fn compare(
     }
 }
 
-/// Notes where a harness is stricter than the source says, except in the sections that are reported otherwise. No
-/// harness says anything about variables.
+/// Reports where a harness is stricter than the source, except in the sections that are reported
+/// elsewhere. No harness has rules about environment variables.
 pub fn compare_all(
     subject: &RenderSubject,
     model: &HarnessModel,
@@ -53,11 +53,11 @@ pub fn compare_all(
     }
 }
 
-/// What an agent does with tools that every harness has.
+/// The sections of tools that every harness has.
 const WORK: [Section; 5] =
     [Section::Read, Section::Edit, Section::Bash, Section::Webfetch, Section::Websearch];
 
-/// Notes that the harness leaves an agent no tool at all, though the source gives it some.
+/// Reports that the harness leaves an agent no tool, though the source gives it some.
 pub fn toolless(
     subject: &RenderSubject,
     model: &HarnessModel,
@@ -65,6 +65,7 @@ pub fn toolless(
     out: &mut RenderedAgent,
 ) {
     let permits = |rules: &RuleList| rules.all().any(|rule| rule.action < Action::Deny);
+    // Asking the user is no tool to work with.
     let mut ways = model.ways.iter().filter(|way| way.section != Section::Question);
     let has_some = ways.any(|way| way.layers.iter().all(permits));
     let works = |section: &Section| {
@@ -77,10 +78,10 @@ pub fn toolless(
     }
 }
 
-/// What keeps the tools of an agent in a harness with hooks.
+/// The remedy for lost tools in a harness with hooks.
 pub const BY_GUARD: &str = "`--guard` would keep them";
 
-/// Notes that nobody answers in a run without a person, for harnesses that refuse then.
+/// Reports that an unattended run cannot answer questions, for harnesses that deny then.
 pub fn unattended(model: &HarnessModel, out: &mut RenderedAgent) {
     let mut rules = model.ways.iter().flat_map(|way| &way.layers).flat_map(RuleList::all);
     if rules.any(|rule| rule.action == Action::Ask) {
@@ -89,9 +90,9 @@ pub fn unattended(model: &HarnessModel, out: &mut RenderedAgent) {
     }
 }
 
-/// Notes what of an agent no harness gets; `title` is the one that it is rendered for.
+/// Reports the fields of an agent that no harness supports; `title` is the harness.
 pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut RenderedAgent) {
-    // No `..`: a new field of the model gets a row in every target, is reported here, or is left out on purpose.
+    // No `..`: a new field of the model must get a row in every target, or be listed here.
     let Agent {
         // Each target has rows for these.
         identity: _,
@@ -100,7 +101,7 @@ pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut RenderedAgent)
         policy: _,
         skills: _,
         skill_packs: _,
-        // Nothing that a harness acts upon.
+        // No harness acts upon these.
         inheritance: _,
         auth: _,
         access_control: _,
@@ -109,7 +110,7 @@ pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut RenderedAgent)
         settings: _,
         extensions: _,
         unknown: _,
-        // What is left of these, and all of the others.
+        // Some parts of these, and all of the others, are lost.
         behaviour,
         tools,
         budget,
@@ -144,7 +145,7 @@ fn is_full<T>(list: &DeclaredList<T>) -> bool {
     list.as_ref().is_some_and(|list| !list.is_empty())
 }
 
-/// Commands that run whatever a file or a text says.
+/// Commands that run any code from a file or an argument.
 const RUNNING: &[&str] = &[
     "python3 -c x",
     "python3 x.py",
@@ -168,8 +169,8 @@ const RUNNING: &[&str] = &[
     "go test",
 ];
 
-/// Notes that an agent may run programs that can write to what decides about it. The guard reads command lines,
-/// and not what a program that they start does.
+/// Reports that an agent may run programs that can change its own definition or settings. The guard reads
+/// command lines; it does not see what a started program does.
 pub(crate) fn programs_behind_the_guard(subject: &RenderSubject, out: &mut RenderedAgent) {
     let directory = &subject.judge.places().workspace;
     let is_allowed = |line: &&&str| {

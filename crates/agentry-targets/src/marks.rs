@@ -1,9 +1,9 @@
-//! A part of a Markdown file that is ours, between two marks; the rest belongs to somebody else.
+//! The part of a Markdown file that Agentry owns, between two marks. The rest of the file stays unchanged.
 
-/// Why a file cannot be merged into.
+/// Why the part cannot be merged into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkError {
-    /// A mark stands there without the other one, in the wrong order, or more than once.
+    /// A mark is missing, in the wrong order, or duplicated.
     Marks,
 }
 
@@ -15,17 +15,17 @@ impl std::fmt::Display for MarkError {
     }
 }
 
-/// The first mark of the part of that name.
+/// The opening mark of the part of that name.
 pub fn begin(name: &str) -> String {
     format!("<!-- begin agentry {name}: rendered, edit the agents instead -->")
 }
 
-/// The last mark of the part of that name.
+/// The closing mark of the part of that name.
 pub fn end(name: &str) -> String {
     format!("<!-- end agentry {name} -->")
 }
 
-/// The text between the marks; nothing if there are none.
+/// Returns the text between the marks; `None` if there are no marks.
 pub fn part<'a>(text: &'a str, name: &str) -> Result<Option<&'a str>, MarkError> {
     let found = range(text, name)?;
     Ok(found.and_then(|(from, to)| {
@@ -33,8 +33,8 @@ pub fn part<'a>(text: &'a str, name: &str) -> Result<Option<&'a str>, MarkError>
     }))
 }
 
-/// The whole file with `part` between the marks; without them if there is no part. Nothing else is
-/// changed.
+/// Returns the whole file with `part` between the marks, or without the marks if there is no part. Nothing
+/// else changes.
 pub fn merged(text: &str, name: &str, part: Option<&str>) -> Result<String, MarkError> {
     let block = part.map(|part| format!("{}\n{}\n{}", begin(name), part.trim(), end(name)));
     let (before, after) = match range(text, name)? {
@@ -53,6 +53,7 @@ pub fn merged(text: &str, name: &str, part: Option<&str>) -> Result<String, Mark
         };
         return Ok(format!("{before}{space}{after}"));
     };
+    // The text around an existing part keeps its spacing.
     if !after.is_empty() {
         return Ok(format!("{before}{block}{after}"));
     }
@@ -65,7 +66,7 @@ pub fn merged(text: &str, name: &str, part: Option<&str>) -> Result<String, Mark
     Ok(format!("{before}{space}{block}\n"))
 }
 
-/// Where the marks and what is between them stand.
+/// Returns the byte range of the marks and the text between them.
 fn range(text: &str, name: &str) -> Result<Option<(usize, usize)>, MarkError> {
     let (begin, end) = (begin(name), end(name));
     let starts: Vec<usize> = text.match_indices(&begin).map(|(at, _)| at).collect();

@@ -1,5 +1,5 @@
-//! What a session has found out while it renders or imports agents. Agents of one workspace mostly share
-//! their rules, so that most questions are asked many times.
+//! The memo of a rendering or import session. Agents of one workspace mostly share their rules, so most
+//! proofs would be computed many times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,22 +14,22 @@ use crate::opencode::OpencodeMemo;
 use crate::proof::PolicyProof;
 use crate::subject::PolicySlack;
 
-/// The memo of one session: whoever starts it owns it, and all its agents share it. A `u64` in a question is
-/// the number of a policy, see [`Subject::kind`](crate::RenderSubject::kind).
+/// The memo of one session, shared by all its agents. A `u64` in a key is the number of a policy: see
+/// [`RenderSubject::kind`](crate::RenderSubject::kind).
 #[derive(Debug)]
 pub struct RenderMemo {
-    /// Comparisons of rules.
+    /// Memoised comparisons of rules.
     pub policy: PolicyMemo,
-    /// Numbers of policies by their texts.
+    /// The number of each policy, by its text.
     kinds: MemoTable<String, u64>,
     next_kind: AtomicU64,
     pub(crate) bounds: MemoTable<(u64, Section), Arc<[RuleList]>>,
     pub(crate) ways: MemoTable<(u64, PolicySlack, Section, Arc<str>), PolicyProof>,
     pub(crate) proofs: MemoTable<String, PolicyProof>,
-    /// Proofs with an example for a person.
+    /// Proofs whose example was chosen for the user.
     pub(crate) explained: MemoTable<(Section, String), PolicyProof>,
     pub(crate) gaps: MemoTable<(u64, usize, Arc<str>), Vec<PolicyGap>>,
-    /// What a policy says of a command line.
+    /// The verdict of a policy about a command line.
     pub(crate) lines: MemoTable<(u64, String), Action>,
     pub(crate) unprotected: MemoTable<(u64, Section, Arc<str>), Option<UnprotectedSubject>>,
     pub(crate) claude_code: ClaudeMemo,
@@ -42,6 +42,7 @@ impl Default for RenderMemo {
             policy: PolicyMemo::default(),
             kinds: MemoTable::default(),
             next_kind: AtomicU64::new(0),
+            // An entry holds whole rule lists, so this table has a lower limit than the others.
             bounds: MemoTable::at_most(1_000),
             ways: MemoTable::default(),
             proofs: MemoTable::default(),
@@ -56,7 +57,7 @@ impl Default for RenderMemo {
 }
 
 impl RenderMemo {
-    /// The number of a policy. A number is never given twice, even when the table starts anew.
+    /// Returns the number of a policy. A number is never reused, even after the table was cleared.
     pub(crate) fn kind(&self, policy: &str) -> u64 {
         let next = || self.next_kind.fetch_add(1, Ordering::Relaxed);
         self.kinds.get(policy.to_owned(), next)

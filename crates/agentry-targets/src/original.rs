@@ -1,12 +1,12 @@
-//! The original front matter of an imported agent, given back when the agent is rendered for its harness again.
+//! The original front matter of an imported agent, restored when the agent is rendered for its harness again.
 //!
-//! The rows of a target say how each field comes back. A preference permits nothing and comes back where the harness
-//! takes its value. A grant lets the agent do something, and needs a proof. What a harness may or may not ask about
-//! is asked about in a definition: that is the least that its files may mean. Rendered again, the agent would lose
-//! the tool, since rendering is held against the most that they may mean. So grants are kept as they were written,
-//! and count while the definition says what they are read as. What the definition denies stays denied, which is
-//! proved like everything else. What it asks about may then run without a question, which is reported as a gap.
-//! `--close-gaps` and the guard give no grants back.
+//! The rows of a target define how each field is restored. A preference permits nothing, and is restored
+//! where its value fits. A grant lets the agent do something, and needs a proof. An import reads a harness'
+//! files as the least that they may mean, so what may or may not be asked becomes an ask. Rendering reads
+//! them as the most, so the agent would lose the tool on the way back. Grants are therefore kept as written,
+//! and count while the definition still has the imported permissions. A deny of the definition stays a deny.
+//! An ask may then run without a question, which is reported as a gap. `--close-gaps` and the guard restore
+//! none.
 
 mod store;
 mod trial;
@@ -34,30 +34,30 @@ pub(crate) use store::{MODEL, OriginalFrontMatter, TOOLS, filled, keep_name, nam
 pub use store::{completed, place};
 use trial::GrantTrial;
 
-/// How the grants of a harness are read, beside what its rows say.
+/// How the grants of a harness are compared, beside what its rows define.
 #[derive(Debug)]
 pub struct GrantReading {
-    /// The same metadata for all agents that have the same grants.
+    /// Normalises metadata, so that agents with the same grants have the same metadata.
     pub meant: fn(&Data) -> Data,
-    /// The same grants with more that take away what the definition denies.
+    /// Extends grants by values that remove what the definition denies.
     pub closed: fn(&RenderSubject, &mut [OriginalGrant]),
-    /// Whether metadata means the same as other metadata; by default, where the grants are equal.
+    /// Whether two sets of metadata mean the same; by default, whether their grants are equal.
     pub same: Option<fn(&Data, &Data) -> bool>,
 }
 
-/// The original value of a field that lets an agent do something.
+/// The original value of a field with grants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OriginalGrant {
-    /// What the harness calls the field.
+    /// The name of the field in the harness.
     pub key: &'static str,
-    /// Its value; nothing if the file did not have the field.
+    /// Its value; `None` if the file did not have the field.
     pub value: Option<Data>,
 }
 
-/// The longest list that counts: each item of it may have to be tried.
+/// The longest list that is restored: each item may need a trial rendering.
 const LONGEST: usize = 100;
 
-/// The items of a list; nothing for anything else, or for a list with something else in it.
+/// Returns the items of a list of texts; `None` for any other value.
 pub(crate) fn names(value: &Data) -> Option<Vec<String>> {
     let is_list = match value {
         Data::Str(_) => true,
@@ -67,12 +67,12 @@ pub(crate) fn names(value: &Data) -> Option<Vec<String>> {
     list_items(value).filter(|_| is_list)
 }
 
-/// Whether a list is too long to count.
+/// Whether a list is too long to be restored.
 fn is_long(value: &Data) -> bool {
     list_items(value).is_some_and(|items| items.len() > LONGEST)
 }
 
-/// The metadata of an agent with the grants that are given back to it.
+/// Puts the restored grants of an agent into its metadata.
 pub(crate) fn applied(subject: &RenderSubject, metadata: Data) -> Data {
     let Data::Map(mut fields) = metadata else { return metadata };
     for OriginalGrant { key, value } in &subject.grants {
@@ -80,18 +80,19 @@ pub(crate) fn applied(subject: &RenderSubject, metadata: Data) -> Data {
         match (at.and_then(|at| fields.get_mut(at)), value) {
             (Some((_, field)), Some(value)) => *field = value.clone(),
             (None, Some(value)) => fields.push(((*key).to_owned(), value.clone())),
+            // The original had no such field, and its absence may have a meaning.
             (_, None) => fields.retain(|(known, _)| known != key),
         }
     }
     Data::Map(fields)
 }
 
-/// The grant that is given back under a key, if one is.
+/// Returns the restored grant of a field.
 pub(crate) fn given<'a>(subject: &'a RenderSubject, key: &str) -> Option<&'a OriginalGrant> {
     subject.grants.iter().find(|grant| grant.key == key)
 }
 
-/// Agents with the grants that each of them gets back.
+/// Restores to each agent the grants that it may have.
 pub(crate) fn given_back<'a>(
     target: &Target,
     mut subjects: Cow<'a, [RenderSubject]>,
@@ -108,8 +109,8 @@ pub(crate) fn given_back<'a>(
     subjects
 }
 
-/// Takes the grants from agents that would be refused with them beside others; whether there are any.
-/// `refused` are those that are refused already, and `rendered` what became of all others.
+/// Removes the grants of agents that are refused with them when all agents are rendered together. Returns
+/// whether there are any. `refused` are the agents without a rendering; `rendered` belongs to the others.
 pub(crate) fn taken_back(
     subjects: &mut Cow<'_, [RenderSubject]>,
     refused: &[Option<RenderedAgent>],
@@ -127,8 +128,8 @@ pub(crate) fn taken_back(
     !wrong.is_empty()
 }
 
-/// Whether a way does more than the agent may only because it has its grants back: what is asked about may
-/// run without a question, which is reported.
+/// Whether a tool exceeds the policy only because of restored grants: an ask may run without a question.
+/// Reports that as a gap.
 pub(crate) fn excuse(
     target: &Target,
     subject: &RenderSubject,
@@ -137,6 +138,7 @@ pub(crate) fn excuse(
     out: &mut RenderedAgent,
 ) -> bool {
     let PolicyProof::Fails { example, source, .. } = proof else { return false };
+    // Only an ask may be exceeded; a deny of the source must still hold.
     if subject.grants.is_empty()
         || subject.within(way, PolicySlack::Questions) != PolicyProof::Holds
     {
@@ -152,7 +154,7 @@ pub(crate) fn excuse(
     true
 }
 
-/// Whether a way does more than the agent may, beyond what is reported of the `known` ways already.
+/// Proves that a tool exceeds the policy nowhere, except where that is already reported for `known` tools.
 pub(crate) fn beyond(
     subject: &RenderSubject,
     way: &HarnessTool,
@@ -166,6 +168,7 @@ pub(crate) fn beyond(
         PolicyProof::Fails { example, target, .. } => {
             let bounds = subject.bounds(way.section);
             let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
+            // The user's settings permit more than the project's, but no more than the source.
             if source <= target {
                 PolicyProof::Holds
             } else {
@@ -176,7 +179,7 @@ pub(crate) fn beyond(
     }
 }
 
-/// Reports grants that are kept and do not come back.
+/// Reports grants that are kept and not restored.
 pub(crate) fn report(
     target: &Target,
     subject: &RenderSubject,
@@ -205,24 +208,24 @@ pub(crate) fn report(
     }
 }
 
-/// The grants that an agent keeps for a harness.
+/// Returns the grants that an agent keeps for a harness.
 fn kept<'a>(agent: &'a Agent, target: &Target) -> Option<&'a Data> {
     let has_grants = target.fields.iter().any(|field| field.grant.is_some());
     OriginalFrontMatter::of(agent, target.name).grants().filter(|_| has_grants)
 }
 
-/// The harnesses that an agent keeps grants for, with these.
+/// Returns every harness that an agent keeps grants for, with these grants.
 pub fn all(agent: &Agent) -> Vec<(&'static Target, &Data)> {
     TARGETS.iter().filter_map(|target| Some((*target, kept(agent, target)?))).collect()
 }
 
-/// Where an agent keeps its grants; what is lost or reported of them is reported of this field.
+/// The place of kept grants, as the field name for losses and reports.
 pub fn grants_place(target: &Target) -> String {
     format!("{}.{AS_WRITTEN}", place(target.name))
 }
 
-/// The agent without grants that a format made useless: `result`, which it made of the agent, says
-/// something else than they do. Nothing if they count.
+/// Returns the agent without its grants if a definition format made them useless: the converted agent,
+/// `result`, has other permissions. `None` if the grants still count.
 pub fn forgotten(
     target: &Target,
     agent: &Agent,
@@ -239,7 +242,7 @@ pub fn forgotten(
     (!counts).then_some(bare)
 }
 
-/// Renders for a project that nothing is known of but its files.
+/// Renders for a project of which only the files are known.
 pub(crate) fn anywhere<T>(
     files: &dyn HarnessFiles,
     render: impl FnOnce(&RenderSettings<'_>) -> T,
@@ -254,8 +257,7 @@ pub(crate) fn anywhere<T>(
     })
 }
 
-/// Keeps the grants of an imported agent that it would not have after it was rendered again, as far as it
-/// would get them back.
+/// Keeps the grants of an imported agent that rendering would otherwise lose, as far as they can be restored.
 pub(crate) fn keep(
     target: &Target,
     (imported, memo): (&mut ImportedAgent, &Arc<RenderMemo>),
@@ -280,6 +282,7 @@ pub(crate) fn keep(
     let granted = anywhere(files, |settings| {
         let trial = GrantTrial::new(target, &subject, settings)?;
         let plain = trial.read(&[]);
+        // Without a difference between the rendered and the imported grants, there is nothing to keep.
         let has_them = plain.is_some_and(|plain| trial.agree(&plain.metadata, metadata));
         trial.useful().filter(|_| !has_them)
     });
@@ -289,7 +292,7 @@ pub(crate) fn keep(
     }
 }
 
-/// Reports what is kept.
+/// Reports which grants are kept.
 fn kept_note(
     target: &Target,
     granted: &[OriginalGrant],
@@ -310,7 +313,7 @@ fn kept_note(
 }
 
 impl GrantReading {
-    /// Grants that are compared as they are written, and that nothing can be added to.
+    /// Grants that are compared as written, and that cannot be extended.
     pub(crate) const PLAIN: Self = Self { meant: Data::clone, closed: |_, _| {}, same: None };
 
     fn agree(&self, keys: &[&str], one: &Data, other: &Data) -> bool {
@@ -318,7 +321,7 @@ impl GrantReading {
         self.same.map_or_else(|| said(one) == said(other), |same| same(one, other))
     }
 
-    /// What metadata says by its grants, whatever the order and the kind of a list.
+    /// The grants of metadata, independent of the order and the syntax of a list.
     fn said(&self, keys: &[&str], metadata: &Data) -> Vec<Option<Data>> {
         let metadata = (self.meant)(metadata);
         let value = |key: &&str| {

@@ -1,7 +1,7 @@
-//! The proof that rules of a harness permit no more than their source, memoised: agents of one
-//! workspace mostly share their rules.
+//! The proof that rules of a harness permit no more than their source. Proofs are memoised, because agents of
+//! one workspace mostly share their rules.
 //!
-//! Rules are made stricter by the shortest example; people are shown one that says more to them.
+//! Narrowing uses the shortest example; the user is shown one that is easier to understand.
 
 use agentry_policy::compare::{ExampleSubject, RefinementAnswer, decide, refines};
 use agentry_policy::{Action, HazardProtection, RuleList, Section};
@@ -9,26 +9,26 @@ use agentry_policy::{Action, HazardProtection, RuleList, Section};
 use crate::example::telling;
 use crate::memo::RenderMemo;
 
-/// Whether rules stay within others.
+/// Whether rules stay within other rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyProof {
-    /// They do.
+    /// The rules stay within the source.
     Holds,
-    /// They do not, and this shows it.
+    /// The rules permit more, and an example shows it.
     Fails {
-        /// One of the shortest subjects that shows it, or one that a person understands.
+        /// A shortest subject that shows it, or one that is easy to understand.
         example: ExampleSubject,
-        /// What the source says of it.
+        /// The verdict of the source about it.
         source: Action,
-        /// What the harness would do.
+        /// The verdict of the harness about it.
         target: Action,
     },
-    /// It could not be decided; counts as «no».
+    /// The proof was too large; counts as a failure.
     Unknown(String),
 }
 
-/// Whether `target` permits nowhere more than `source`. Only what the rules say counts; what Agentry
-/// looks at beyond them is a matter of gaps.
+/// Proves that `target` permits nowhere more than `source`. Only rules are compared; the built-in protection
+/// and blind spots are handled as gaps.
 pub fn within(memo: &RenderMemo, target: &[RuleList], source: &[RuleList]) -> PolicyProof {
     if source.is_empty() {
         return PolicyProof::Unknown("nothing is known that it could stay within".to_owned());
@@ -39,8 +39,8 @@ pub fn within(memo: &RenderMemo, target: &[RuleList], source: &[RuleList]) -> Po
     memo.proofs.get(question(target, source), || prove(memo, target, source))
 }
 
-/// The same for a person: where it fails, with an example from the words of the rules or from everyday
-/// life, if there is one that shows the same difference.
+/// Proves the same for the user: a failure has an example from the rules or an everyday one, if there is one
+/// that shows the same two verdicts.
 pub fn told(
     memo: &RenderMemo,
     section: Section,
@@ -56,6 +56,7 @@ pub fn told(
             return proof;
         };
         let (left, right) = (refs(target), refs(source));
+        // The example must show the same two verdicts as the proof.
         let shows = |example: &ExampleSubject| {
             action(&left, example) == *milder && action(&right, example) == *stricter
         };
@@ -73,15 +74,15 @@ fn question(target: &[RuleList], source: &[RuleList]) -> String {
     question
 }
 
-/// Whether the answers alone show it: some list of the target has none that is milder than the
-/// strictest of the source.
+/// Whether the verdicts alone prove it: some layer of the target is never milder than the strictest verdict
+/// of the source. This avoids most of the costly proofs.
 fn is_plain(target: &[RuleList], source: &[RuleList]) -> bool {
     let mildest = |rules: &RuleList| reached(rules).min();
     let mildest = target.iter().filter_map(mildest).max().unwrap_or(Action::Allow);
     source.iter().flat_map(reached).all(|action| action <= mildest)
 }
 
-/// The answers of some rules that may decide: nothing behind one for everything is ever asked.
+/// Returns the verdicts that can decide: no rule after one that matches everything is ever reached.
 fn reached(rules: &RuleList) -> impl Iterator<Item = Action> {
     let last = rules.rules.iter().position(|rule| rule.pattern.is_everything());
     let last = last.unwrap_or(rules.rules.len());
@@ -101,9 +102,10 @@ fn prove(memo: &RenderMemo, target: &[RuleList], source: &[RuleList]) -> PolicyP
     }
 }
 
-/// What some rules say of an example.
+/// The verdict of some layers about an example.
 pub(crate) fn action(side: &[&RuleList], example: &ExampleSubject) -> Action {
     let decided = example.with(|subject| decide(side, subject, HazardProtection::Off));
+    // No layer means no objection.
     decided.map_or(Action::Allow, |decision| decision.action)
 }
 
@@ -111,8 +113,8 @@ fn refs(rules: &[RuleList]) -> Vec<&RuleList> {
     rules.iter().collect()
 }
 
-/// All that a decision by rules depends on, as text. Sections about subjects of one kind are alike. A pattern
-/// may hold any character, so that the length of each part stands before it: no text is that of other rules.
+/// A text of everything that verdicts depend on, for the memo. Sections of the same kind give the same text.
+/// Each part follows its length, since a pattern may hold any character: different rules differ in text.
 pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r RuleList>) -> String {
     let mut out = String::new();
     let mut identity = String::new();
@@ -129,7 +131,7 @@ pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r RuleList>) -> String 
     out
 }
 
-/// Adds a text behind its length.
+/// Appends a text after its length.
 pub(crate) fn part(out: &mut String, text: &str) {
     out.extend([&text.len().to_string(), ":", text]);
 }
@@ -142,10 +144,10 @@ mod tests {
     use crate::model::always;
     use crate::wildcard::ANYTHING;
 
-    /// Rules, what holds otherwise, and whether they ask about everything.
+    /// Rules, the verdict of other calls, and whether they ask about everything.
     type Case<'a> = (&'a [(&'a str, Action)], Action, bool);
 
-    /// Rules, what holds otherwise, and what people are shown.
+    /// Rules, the verdict of other calls, and the example that is shown.
     type Told<'a> = (&'a [(&'a str, Action)], Action, &'a str);
 
     fn rules(list: &[(&str, Action)], otherwise: Action) -> RuleList {
@@ -161,7 +163,7 @@ mod tests {
         rules
     }
 
-    /// What is plain is also what the machines say.
+    /// The shortcut agrees with the policy engine.
     #[test]
     fn what_stands_behind_a_rule_for_everything_does_not_count() {
         use Action::{Allow, Ask, Deny};
@@ -197,8 +199,8 @@ mod tests {
         rules.as_written()
     }
 
-    /// What is shown is what both sides say, in the words of the rules before everyday ones; where neither
-    /// shows the difference, the shortest example does.
+    /// An example shows the verdicts of both sides. One from the rules is preferred to an everyday one; the
+    /// shortest example comes last.
     #[test]
     fn people_are_told_what_says_something_to_them() {
         use Action::{Allow, Ask, Deny};
@@ -215,7 +217,7 @@ mod tests {
         for (list, otherwise, expected) in cases {
             let source = [commands(list, *otherwise)];
             let nothing = [always(Section::Bash, Deny, "nothing")];
-            // The sides are swapped: what the source says is on the left.
+            // The sides are swapped: the source is on the left.
             let PolicyProof::Fails { example, source: harness, target } =
                 told(&RenderMemo::default(), Section::Bash, &source, &nothing)
             else {
@@ -227,7 +229,7 @@ mod tests {
         }
     }
 
-    /// A pattern may hold any character: what is remembered of some rules is not what others say.
+    /// A pattern may hold any character, but the memo keys of different rules differ.
     #[test]
     fn rules_with_line_ends_are_not_other_rules() {
         use Action::{Allow, Deny};

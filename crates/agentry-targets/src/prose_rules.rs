@@ -1,18 +1,18 @@
-//! The rules of an agent in words, for places that only have text: a reader may keep to
-//! them, and nobody makes sure.
+//! The rules of an agent as prose, for targets that only have text. A model may follow them; nothing
+//! enforces them.
 
 use agentry_policy::{Action, SectionRules};
 
 use crate::render_result::{LossKind, RenderedAgent};
 use crate::subject::RenderSubject;
 
-/// The sections that the author wrote and that do not simply allow everything.
+/// Returns the sections that the author wrote and that do not allow everything.
 pub fn written(subject: &RenderSubject) -> impl Iterator<Item = &SectionRules> {
     let sections = subject.permissions.sections.iter();
     sections.filter(|rules| rules.section.span.is_written() && rules.strictest() > Action::Allow)
 }
 
-/// What the agent is to keep to, as a list; nothing if the author set no limits.
+/// Returns the limits of the agent as a list; `None` if the author set none.
 pub fn in_words(subject: &RenderSubject) -> Option<String> {
     let lines: Vec<String> = written(subject).map(line).collect();
     let head = "Keep to these limits. Of the rules of one line the first that fits counts.";
@@ -35,7 +35,7 @@ fn line(rules: &SectionRules) -> String {
     format!("- {}: {}{otherwise}{intent}\n", rules.section.value, listed.concat())
 }
 
-/// Notes that nothing holds the agent to its limits.
+/// Reports that nothing enforces the limits; `whoever` is the harness.
 pub fn unenforced(subject: &RenderSubject, whoever: &str, out: &mut RenderedAgent) {
     let mut none = true;
     for rules in written(subject) {

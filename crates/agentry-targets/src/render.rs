@@ -1,4 +1,4 @@
-//! From agents to the files of a harness, proved: written, read back, compared with the source.
+//! Renders agents to the files of a harness, reads the files back, and proves them against the source.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -19,9 +19,9 @@ use crate::render_result::{
 use crate::subject::{PolicySlack, RenderSubject};
 use crate::{HarnessFiles, HarnessModel, Target, is_written_by};
 
-/// Renders the agents of one project for a harness. An agent whose files would permit more than its
-/// source, or that the harness would not find under its name, has a refusal and no files; nothing of
-/// it is in the files that the others share.
+/// Renders the agents of one project for a harness. An agent is refused and has no files if these would
+/// permit more than its source, or if the harness would not find it under its name. The shared files contain
+/// nothing of a refused agent.
 pub fn render(
     target: &Target,
     subjects: &[RenderSubject],
@@ -31,7 +31,7 @@ pub fn render(
     let mut subjects = original::given_back(target, subjects, settings);
     let mut refused: Vec<Option<RenderedAgent>> =
         subjects.iter().map(|subject| name(target, subject)).collect();
-    // Each round but the last refuses at least one agent more, or takes its grants from one.
+    // Each round but the last refuses at least one more agent, or removes the grants of one, so this ends.
     loop {
         let kept = kept(&subjects, &refused);
         if kept.is_empty() && !subjects.is_empty() {
@@ -42,6 +42,7 @@ pub fn render(
         }
         let ProjectRendering { agents, shared } = proved(target, &kept, settings);
         drop(kept);
+        // Remove grants before refusing: without them, the agent may still hold.
         if original::taken_back(&mut subjects, &refused, &agents) {
             continue;
         }
@@ -56,7 +57,7 @@ pub fn render(
     }
 }
 
-/// The agents that nothing was said against yet.
+/// Returns the agents that are not refused yet.
 fn kept<'a>(
     subjects: &'a [RenderSubject],
     refused: &[Option<RenderedAgent>],
@@ -68,7 +69,7 @@ fn kept<'a>(
     kept.map(|(subject, _)| subject.clone()).collect()
 }
 
-/// Renders agents together, and refuses those that do not hold.
+/// Renders agents together, and refuses those whose proof fails.
 fn proved(
     target: &Target,
     subjects: &[RenderSubject],
@@ -98,16 +99,16 @@ fn proved(
     rendering
 }
 
-/// A file in no place that the harness is known to be given.
+/// Returns a file outside the declared places of the target, which would be a bug.
 fn elsewhere<'a>(target: &Target, rendering: &'a ProjectRendering) -> Option<&'a RenderedFile> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     own.chain(&rendering.shared).find(|file| !is_written_by(target.name, &file.path))
 }
 
-/// Notes that a prompt is written without the blanks around it, where it is.
+/// Reports that the harness gets the prompt without leading and trailing white space.
 fn trimmed(subject: &RenderSubject, title: &str, out: &mut RenderedAgent) {
     let Some(system) = &subject.agent.instructions.system else { return };
-    // An empty line below the metadata, and the end of the last line, belong to the file.
+    // Empty lines below the metadata and the last newline belong to the file, not to the prompt.
     let mut text = system.value.trim_start_matches('\u{feff}');
     while let Some(rest) = text.strip_prefix('\n').or_else(|| text.strip_prefix("\r\n")) {
         text = rest;
@@ -123,7 +124,7 @@ fn trimmed(subject: &RenderSubject, title: &str, out: &mut RenderedAgent) {
     }
 }
 
-/// What the harness makes of the files as they would be.
+/// Returns the harness' model of the files after rendering.
 pub fn read_back(
     target: &Target,
     subject: &RenderSubject,
@@ -135,7 +136,7 @@ pub fn read_back(
     (target.model)(&MemoFiles { below: &written, memo: &subject.memo }, name)
 }
 
-/// The files as they would be.
+/// The files of a project as they will be after rendering.
 pub(crate) struct FutureFiles<'a> {
     files: HashMap<&'a str, &'a RenderedFile>,
     replaced: HashSet<&'a str>,
@@ -150,7 +151,7 @@ impl<'a> FutureFiles<'a> {
         Self { files, replaced: replaced.map(String::as_str).collect(), settings }
     }
 
-    /// What a harness makes of them.
+    /// Returns a harness' model of these files for one agent.
     pub(crate) fn model(
         &self,
         model: fn(&dyn HarnessFiles, &str) -> Option<HarnessModel>,
@@ -165,6 +166,7 @@ impl HarnessFiles for FutureFiles<'_> {
         let text = path.to_string();
         match self.files.get(text.as_str()) {
             Some(file) => Ok(Some(file.text().to_owned())),
+            // A replaced file is deleted by the rendering, so the harness will not find it.
             None if self.replaced.contains(text.as_str()) => Ok(None),
             None => self.settings.existing.read(path),
         }
@@ -175,17 +177,17 @@ impl HarnessFiles for FutureFiles<'_> {
     }
 }
 
-/// Fewer agents than these are rendered one after the other: starting threads takes longer.
+/// Fewer agents than this are rendered sequentially: starting threads would take longer.
 const FEW: usize = 8;
 
-/// The first agent of each kind: what it asks, all others of the kind ask as well.
+/// Returns the first agent of each policy; its proofs hold for all others with the same policy.
 fn leaders(subjects: &[RenderSubject]) -> impl Iterator<Item = (usize, &RenderSubject)> {
     let mut seen = HashSet::new();
     subjects.iter().enumerate().filter(move |(_, subject)| seen.insert(subject.kind()))
 }
 
-/// Puts questions whose answers are remembered, side by side and each once for every kind of agents.
-/// Otherwise all threads would look for the answer to the same one at the same time.
+/// Computes memoised answers in parallel, once per policy. Otherwise all threads would compute the same
+/// answer at the same time.
 pub(crate) fn ask_ahead<Q: Sync>(
     subjects: &[RenderSubject],
     questions: &[Q],
@@ -200,7 +202,7 @@ pub(crate) fn ask_ahead<Q: Sync>(
     pairs.into_par_iter().for_each(|(leader, question)| ask(leader, question));
 }
 
-/// Looks for all that has to be known of the first agent of each kind, tool by tool.
+/// Computes all proofs and gaps for the first agent of each policy, in parallel by tool.
 fn prove_ahead(
     target: &Target,
     subjects: &[RenderSubject],
@@ -232,7 +234,7 @@ fn prove_ahead(
     rayon::join(proofs, blind);
 }
 
-/// Does something for each agent, side by side where there are many.
+/// Applies a function to each agent, in parallel where there are many.
 pub(crate) fn each<T: Send>(
     subjects: &[RenderSubject],
     one: impl Fn(&RenderSubject) -> T + Sync,
@@ -240,8 +242,8 @@ pub(crate) fn each<T: Send>(
     each_of(subjects.iter().map(|subject| (subject, ())), |subject, ()| one(subject))
 }
 
-/// The same with something that belongs to each agent. Those that may do the same are neighbours, so
-/// that two threads seldom look for the same proof.
+/// Applies a function to each agent and its item. Agents with the same policy are neighbours, so that two
+/// threads seldom compute the same proof.
 pub(crate) fn each_of<'s, I: Send, T: Send>(
     items: impl ExactSizeIterator<Item = (&'s RenderSubject, I)>,
     one: impl Fn(&'s RenderSubject, I) -> T + Sync,
@@ -257,7 +259,7 @@ pub(crate) fn each_of<'s, I: Send, T: Send>(
     done.into_iter().map(|(_, done)| done).collect()
 }
 
-/// Reports what the user's own settings permit beyond the source.
+/// Reports what the user's settings permit beyond the source.
 fn beyond_the_project(
     target: &Target,
     subjects: &[RenderSubject],
@@ -284,21 +286,21 @@ fn beyond_the_project(
     }
 }
 
-/// How far a harness may go beyond what is said of an agent in a section.
+/// How far a harness may exceed the policy in a section.
 fn slack(section: Section, settings: &RenderSettings<'_>, out: &RenderedAgent) -> PolicySlack {
     let guarded = settings.guard && out.guarded.contains(&section);
     if guarded { PolicySlack::Denials } else { PolicySlack::None }
 }
 
-/// The field of the loss that a guard was asked for, and there is none.
+/// The field of the loss for a guard that was requested and does not exist.
 pub const GUARD_FIELD: &str = "guard";
 
-/// Whether calls are put to the guard: not every harness has one.
+/// Whether the guard is asked about calls: not every harness supports it.
 fn is_guarded(target: &Target, settings: &RenderSettings<'_>) -> bool {
     settings.guard && target.guard.is_some()
 }
 
-/// Refuses what the harness would take for more than the source says, and reports its blind spots.
+/// Refuses an agent whose files permit more than its source, and reports the blind spots of the harness.
 fn verify(
     target: &Target,
     subject: &RenderSubject,
@@ -337,7 +339,7 @@ fn verify(
     }
 }
 
-/// Refuses an agent whose section is not proved; `guards` if the guard would help.
+/// Refuses an agent whose section is not proved; `guards` if `--guard` would help.
 fn bound(
     section: Section,
     proof: PolicyProof,
@@ -355,7 +357,7 @@ fn bound(
             } else {
                 "write a stricter rule, or take out the setting that allows it there"
             };
-            // Another file that the harness joins to this one may be what allows it.
+            // Another file that the harness merges into this one may be what allows it.
             let joined =
                 out.losses.iter().find(|loss| loss.field == "name" && loss.kind == LossKind::Gap);
             let joined = joined.map_or(String::new(), |loss| format!("; {}", loss.detail));
@@ -365,7 +367,7 @@ fn bound(
     }
 }
 
-/// Refuses names that the harness has built in, or that are no names of files.
+/// Refuses a name that is built into the harness, or that is not a valid file name.
 fn name(target: &Target, subject: &RenderSubject) -> Option<RenderedAgent> {
     let mut out = RenderedAgent::default();
     let name = subject.name.as_str();
@@ -378,6 +380,7 @@ fn name(target: &Target, subject: &RenderSubject) -> Option<RenderedAgent> {
         let message = format!("`{name}` is built into {}", target.title);
         out.refuse("name", message, Some(&hint));
     }
+    // An original name may have capitals and dots, which a name of a definition may not.
     let small = name.to_ascii_lowercase().replace('.', "-");
     if let Some(why) = wrong_name(if is_known { &small } else { name }) {
         out.refuse("name", format!("`{name}` {why}"), Some(&hint));
@@ -385,18 +388,18 @@ fn name(target: &Target, subject: &RenderSubject) -> Option<RenderedAgent> {
     out.refused.is_some().then_some(out)
 }
 
-/// Whether a harness has an agent of this name itself.
+/// Whether the harness has a built-in agent of this name.
 pub(crate) fn is_built_in(target: &Target, name: &str) -> bool {
     target.built_in.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether an agent comes from where it took the place of a built-in one.
+/// Whether an agent was imported as a replacement of a built-in one.
 fn overrides(target: &Target, subject: &RenderSubject) -> bool {
     let can = target.import.as_ref().is_some_and(|import| import.overrides);
     can && original::name(target, subject) == Some(&subject.name)
 }
 
-/// Reports that an agent takes the place of a built-in one.
+/// Reports that an agent replaces a built-in one.
 fn overriding(target: &Target, subject: &RenderSubject, out: &mut RenderedAgent) {
     let name = &subject.name;
     if is_built_in(target, name) && overrides(target, subject) {
@@ -411,9 +414,11 @@ fn one_file_one_agent(subjects: &[RenderSubject], rendering: &mut ProjectRenderi
     let mut clashes = Vec::new();
     for (at, agent) in rendering.agents.iter().enumerate() {
         for file in &agent.files {
+            // Some file systems ignore case.
             let key = file.path.to_lowercase();
             match owners.get(&key) {
                 Some(other) if *other != at => {
+                    // Two agents may share an identical file, such as one of a skill.
                     let same = rendering
                         .agents
                         .get(*other)
@@ -431,7 +436,7 @@ fn one_file_one_agent(subjects: &[RenderSubject], rendering: &mut ProjectRenderi
             let (Some(own), Some(other)) = (subjects.get(at), subjects.get(other)) else {
                 continue;
             };
-            // An alias is for a name, and all agents that have it.
+            // An alias applies to a name, and so to every agent with that name.
             let hint = if own.agent.name() == other.agent.name() {
                 "rename one of them; an alias would be for both"
             } else {

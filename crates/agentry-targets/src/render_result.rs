@@ -1,4 +1,4 @@
-//! What a target gives back: files, what was lost, and what was refused.
+//! The result of a rendering: files, losses and refusals.
 
 use std::collections::BTreeSet;
 
@@ -8,23 +8,22 @@ use crate::HarnessFiles;
 
 /// How agents are rendered.
 pub struct RenderSettings<'a> {
-    /// Where the files go.
+    /// The root that files are written below.
     pub scope: RenderScope,
-    /// Whether each call is put to `agentry guard` as well.
+    /// Whether the harness also asks `agentry guard` about each call.
     pub guard: bool,
-    /// Whether what the harness does not look at is closed by stricter rules.
+    /// Whether gaps are closed by stricter rules.
     pub close_gaps: bool,
-    /// Whether files that somebody else wrote may be replaced.
+    /// Whether files that Agentry did not write may be replaced.
     pub force: bool,
-    /// Options of the target from `agentry.toml`, by name: `primary` names the agent of the main session.
+    /// Options of the target from `agentry.toml`; `primary` names the agent of the main session.
     pub options: &'a [(String, String)],
-    /// The text of a file that exists already, by its path below the root of the project; with `~/` at
-    /// its start, below the home directory.
+    /// The existing files of the project, of the user and of the machine.
     pub existing: &'a dyn HarnessFiles,
 }
 
 words! {
-    /// Where rendered files go.
+    /// The root that rendered files are written below.
     pub enum RenderScope {
         /// Below the root of a project.
         Project = "project",
@@ -33,49 +32,48 @@ words! {
     }
 }
 
-/// What became of the agents of a project.
+/// The rendering of all agents of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ProjectRendering {
-    /// One entry an agent, in the order in which they were given.
+    /// One entry per agent, in the given order.
     pub agents: Vec<RenderedAgent>,
-    /// Files that all agents share, and that may hold settings of the user.
+    /// Files that all agents share, and that may contain settings of the user.
     pub shared: Vec<RenderedFile>,
 }
 
-/// What became of one agent.
+/// The rendering of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RenderedAgent {
-    /// Files that are wholly its own, by their path below the root.
+    /// Files that belong to this agent alone, by their path below the root.
     pub files: Vec<RenderedFile>,
-    /// Files of somebody else with an agent of the same name, which go.
+    /// Existing files with an agent of the same name, which are deleted.
     pub replaced: BTreeSet<String>,
-    /// What the harness does not get, or gets stricter, sorted by field.
+    /// What the harness does not get, or gets more strictly, sorted by field.
     pub losses: BTreeSet<RenderLoss>,
-    /// Why nothing may be written for it.
+    /// Why nothing is written for the agent.
     pub refused: Option<RenderRefusal>,
     /// The sections in which the harness may ask where the source denies, because the guard denies.
     pub guarded: BTreeSet<Section>,
-    /// The sections in which the harness may do without a question what the source asks about, because the
-    /// agent has its original grants back.
+    /// The sections in which the harness may run what the source asks about, because of restored grants.
     pub unasked: BTreeSet<Section>,
 }
 
 /// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedFile {
-    /// Below the root, with `/` between its parts.
+    /// The path below the root, with `/` as separator.
     pub path: String,
-    /// All that is in it.
+    /// The whole contents.
     pub bytes: Vec<u8>,
 }
 
 impl RenderedFile {
-    /// A file with this text, or these bytes.
+    /// A file with this text or these bytes.
     pub fn new(path: impl Into<String>, contents: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), bytes: contents.into() }
     }
 
-    /// Its text; empty for bytes that are none.
+    /// Returns the contents as text; empty if they are not UTF-8.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
@@ -84,51 +82,51 @@ impl RenderedFile {
 /// Why an agent was not rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderRefusal {
-    /// The field of the model that is to blame.
+    /// The field of the model that causes it.
     pub field: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// What to do about it.
     pub hint: Option<String>,
 }
 
-/// Something that the harness does not get as the source says it.
+/// A value that the harness does not get as the source has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RenderLoss {
-    /// The model's field: `permissions.bash`, `max_turns`.
+    /// The field of the model, such as `permissions.bash` or `max_turns`.
     pub field: String,
-    /// What became of it.
+    /// What happened to the value.
     pub kind: LossKind,
-    /// In words.
+    /// The explanation for the user.
     pub detail: String,
 }
 
 words! {
-    /// What became of a value.
+    /// What happened to a value.
     pub enum LossKind {
-        /// It is not there.
+        /// The value is missing from the result.
         Dropped = "dropped",
-        /// The agent may do less than its source says.
+        /// The agent may do less than its source allows.
         Narrowed = "narrowed",
-        /// The harness does not look at it.
+        /// The harness does not check it.
         Gap = "gap",
-        /// It is there, and was read otherwise than it is written.
+        /// The value is present in another form than it was written.
         Changed = "changed",
     }
 }
 
 impl RenderedAgent {
-    /// Whether something is lost of what is written.
+    /// Whether the written agent has losses.
     pub fn is_lossy(&self) -> bool {
         self.refused.is_none() && !self.losses.is_empty()
     }
 
-    /// Notes a loss.
+    /// Records a loss.
     pub fn lose(&mut self, field: impl Into<String>, kind: LossKind, detail: impl Into<String>) {
         self.losses.insert(RenderLoss { field: field.into(), kind, detail: detail.into() });
     }
 
-    /// Takes over what was noted elsewhere.
+    /// Merges another result into this one.
     pub(crate) fn add(&mut self, other: Self) {
         let Self { files, replaced, losses, refused, guarded, unasked } = other;
         self.files.extend(files);
@@ -139,14 +137,14 @@ impl RenderedAgent {
         self.refused = self.refused.take().or(refused);
     }
 
-    /// Leaves the denials of a section to the guard, and says what that costs.
+    /// Leaves the denials of a section to the guard, and reports the cost.
     pub fn relies_on_guard(&mut self, section: Section, detail: impl Into<String>) {
         self.guarded.insert(section);
         self.lose(format!("permissions.{section}"), LossKind::Gap, detail);
     }
 
-    /// Another file has an agent of this name, of which the harness takes one: it goes if that is wished,
-    /// else nothing is written. `whose` is the harness.
+    /// Handles another file with an agent of this name, of which the harness uses only one: with `--force` it
+    /// is deleted, otherwise the agent is refused. `whose` is the harness.
     pub(crate) fn rival(&mut self, path: String, whose: &str, settings: &RenderSettings<'_>) {
         if settings.force {
             self.replaced.insert(path);
@@ -158,7 +156,7 @@ impl RenderedAgent {
         self.refuse("name", message, Some(hint));
     }
 
-    /// Says why nothing may be written; the first reason counts.
+    /// Refuses the agent; the first reason counts.
     pub fn refuse(&mut self, field: &str, message: impl Into<String>, hint: Option<&str>) {
         self.refused.get_or_insert_with(|| RenderRefusal {
             field: field.to_owned(),

@@ -1,4 +1,4 @@
-//! Where else a harness would find an agent of the same name: other files of the project, and the
+//! Other files in which a harness would find an agent of the same name: in the project, and in the
 //! directories above it up to the root of the repository.
 
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use rayon::prelude::*;
 
 use crate::HarnessFiles;
 
-/// How deep directories of agents are looked into.
+/// How many levels of directories are searched for agents.
 const DEPTH: usize = 4;
 /// Directories in which no harness looks for agents.
 const NEVER: &[&str] = &[".git", "node_modules"];
-/// The most directories above a project.
+/// The most directories above a project that are searched.
 const ABOVE: usize = 32;
 
-/// Files of agents by the names that these have.
+/// Agent files by the names of their agents.
 pub(crate) type FilesByName = BTreeMap<String, Vec<String>>;
 
-/// What an agent is written in.
+/// The language of an agent file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AgentLanguage {
     Markdown,
@@ -33,7 +33,7 @@ impl AgentLanguage {
     }
 }
 
-/// Every file in a language below a directory, with its text. Skills in `.agents` are no agents.
+/// Returns every file of a language below a directory, with its text.
 fn written(files: &dyn HarnessFiles, dir: &str, language: AgentLanguage) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     collect(files, dir, (language.ending(), DEPTH), &mut paths);
@@ -48,6 +48,7 @@ fn collect(
 ) {
     for name in files.names(dir).unwrap_or_default() {
         let path = format!("{dir}{name}");
+        // Skills in `.agents` are not agents.
         let is_skills = dir.ends_with(".agents/") && name.eq_ignore_ascii_case("skills");
         if name.rsplit_once('.').is_some_and(|(_, end)| end == ending) {
             out.push(path);
@@ -57,7 +58,7 @@ fn collect(
     }
 }
 
-/// The files of agents below some directories, by the name that `name` reads in them.
+/// Returns the agent files below some directories, by the name that `name` finds in their text.
 pub(crate) fn by_name(
     files: &dyn HarnessFiles,
     language: AgentLanguage,
@@ -73,8 +74,9 @@ pub(crate) fn by_name(
     out
 }
 
-/// The directories above the project that belong to its repository, the nearest first: `../`, `../../`.
+/// Returns the directories above the project within its repository, nearest first: `../`, `../../`.
 pub(crate) fn above(files: &dyn HarnessFiles) -> impl Iterator<Item = String> {
     let dirs = (1..=ABOVE).map(|steps| "../".repeat(steps));
+    // A directory outside the repository cannot be listed, which ends the search.
     dirs.take_while(|dir| files.names(dir).is_some())
 }

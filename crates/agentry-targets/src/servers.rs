@@ -1,4 +1,4 @@
-//! MCP servers in the words that most harnesses share: a command with arguments, or an address.
+//! MCP servers in the form that most harnesses share: a command with arguments, or an address.
 
 use agentry_model::{McpServer, McpTransport};
 use agentry_text::data::MapBuilder;
@@ -7,12 +7,12 @@ use agentry_text::{Data, Spanned};
 use crate::draft::at;
 use crate::render_result::{LossKind, RenderedAgent};
 
-/// How a harness writes values in which a variable is named.
+/// How a harness writes a reference to an environment variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VariableStyle {
-    /// As they stand.
+    /// Values stay unchanged.
     Untouched,
-    /// `${X}` for our `${env:X}`.
+    /// `${X}` replaces Agentry's `${env:X}`.
     Bare,
 }
 
@@ -32,7 +32,7 @@ impl VariableStyle {
     }
 }
 
-/// A server as a map. `url` is what the harness calls the address.
+/// Writes a server as a map; `url` is the harness' key for the address.
 pub(crate) fn write(server: &McpServer, url: &str, variables: VariableStyle) -> Data {
     let data = |text: &Spanned<String>| Data::str(variables.write(&text.value));
     let pairs = |pairs: &[(String, Spanned<String>)]| {
@@ -48,7 +48,7 @@ pub(crate) fn write(server: &McpServer, url: &str, variables: VariableStyle) -> 
     map.build()
 }
 
-/// Reports that a value names a variable in our own way, which no harness knows.
+/// Reports a reference in Agentry's syntax, which the harness would not expand.
 pub(crate) fn references(server: &McpServer, out: &mut RenderedAgent) {
     let mut values = server.env.iter().chain(&server.headers).map(|(_, value)| &value.value);
     if values.any(|value| value.contains("${env:")) {
@@ -59,7 +59,7 @@ pub(crate) fn references(server: &McpServer, out: &mut RenderedAgent) {
     }
 }
 
-/// A server from a map.
+/// Reads a server from a map.
 pub(crate) fn read(name: &str, data: &Data, variables: VariableStyle) -> McpServer {
     let inner = |text: &str| at(variables.read(text));
     let text = |key: &str| data.get(key).and_then(Data::as_str);
@@ -76,8 +76,10 @@ pub(crate) fn read(name: &str, data: &Data, variables: VariableStyle) -> McpServ
         }
         _ => None,
     };
+    // Gemini CLI names the address `http_url`.
     let url = text("url").or_else(|| text("http_url"));
     let transport = match text("type") {
+        // Server-sent events are the older transport over HTTP.
         Some("sse") => McpTransport::Http,
         _ if url.is_some() => McpTransport::StreamableHttp,
         _ => McpTransport::Stdio,

@@ -1,10 +1,10 @@
-//! Skills as files beside an agent, for harnesses that look for them in a directory of their own.
+//! Skills as files beside an agent, for harnesses with a directory of skills.
 
 use crate::render_result::{LossKind, RenderedAgent, RenderedFile};
 use crate::subject::{BundledSkill, RenderSubject};
 
-/// Copies the skills of an agent to `to`, except those that lie in one of the `known` directories,
-/// where the harness finds them by itself. Gives the names of those that it finds then.
+/// Copies the skills of an agent to `to`, except those in one of the `known` directories, which the harness
+/// searches anyway. Returns the names of the skills that the harness will find.
 pub(crate) fn copy<'a>(
     subject: &'a RenderSubject,
     known: &[&str],
@@ -15,7 +15,7 @@ pub(crate) fn copy<'a>(
     found.map(|skill| skill.name.as_str()).collect()
 }
 
-/// The same for one skill; whether there is one.
+/// Copies one skill; returns whether the harness will find it.
 pub(crate) fn copy_one(
     skill: &BundledSkill,
     known: &[&str],

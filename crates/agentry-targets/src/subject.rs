@@ -1,4 +1,4 @@
-//! The agent that is rendered: what the model says of it, and what it may do, ready to be asked.
+//! The agent that is rendered: its model, and its policy ready for proofs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,49 +14,49 @@ use crate::model::{HarnessTool, outside as outside_of};
 use crate::original::OriginalGrant;
 use crate::proof::{self, PolicyProof, told, within};
 
-/// An agent on its way to a harness.
+/// An agent that is rendered for a harness.
 #[derive(Debug, Clone)]
 pub struct RenderSubject {
-    /// What it is called there: its name, or an alias.
+    /// The name in the harness: the agent's name, or an alias.
     pub name: String,
     /// The agent with its bases and the defaults of its format.
     pub agent: Agent,
-    /// Where its definition is, relative to the project, for people who find the rendered file.
+    /// The path of its definition relative to the project, for the mark in rendered files.
     pub path: String,
-    /// The digest of the definition, where the guard asks for it.
+    /// The digest of the definition, where the guard needs it.
     pub digest: String,
     /// The texts of its prompt, in order.
     pub parts: Vec<PromptText>,
-    /// The skills that it asks for or brings.
+    /// The skills that it requires or brings along.
     pub skills: Vec<BundledSkill>,
-    /// All its layers as ordered rules, every section among them: what encoders start from.
+    /// All layers merged into ordered rules for every section: the input of encoders.
     pub permissions: Permissions,
-    /// All its layers: what the result is compared with. Its places are stand-ins, so that the same
-    /// definition renders to the same files everywhere.
+    /// All layers, against which the result is proved. Its workspace and home are placeholders, so that a
+    /// definition renders to the same files on every machine.
     pub judge: Judge,
-    /// All that is said of what it may do as one text, once somebody asked for it.
+    /// The whole policy as one text, computed on demand.
     pub policy: OnceLock<String>,
-    /// The number of that text, once somebody asked for it.
+    /// The number of that text in the memo, computed on demand.
     pub kind: OnceLock<u64>,
-    /// What the session has found out so far. `kind` is a number of this memo.
+    /// The memo of the session, which `kind` belongs to.
     pub memo: Arc<RenderMemo>,
-    /// The original grants of the harness that are given back to it.
+    /// The restored grants.
     pub grants: Vec<OriginalGrant>,
 }
 
-/// How far a harness may go beyond what is said of an agent.
+/// How far a harness may exceed the policy of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum PolicySlack {
-    /// Nowhere.
+    /// It may not exceed the policy.
     None,
     /// It may ask where the source denies, because the guard denies.
     Denials,
-    /// It may run what the source asks about, because the agent has its original grants back.
+    /// It may run what the source asks about, because original grants were restored.
     Questions,
 }
 
 impl PolicySlack {
-    /// What is left of an answer.
+    /// Returns the verdict that remains required.
     fn of(self, action: Action) -> Action {
         match (self, action) {
             (Self::Denials, Action::Deny) => Action::Ask,
@@ -69,18 +69,18 @@ impl PolicySlack {
 /// One text of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
-    /// What it is.
+    /// The source of the text.
     pub kind: PromptTextKind,
-    /// Where it comes from, relative to the project.
+    /// The path that it was read from, relative to the project.
     pub origin: String,
     /// The text.
     pub text: String,
 }
 
-/// What a text of a prompt is.
+/// The source of a text of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptTextKind {
-    /// Who the agent is, and its hard rules: always in the prompt.
+    /// The instructions: always in the prompt.
     Prompt,
     /// A file of `context`.
     Context,
@@ -93,15 +93,15 @@ pub enum PromptTextKind {
 pub struct BundledSkill {
     /// Its name.
     pub name: String,
-    /// Its files, relative to its directory, unless none was found.
+    /// Its files, relative to its directory; `None` if the skill was not found.
     pub files: Option<Vec<(String, Vec<u8>)>>,
-    /// Where its directory is, relative to the project, if it lies there.
+    /// Its directory relative to the project, if it is inside.
     pub dir: Option<String>,
 }
 
 impl RenderSubject {
-    /// An agent under its own name, with nothing but what its definition says of it. What it may do is seen
-    /// from stand-in places, so that the same definition gives the same files everywhere.
+    /// An agent under its own name, with nothing but its definition. Its workspace and home are placeholders,
+    /// so that a definition gives the same files on every machine.
     pub fn of(agent: Agent, place: &PolicyContext, memo: &Arc<RenderMemo>) -> Self {
         let places = PathAnchors::default();
         let permissions = to_permissions(&memo.policy, &agent.policy, place).unwrap_or_default();
@@ -112,6 +112,7 @@ impl RenderSubject {
             text: system.value.clone(),
         });
         let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
+        // An empty list of files, because a skill without files would be reported as lost.
         let skills = names.map(|name| BundledSkill { name, files: Some(Vec::new()), dir: None });
         let skills: Vec<BundledSkill> = skills.collect();
         Self {
@@ -130,22 +131,21 @@ impl RenderSubject {
         }
     }
 
-    /// Where its definition is, on one line: what stands behind a mark must not be read as anything else.
+    /// The path of its definition on one line, so that a line break in it cannot end the mark.
     pub fn origin(&self) -> String {
         let ends_a_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         self.path.replace(ends_a_line, "?")
     }
 
-    /// The whole prompt with what the harness has no place for: each part after an empty line, every
-    /// line ended by LF.
+    /// Joins the parts of these kinds to a prompt, with an empty line between parts and LF line ends.
     pub fn prompt(&self, kinds: &[PromptTextKind]) -> String {
         let texts = self.parts.iter().filter(|part| kinds.contains(&part.kind));
         let whole = texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n");
         whole.replace("\r\n", "\n")
     }
 
-    /// What a rendered section must stay within: the rules as they are written, layer by layer. For
-    /// files, what is said of places outside the workspace is a layer as well.
+    /// The rules that a rendered section must stay within: each layer as it is written. For files, rules
+    /// about paths outside the workspace are a layer as well.
     pub fn bounds(&self, section: Section) -> Arc<[RuleList]> {
         self.memo.bounds.get((self.kind(), section), || {
             let own = self.judge.rules(section).map(|(_, rules)| rules.as_written());
@@ -155,8 +155,8 @@ impl RenderSubject {
         })
     }
 
-    /// All that is said of what it may do, as one text: agents with the same text get the same answers,
-    /// since the places of all subjects are the same.
+    /// The whole policy as one text. Agents with the same text get the same verdicts, since all subjects have
+    /// the same workspace and home.
     pub fn policy(&self) -> &String {
         self.policy.get_or_init(|| {
             let mut text = String::new();
@@ -172,7 +172,7 @@ impl RenderSubject {
                     proof::part(&mut text, &rule.pattern);
                 }
             }
-            // What nobody wrote is not reported as a loss.
+            // Losses are only reported for rules that the author wrote, so this is part of the text.
             let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
             let is_written = |rule: &PolicyRule| rule.span.is_some_and(Span::is_written);
             let written = layers.flat_map(|(_, rules)| rules.all()).map(is_written);
@@ -181,12 +181,12 @@ impl RenderSubject {
         })
     }
 
-    /// The number of that text in this session.
+    /// The number of the policy text in this session.
     pub fn kind(&self) -> u64 {
         *self.kind.get_or_init(|| self.memo.kind(self.policy()))
     }
 
-    /// Whether the rules of a tool stay within what the agent may do, or within so much more.
+    /// Proves that the rules of a tool stay within the policy, extended by `slack`.
     pub(crate) fn within(&self, way: &HarnessTool, slack: PolicySlack) -> PolicyProof {
         let HarnessTool { section, layers, .. } = way;
         self.memo.ways.get((self.kind(), slack, *section, way.key()), || {
@@ -202,20 +202,20 @@ impl RenderSubject {
         })
     }
 
-    /// What it is for; its name, if nobody says.
+    /// Returns the description, else the display name, else the name.
     pub fn description(&self) -> &str {
         let identity = &self.agent.identity;
         let said = identity.description.as_ref().or(identity.display_name.as_ref());
         said.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
     }
 
-    /// Whether rules about a section stay within what the agent may do.
+    /// Whether rules about a section stay within the policy.
     pub fn permits(&self, section: Section, layers: &[RuleList]) -> bool {
         within(&self.memo, layers, &self.bounds(section)) == PolicyProof::Holds
     }
 }
 
-/// The same with every section: what nobody speaks about is asked, reading in the workspace is free.
+/// Adds the missing sections: they ask, except that reading inside the workspace is allowed.
 fn complete(mut permissions: Permissions) -> Permissions {
     let nowhere = Span::start_of(FileId::BUILT_IN);
     for section in Section::ALL {

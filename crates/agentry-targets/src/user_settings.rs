@@ -1,9 +1,8 @@
-//! What the user's own settings in the home directory add to a project's.
+//! What the user's settings in the home directory add to those of a project.
 //!
-//! What is written must not depend on the machine: an agent is proved against the files of its project
-//! only. Then it is proved once more with the files of the user who renders it; what they permit beyond
-//! the source is a gap of this user, reported with a call that shows it, and changes nothing that is
-//! written.
+//! Rendered files must not depend on the machine, so an agent is proved against the files of its project
+//! only. A second proof includes the files of the current user. What these permit beyond the source is
+//! reported as a gap, with an example; the rendered files stay the same.
 
 use agentry_policy::compare::{ExampleSubject, decide};
 use agentry_policy::{HazardProtection, RuleList};
@@ -13,17 +12,17 @@ use crate::model::{HarnessModel, HarnessTool};
 use crate::proof::PolicyProof;
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 
-/// The user's own files, and what a harness makes of them.
+/// The user's settings files, and the harness' model of them.
 #[derive(Debug)]
 pub struct UserSettings {
-    /// The files; a directory ends with `/`.
+    /// The paths; a directory ends with `/`.
     pub places: &'static [&'static str],
-    /// What the harness lets an agent do, by these files as well.
+    /// Returns what the harness lets an agent do, with these files included.
     pub model: fn(&dyn HarnessFiles, &str) -> Option<HarnessModel>,
 }
 
 impl UserSettings {
-    /// Whether the user has such files.
+    /// Whether the user has any of these files.
     pub(crate) fn is_there(&self, settings: &RenderSettings<'_>) -> bool {
         let files = settings.existing;
         let is_there = |place: &&str| {
@@ -33,7 +32,7 @@ impl UserSettings {
         self.places.iter().any(is_there)
     }
 
-    /// Reports what a way permits beyond its bounds.
+    /// Reports what a tool permits beyond its bounds.
     pub(crate) fn report(&self, way: &HarnessTool, proof: PolicyProof, out: &mut RenderedAgent) {
         let places: Vec<String> = self.places.iter().map(|place| format!("`{place}`")).collect();
         let places = places.join(", ");
@@ -53,16 +52,17 @@ impl UserSettings {
     }
 }
 
-/// The rule that decides, if it has a text of its own.
+/// Returns the text of the rule that decides about an example.
 fn rule(layers: &[RuleList], example: &ExampleSubject) -> Option<String> {
     let all: Vec<&RuleList> = layers.iter().collect();
     let decision = example.with(|subject| decide(&all, subject, HazardProtection::Off))?;
     let text = &layers.get(decision.layer)?.rules.get(decision.rule)?.text;
+    // The text of an encoded rule ends with its verdict.
     let text = text.rsplit_once(": ").map_or(text.as_str(), |(text, _)| text);
     (!text.is_empty() && !text.contains(char::is_control)).then(|| text.to_owned())
 }
 
-/// The files in a directory whose names end so.
+/// Returns the files in a directory whose names end with `end`.
 pub(crate) fn files_in(files: &dyn HarnessFiles, dir: &str, end: &str) -> Vec<(String, String)> {
     let names = files.names(dir).unwrap_or_default();
     let paths = names.iter().filter(|name| name.ends_with(end)).map(|name| format!("{dir}{name}"));

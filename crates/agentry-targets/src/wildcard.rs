@@ -1,31 +1,30 @@
-//! Wildcards over the text of a command, as several harnesses have them: `*` takes anything, words
-//! and spaces alike.
+//! Wildcards over the text of a command, as several harnesses have them: `*` matches any text, across words
+//! and spaces.
 //!
-//! A harness compares such a pattern with a command as it was typed, Agentry compares commands word by
-//! word. Where quotes or escapes come in, the two cannot be told apart for sure: an allow then counts
-//! as matching more, a deny as matching less.
+//! A harness compares such a pattern with the typed command; Agentry compares commands word by word. With
+//! quotes or escapes the two may differ: an allow then counts as matching more, a deny as matching less.
 
 use agentry_policy::{Action, Section};
 
 use crate::encoding::MatchBounds;
 use crate::model::escape;
 
-/// Any text, words and their ends alike.
+/// Any text, including the ends of words.
 pub use agentry_policy::ANYTHING;
-/// No text at all.
+/// A regular expression that matches no text.
 pub const NOTHING: &str = r"[^\s\S]";
 
 /// How a harness reads its wildcards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WildcardDialect {
-    /// Whether `?` takes any one character.
+    /// Whether `?` matches any one character.
     pub question: bool,
-    /// Whether a trailing ` *` may take nothing only where it is the only wildcard.
+    /// Whether a trailing ` *` may match nothing only if it is the only wildcard.
     pub sole: bool,
 }
 
 impl WildcardDialect {
-    /// What a pattern about commands matches. A trailing ` *` may take nothing.
+    /// Returns what a command pattern matches. A trailing ` *` may match nothing.
     pub fn command(self, pattern: &str) -> MatchBounds {
         let (head, optional) = match pattern.strip_suffix(" *") {
             Some(head) => (head, true),
@@ -33,6 +32,7 @@ impl WildcardDialect {
         };
         let tail = |bound: WildcardBound| match optional {
             false => r"\x00".to_owned(),
+            // After another wildcard, the trailing ` *` must match something.
             true if self.sole && bound == WildcardBound::Least && head.contains('*') => {
                 format!(r"\x00{ANYTHING}\x00")
             }
@@ -42,7 +42,7 @@ impl WildcardDialect {
         MatchBounds { most: of(WildcardBound::Most), least: of(WildcardBound::Least) }
     }
 
-    /// Whether a pattern takes a name as a whole.
+    /// Whether a pattern matches a whole name.
     pub fn takes(self, pattern: &str, name: &str) -> bool {
         let Some(first) = pattern.chars().next() else { return name.is_empty() };
         let rest = pattern.get(first.len_utf8()..).unwrap_or_default();
@@ -56,7 +56,7 @@ impl WildcardDialect {
         }
     }
 
-    /// What a pattern about a plain text matches: a name, a path. A trailing ` *` may take nothing here too.
+    /// Returns what a pattern for a name or a path matches. A trailing ` *` may match nothing here too.
     pub fn whole(self, pattern: &str) -> String {
         match pattern.strip_suffix(" *") {
             Some(head) => format!("{}(?: {ANYTHING})?", self.plain(head)),
@@ -64,7 +64,7 @@ impl WildcardDialect {
         }
     }
 
-    /// What a pattern matches character by character.
+    /// Returns what a pattern matches character by character.
     pub fn plain(self, pattern: &str) -> String {
         let each = |c: char| match c {
             '*' => ANYTHING.to_owned(),
@@ -75,10 +75,10 @@ impl WildcardDialect {
     }
 
     fn text(self, pattern: &str, bound: WildcardBound) -> String {
-        // A space stands between two words, unless a wildcard before it took an opening quote.
+        // A space separates two words, unless a wildcard before it matched an opening quote.
         let mut open = false;
         let most = bound == WildcardBound::Most;
-        // What a special character makes of the text after it is not known.
+        // A special character changes the meaning of the text after it in unknown ways.
         let known = pattern.find(is_special).unwrap_or(pattern.len());
         let rest = match (known < pattern.len(), most) {
             (false, _) => "",
@@ -106,13 +106,13 @@ enum WildcardBound {
     Least,
 }
 
-/// Whether a shell gives the character a meaning, so that it is typed in another way than it is meant.
+/// Whether the character has a meaning for a shell, so that its literal form is typed with quotes or escapes.
 pub fn is_special(c: char) -> bool {
     c.is_control() || "\"'\\$`<>|&;()".contains(c)
 }
 
-/// The pattern of a source in this language, for a rule that may match less than it says: nothing if
-/// it holds what has to be typed in another way.
+/// Translates a source pattern for a rule that may match less; empty if the pattern contains a character that
+/// cannot be written.
 pub fn at_most(pattern: &str) -> Vec<String> {
     if pattern.chars().any(is_special) || pattern.contains('?') {
         return Vec::new();
@@ -120,9 +120,9 @@ pub fn at_most(pattern: &str) -> Vec<String> {
     spelled(pattern)
 }
 
-/// The pattern of a source in this language, for a rule that may match more than it says.
+/// Translates a source pattern for a rule that may match more.
 pub fn at_least(pattern: &str) -> Vec<String> {
-    // Where the home directory is written out, the tilde is gone.
+    // The harness may see the home directory written out, without the tilde.
     let pattern = pattern.replace(" ~/", " */");
     let pattern = match pattern.strip_prefix("~/") {
         Some(rest) => format!("*/{rest}"),
@@ -137,7 +137,7 @@ pub fn at_least(pattern: &str) -> Vec<String> {
     }
 }
 
-/// Patterns of the model that together take every command that a pattern in this language may take.
+/// Returns source patterns that together match every command which a pattern of this dialect may match.
 pub fn around(pattern: &str) -> Vec<String> {
     let text = match pattern.find(is_special) {
         Some(at) => format!("{}*", pattern.get(..at).unwrap_or_default()),
@@ -150,9 +150,9 @@ pub fn around(pattern: &str) -> Vec<String> {
     let Some(wild) = words.iter().position(|word| word.contains('*')) else { return vec![text] };
     let (head, rest) = words.split_at(wild);
     let first = rest.first().copied().unwrap_or_default();
-    // A tilde that a wildcard touches may be the home directory, written out.
+    // A tilde beside a wildcard may be a written-out home directory.
     let known = first.split('*').next().filter(|it| *it != "~").unwrap_or_default();
-    // The last piece of the pattern, at the end of some word.
+    // The last literal piece of the pattern must be at the end of some word.
     let last = rest.last().copied().unwrap_or_default();
     let open = if last.ends_with('*') { "*" } else { "" };
     let tail = last.trim_end_matches('*').rsplit(['*', '~']).next().unwrap_or_default();
@@ -165,7 +165,7 @@ pub fn around(pattern: &str) -> Vec<String> {
     vec![words.collect::<Vec<_>>().join(" ")]
 }
 
-/// What to say of a rule about commands that became another one.
+/// Describes how a rule about commands was changed; `None` if it was not.
 pub fn reworded(section: Section, text: &str, action: Action, words: &[String]) -> Option<String> {
     let changed = section == Section::Bash && text.contains(is_special);
     let detail = || match words {
@@ -177,7 +177,7 @@ pub fn reworded(section: Section, text: &str, action: Action, words: &[String]) 
     changed.then(detail)
 }
 
-/// `**` between words takes any number of them, none too: with it and without it.
+/// Expands `**` between words, which matches any number of words, into variants with and without it.
 fn spelled(pattern: &str) -> Vec<String> {
     let words: Vec<&str> = pattern.split(' ').filter(|word| !word.is_empty()).collect();
     let mut out = vec![String::new()];
@@ -188,6 +188,7 @@ fn spelled(pattern: &str) -> Vec<String> {
         let mut next = Vec::new();
         for text in out {
             let space = if text.is_empty() { "" } else { " " };
+            // A last `**` becomes ` *`, which may match nothing anyway.
             if many && !last {
                 next.push(text.clone());
             }
@@ -199,7 +200,7 @@ fn spelled(pattern: &str) -> Vec<String> {
     out
 }
 
-/// One `*` for several in a row.
+/// Replaces each run of `*` by one.
 fn collapse(word: &str) -> String {
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {

@@ -1,4 +1,4 @@
-//! The fields of a skill.
+//! The field table of a skill: how each field of the model is written.
 
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
@@ -36,7 +36,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.read", Partly(ALL_ALLOWED)),
     model_field("permissions.webfetch", Partly(ALL_ALLOWED)),
     model_field("permissions.websearch", Partly(ALL_ALLOWED)),
-    // A list in words at the end of the body. Nothing enforces it, which is reported.
+    // A list of limits in the body. Nothing enforces it, which is reported.
     model_field("permissions.question", Prompt),
     model_field("permissions.external_directory", Prompt),
     model_field("permissions.mcp", Prompt),
@@ -46,7 +46,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.env", Prompt),
 ];
 
-/// One that the standard takes: it has at most 1024 characters.
+/// The description, which the standard limits to 1024 characters.
 fn description(subject: &RenderSubject, out: &mut RenderedAgent) -> Data {
     let text = subject.description();
     let length = text.chars().count();
@@ -57,7 +57,7 @@ fn description(subject: &RenderSubject, out: &mut RenderedAgent) -> Data {
     Data::str(text)
 }
 
-/// What the standard has no field for: texts by name.
+/// The `metadata` field, for values without their own field in the standard.
 fn about(subject: &RenderSubject, _: &mut RenderedAgent) -> Option<Data> {
     let identity = &subject.agent.identity;
     let mut about = MapBuilder::new();

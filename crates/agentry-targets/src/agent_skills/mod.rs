@@ -1,5 +1,5 @@
-//! Agent Skills, the open standard: an agent as a skill that any client may load. `fields.rs` says what
-//! becomes of each field of the model.
+//! Agent Skills, the open standard: an agent as a skill that any client may load. `fields.rs` has the field
+//! table.
 
 mod fields;
 mod tools;
@@ -7,7 +7,7 @@ mod write;
 
 use crate::{HarnessPlace, Target};
 
-/// Agent Skills.
+/// The target for Agent Skills.
 pub static TARGET: Target = Target {
     name: "agent-skills",
     title: "Agent Skills",
@@ -23,15 +23,15 @@ pub static TARGET: Target = Target {
     import: None,
 };
 
-/// Where skills are, below a project or the home directory.
+/// The directory of skills, below a project or the home directory.
 const PLACE: &str = ".agents/skills";
 
-/// Where the skill of that name is.
+/// The path of the skill of that name.
 fn path(name: &str) -> String {
     format!("{PLACE}/{name}/SKILL.md")
 }
 
-/// Why a name is none of a skill.
+/// Why a name is not valid for a skill.
 fn wrong_name(name: &str) -> Option<&'static str> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.chars().count() > 64 {

@@ -1,4 +1,4 @@
-//! `allowed-tools`: what a client may do without asking while the skill is in use.
+//! `allowed-tools`: the tools that a client may use without asking while the skill is active.
 
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
@@ -10,7 +10,7 @@ use crate::render_result::RenderSettings;
 use crate::subject::RenderSubject;
 use crate::{HarnessFiles, front_matter};
 
-/// A shell reads and writes files and fetches addresses as it likes.
+/// A shell can also read and write files and fetch addresses.
 const SHELL: &[Section] = &[Section::Bash, Section::Edit, Section::Read, Section::Webfetch];
 
 /// The tools that clients know, with every section that they reach.
@@ -25,7 +25,7 @@ const TOOLS: &[(&str, &[Section])] = &[
     ("WebSearch", &[Section::Websearch]),
 ];
 
-/// The tools that may do everything that can be done with them, as the standard writes a list.
+/// Returns the tools that are allowed without any limit, as the list that the standard wants.
 pub(super) fn allowed(subject: &RenderSubject, settings: &RenderSettings<'_>) -> String {
     let is_open = |section: &Section| {
         let everything = [always(*section, Action::Allow, "allowed-tools")];
@@ -36,8 +36,8 @@ pub(super) fn allowed(subject: &RenderSubject, settings: &RenderSettings<'_>) ->
     tools.map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
 }
 
-/// What a client that follows the standard lets the skill do by itself; nothing if it would not take
-/// it for one.
+/// Returns what a client that follows the standard lets the skill do without asking; `None` if the file is
+/// not a valid skill.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let (metadata, _) = front_matter::read(&files.text(&path(name))?)?;
     let description = metadata.get("description").and_then(Data::as_str)?;
@@ -47,7 +47,7 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
     let mut model = HarnessModel::default();
     let listed = metadata.get("allowed-tools").and_then(Data::as_str).unwrap_or_default();
     for tool in listed.split(' ').filter(|tool| !tool.is_empty()) {
-        // A tool that is not known, or with a specifier, may be anything.
+        // An unknown tool, or one with a specifier, may do anything.
         let known = TOOLS.iter().find(|(known, _)| *known == tool);
         for section in known.map_or(Section::ALL, |(_, reaches)| *reaches) {
             model.add(*section, tool, vec![always(*section, Action::Allow, tool)]);

@@ -1,4 +1,4 @@
-//! Writes agents as skills.
+//! Renders agents as skills: one `SKILL.md` per agent, with the agent's own skills beside it.
 
 use agentry_text::Data;
 
@@ -51,7 +51,7 @@ fn body(subject: &RenderSubject) -> String {
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Copies a skill of the agent to where skills are, unless it is there already.
+/// Copies a skill of the agent to the directory of skills, unless it is already there.
 fn copy(subject: &RenderSubject, skill: &BundledSkill, out: &mut RenderedAgent) {
     if skill.name == subject.name {
         let message = format!("the agent and its skill `{}` would be one skill", skill.name);

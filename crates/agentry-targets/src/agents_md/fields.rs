@@ -1,4 +1,4 @@
-//! What becomes of the fields of the model in AGENTS.md, which is text and has none of its own.
+//! The field table of AGENTS.md, which is plain text and has no fields itself.
 
 use agentry_model::AgentMode;
 
@@ -25,7 +25,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("context", Prompt),
     model_field("rules", Prompt),
     model_field("tools.mcp", No("no place")).loses(Dropped, NO_PLACE),
-    // A list in words at the end of the section. Nothing enforces it, which is reported.
+    // A list of limits at the end of the section. Nothing enforces it, which is reported.
     model_field("permissions.bash", Prompt),
     model_field("permissions.edit", Prompt),
     model_field("permissions.read", Prompt),

@@ -1,17 +1,15 @@
-//! AGENTS.md, the open standard: the instructions for everyone who works in a project, in one file. `fields.rs`
-//! says what becomes of each field of the model.
+//! AGENTS.md, the open standard: one file with instructions for every agent in a project. `fields.rs` has the
+//! field table.
 //!
-//! The section of a single agent speaks to every reader; before those of several a sentence says that
-//! each is for one agent only.
-//!
-//! The file belongs to the project: only what stands between the two marks is ever changed.
+//! The section of a single agent applies to every reader. Before several sections, a sentence says that each
+//! is for one agent only. The file belongs to the project: only the text between the two marks is changed.
 
 mod fields;
 mod write;
 
 use crate::{HarnessFiles, HarnessModel, HarnessPlace, Target, marks};
 
-/// AGENTS.md.
+/// The target for AGENTS.md.
 pub static TARGET: Target = Target {
     name: "agents-md",
     title: "AGENTS.md",
@@ -35,12 +33,12 @@ pub static TARGET: Target = Target {
 const PATH: &str = "AGENTS.md";
 const NAME: &str = "agents";
 
-/// The heading under which an agent stands.
+/// The heading of an agent's section.
 fn heading(name: &str) -> String {
     format!("## Agent `{name}`")
 }
 
-/// The file lets nobody do anything: its readers have rules of their own.
+/// The file itself permits nothing, because its readers follow their own rules.
 fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let text = files.text(PATH)?;
     let part = marks::part(&text, NAME).ok().flatten()?;

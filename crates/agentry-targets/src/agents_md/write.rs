@@ -1,4 +1,4 @@
-//! Writes agents as sections of `AGENTS.md`.
+//! Renders agents as sections of `AGENTS.md`.
 
 use super::fields::FIELDS;
 use super::{NAME, PATH, heading};
@@ -10,7 +10,7 @@ use crate::render_result::{
 };
 use crate::subject::{PromptTextKind, RenderSubject};
 
-/// What stands before the sections of several agents.
+/// The sentence before the sections of several agents.
 const SEVERAL: &str = "Each section below is for one agent: follow the one of the agent that you are \
                        asked to be, and no other.";
 
@@ -27,6 +27,7 @@ pub(super) fn render(
             let hint = Some("render it with the scope `project`");
             out.refuse("name", "AGENTS.md is a file of a project", hint);
         }
+        // A mark inside the prompt would end our part of the file too early.
         if section.contains(&begin(NAME)) || section.contains(&end(NAME)) {
             let message = "the prompt holds a mark that ends our part of AGENTS.md";
             out.refuse("instructions", message, Some("leave the mark out"));
@@ -35,12 +36,13 @@ pub(super) fn render(
             sections.push((&subject.name, section));
         }
     }
+    // A fixed order keeps the file the same from run to run.
     sections.sort();
     let shared = file(&sections, settings, &mut agents);
     ProjectRendering { agents, shared: shared.into_iter().collect() }
 }
 
-/// The whole file; nothing if there is nothing to write and nothing of ours in it.
+/// Builds the whole file; `None` if there is nothing to write and no old part to remove.
 fn file(
     sections: &[(&str, String)],
     settings: &RenderSettings<'_>,

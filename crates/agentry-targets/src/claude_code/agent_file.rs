@@ -1,5 +1,5 @@
-//! The file of an agent, as Claude Code reads it: its metadata ends at the first `---` after the one
-//! at its start, wherever that stands. What comes later is lost, and with it the list of tools.
+//! Agent files as Claude Code parses them: the metadata ends at the first `---` after the opening one, even
+//! inside a value. Text after that is not metadata, so a list of tools there would be lost.
 
 use agentry_text::{Data, yaml};
 
@@ -7,22 +7,22 @@ use crate::front_matter::MARK;
 use crate::rivals::{self, AgentLanguage, FilesByName};
 use crate::{HarnessFiles, front_matter};
 
-/// Where agents are.
+/// The directory of agents.
 pub(super) const AGENTS: &str = ".claude/agents/";
 
-/// Where an agent is written.
+/// The path that an agent is written to.
 pub(super) fn path(name: &str) -> String {
     format!("{AGENTS}{name}.md")
 }
 
-/// The agents that files of a directory are.
+/// Returns the agent files of a directory by the names of their agents.
 pub(super) fn by_name(files: &dyn HarnessFiles, directory: &str) -> FilesByName {
     rivals::by_name(files, AgentLanguage::Markdown, &[directory], |text| {
         read(text)?.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
     })
 }
 
-/// The file of an agent; nothing if its metadata cannot be written without `---`.
+/// Writes an agent file; `None` if its metadata cannot be written without `---`.
 pub(super) fn write(origin: &str, metadata: &Data, body: &str) -> Option<String> {
     let Data::Map(fields) = metadata else { return None };
     let mut head = format!("{MARK}{}\n", origin.replace("---", "-…-"));
@@ -30,6 +30,7 @@ pub(super) fn write(origin: &str, metadata: &Data, body: &str) -> Option<String>
         let field = Data::Map(vec![(key.clone(), value.clone())]);
         match value {
             Data::Str(text) if text.contains("---") => {
+                // A JSON string is valid YAML, and lets `-` be escaped.
                 let text = serde_json::Value::from(text.as_str()).to_string();
                 let text = text.replace("--", r"-\x2d");
                 head.extend([key.as_str(), ": ", text.as_str(), "\n"]);
@@ -42,18 +43,18 @@ pub(super) fn write(origin: &str, metadata: &Data, body: &str) -> Option<String>
     (!head.contains("---")).then(|| format!("---\n{head}---\n{space}{body}{space}"))
 }
 
-/// The metadata and the body of a file.
+/// The metadata and the body of an agent file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClaudeFrontMatter {
     pub(super) metadata: Data,
     pub(super) body: String,
-    /// Whether the metadata is no YAML and was read line by line.
+    /// Whether the metadata is not valid YAML and was read line by line.
     pub(super) lenient: bool,
-    /// Lines that said nothing then.
+    /// Lines that could not be read in that case.
     pub(super) unread: Vec<String>,
 }
 
-/// Reads a file; nothing if there is no metadata.
+/// Parses an agent file; `None` if there is no metadata.
 pub(super) fn read(text: &str) -> Option<ClaudeFrontMatter> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let rest = text.strip_prefix("---")?;
@@ -70,7 +71,7 @@ pub(super) fn read(text: &str) -> Option<ClaudeFrontMatter> {
     Some(ClaudeFrontMatter { metadata, body, lenient, unread })
 }
 
-/// Lines of `key: value`, each value as it stands; others are `unread`.
+/// Reads lines of `key: value`, with each value as plain text; other lines are `unread`.
 fn of_lines(metadata: &str, unread: &mut Vec<String>) -> Data {
     let mut fields: Vec<(String, Data)> = Vec::new();
     for line in metadata.lines() {
@@ -80,6 +81,7 @@ fn of_lines(metadata: &str, unread: &mut Vec<String>) -> Data {
         });
         if let Some((key, value)) = key {
             let value = value.trim().trim_matches(['"', '\'']);
+            // The last of two equal keys counts.
             fields.retain(|(known, _)| known != key);
             fields.push((key.to_owned(), Data::str(value)));
         } else if let Some(item) = line.trim_start().strip_prefix("- ") {

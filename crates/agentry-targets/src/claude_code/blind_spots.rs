@@ -1,5 +1,5 @@
-//! What Claude Code does not look at in a command line. Lists and pipes, quotes, the directory of a
-//! program, variables before it and wrappers like `env` and `sudo` do not deceive it.
+//! What Claude Code does not check in a command line. It handles lists and pipes, quotes, the path of a
+//! program, variables before it, and wrappers such as `env` and `sudo`.
 
 use crate::blind_spots::{as_typed, in_a_shell, redirected, with_option, words};
 use crate::gap::{ADDRESSES, BlindSpot, FILES, MisreadLine};

@@ -1,8 +1,7 @@
-//! From the rules of one agent to what it would need of the settings.
+//! Encodes the rules of one agent as what it needs from the settings.
 //!
-//! A rule of Claude Code cannot be an exception from a stricter one. So there are three answers:
-//! everything is allowed but for some asks and denials; everything is asked but for some denials; or
-//! the tool is taken away.
+//! A rule of Claude Code cannot be an exception from a stricter one. So there are three results: everything
+//! is allowed except some asks and denials; everything is asked except some denials; or the tool is removed.
 
 use std::collections::HashSet;
 
@@ -26,14 +25,14 @@ use crate::wildcard::ANYTHING;
 /// What one agent needs in one section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SectionPlan {
-    /// Whether it has the tools.
+    /// Whether the agent has the tools of the section.
     pub(super) kept: bool,
-    /// The rules that keep them within its source.
+    /// The rules that keep the tools within the source.
     pub(super) rules: ClaudeRuleLists,
 }
 
 impl SectionPlan {
-    /// Whether some files are asked about and others are not.
+    /// Whether only some files are asked about.
     pub(super) fn asks_about_some(&self) -> bool {
         let inside = [RenderScope::Project, RenderScope::User]
             .map(|scope| format!("Read({})", paths::inside(scope)));
@@ -41,7 +40,7 @@ impl SectionPlan {
     }
 }
 
-/// What an agent needs in a section.
+/// Plans a section of an agent; the result is memoised.
 pub(super) fn plan(
     subject: &RenderSubject,
     section: Section,
@@ -69,7 +68,7 @@ fn unguarded(
     match section {
         Section::Edit | Section::Read => of_files(subject, section, settings),
         Section::Question => {
-            // A person sees every question, and may leave it.
+            // The user sees every question and can dismiss it, so asking counts as an ask.
             let ask = always(section, Action::Ask, "ask");
             let kept =
                 within(&subject.memo, &[ask], &subject.bounds(section)) == PolicyProof::Holds;
@@ -79,7 +78,7 @@ fn unguarded(
     }
 }
 
-/// What an agent needs in a section when each call is put to the guard: a floor of denials.
+/// Plans a section where the guard is asked about each call: only the denials are written.
 fn guarded(subject: &RenderSubject, section: Section, scope: RenderScope) -> SectionPlan {
     let mut rules = ClaudeRuleLists::default();
     for rule in source(subject, section).filter(|rule| rule.action == Action::Deny) {
@@ -90,15 +89,16 @@ fn guarded(subject: &RenderSubject, section: Section, scope: RenderScope) -> Sec
     SectionPlan { kept: !is_denied(subject, section), rules }
 }
 
-/// Whether the source denies everything that a rule may match.
+/// Whether the source denies everything that a deny rule may match.
 pub(super) fn is_harmless(deny: &str, section: Section, subject: &RenderSubject) -> bool {
     let Some(mut entry) = entry(section, deny, Action::Deny) else { return false };
+    // A deny may match more than is known for sure: the upper bound must be harmless too.
     entry.matches.least.clone_from(&entry.matches.most);
     let rules = encoding(section, vec![entry], Action::Allow).rules();
     within(&subject.memo, &subject.bounds(section), &[rules]) == PolicyProof::Holds
 }
 
-/// Whether the source denies everything.
+/// Whether the source denies the whole section.
 pub(super) fn is_denied(subject: &RenderSubject, section: Section) -> bool {
     subject.memo.claude_code.denied.get((subject.kind(), section), || {
         let deny = always(section, Action::Deny, "deny");
@@ -106,14 +106,14 @@ pub(super) fn is_denied(subject: &RenderSubject, section: Section) -> bool {
     })
 }
 
-/// Whether the source allows everything.
+/// Whether the source allows the whole section.
 pub(super) fn is_allowed(subject: &RenderSubject, section: Section) -> bool {
     let allow = always(section, Action::Allow, "allow");
     within(&subject.memo, &[allow], &subject.bounds(section)) == PolicyProof::Holds
 }
 
-/// The rules of a section but for those that are never asked: a pattern that stood before, and all behind
-/// one for everything.
+/// Returns the rules of a section that can decide: not a repeated pattern, and none after one that matches
+/// everything.
 fn source(subject: &RenderSubject, section: Section) -> impl Iterator<Item = &PatternRule> {
     let rules = subject.permissions.get(section).map(|rules| &rules.rules);
     let mut seen: HashSet<&str> = HashSet::new();
@@ -133,7 +133,7 @@ fn encoding(section: Section, entries: Vec<EncodedRule>, default: Action) -> Rul
     RuleEncoding { section, order: MatchOrder::Strictest, entries, default }
 }
 
-/// The asks and denials of the source.
+/// Encodes the asks and denials of the source.
 fn stricter(subject: &RenderSubject, section: Section, scope: RenderScope) -> Vec<EncodedRule> {
     let mut entries: Vec<EncodedRule> = Vec::new();
     for rule in source(subject, section).filter(|rule| rule.action > Action::Allow) {
@@ -149,6 +149,7 @@ fn stricter(subject: &RenderSubject, section: Section, scope: RenderScope) -> Ve
 fn flat(subject: &RenderSubject, section: Section, settings: &RenderSettings<'_>) -> SectionPlan {
     let Some(tool) = tool_of(section) else { return SectionPlan::default() };
     let mut entries = stricter(subject, section, settings.scope);
+    // Narrowing may raise this entry; its verdict below decides whether the tool is kept.
     let all = MatchBounds::exactly(ANYTHING);
     entries.push(EncodedRule { text: tool.to_owned(), action: Action::Allow, matches: all });
     let bounds = subject.bounds(section);
@@ -168,9 +169,9 @@ fn flat(subject: &RenderSubject, section: Section, settings: &RenderSettings<'_>
     let ask = always(section, Action::Ask, "ask");
     let kept = match rest {
         Some(Action::Allow) => true,
-        // It would hold for the person's own sessions, which use these all the time.
+        // These rules apply to the user's own sessions too, which use skills and subagents all the time.
         Some(Action::Ask) if matches!(section, Section::Skill | Section::Delegate) => false,
-        // An ask about everything would win over what the source allows.
+        // An ask about everything would override what the source allows.
         Some(Action::Ask) => within(&subject.memo, &bounds, &[ask]) == PolicyProof::Holds,
         Some(Action::Deny) | None => false,
     };
@@ -192,7 +193,7 @@ fn lists(entries: Vec<EncodedRule>, kept: bool) -> ClaudeRuleLists {
     lists
 }
 
-/// The rules about files: inside the workspace everything is allowed or asked, outside it is asked.
+/// Plans the rules about files. Inside the workspace everything is allowed or asked; outside it is asked.
 fn of_files(
     subject: &RenderSubject,
     section: Section,
@@ -217,7 +218,7 @@ fn of_files(
         Some(Action::Ask) => encoding.default == Action::Ask && !allows_inside(subject, section),
         Some(Action::Deny) | None => false,
     };
-    // Reading below the workspace needs no rule.
+    // Claude Code reads below the workspace without any rule.
     let needless = |entry: &EncodedRule| {
         section == Section::Read && entry.action == Action::Allow && entry.text == "inside"
     };
@@ -228,7 +229,7 @@ fn of_files(
     SectionPlan { kept, rules: lists(encoding.entries, kept) }
 }
 
-/// Adds a question about each kind of secret that the rules would allow, wherever it lies.
+/// Adds an ask about each kind of secret, in any directory, if the rules would allow some of them.
 fn ask_about_secrets(subject: &RenderSubject, tool: &str, encoding: &mut RuleEncoding) {
     let section = encoding.section;
     let entries = secrets::all().flat_map(|secret| {
@@ -244,14 +245,14 @@ fn ask_about_secrets(subject: &RenderSubject, tool: &str, encoding: &mut RuleEnc
     }
 }
 
-/// What the source allows outside the workspace, where Claude Code would ask.
+/// Encodes what the source allows outside the workspace, where Claude Code would ask.
 fn milder(subject: &RenderSubject, section: Section, scope: RenderScope) -> Vec<EncodedRule> {
     let outside = source(subject, Section::ExternalDirectory).chain(source(subject, section));
     let rooted = outside.filter(|rule| rule.pattern.starts_with(['/', '~']));
     let allow = rooted.filter(|rule| rule.action == Action::Allow);
     let texts = allow.flat_map(|rule| written(section, rule, scope));
     let entries = texts.filter_map(|text| entry(section, &text, Action::Allow));
-    // One that would permit too much is left out; the others are not made stricter for it.
+    // An allow that permits too much is left out here; narrowing it would also make others stricter.
     let within_source = |entry: &EncodedRule| {
         let rules = encoding(section, vec![entry.clone()], Action::Deny).rules();
         within(&subject.memo, &[rules], &subject.bounds(section)) == PolicyProof::Holds
@@ -259,14 +260,14 @@ fn milder(subject: &RenderSubject, section: Section, scope: RenderScope) -> Vec<
     entries.filter(within_source).collect()
 }
 
-/// Whether the source allows something below the workspace.
+/// Whether the source allows something inside the workspace.
 fn allows_inside(subject: &RenderSubject, section: Section) -> bool {
     let mut bounds = subject.bounds(section).to_vec();
     bounds.push(encoding(section, vec![workspace()], Action::Deny).rules());
     within(&subject.memo, &bounds, &[always(section, Action::Ask, "ask")]) != PolicyProof::Holds
 }
 
-/// The servers of an agent that it may use, with the rules for them; others are out of its reach.
+/// Plans the MCP servers that an agent may use, with their rules; it cannot reach any other server.
 pub(super) fn servers(subject: &RenderSubject, scope: RenderScope) -> SectionPlan {
     let declared = subject.agent.tools.mcp.iter().flatten();
     let usable = declared.filter(|it| is_plain(&it.name) && !it.name.contains("__"));
@@ -277,7 +278,7 @@ pub(super) fn servers(subject: &RenderSubject, scope: RenderScope) -> SectionPla
     entries.extend(names.iter().filter_map(|name| entry(Section::Mcp, name, Action::Allow)));
     let bounds = subject.bounds(Section::Mcp);
     let mut encoding = encoding(Section::Mcp, entries, Action::Deny);
-    // A name that is denied is not listed. What only its denial held has to hold without it.
+    // A denied name is left out of the list. The other rules must hold without that deny, so narrow again.
     for _ in 0..=names.len() {
         encoding = encoding.narrowed(&subject.memo, &[never(Section::Mcp)], &bounds).encoding;
         let is_left = |it: &EncodedRule| it.action != Action::Deny || !names.contains(&it.text);
@@ -290,7 +291,7 @@ pub(super) fn servers(subject: &RenderSubject, scope: RenderScope) -> SectionPla
     SectionPlan { kept, rules: lists(encoding.entries, kept) }
 }
 
-/// Tools of servers that are set up elsewhere, as the source names them: single ones, or all of a server.
+/// Names of MCP tools from the source whose server is not declared: single tools, or whole servers.
 fn single(subject: &RenderSubject) -> impl Iterator<Item = String> {
     let declared =
         |server: &str| subject.agent.tools.mcp.iter().flatten().any(|known| known.name == server);
@@ -306,12 +307,12 @@ fn single(subject: &RenderSubject) -> impl Iterator<Item = String> {
     })
 }
 
-/// Other tools that the source permits by name, those of servers with a question where it asks.
+/// Names other tools that the source permits; MCP tools also where the source asks.
 pub(super) fn named(subject: &RenderSubject) -> Vec<String> {
     let plan = servers(subject, RenderScope::Project);
     let ClaudeRuleLists { allow, ask, deny } = &plan.rules;
     let mut names = tools_by_name(subject);
-    // With a denial that another agent cannot bear, the questions would go too.
+    // The rules of a plan are dropped together: a conflicting deny would take the asks with it.
     let kept = single(subject).filter(|name| allow.contains(name) || ask.contains(name));
     names.extend(kept.filter(|_| deny.is_empty()));
     names
@@ -328,7 +329,7 @@ fn tools_by_name(subject: &RenderSubject) -> Vec<String> {
     plain.filter(allowed).map(|rule| rule.pattern.clone()).collect()
 }
 
-/// Whether everything below the workspace may be read.
+/// Whether the source allows reading everything inside the workspace.
 pub(super) fn reads_workspace(subject: &RenderSubject) -> bool {
     let rules = encoding(Section::Read, vec![workspace()], Action::Deny).rules();
     within(&subject.memo, &[rules], &subject.bounds(Section::Read)) == PolicyProof::Holds

@@ -1,4 +1,4 @@
-//! The fields of an agent of Claude Code.
+//! The field table of Claude Code agents.
 
 use agentry_policy::Section;
 
@@ -18,11 +18,11 @@ use crate::fields::{
 use crate::render_result::LossKind::{Dropped, Gap};
 use crate::subject::RenderSubject;
 
-/// What is said of files and commands.
+/// The support text for rules about files.
 const SHARED: &str = "rules for all agents, the strictest wins; else the tools are removed";
 
 pub(super) const FIELDS: &[TargetField] = &[
-    // A file without it is skipped.
+    // Claude Code skips a file without a name.
     field("name").stands_for("name", Yes("`name`")).writes(|subject, _| Some(write_name(subject))),
     field("description")
         .stands_for("description", Yes("`description`"))
@@ -44,12 +44,12 @@ pub(super) const FIELDS: &[TargetField] = &[
     field("skills")
         .stands_for("skills", Yes("`skills`, `.claude/skills`"))
         .reads(|value, draft| draft.skills(names(value).unwrap_or_default())),
-    // For this agent alone.
+    // These servers are only for this agent.
     field("mcpServers")
         .stands_for("tools.mcp", Yes("`mcpServers`"))
         .reads(read_servers)
         .loses_when(has_odd_server, Dropped, "no rule of Claude Code can name a server so called"),
-    // As a preference never a mode that asks less.
+    // As a preference, only modes that do not ask less are restored.
     field("permissionMode")
         .preferred(|value| {
             matches!(value.as_str(), Some("default" | "manual" | "plan" | "dontAsk"))
@@ -60,7 +60,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     field("background").preferred(is_switch),
     field("initialPrompt").preferred(is_text),
     field("isolation").grants(is_worktree).noted(PLACELESS),
-    // It brings tools.
+    // Memory brings its own tools, so it is a grant.
     field("memory")
         .noted(PLACELESS)
         .grants(|_, value| matches!(value.as_str(), Some("user" | "project" | "local"))),
@@ -106,14 +106,14 @@ pub(super) const FIELDS: &[TargetField] = &[
 const MODEL: ModelName =
     ModelName { harness: NAME, named, loss: "Claude Code takes one model, and only its own" };
 
-/// Words for models that Claude Code has.
+/// Aliases of models in Claude Code.
 const MODELS: &[&str] =
     &["sonnet", "opus", "haiku", "fable", "inherit", "opusplan", "best", "default"];
 
-/// What Claude Code calls a model, if it has it.
+/// Returns the name of a model in Claude Code; `None` if it is not available there.
 fn named(model: &str) -> Option<String> {
     let name = model.strip_prefix("anthropic/").unwrap_or(model);
-    // With a larger window: `opus[1m]`.
+    // The suffix selects a larger context window: `opus[1m]`.
     let base = name.strip_suffix("[1m]").unwrap_or(name).to_ascii_lowercase();
     let is_claude = name.starts_with("claude-") || name.contains("anthropic.claude-");
     (MODELS.contains(&base.as_str()) || is_claude).then(|| name.to_owned())

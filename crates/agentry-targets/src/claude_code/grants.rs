@@ -1,4 +1,4 @@
-//! How the original grants of an agent of Claude Code are compared, completed and checked.
+//! How the original grants of a Claude Code agent are compared, completed and checked.
 
 use agentry_policy::{PatternRule, Section};
 use agentry_text::Data;
@@ -11,8 +11,8 @@ use crate::subject::RenderSubject;
 
 pub(super) const GRANTS: GrantReading = GrantReading { meant, closed, ..GrantReading::PLAIN };
 
-/// What a list takes away of what it gives is the same as one that does not give it, and brackets say
-/// nothing.
+/// Normalises metadata: a tool that is both listed and disallowed counts as not listed, and specifiers in
+/// brackets are removed because Claude Code ignores them.
 fn meant(metadata: &Data) -> Data {
     let Data::Map(mut fields) = metadata.clone() else { return metadata.clone() };
     let tools = tools_in(metadata);
@@ -32,13 +32,13 @@ fn meant(metadata: &Data) -> Data {
     Data::Map(fields)
 }
 
-/// Whether a value is a list of tools in which each entry has one meaning.
+/// Whether a value is a list of tools in which each entry has one clear meaning.
 pub(super) fn is_tool_list(value: &Data) -> bool {
     let is_list = original::names(value).is_some();
     is_list && entries(value).is_some_and(|it| it.iter().all(|entry| is_entry(entry)))
 }
 
-/// Whether a value is a mode that may come back: never one that asks about nothing at all.
+/// Whether a value is a mode that may be restored: never one that skips all questions.
 pub(super) fn is_mode(value: &Data) -> bool {
     let modes = ["default", "manual", "plan", "dontAsk", "acceptEdits"];
     value.as_str().is_some_and(|mode| modes.contains(&mode))
@@ -49,7 +49,7 @@ pub(super) fn is_worktree(subject: &RenderSubject, value: &Data) -> bool {
     value.as_str() == Some("worktree") && is_alike(subject)
 }
 
-/// Whether an entry is a name, perhaps with something in brackets behind it, in whatever way it is read.
+/// Whether an entry is a name with an optional specifier, whichever way it is parsed.
 fn is_entry(entry: &str) -> bool {
     let entry = entry.trim_matches(' ');
     let (name, inner) = match entry.strip_suffix(')') {
@@ -61,12 +61,13 @@ fn is_entry(entry: &str) -> bool {
     !name.is_empty()
         && name.chars().all(is_plain)
         && inner.chars().all(inside)
+        // This would end the metadata of the file.
         && !inner.contains("---")
 }
 
-/// Takes away every tool by which that could be done which is denied as a whole, from an agent that has all
-/// tools but some.
+/// Removes every tool of a section that is denied as a whole, for an agent that has all tools except some.
 fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
+    // A list of tools already excludes all others.
     if grants.iter().any(|grant| grant.key == "tools" && grant.value.is_some()) {
         return;
     }
@@ -83,8 +84,8 @@ fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
     removed.value = (!all.is_empty()).then(|| Data::str(all.join(", ")));
 }
 
-/// Whether all files of the project are alike: a rule about one of them misses the copy of the project in
-/// which an agent may work.
+/// Whether the rules treat all files of the project alike. A rule about one path would not match in the copy
+/// of the project in which an agent works.
 fn is_alike(subject: &RenderSubject) -> bool {
     let is_about_all = |rule: &PatternRule| {
         matches!(rule.pattern.as_str(), "**/*" | "**" | "*" | ".")

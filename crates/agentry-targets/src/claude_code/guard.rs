@@ -1,4 +1,4 @@
-//! The guard's protocol: a `PreToolUse` hook gets a call on its standard input and answers with a
+//! The guard protocol of Claude Code: a `PreToolUse` hook gets a call on standard input and answers with a
 //! decision.
 
 use agentry_policy::{Action, Section, Verdict};
@@ -11,7 +11,7 @@ use crate::guard::{
 
 pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
 
-/// The calls that a question is about.
+/// Parses a question into the calls that it is about.
 fn question(text: &str) -> Result<GuardQuestion, String> {
     let question = parse(text)?;
     let event = optional(&question, "hook_event_name", "a question")?;
@@ -25,10 +25,10 @@ fn question(text: &str) -> Result<GuardQuestion, String> {
     Ok(GuardQuestion { directory: directory.to_owned(), calls, searches })
 }
 
-/// The calls that one call of a tool makes.
+/// The sections and subjects that one tool call touches.
 type ClaudeCalls = Vec<(Section, String)>;
 
-/// One call of a tool.
+/// One tool call of a question.
 struct ClaudeToolCall<'a> {
     tool: &'a str,
     input: &'a Value,
@@ -49,7 +49,7 @@ impl ClaudeToolCall<'_> {
         let tool = self.tool;
         match tool {
             "Bash" => one(Section::Bash, self.needed("command")?),
-            // A line of another shell is a program that the first one would be given.
+            // Judged as the argument of `pwsh`, since the line has another syntax than the policy's shell.
             "PowerShell" => {
                 let program = self.needed("command")?.replace('\'', r"'\''");
                 one(Section::Bash, &format!("pwsh -Command '{program}'"))
@@ -75,7 +75,7 @@ impl ClaudeToolCall<'_> {
                 };
                 one(Section::Skill, name.trim_start_matches('/'))
             }
-            // They touch nothing: what they find or hand over is asked about when it is used.
+            // These touch nothing: what they find or hand over is asked about when it is used.
             "ToolSearch" | "SubagentHandback" | "EndConversation" => Ok(Vec::new()),
             "AskUserQuestion" => one(Section::Question, &asked(self.input)),
             _ => match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
@@ -85,13 +85,13 @@ impl ClaudeToolCall<'_> {
         }
     }
 
-    /// A file, as each reader of its path would find it.
+    /// A file, once per way in which its path may be resolved.
     fn file(&self, section: Section, key: &str) -> Result<ClaudeCalls, String> {
         let readings = readings(self.needed(key)?, self.directory);
         Ok(readings.into_iter().map(|path| (section, path)).collect())
     }
 
-    /// The directories that a search starts from: that which it is given, and that of its pattern.
+    /// The directories that a search starts from: the given one, and the one in its pattern.
     fn searched(&self) -> Result<ClaudeCalls, String> {
         let start = self.text("path")?.unwrap_or(self.directory);
         let mut paths = readings(start, self.directory);
@@ -100,6 +100,7 @@ impl ClaudeToolCall<'_> {
             if pattern.starts_with(['/', '~']) {
                 paths.push(if start.is_empty() { "/" } else { start }.to_owned());
             }
+            // A glob that climbs cannot be resolved to directories, so the call is denied.
             if pattern.split('/').any(|part| part == "..") {
                 return Err(format!("`{}` with `..` in its pattern", self.tool));
             }
@@ -107,7 +108,7 @@ impl ClaudeToolCall<'_> {
         Ok(paths.into_iter().map(|path| (Section::Read, path)).collect())
     }
 
-    /// The glob that files are chosen by.
+    /// Returns the glob that selects files.
     fn pattern(&self) -> Result<Option<&str>, String> {
         match self.tool {
             "Glob" => self.text("pattern"),
@@ -116,7 +117,7 @@ impl ClaudeToolCall<'_> {
         }
     }
 
-    /// What a search is about: the files below a directory that its pattern chooses.
+    /// Returns what a search reads: the files below a directory that its pattern selects.
     fn searches(&self) -> Result<Vec<FileSearch>, String> {
         if !matches!(self.tool, "Glob" | "Grep") {
             return Ok(Vec::new());
@@ -128,7 +129,7 @@ impl ClaudeToolCall<'_> {
     }
 }
 
-/// The questions that a person would be asked.
+/// Returns the text of the questions to the user.
 fn asked(input: &Value) -> String {
     let questions = input.get("questions").and_then(Value::as_array);
     let text = |question: &Value| Some(question.get("question")?.as_str()?.to_owned());
@@ -136,14 +137,14 @@ fn asked(input: &Value) -> String {
     if texts.is_empty() { "?".to_owned() } else { texts.join("\n") }
 }
 
-/// A decision, with what decided.
+/// Writes a decision with its reason.
 fn answer(verdict: &Verdict) -> GuardAnswer {
     let why = why(verdict);
     let reason = if why.is_empty() { why } else { format!("agentry: {why}") };
     GuardAnswer { output: decision(verdict.action, &reason), errors: String::new(), code: 0 }
 }
 
-/// A denial, in both ways that Claude Code understands.
+/// Denies in both ways that Claude Code understands: by JSON and by exit code 2.
 fn failure(why: &str) -> GuardAnswer {
     let reason = format!("agentry: {why}");
     GuardAnswer { output: decision(Action::Deny, &reason), errors: reason + "\n", code: 2 }

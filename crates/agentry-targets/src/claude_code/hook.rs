@@ -1,21 +1,22 @@
-//! The hook that puts every call to the guard: in the metadata of an agent, and in the settings,
-//! where it also runs in a workspace that nobody has trusted yet.
+//! The hook that asks the guard about every call. It is written to the metadata of an agent, and to the
+//! settings, where it also runs in a workspace that is not trusted yet.
 
 use agentry_text::Data;
 use serde_json::{Value, json};
 
 use crate::subject::RenderSubject;
 
-/// What every command of ours starts with.
+/// The start of every command that Agentry writes.
 const COMMAND: &str = "agentry guard claude-code ";
-/// Seconds until a call is taken for denied.
+/// Seconds until a call counts as denied.
 const TIMEOUT: i64 = 10;
-/// Which definition decides about which agent, for the one hook of the settings.
+/// The file that maps agents to definitions, for the one hook of the settings.
 pub(super) const AGENTS: &str = ".claude/agentry-guard.json";
 
-/// The hook of one agent. What fails is a denial: by the exit code, and by what Claude Code is told.
+/// The hook of one agent. A failure denies the call: by the exit code, and by `onFailure`.
 pub(super) fn of_agent(subject: &RenderSubject) -> Data {
     let path = quoted(&subject.path);
+    // Exit code 2 denies the call, even where `agentry` is not installed.
     let command =
         format!("{COMMAND}\"$CLAUDE_PROJECT_DIR\"/{path} --digest {} || exit 2", subject.digest);
     let map = |entries: Vec<(&str, Data)>| {
@@ -31,7 +32,7 @@ pub(super) fn of_agent(subject: &RenderSubject) -> Data {
     map(vec![("PreToolUse", Data::List(vec![all]))])
 }
 
-/// The hook of all agents, which looks up the one that is named in the question.
+/// The hook for all agents, which looks up the agent that the question names.
 pub(super) fn of_settings() -> Value {
     let command = format!("{COMMAND}--agents \"$CLAUDE_PROJECT_DIR\"/{AGENTS} || exit 2");
     json!({
@@ -45,7 +46,7 @@ pub(super) fn of_settings() -> Value {
     })
 }
 
-/// The definitions of all agents, by the name under which Claude Code knows them.
+/// The definitions of all agents, by their names in Claude Code.
 pub(super) fn agents(subjects: &[RenderSubject]) -> String {
     let one = |subject: &RenderSubject| {
         let entry = json!({"path": subject.path, "digest": subject.digest});
@@ -56,7 +57,7 @@ pub(super) fn agents(subjects: &[RenderSubject]) -> String {
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// Whether a `PreToolUse` entry is ours, for every tool.
+/// Whether a `PreToolUse` entry is Agentry's hook for every tool.
 pub(super) fn is_ours(entry: &Value) -> bool {
     let all = entry.get("matcher").is_none_or(|matcher| matcher == "*");
     let hooks = entry.get("hooks").and_then(Value::as_array);
@@ -69,7 +70,7 @@ pub(super) fn is_ours(entry: &Value) -> bool {
     all && hooks.is_some_and(|hooks| hooks.iter().any(ours))
 }
 
-/// A path as one word of a shell.
+/// Quotes a path as one word for a shell.
 fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if path.chars().all(plain) {

@@ -1,5 +1,5 @@
-//! Reads agents of Claude Code with the settings around them. What the mode of a session decides is
-//! taken for asked, so that nothing gets wider.
+//! Imports agents of Claude Code with the settings around them. Calls that the mode of a session decides
+//! count as asked, so that nothing becomes wider.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
@@ -44,6 +44,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     let text = files.text(path).ok_or("the file cannot be read")?;
     let front = agent_file::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
+    // Claude Code ignores such a file; its denials must not be lost without a message.
     if let Some(wrong) = settings::dropped(files) {
         return Err(wrong.into());
     }
@@ -52,7 +53,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     of_everyone(files, &mut known, &mut draft);
     known.rules.allow.retain(|text| !text.is_empty());
     if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {
-        // Whatever rules allow, nothing is changed.
+        // In plan mode nothing is changed, whatever the rules allow.
         known.rules.allow.clear();
     }
     other_skills(files, &front, &mut draft);
@@ -80,7 +81,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     Ok(draft.read(PermittedBound::new(model), front.metadata))
 }
 
-/// Keeps the names of skills that are neither in the project nor in the home.
+/// Keeps the names of skills that are neither in the project nor in the home directory.
 fn other_skills(files: &dyn HarnessFiles, front: &ClaudeFrontMatter, draft: &mut ImportDraft) {
     let is_there = |name: &String| {
         let places = [".claude/skills", "~/.claude/skills", ".agents/skills", "skills"];
@@ -93,7 +94,7 @@ fn other_skills(files: &dyn HarnessFiles, front: &ClaudeFrontMatter, draft: &mut
     }
 }
 
-/// An agent knows the skills that its file names, also without the tool that loads others.
+/// Allows the skills that an agent file names, which are loaded even without the `Skill` tool.
 fn preloaded(
     front: &ClaudeFrontMatter,
     tools: &ClaudeTools,
@@ -110,11 +111,12 @@ fn preloaded(
     draft.rules(Section::Skill, skills.into_iter().map(allow).collect(), Action::Deny);
 }
 
-/// Work may be handed only to the agents that every entry for the tool names, where all name some.
+/// Restricts delegation to the agents that the tool entries name, where every entry names some.
 fn helpers(front: &ClaudeFrontMatter, model: &mut HarnessModel, draft: &mut ImportDraft) {
     let entries = front.metadata.get("tools").and_then(entries).unwrap_or_default();
     let is_for_it = |entry: &&str| section_of(&name_of(entry)) == Some(Section::Delegate);
     let of_tool: Vec<&str> = entries.into_iter().filter(is_for_it).collect();
+    // One entry without a list of agents lifts the restriction.
     if of_tool.is_empty() || of_tool.iter().any(|entry| !entry.contains('(')) {
         return;
     }
@@ -127,14 +129,14 @@ fn helpers(front: &ClaudeFrontMatter, model: &mut HarnessModel, draft: &mut Impo
     draft.replace(Section::Delegate, names.into_iter().map(allow).collect(), Action::Deny);
 }
 
-/// What the user's own settings ask about and deny in every project, and so for this agent. What they
-/// allow is no part of it. All of it is noted.
+/// Returns the asks and denials of the user's settings, which apply to every project. Their allows are not
+/// imported. All of them are reported.
 fn of_the_user(files: &dyn HarnessFiles, draft: &mut ImportDraft) -> ClaudeRuleLists {
     stricter(personal(files).rules, ("~/.claude", &format!("your own `{PERSONAL}`")), draft)
 }
 
-/// What the settings for everyone on the machine ask about and deny. Where they say that nobody else
-/// may allow anything, nothing is.
+/// Adds the asks and denials of the machine's managed settings. If these forbid all other allow rules, every
+/// allow is removed.
 fn of_everyone(files: &dyn HarnessFiles, known: &mut ClaudeSettings, draft: &mut ImportDraft) {
     for (path, text) in managed(files) {
         let Some(theirs) = settings::read(&text) else { continue };
@@ -149,8 +151,8 @@ fn of_everyone(files: &dyn HarnessFiles, known: &mut ClaudeSettings, draft: &mut
     }
 }
 
-/// The rules of a file outside the project that ask and deny, as one of a project would say them; all are
-/// noted.
+/// Converts the asks and denials of a file outside the project to rules of a project, and reports all its
+/// rules.
 fn stricter(
     rules: ClaudeRuleLists,
     (dir, whose): (&str, &str),
@@ -173,7 +175,7 @@ fn stricter(
     ClaudeRuleLists { allow: Vec::new(), ask: here(ask), deny: here(deny) }
 }
 
-/// A rule of a file in `dir` as one of a project would say it: `/x` lies beside that file.
+/// Converts a rule of a file in `dir` to a rule of a project: `/x` is relative to the file's directory.
 fn anchored(text: &str, dir: &str) -> String {
     match text.split_once("(/") {
         Some((tool @ ("Read" | "Edit"), rest)) if !rest.starts_with('/') => {
@@ -183,7 +185,7 @@ fn anchored(text: &str, dir: &str) -> String {
     }
 }
 
-/// Notes the rules about commands that became others.
+/// Reports the rules about commands that were changed.
 fn changed(known: &ClaudeSettings, draft: &mut ImportDraft) {
     let ClaudeRuleLists { allow, ask, deny } = &known.rules;
     for (list, action) in [(deny, Action::Deny), (ask, Action::Ask), (allow, Action::Allow)] {
@@ -197,7 +199,7 @@ fn changed(known: &ClaudeSettings, draft: &mut ImportDraft) {
     }
 }
 
-/// All but what the agent may do.
+/// Imports everything except the permissions.
 fn identity(front: &ClaudeFrontMatter) -> Result<ImportDraft, String> {
     let metadata = &front.metadata;
     let name = match metadata.get("name") {
@@ -220,7 +222,7 @@ fn identity(front: &ClaudeFrontMatter) -> Result<ImportDraft, String> {
     Ok(draft)
 }
 
-/// Reports what in the lists of tools is not what it seems.
+/// Reports entries in the lists of tools that do not mean what they seem to.
 fn lists(metadata: &Data, draft: &mut ImportDraft) {
     let tools = metadata.get("tools");
     for entry in tools.map(restricted).unwrap_or_default() {
@@ -254,7 +256,7 @@ fn lists(metadata: &Data, draft: &mut ImportDraft) {
     }
 }
 
-/// Whether nothing is known of a tool that a list names.
+/// Whether a listed tool is unknown.
 fn is_unknown(name: &str) -> bool {
     let server = name.strip_prefix("mcp__").map(|rest| rest.split("__").next().unwrap_or_default());
     match server {
@@ -263,7 +265,7 @@ fn is_unknown(name: &str) -> bool {
     }
 }
 
-/// Servers that are written out; those that are only named are set up elsewhere.
+/// Imports servers that are defined in the file; those that are only named are defined elsewhere.
 pub(super) fn read_servers(list: &Data, draft: &mut ImportDraft) {
     let mut named: Vec<(String, Data)> = Vec::new();
     let mut elsewhere: Vec<&str> = Vec::new();
@@ -287,7 +289,7 @@ pub(super) fn read_servers(list: &Data, draft: &mut ImportDraft) {
     draft.servers_with(&Data::Map(named), VariableStyle::Bare);
 }
 
-/// What becomes of calls that no rule is about.
+/// Returns the verdict for calls that no rule matches.
 fn silence(front: &ClaudeFrontMatter, draft: &mut ImportDraft) -> UnmatchedAnswer {
     let mode = front.metadata.get("permissionMode").and_then(Data::as_str);
     if let Some(mode) = mode.filter(|mode| !matches!(*mode, "default" | "manual")) {
@@ -306,7 +308,7 @@ fn silence(front: &ClaudeFrontMatter, draft: &mut ImportDraft) -> UnmatchedAnswe
     }
 }
 
-/// The rules of all sections.
+/// Imports the rules of all sections.
 fn permissions(
     tools: &ClaudeTools,
     known: &ClaudeSettings,
@@ -330,6 +332,7 @@ fn permissions(
     if tools.listed.is_some() {
         let others = tools.others().map(|name| allow(name.to_owned())).collect();
         draft.rules(Section::Tool, others, Action::Deny);
+        // With a list, the agent has only the MCP tools in it.
         rules.extend(of_servers(tools, &rules, intent));
         intent = Action::Deny;
     } else {
@@ -338,7 +341,7 @@ fn permissions(
     draft.rules(Section::Mcp, rules, intent);
 }
 
-/// The tools of servers that are taken away.
+/// Denies the MCP tools that are disallowed.
 fn taken_away(tools: &ClaudeTools) -> impl Iterator<Item = PatternRule> {
     let patterns = |name: &String| patterns::source(Section::Mcp, name, Action::Deny);
     let denied = tools.removed.iter().flat_map(patterns);
@@ -349,8 +352,7 @@ fn taken_away(tools: &ClaudeTools) -> impl Iterator<Item = PatternRule> {
     denied.map(move |pattern| PatternRule { pattern: all(pattern), action: Action::Deny })
 }
 
-/// What is said of places outside the workspace: Claude Code asks, but where a rule about files says
-/// otherwise.
+/// Imports rules about paths outside the workspace: Claude Code asks, except where a rule about files allows.
 fn outside(known: &ClaudeSettings, silence: UnmatchedAnswer, draft: &mut ImportDraft) {
     let sections = [Section::Read, Section::Edit];
     let allowed = sections.iter().flat_map(|of| {
@@ -367,7 +369,7 @@ fn allow(pattern: String) -> PatternRule {
     PatternRule { pattern, action: Action::Allow }
 }
 
-/// Rules in the order in which they count: denials, asks, allows; and the answer to all else.
+/// Returns the rules of a section in the order of their precedence, and the verdict for all other calls.
 fn section(
     section: Section,
     known: &ClaudeSettings,
@@ -384,7 +386,7 @@ fn section(
         rule.only.is_none() && rule::tool_of(section) == Some(rule.tool)
     };
     let whole = lists.iter().find(|(list, _)| list.iter().any(is_bare)).map(|(_, action)| *action);
-    // What is milder than a rule about everything never counts.
+    // A rule that is milder than one about the whole tool never decides.
     let counts = |action: Action| whole.is_none_or(|whole| action > whole);
     let mut rules = Vec::new();
     let mut add = |of: Section, text: &str, action| {
@@ -393,7 +395,7 @@ fn section(
             rules.extend(patterns.map(|pattern| PatternRule { pattern, action }));
         }
     };
-    // What must not be read must not be written.
+    // A file that must not be read must not be written either.
     for text in known.rules.deny.iter().filter(|_| section == Section::Edit) {
         add(Section::Read, text, Action::Deny);
     }
@@ -406,7 +408,7 @@ fn section(
     (rules, whole.unwrap_or_else(|| silence.action(section)))
 }
 
-/// The tools of servers that are listed, but for those that rules are about.
+/// Returns the listed MCP tools, except those that have a rule.
 fn of_servers(tools: &ClaudeTools, known: &[PatternRule], asked: Action) -> Vec<PatternRule> {
     let listed = tools.listed.iter().flatten().filter(|name| tools.has(name));
     let patterns = listed.flat_map(|name| patterns::source(Section::Mcp, name, asked));

@@ -1,5 +1,5 @@
-//! Which sections hooks of Claude Code decide about. Nobody knows what a hook answers: it may deny
-//! whatever rules allow.
+//! The sections that hooks of Claude Code decide about. The answer of a hook is unknown: it may deny anything
+//! that the rules allow.
 
 use agentry_policy::Section;
 use serde_json::Value;
@@ -10,11 +10,10 @@ use super::tools::section_of;
 use crate::HarnessFiles;
 use crate::jsonc::{JsonDialect, JsoncDocument};
 
-/// The sections in which a hook may deny a call: one of the agent, of the project, of the user or of the
-/// machine.
+/// Returns the sections in which a hook of the agent, the project, the user or the machine may deny a call.
 pub(super) fn hooked(files: &dyn HarnessFiles, front: &ClaudeFrontMatter) -> Vec<Section> {
     let own = front.metadata.get("hooks").map(agentry_text::Data::to_json);
-    // What was read line by line has lost what is inside.
+    // The line-by-line parser loses nested values, so a lenient `hooks` may contain anything.
     let own = own.filter(|hooks| !hooks.is_null() || front.lenient);
     let settings = if are_off(files) { of_machine(files) } else { settings(files) };
     let own = own.filter(|_| !are_off(files));
@@ -25,8 +24,7 @@ pub(super) fn hooked(files: &dyn HarnessFiles, front: &ClaudeFrontMatter) -> Vec
     sections
 }
 
-/// Whether no hook runs but those of the machine. Which of two files that say otherwise counts is not
-/// looked at.
+/// Whether only the hooks of the machine run. If two files disagree, hooks count as on.
 pub(super) fn are_off(files: &dyn HarnessFiles) -> bool {
     let own = of_project(files);
     let says =
@@ -34,7 +32,7 @@ pub(super) fn are_off(files: &dyn HarnessFiles) -> bool {
     says(true) && !says(false)
 }
 
-/// The settings of the project, of the user and of the machine.
+/// Returns the settings of the project, of the user and of the machine.
 pub(super) fn settings(files: &dyn HarnessFiles) -> Vec<Value> {
     [of_project(files), of_machine(files)].concat()
 }
@@ -52,8 +50,9 @@ fn value(text: &str) -> Option<Value> {
     JsoncDocument::read(text, JsonDialect::Relaxed).ok().map(|document| document.value())
 }
 
-/// The sections that these hooks are asked about before a call.
+/// Returns the sections that these hooks are asked about before a call.
 pub(super) fn before_calls(hooks: &Value) -> Vec<Section> {
+    // Hooks of an unknown shape may decide about anything.
     let Value::Object(events) = hooks else { return Section::ALL.to_vec() };
     match events.get("PreToolUse") {
         None | Some(Value::Null) => Vec::new(),
@@ -62,8 +61,8 @@ pub(super) fn before_calls(hooks: &Value) -> Vec<Section> {
     }
 }
 
-/// The sections of the tools that one entry is about: names with `|` between them, else an expression,
-/// which may match any but where it starts as the names of tools of servers do.
+/// Returns the sections of the tools that one entry matches. The matcher is a list of names with `|`, or a
+/// regular expression. An expression may match any tool, unless it starts like an MCP tool.
 fn matched(entry: &Value) -> Vec<Section> {
     let all = || Section::ALL.to_vec();
     let matcher = match entry.get("matcher") {

@@ -1,4 +1,4 @@
-//! Plugins of Claude Code that are switched on: the hooks that one brings may deny a call.
+//! Enabled plugins of Claude Code: the hooks of a plugin may deny a call.
 
 use std::collections::BTreeSet;
 
@@ -9,34 +9,35 @@ use super::import_hooks::{are_off, before_calls, settings};
 use crate::HarnessFiles;
 use crate::jsonc::{JsonDialect, JsoncDocument};
 
-/// Where Claude Code keeps where each plugin is.
+/// The file in which Claude Code records where each plugin is installed.
 const INSTALLED: &str = "~/.claude/plugins/installed_plugins.json";
-/// Where plugins are, below a home.
+/// The directory of plugins, below a home directory.
 const PLACE: &str = "/.claude/plugins/";
 
-/// A plugin that is switched on.
+/// An enabled plugin.
 #[derive(Debug)]
 pub(super) struct ClaudePlugin {
-    /// With its marketplace: `name@place`.
+    /// The name with its marketplace: `name@marketplace`.
     pub(super) name: String,
-    /// The sections that its hooks decide about; why nobody knows.
+    /// The sections that its hooks decide about, or why they are unknown.
     pub(super) hooks: Result<Vec<Section>, String>,
 }
 
-/// The plugins that are switched on by some settings.
+/// Returns the plugins that any settings file enables.
 pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<ClaudePlugin> {
     if are_off(files) {
         return Vec::new();
     }
     let all = settings(files);
     let enabled = all.iter().filter_map(|it| it.get("enabledPlugins")?.as_object());
+    // Any value except `false` may enable a plugin.
     let on = enabled.flatten().filter(|(_, on)| **on != Value::Bool(false));
     let names: BTreeSet<&String> = on.map(|(name, _)| name).collect();
     let plugin = |name: &String| ClaudePlugin { name: name.clone(), hooks: hooks(files, name) };
     names.into_iter().map(plugin).collect()
 }
 
-/// The sections that the hooks of a plugin decide about, in each place where it is installed.
+/// Returns the sections that the hooks of a plugin decide about, over all its installations.
 fn hooks(files: &dyn HarnessFiles, name: &str) -> Result<Vec<Section>, String> {
     let installed = json(files, INSTALLED).ok_or(format!("`{INSTALLED}` cannot be read"))?;
     let entries = installed.get("plugins").and_then(|plugins| plugins.get(name));
@@ -59,14 +60,14 @@ fn hooks(files: &dyn HarnessFiles, name: &str) -> Result<Vec<Section>, String> {
     Ok(sections)
 }
 
-/// Where a plugin is in the home directory.
+/// Returns the directory of a plugin below the home directory.
 fn place(path: &str) -> Option<String> {
     let (_, rest) = path.split_once(PLACE)?;
     let plain = !rest.split('/').any(|part| part == "..");
     plain.then(|| format!("~{PLACE}{}", rest.trim_end_matches('/')))
 }
 
-/// What the plugin in a directory brings.
+/// Returns the sections that the hooks of the plugin in a directory decide about.
 fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> {
     let manifest = format!("{dir}/.claude-plugin/plugin.json");
     let said = json(files, &manifest).and_then(|manifest| manifest.get("hooks").cloned());
@@ -78,6 +79,7 @@ fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> 
         Some(_) => return Err(format!("`hooks` in `{manifest}` is not understood")),
         None => {}
     }
+    // If none of the files can be read, the hooks are unknown and not absent.
     if files.text(&manifest).is_none() && paths.iter().all(|path| files.text(path).is_none()) {
         return Err(format!("`{manifest}` cannot be read"));
     }
@@ -91,7 +93,7 @@ fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> 
     Ok(sections)
 }
 
-/// The sections of a file of hooks: they stand in it, or under `hooks`.
+/// Returns the sections of a hooks file, with or without a top-level `hooks` key.
 fn of(hooks: &Value) -> Vec<Section> {
     before_calls(hooks.get("hooks").unwrap_or(hooks))
 }

@@ -1,4 +1,4 @@
-//! What an agent loses on the way to Claude Code, and what Claude Code does not keep it from.
+//! Losses of an agent in Claude Code, and gaps that Claude Code leaves.
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, RuleList, Section, SectionCall};
@@ -22,7 +22,7 @@ use crate::proof::{PolicyProof, told, within};
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent, RenderedFile};
 use crate::subject::{BundledSkill, RenderSubject};
 
-/// Where a user keeps agents that every project has.
+/// The user's directory of agents, which every project has.
 const PERSONAL: &str = "~/.claude/agents/";
 
 /// Reports all losses of one agent.
@@ -48,6 +48,7 @@ pub(super) fn report(
     let way_out = (!settings.guard).then_some(loss::BY_GUARD);
     loss::toolless(subject, &model, way_out, out);
     if settings.guard {
+        // The guard decides all other sections exactly.
         limits(subject, &model, &known.rules, out);
         narrowed(subject, Section::Tool, (&model, None), out);
         return;
@@ -60,7 +61,7 @@ pub(super) fn report(
     allows_everyone(written, settings, out);
 }
 
-/// Notes skills that only a person may start: Claude Code loads none of them for an agent.
+/// Reports skills that only the user may start: Claude Code does not load them for an agent.
 fn not_loaded(subject: &RenderSubject, out: &mut RenderedAgent) {
     let is_for_people = |skill: &&BundledSkill| {
         let mut files = skill.files.iter().flatten();
@@ -78,10 +79,10 @@ fn not_loaded(subject: &RenderSubject, out: &mut RenderedAgent) {
     }
 }
 
-/// What says of a skill that no model starts it.
+/// The field of a skill that prevents a model from starting it.
 const FOR_PEOPLE: &str = "disable-model-invocation";
 
-/// Notes what the way in which an agent runs does not promise, or costs.
+/// Reports what the run mode of an agent does not guarantee, or costs.
 pub(super) fn running(metadata: &Data, out: &mut RenderedAgent) {
     let mode = metadata.get("permissionMode").and_then(Data::as_str);
     if let Some(mode) = mode.filter(|mode| !matches!(*mode, "default" | "manual")) {
@@ -98,7 +99,7 @@ pub(super) fn running(metadata: &Data, out: &mut RenderedAgent) {
     }
 }
 
-/// Notes what is allowed to more than the agents that are rendered, and not before somebody trusts it.
+/// Reports allow rules that also apply to other agents and sessions, and only in a trusted workspace.
 fn allows_everyone(written: &[String], settings: &RenderSettings<'_>, out: &mut RenderedAgent) {
     if written.is_empty() {
         return;
@@ -123,9 +124,9 @@ fn allows_everyone(written: &[String], settings: &RenderSettings<'_>, out: &mut 
     out.lose("permissions", LossKind::Narrowed, detail);
 }
 
-/// Notes what Claude Code asks about although the agent allows it, as no rule of the settings says so.
+/// Reports what Claude Code asks about although the agent allows it, because the settings lack the rule.
 fn asks_all_the_same(allowed: &[String], rules: &ClaudeRuleLists, out: &mut RenderedAgent) {
-    // Handing work to another agent is never asked about.
+    // Delegation to another agent is never asked about.
     let is_asked = |text: &&String| !rules.allow.contains(text) && *text != "Agent";
     let asked: Vec<String> =
         allowed.iter().filter(is_asked).map(|text| format!("`{text}`")).collect();
@@ -139,8 +140,8 @@ fn asks_all_the_same(allowed: &[String], rules: &ClaudeRuleLists, out: &mut Rend
     }
 }
 
-/// Notes tools that are taken away although the source does not deny them. Without the guard, what
-/// the rules of a section come to is reported by comparing.
+/// Reports tools that are removed although the source does not deny them. Without the guard, [`narrowed`]
+/// reports a section without any tool.
 fn removed(
     subject: &RenderSubject,
     tools: &ClaudeTools,
@@ -164,7 +165,7 @@ fn removed(
     }
 }
 
-/// Notes where the harness is stricter than the source, and what helps.
+/// Reports where the harness is stricter than the source, with a remedy.
 fn narrowed(
     subject: &RenderSubject,
     section: Section,
@@ -174,6 +175,7 @@ fn narrowed(
     let way = model.ways.iter().find(|way| way.section == section);
     let removed = [always(section, Action::Deny, "removed")];
     let layers: &[RuleList] = way.map_or(&removed, |way| &way.layers);
+    // These sections have their own reports.
     let by_itself =
         matches!(section, Section::Question | Section::ExternalDirectory | Section::Env);
     if by_itself || !is_written(subject, section) {
@@ -184,7 +186,7 @@ fn narrowed(
     bounds.push(never(section));
     match told(&subject.memo, section, &bounds, layers) {
         PolicyProof::Holds => {}
-        // The sides are swapped: what the source says is on the left.
+        // The sides are swapped: the source is on the left, so `target` is its verdict.
         PolicyProof::Fails { example, source, target } => {
             let why = match way {
                 Some(_) => "rules hold for all agents, and the strictest wins",
@@ -199,13 +201,13 @@ fn narrowed(
     }
 }
 
-/// Whether somebody wrote something about a section.
+/// Whether the author wrote a rule about a section.
 pub(super) fn is_written(subject: &RenderSubject, section: Section) -> bool {
     let mut rules = subject.judge.rules(section).flat_map(|(_, rules)| rules.all());
     rules.any(|rule| rule.span.is_some_and(Span::is_written))
 }
 
-/// Notes that Claude Code alone asks about files outside the workspace.
+/// Reports that only Claude Code itself asks about files outside the workspace.
 fn asks_outside(subject: &RenderSubject, model: &HarnessModel, out: &mut RenderedAgent) {
     let files = [Section::Read, Section::Edit];
     let reaches = model.ways.iter().any(|way| files.contains(&way.section));
@@ -221,7 +223,7 @@ fn asks_outside(subject: &RenderSubject, model: &HarnessModel, out: &mut Rendere
     }
 }
 
-/// What holds when the hook does not run.
+/// Reports what remains when the hook does not run.
 fn limits(
     subject: &RenderSubject,
     floor: &HarnessModel,

@@ -1,4 +1,4 @@
-//! What a session has found out about the rules and settings of Claude Code.
+//! The memo for the rules and settings of Claude Code.
 
 use agentry_policy::Section;
 use agentry_policy::memo::MemoTable;
@@ -15,9 +15,9 @@ pub(crate) struct ClaudeMemo {
     pub(super) plans: MemoTable<(u64, Section, [bool; 3]), SectionPlan>,
     /// Whether a policy denies a whole section.
     pub(super) denied: MemoTable<(u64, Section), bool>,
-    /// Agents of one project mostly have the same tools.
+    /// Models by tools and settings: agents of one project mostly have the same tools.
     pub(super) models: MemoTable<(ClaudeTools, ClaudeSettings, UnmatchedAnswer), HarnessModel>,
-    /// Every agent of a project is read with the same settings.
+    /// Merged settings by the texts of their files: all agents of a project share them.
     pub(super) settings: MemoTable<Vec<String>, ClaudeSettings>,
 }
 

@@ -1,11 +1,11 @@
-//! Claude Code: one Markdown file an agent with its tools, and rules in settings that hold for all
-//! agents of a project, of which the strictest wins. `fields.rs` says where each field of the model goes.
+//! Claude Code: one Markdown file per agent with its tools, and rules in settings that apply to all agents of
+//! a project; the strictest rule wins. `fields.rs` has the field table.
 //!
-//! The user's own `~/.claude/settings.json` changes nothing that is written: what it allows beyond the
-//! source is a gap of that user.
+//! The user's `~/.claude/settings.json` does not change the rendered files: what it allows beyond the source
+//! is reported as a gap.
 //!
-//! With the guard each call is put to `agentry guard` by a hook in the metadata and one in the
-//! settings, which hold only those denials that are denials in every agent.
+//! With the guard, a hook in the metadata and one in the settings ask `agentry guard` about each call. The
+//! settings then contain only denials that every agent shares.
 
 mod agent_file;
 mod blind_spots;
@@ -32,17 +32,17 @@ pub(crate) use memo::ClaudeMemo;
 
 use crate::{HarnessPlace, Target};
 
-/// What the user calls it.
+/// The name on the command line.
 const NAME: &str = "claude-code";
 
-/// Where an imported agent keeps the names of skills that are not there: they may come with a plugin, or lie
-/// in the home of the user who starts it.
+/// The key for names of skills that were not found at import: a plugin may bring them, or the home directory
+/// of another user.
 const OTHER_SKILLS: &str = "skills";
 
-/// Where an imported agent keeps the names of servers that are set up elsewhere.
+/// The key for names of MCP servers that are defined elsewhere.
 const OTHER_SERVERS: &str = "mcpServers";
 
-/// Claude Code.
+/// The target for Claude Code.
 pub static TARGET: Target = Target {
     name: NAME,
     title: "Claude Code",

@@ -1,8 +1,8 @@
-//! Rules about files: patterns as `.gitignore` has them, anchored by how they start.
+//! Rules about files: patterns as in `.gitignore`, anchored by their start.
 //!
-//! `//x` is absolute, `~/x` below the home directory, `/x` below the directory of the settings, `x`
-//! below the working directory; an ask or a deny of `x/y` holds at any depth, a name without `/`
-//! always does.
+//! `//x` is absolute, `~/x` is below the home directory, `/x` below the directory of the settings, and `x`
+//! below the working directory. An ask or a deny of `x/y` applies at any depth, and so does every name
+//! without `/`.
 
 use agentry_policy::{Action, PathAnchors};
 
@@ -14,7 +14,7 @@ use crate::wildcard::NOTHING;
 /// Any number of directories.
 const DEEP: &str = "(?:[^/]+/)*";
 
-/// What a pattern about files matches.
+/// Returns what a pattern about files matches.
 pub(super) fn matches(pattern: &str, action: Action) -> MatchBounds {
     let places = PathAnchors::default();
     let workspace = regex_of_path(&places.workspace);
@@ -35,13 +35,13 @@ pub(super) fn matches(pattern: &str, action: Action) -> MatchBounds {
         )
     };
     let (most, least) = segments(rest);
-    // What lies below a directory that matches is meant too.
+    // A matching directory includes everything below it.
     let most =
         if anywhere { format!("{DEEP}{most}{DEEP}") } else { format!("{anchor}{most}{DEEP}") };
     MatchBounds { most, least: format!("{anchor}{least}") }
 }
 
-/// The segments of a pattern: at most, and at least.
+/// Returns the upper and the lower bound of what the segments of a pattern match.
 fn segments(pattern: &str) -> (String, String) {
     let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
     let mut most = String::new();
@@ -60,6 +60,7 @@ fn segments(pattern: &str) -> (String, String) {
 }
 
 fn segment(part: &str) -> (String, String) {
+    // The exact meaning of these characters is not modelled: the part matches any name, or none.
     if part.contains(['[', '\\', '!']) {
         return ("[^/]+/".to_owned(), NOTHING.to_owned());
     }
@@ -73,8 +74,8 @@ fn segment(part: &str) -> (String, String) {
     (regex.clone(), regex)
 }
 
-/// The pattern of a source, for settings of that scope: an ask or a deny may match more than it says,
-/// an allow must not. Nothing if there are no words for it.
+/// Translates a source pattern for settings of that scope. An ask or a deny may match more, an allow must
+/// not. `None` if it cannot be expressed.
 pub(super) fn written(pattern: &str, action: Action, scope: RenderScope) -> Option<String> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let climbs = pattern.split('/').any(|part| part == ".." || part == ".");
@@ -85,6 +86,7 @@ pub(super) fn written(pattern: &str, action: Action, scope: RenderScope) -> Opti
     if action == Action::Allow && pattern.contains(special) {
         return None;
     }
+    // `?` matches at least the special character that it replaces.
     let pattern: String = pattern.chars().map(|c| if special(c) { '?' } else { c }).collect();
     let pattern = pattern.trim_end_matches(' ');
     match pattern.chars().next()? {
@@ -92,13 +94,13 @@ pub(super) fn written(pattern: &str, action: Action, scope: RenderScope) -> Opti
         '~' if pattern.starts_with("~/") => Some(pattern.to_owned()),
         '~' => None,
         _ if scope == RenderScope::Project => Some(format!("/{pattern}")),
-        // Below the working directory; a name alone would hold at any depth.
+        // This is below the working directory; a name without `/` would apply at any depth.
         _ if action == Action::Allow && !pattern.contains('/') => None,
         _ => Some(pattern.to_owned()),
     }
 }
 
-/// Everything below the directory that an agent works in.
+/// The pattern for everything below the working directory of an agent.
 pub(super) fn inside(scope: RenderScope) -> &'static str {
     match scope {
         RenderScope::Project => "/**",

@@ -1,12 +1,12 @@
-//! From the rules of Claude Code to patterns of the model: an allow may match less than the rule, an
-//! ask or a deny more.
+//! Translates rules of Claude Code to patterns of the model. An allow may match less than the rule, an ask or
+//! a deny may match more.
 
 use agentry_policy::{Action, Section};
 
 use super::rule;
 use crate::wildcard::{around, is_special};
 
-/// The patterns that come nearest to a rule about a section.
+/// Returns the nearest patterns for a rule of a section.
 pub(super) fn source(section: Section, text: &str, action: Action) -> Vec<String> {
     let rule = rule::parse(text);
     match (section, rule.only) {
@@ -23,7 +23,7 @@ pub(super) fn source(section: Section, text: &str, action: Action) -> Vec<String
     }
 }
 
-/// A `*` of Claude Code takes words and spaces alike.
+/// Translates a command pattern; a `*` of Claude Code matches across words and spaces.
 fn command(pattern: &str, action: Action) -> Vec<String> {
     let unknown = rule::names_parameter(pattern) && !pattern.ends_with(":*");
     let pattern = match pattern.strip_suffix(":*") {
@@ -60,11 +60,11 @@ fn path(pattern: &str, action: Action) -> Vec<String> {
     let plain = |part: &str| if special(part) { "*".to_owned() } else { part.to_owned() };
     let rest = rest.split('/').map(plain).collect::<Vec<_>>().join("/");
     let whole = if rest == "**" { format!("{start}{rest}/*") } else { format!("{start}{rest}") };
-    // What lies below a directory that is named is meant too.
+    // A named directory includes everything below it.
     let below = (stricter && !rest.ends_with("**")).then(|| format!("{whole}/**"));
     let mut found: Vec<String> = std::iter::once(whole).chain(below).collect();
     if start == "**/" && stricter {
-        // Nobody knows whether it also holds outside the working directory.
+        // The rule may also apply outside the working directory, so a stricter rule covers both.
         found.extend(found.clone().into_iter().map(|text| format!("/{text}")));
     }
     found

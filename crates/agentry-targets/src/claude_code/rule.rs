@@ -1,4 +1,4 @@
-//! One rule of Claude Code: the name of a tool, perhaps with something in brackets.
+//! One rule of Claude Code: the name of a tool with an optional specifier in brackets.
 
 use agentry_policy::{Action, PatternRule, Section};
 
@@ -10,15 +10,15 @@ use crate::wildcard::{ANYTHING, NOTHING, WildcardDialect, at_least};
 
 const WILDCARDS: WildcardDialect = WildcardDialect { question: false, sole: true };
 
-/// A rule, taken apart.
+/// A parsed rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClaudeRule<'a> {
     pub(super) tool: &'a str,
-    /// What stands in the brackets; nothing for every call of the tool.
+    /// The specifier; `None` for every call of the tool.
     pub(super) only: Option<&'a str>,
 }
 
-/// Takes a rule apart.
+/// Parses a rule.
 pub(super) fn parse(text: &str) -> ClaudeRule<'_> {
     match text.split_once('(').and_then(|(tool, rest)| Some((tool, rest.strip_suffix(')')?))) {
         Some((tool, "" | "*")) => ClaudeRule { tool, only: None },
@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> ClaudeRule<'_> {
     }
 }
 
-/// A rule about a section, as Claude Code reads it; nothing if it is about another one.
+/// Encodes a rule for a section as Claude Code reads it; `None` if it belongs to another section.
 pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<EncodedRule> {
     let rule = parse(text);
     let matches = match section {
@@ -39,8 +39,8 @@ pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<Enco
     Some(EncodedRule { text: text.to_owned(), action, matches })
 }
 
-/// A rule about another tool of a section than the one that its rules are written for, or about all whose
-/// names look so: nobody knows what of the section it holds for.
+/// Encodes a rule about a less common tool of a section, or about a name with wildcards. It is not known
+/// which calls of the section it matches.
 pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<EncodedRule> {
     let tool = parse(text).tool;
     let other = tool_of(section).is_some_and(|own| own != tool);
@@ -49,7 +49,7 @@ pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<Enc
     about.then(|| EncodedRule { text: text.to_owned(), action, matches: unknown() })
 }
 
-/// Whether a name with wildcards takes a tool of a section; nobody knows all tools of servers and plugins.
+/// Whether a name with wildcards may match a tool of a section; names of MCP and plugin tools are unknown.
 fn may_be_of(section: Section, name: &str) -> bool {
     let group = super::tools::GROUPS.iter().find(|group| group.section == section);
     let tools = group.map(|group| group.tools.iter().copied().chain(super::tools::beside(section)));
@@ -63,7 +63,7 @@ pub(super) fn tool_of(section: Section) -> Option<&'static str> {
 }
 
 fn of_section(section: Section, rule: ClaudeRule<'_>, action: Action) -> MatchBounds {
-    // Nobody knows whether a plain `Edit` holds for `Write` as well.
+    // It is not known whether a plain `Edit` also applies to `Write`.
     let bare = section == Section::Edit;
     match (section, rule.only) {
         (_, None) if bare => unknown(),
@@ -80,16 +80,16 @@ fn of_section(section: Section, rule: ClaudeRule<'_>, action: Action) -> MatchBo
     }
 }
 
-/// Perhaps everything, perhaps nothing.
+/// The bounds of a rule that may match everything or nothing.
 fn unknown() -> MatchBounds {
     MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() }
 }
 
-/// A pattern about commands; `:*` at its end is a space and a wildcard.
+/// Reads a command pattern; `:*` at its end means a space and a wildcard.
 fn command(pattern: &str) -> MatchBounds {
     match pattern.strip_suffix(":*") {
         Some(head) => WILDCARDS.command(&format!("{head} *")),
-        // It may be read as a parameter of the tool with its value.
+        // Claude Code may read this as a parameter of the tool with its value.
         None if names_parameter(pattern) => unknown(),
         None => WILDCARDS.command(pattern),
     }
@@ -100,10 +100,10 @@ pub(super) fn names_parameter(pattern: &str) -> bool {
     pattern.contains(':') && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A host: a leading `*.` takes any number of labels, another `*` one.
+/// Reads a host: a leading `*.` matches any number of labels, another `*` matches one.
 fn domain(host: &str) -> MatchBounds {
     if host == "*" {
-        // Every host, or those of one label.
+        // `*` may match every host, or only hosts of one label.
         let one = format!(r"https?://[^/.]+\.:[0-9]+/{ANYTHING}");
         return MatchBounds { most: ANYTHING.to_owned(), least: one };
     }
@@ -121,7 +121,7 @@ fn domain(host: &str) -> MatchBounds {
     if wild { unknown() } else { MatchBounds::exactly(regex) }
 }
 
-/// A rule about the tools of a server.
+/// Reads a rule about the tools of an MCP server.
 fn server_tool(rule: ClaudeRule<'_>) -> Option<MatchBounds> {
     let rest = rule.tool.strip_prefix("mcp__")?;
     let (server, tool) = rest.split_once("__").unwrap_or((rest, "*"));
@@ -131,7 +131,7 @@ fn server_tool(rule: ClaudeRule<'_>) -> Option<MatchBounds> {
     Some(MatchBounds::exactly(format!("{}/{}", escape(server), WILDCARDS.plain(tool))))
 }
 
-/// A rule about a tool that no section is about.
+/// Reads a rule about a tool that belongs to no section.
 fn name_of_tool(rule: ClaudeRule<'_>) -> Option<MatchBounds> {
     if super::tools::section_of(rule.tool).is_some() {
         return None;
@@ -140,20 +140,19 @@ fn name_of_tool(rule: ClaudeRule<'_>) -> Option<MatchBounds> {
     Some(if plain { MatchBounds::exactly(escape(rule.tool)) } else { unknown() })
 }
 
-/// Whether a name is written as it is everywhere.
+/// Whether a name needs no escaping anywhere.
 pub(super) fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.chars().all(plain)
 }
 
-/// The rules that come nearest to one of the source and match at least what it does (an allow: at
-/// most).
+/// Returns the nearest rules for a source rule: an ask or a deny matches at least as much, an allow at most.
 pub(super) fn written(section: Section, rule: &PatternRule, scope: RenderScope) -> Vec<String> {
     let PatternRule { pattern, action } = rule;
     let of = |tool: &str, only: String| format!("{tool}({only})");
     match (section, tool_of(section)) {
         (Section::Bash, Some(tool)) => {
-            // About everything there is one rule already.
+            // A rule for the whole tool is written separately.
             let texts = at_least(pattern).into_iter().flat_map(with_bare);
             texts.filter(|only| only != "*").map(|only| of(tool, colons(&only))).collect()
         }
@@ -177,14 +176,13 @@ pub(super) fn written(section: Section, rule: &PatternRule, scope: RenderScope) 
     }
 }
 
-/// A pattern about commands, and the same without its last ` *`, which takes nothing only where no other
-/// wildcard stands before it.
+/// Adds a command pattern without its last ` *`, which matches nothing only if no other wildcard precedes it.
 fn with_bare(pattern: String) -> Vec<String> {
     let bare = pattern.strip_suffix(" *").filter(|bare| bare.contains('*')).map(str::to_owned);
     std::iter::once(pattern).chain(bare).collect()
 }
 
-/// A pattern about commands without a colon that means something else: `x:*`, `word:value`.
+/// Removes a colon that Claude Code would read in another way: `x:*`, `word:value`.
 fn colons(pattern: &str) -> String {
     let (head, tail) = match pattern.strip_suffix(":*") {
         Some(head) => (head, "*"),
@@ -197,7 +195,7 @@ fn colons(pattern: &str) -> String {
     format!("{head}{tail}")
 }
 
-/// The hosts that an address of the source may lead to; none if they cannot be named.
+/// Returns the hosts of an address pattern; empty if they cannot be expressed.
 fn hosts(pattern: &str) -> Vec<String> {
     let rest = pattern.split_once("://").map_or(pattern, |(_, rest)| rest);
     let host = rest.split(['/', '?', ':']).next().unwrap_or_default().to_ascii_lowercase();

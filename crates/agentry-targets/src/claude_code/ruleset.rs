@@ -1,9 +1,9 @@
-//! What Claude Code makes of its rules: of all that match, the strictest decides, in every agent of
-//! a project alike; an agent of its own has only its list of tools.
+//! How Claude Code applies its rules. The strictest of all matching rules decides, for every agent of a
+//! project alike; only the list of tools is per agent.
 //!
-//! What no rule matches depends on the mode of the session, which may be one that asks nobody, and on
-//! commands that never ask. So it counts as allowed, except that files outside the working directory
-//! are asked about.
+//! A call that no rule matches depends on the mode of the session, which may ask nothing, and on commands
+//! that are never asked about. So it counts as allowed. Only files outside the working directory are asked
+//! about.
 
 use agentry_policy::{Action, PathAnchors, RuleList, Section};
 use agentry_text::Data;
@@ -19,21 +19,21 @@ use crate::model::{HarnessModel, always, escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
 use crate::{HarnessFiles, UserSettings};
 
-/// What becomes of a call that no rule is about.
+/// The verdict for a call that no rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum UnmatchedAnswer {
-    /// It may run: what rules must hold against.
+    /// It may run: the assumption for rendered rules.
     Runs,
-    /// It is asked about: what may be relied on when an agent is read.
+    /// It is asked about: the assumption for imported agents.
     Asks,
-    /// It is denied, in a mode that asks nobody.
+    /// It is denied, in a mode that never asks.
     Denies,
-    /// The same, but that files are read as always: nothing is changed while a plan is made.
+    /// It is denied, but files are read as usual: plan mode changes nothing.
     Plans,
 }
 
 impl UnmatchedAnswer {
-    /// What holds in one section.
+    /// Returns what applies in one section.
     pub(super) fn of(self, section: Section) -> Self {
         let reads = matches!(section, Section::Read | Section::ExternalDirectory);
         match self {
@@ -43,17 +43,17 @@ impl UnmatchedAnswer {
         }
     }
 
-    /// The answer that asks: where nobody is asked, it is a denial.
+    /// The verdict of an ask rule: a mode that never asks denies.
     pub(super) fn asked(self) -> Action {
         if matches!(self, Self::Denies | Self::Plans) { Action::Deny } else { Action::Ask }
     }
 
-    /// How that is read which is not known exactly.
+    /// How rules are read whose matches are not known exactly.
     fn view(self) -> EncodingView {
         if self == Self::Runs { EncodingView::Mildest } else { EncodingView::Strictest }
     }
 
-    /// The answer to a call that no rule is about. Handing work to another agent is never asked about.
+    /// The verdict for a call that no rule matches. Delegation to another agent is never asked about.
     pub(super) fn action(self, section: Section) -> Action {
         match self {
             Self::Runs => Action::Allow,
@@ -64,13 +64,13 @@ impl UnmatchedAnswer {
     }
 }
 
-/// The settings of the user, which Claude Code joins to those of every project.
+/// The settings of the user, which Claude Code merges into those of every project.
 pub(super) const PERSONAL: UserSettings = UserSettings {
     places: &[settings::PERSONAL],
     model: |files, name| by(&settings::known_by_all(files), files, name),
 };
 
-/// What Claude Code lets the agent `name` do, by the files of the project.
+/// Returns what Claude Code lets the agent `name` do, by the files of the project.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     by(&settings::known(files), files, name)
 }
@@ -81,12 +81,12 @@ fn by(known: &ClaudeSettings, files: &dyn HarnessFiles, name: &str) -> Option<Ha
     let found = text("name") == Some(name) && text("description").is_some_and(|it| !it.is_empty());
     let guarded = known.guarded && !known.without_hooks && has_hook(&front);
     if guarded {
-        // Nothing runs that the guard did not answer; what holds without it is reported as a limit.
+        // The guard decides about every call; what remains without it is reported as a gap.
         return found.then(HarnessModel::default);
     }
     let mut tools = tools(&front);
     if text("memory").is_some() {
-        // An agent that remembers something is given what it takes to read it and to write it down.
+        // Claude Code gives an agent with memory the tools to read and write it.
         let given = ["Read", "Edit", "Write"].map(str::to_owned);
         tools.removed.retain(|tool| !given.contains(tool));
         tools.listed.iter_mut().for_each(|listed| listed.extend(given.clone()));
@@ -98,7 +98,7 @@ fn by(known: &ClaudeSettings, files: &dyn HarnessFiles, name: &str) -> Option<Ha
     found.then_some(model)
 }
 
-/// What an agent remembers is read and written without a question.
+/// Adds that an agent reads and writes its memory without a question.
 fn remembering(model: &mut HarnessModel) {
     let PathAnchors { workspace, home, .. } = PathAnchors::default();
     let roots = [workspace, home.unwrap_or_default()];
@@ -114,15 +114,15 @@ fn remembering(model: &mut HarnessModel) {
     }
 }
 
-/// The tools that the metadata gives to an agent.
+/// Returns the tools that the metadata gives to an agent.
 pub(super) fn tools(front: &ClaudeFrontMatter) -> ClaudeTools {
     tools_in(&front.metadata)
 }
 
-/// The tools that some metadata gives.
+/// Returns the tools in some metadata.
 pub(super) fn tools_in(metadata: &Data) -> ClaudeTools {
     let list = |key: &str| metadata.get(key).map(|list| names(list).unwrap_or_default());
-    // `*` is every tool, as if there were no list.
+    // `*` means every tool, as if there were no list.
     let listed = list("tools").filter(|names| !names.iter().any(|name| name == "*"));
     ClaudeTools { listed, removed: list("disallowedTools").unwrap_or_default() }
 }
@@ -132,7 +132,7 @@ fn has_hook(front: &ClaudeFrontMatter) -> bool {
     matches!(hooks, Some(Data::List(entries)) if entries.iter().any(|it| hook::is_ours(&it.to_json())))
 }
 
-/// Tools and rules as ways to do something.
+/// Builds the model of tools and rules; memoised.
 pub(super) fn of(
     memo: Option<&RenderMemo>,
     tools: &ClaudeTools,
@@ -148,6 +148,7 @@ fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -
     let mut model = HarnessModel::default();
     for group in GROUPS {
         let silence = silence.of(group.section);
+        // An import must not rely on a tool that does only a part of its section.
         let counts = |tool: &&&str| silence == UnmatchedAnswer::Runs || !PARTS.contains(*tool);
         for tool in group.tools.iter().filter(|tool| tools.has(tool)).filter(counts) {
             let layers = match group.section {
@@ -158,7 +159,7 @@ fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -
                 Section::Edit => {
                     vec![files(Section::Edit, known, silence).rules(), unreadable(known, silence)]
                 }
-                // A person answers the question, or does not.
+                // The user may answer the question or not.
                 Section::Question => vec![always(Section::Question, Action::Ask, tool)],
                 Section::Webfetch if silence == UnmatchedAnswer::Runs => {
                     vec![
@@ -171,11 +172,12 @@ fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -
             model.add(group.section, *tool, layers);
         }
     }
+    // An import does not rely on these tools.
     for (tool, section) in BESIDE.iter().filter(|_| silence == UnmatchedAnswer::Runs) {
         if tools.has(tool) {
             let layers = match section {
                 Section::Read | Section::Edit => vec![files(*section, known, silence).rules()],
-                // No rule about commands holds for other shells.
+                // No rule about commands applies to other shells.
                 _ => vec![always(*section, Action::Allow, tool)],
             };
             model.add(*section, *tool, layers);
@@ -185,7 +187,7 @@ fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -
     model
 }
 
-/// The rules about a section that is not about files.
+/// Encodes the rules of a section that is not about files.
 pub(super) fn flat(
     section: Section,
     rules: &ClaudeRuleLists,
@@ -201,7 +203,7 @@ fn entries(
     rules: &ClaudeRuleLists,
     silence: UnmatchedAnswer,
 ) -> Vec<EncodedRule> {
-    // What counts as one permission is denied with each of its tools.
+    // For an import, a deny of a secondary tool may also apply to the section.
     let beside = |text: &str, action| match silence.view() {
         EncodingView::Strictest if action > Action::Allow => beside(section, text, action),
         _ => None,
@@ -216,12 +218,12 @@ fn entries(
     all
 }
 
-/// The rules about files. Outside the working directory Claude Code asks by itself.
+/// Encodes the rules about files. Claude Code itself asks outside the working directory.
 fn files(section: Section, known: &ClaudeSettings, silence: UnmatchedAnswer) -> RuleEncoding {
     let mut entries = entries(section, &known.rules, silence);
     if section == Section::Read || silence == UnmatchedAnswer::Runs {
         entries.push(workspace());
-        // No call is about the directory itself, so that it may count as inside where that is simpler.
+        // No call is about the directory itself; counting it as inside makes the rules simpler.
         entries.extend(
             (silence != UnmatchedAnswer::Runs)
                 .then(|| directory(&PathAnchors::default().workspace)),
@@ -232,15 +234,15 @@ fn files(section: Section, known: &ClaudeSettings, silence: UnmatchedAnswer) -> 
     RuleEncoding { section, order: MatchOrder::Strictest, entries, default }.seen(silence.view())
 }
 
-/// Everything below the workspace; the workspace itself is no file.
+/// Everything below the workspace, without the workspace directory itself.
 pub(super) fn workspace() -> EncodedRule {
     let root = regex_of_path(&PathAnchors::default().workspace);
     let matches = MatchBounds::exactly(format!("{root}(?:[^/]+/)+"));
     EncodedRule { text: "inside".to_owned(), action: Action::Allow, matches }
 }
 
-/// What no call is ever about: the directory itself as a file, a page by another scheme, a tool of a server
-/// with a `/` in its name.
+/// Denies subjects that no call can have: the workspace directory as a file, a page with another scheme, an
+/// MCP tool with `/` in its name. Proofs need not consider them.
 pub(super) fn never(section: Section) -> RuleList {
     let regex = match section {
         Section::Edit | Section::Read => regex_of_path(&PathAnchors::default().workspace),
@@ -254,21 +256,21 @@ pub(super) fn never(section: Section) -> RuleList {
     RuleEncoding { section, order, entries: vec![entry], default: Action::Allow }.rules()
 }
 
-/// One more directory that counts as the workspace.
+/// An additional directory that counts as the workspace.
 fn directory(path: &str) -> EncodedRule {
     let places = PathAnchors::default();
     let home = places.home.unwrap_or_default();
     let whole = match path.strip_prefix('~') {
         Some(rest) => format!("{home}{rest}"),
         None if path.starts_with('/') => path.to_owned(),
-        // From the working directory, perhaps upwards: it may lead anywhere.
+        // A relative path may lead upwards, and so anywhere.
         None => String::new(),
     };
     let matches = MatchBounds::exactly(format!("{}{ANYTHING}", regex_of_path(&whole)));
     EncodedRule { text: path.to_owned(), action: Action::Allow, matches }
 }
 
-/// What must not be read must not be written.
+/// A file that must not be read must not be written either.
 fn unreadable(known: &ClaudeSettings, silence: UnmatchedAnswer) -> RuleList {
     let rules = ClaudeRuleLists { deny: known.rules.deny.clone(), ..ClaudeRuleLists::default() };
     let entries = entries(Section::Read, &rules, silence);
@@ -280,7 +282,7 @@ fn unreadable(known: &ClaudeSettings, silence: UnmatchedAnswer) -> RuleList {
     layer
 }
 
-/// Searching many files skips those that are denied; a question about some of them is not asked.
+/// Rules for search tools: they skip denied files, and never ask about single files.
 fn searching(known: &ClaudeSettings) -> RuleEncoding {
     let mut encoding = files(Section::Read, known, UnmatchedAnswer::Runs);
     let whole = |text: &str| {
@@ -291,7 +293,7 @@ fn searching(known: &ClaudeSettings) -> RuleEncoding {
     encoding
 }
 
-/// Tools of servers, and others by name.
+/// Adds MCP tools, and other tools by name.
 fn by_name(
     tools: &ClaudeTools,
     known: &ClaudeSettings,
@@ -339,7 +341,7 @@ fn by_name(
     }
 }
 
-/// The tools that nobody is ever asked about.
+/// The tools that are never asked about.
 fn unasked() -> Vec<String> {
     UNASKED.iter().map(|name| escape(name)).collect()
 }

@@ -1,7 +1,7 @@
-//! The settings of a project or a user: rules for every agent, and what else weighs on them.
+//! The settings of a project or a user: rules for every agent, and other options that affect them.
 //!
-//! Claude Code drops a file with one wrong type altogether, its denials included; a file that it
-//! would drop is never written, and counts for nothing.
+//! Claude Code drops a whole file, with its denials, for one value of a wrong type. Such a file is never
+//! written, and counts as absent.
 
 use serde_json::{Value, json};
 
@@ -10,23 +10,23 @@ use crate::HarnessFiles;
 use crate::jsonc::{JsonDialect, JsoncDocument};
 use crate::user_settings::files_in;
 
-/// Where the settings are that are shared by everyone.
+/// The shared settings of a project.
 pub(super) const SHARED: &str = ".claude/settings.json";
-/// Where one person keeps their own.
+/// The personal settings of one user in a project.
 pub(super) const LOCAL: &str = ".claude/settings.local.json";
-/// Where the user keeps what holds in every project.
+/// The settings of the user for every project.
 pub(super) const PERSONAL: &str = "~/.claude/settings.json";
-/// Where the administrator of the machine keeps what holds for everyone on it.
+/// The managed settings of the machine.
 const MANAGED: &[&str] = &[
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
-/// Where more of that is, in several files.
+/// The directory with more managed settings.
 const MANAGED_PARTS: &str = "/etc/claude-code/managed-settings.d/";
-/// What of the shared settings was written here, so that it can be taken back.
+/// The key that records which shared settings Agentry wrote, so that they can be removed again.
 const OURS: &str = "x-agentry";
 
-/// Rules by their answer, as Claude Code writes them.
+/// Rules of Claude Code by their verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClaudeRuleLists {
     pub(super) allow: Vec<String>,
@@ -45,12 +45,12 @@ impl ClaudeRuleLists {
         }
     }
 
-    /// Whether nothing is asked and nothing denied.
+    /// Whether there are neither asks nor denials.
     pub(super) fn is_only_allow(&self) -> bool {
         self.ask.is_empty() && self.deny.is_empty()
     }
 
-    /// Adds what is not there yet.
+    /// Adds rules that are not present yet.
     pub(super) fn extend(&mut self, other: &Self) {
         for (own, more) in [
             (&mut self.allow, &other.allow),
@@ -66,42 +66,42 @@ impl ClaudeRuleLists {
     }
 }
 
-/// What all files together say.
+/// The merged settings of several files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClaudeSettings {
     pub(super) rules: ClaudeRuleLists,
-    /// Directories that count as the workspace too.
+    /// Directories that also count as the workspace.
     pub(super) directories: Vec<String>,
-    /// Whether only what is said for everyone on the machine allows anything.
+    /// Whether only the managed settings may allow anything.
     pub(super) managed_only: bool,
-    /// Whether no hook runs at all.
+    /// Whether all hooks are disabled.
     pub(super) without_hooks: bool,
-    /// Whether every call is put to the guard.
+    /// Whether the guard is asked about every call.
     pub(super) guarded: bool,
 }
 
-/// What the files of a project say.
+/// Returns the settings of a project.
 pub(super) fn known(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[SHARED, LOCAL])
 }
 
-/// What the files of a project and those of the user say.
+/// Returns the settings of a project and of the user.
 pub(super) fn known_by_all(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[SHARED, LOCAL, PERSONAL])
 }
 
-/// What the user's own file says alone.
+/// Returns the settings of the user alone.
 pub(super) fn personal(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[PERSONAL])
 }
 
-/// The files that hold for everyone on the machine.
+/// Returns the managed settings files of the machine.
 pub(super) fn managed(files: &dyn HarnessFiles) -> Vec<(String, String)> {
     let whole = MANAGED.iter().filter_map(|path| Some(((*path).to_owned(), files.text(path)?)));
     whole.chain(files_in(files, MANAGED_PARTS, ".json")).collect()
 }
 
-/// What is wrong with the first of all files that Claude Code drops.
+/// Describes the first file that Claude Code would drop.
 pub(super) fn dropped(files: &dyn HarnessFiles) -> Option<String> {
     let own = [SHARED, LOCAL, PERSONAL].into_iter();
     let own = own.filter_map(|path| Some((path.to_owned(), files.text(path)?)));
@@ -113,7 +113,7 @@ pub(super) fn dropped(files: &dyn HarnessFiles) -> Option<String> {
     })
 }
 
-/// What one of them says; nothing if Claude Code drops it.
+/// Parses one settings file; `None` if Claude Code would drop it.
 pub(super) fn read(text: &str) -> Option<ClaudeSettings> {
     let value = JsoncDocument::read(text, JsonDialect::Strict).ok()?.value();
     let mut known = ClaudeSettings::default();
@@ -133,6 +133,7 @@ fn joined(texts: &[String]) -> ClaudeSettings {
     let mut known = ClaudeSettings::default();
     for text in texts {
         let document = JsoncDocument::read(text, JsonDialect::Strict).ok();
+        // Claude Code drops a malformed file.
         let Some(value) = document.map(|document| document.value()) else { continue };
         if wrong_type(&value).is_none() {
             known.add(&value);
@@ -161,7 +162,7 @@ impl ClaudeSettings {
     }
 }
 
-/// What a value may be.
+/// The type that a setting must have.
 struct SettingType {
     pointer: &'static str,
     holds: fn(&Value) -> bool,
@@ -195,7 +196,7 @@ fn is_list(value: &Value) -> bool {
     value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
 }
 
-/// The first value of a type that Claude Code drops the whole file for.
+/// Describes the first value whose type makes Claude Code drop the whole file.
 fn wrong_type(value: &Value) -> Option<String> {
     TYPES.iter().find_map(|SettingType { pointer, holds, what }| {
         let found = value.pointer(pointer)?;
@@ -204,8 +205,8 @@ fn wrong_type(value: &Value) -> Option<String> {
     })
 }
 
-/// The shared settings with these rules and hooks in the place of those that were written before.
-/// Nothing if there is nothing to write.
+/// Returns the shared settings with these rules and hooks in place of those that Agentry wrote before; `None`
+/// if there is nothing to write.
 pub(super) fn merged(
     existing: Option<String>,
     rules: &ClaudeRuleLists,
@@ -217,6 +218,7 @@ pub(super) fn merged(
     if let Some(wrong) = wrong_type(&document.value()) {
         return Err(format!("`{SHARED}`: {wrong}"));
     }
+    // Start without Agentry's own entries, so that stale rules disappear.
     take_back(&mut document);
     let before = document.value();
     let mut ours = serde_json::Map::new();
@@ -224,6 +226,7 @@ pub(super) fn merged(
         let known = before.pointer(&format!("/permissions/{name}")).and_then(Value::as_array);
         let is_known =
             |text: &&String| known.is_some_and(|known| known.iter().any(|it| it == *text));
+        // A rule that the user wrote is not recorded as ours, so that it is never removed.
         let new: Vec<&String> = rules.by_name(name).iter().filter(|text| !is_known(text)).collect();
         for text in &new {
             document.push(&["permissions", name], &json!(text));
@@ -244,7 +247,7 @@ pub(super) fn merged(
     Ok(text.filter(|_| !empty))
 }
 
-/// Takes out what was written here before.
+/// Removes what Agentry wrote before.
 fn take_back(document: &mut JsoncDocument) {
     let value = document.value();
     for name in ClaudeRuleLists::NAMES {

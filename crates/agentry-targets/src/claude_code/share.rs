@@ -1,8 +1,8 @@
-//! One set of rules for all agents of a project: Claude Code has no other.
+//! One set of rules for all agents of a project, since Claude Code has no rules per agent.
 //!
-//! What every agent allows is allowed, as long as no agent is there that nobody rendered. What one asks
-//! about is asked everywhere. What one denies is denied only where it takes nothing from another; else
-//! that agent loses the tool instead.
+//! What every agent allows is allowed, if there are no other agents in the project. What one agent asks about
+//! is asked everywhere. A deny of one agent is written only if it takes nothing from another; otherwise that
+//! agent loses the tool.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::encode::{SectionPlan, is_harmless};
 use super::settings::ClaudeRuleLists;
 use crate::subject::RenderSubject;
 
-/// The rules of a section for all agents; an agent whose denials would harm another loses the tool.
-/// Nothing is allowed unless they are `alone`.
+/// Returns the rules of a section for all agents. An agent whose denials would restrict another loses the
+/// tool. Nothing is allowed unless they are `alone`.
 pub(super) fn shared(
     subjects: &[RenderSubject],
     section: Section,
@@ -23,6 +23,7 @@ pub(super) fn shared(
     let kinds = kinds(subjects, plans);
     let firsts: Vec<usize> =
         (0..).zip(&kinds).filter(|(at, kind)| at == *kind).map(|it| it.0).collect();
+    // Each round removes the tool from at least one agent, so this ends.
     while let Some(kind) = harmful(subjects, section, plans, &firsts) {
         for (plan, of) in plans.iter_mut().zip(&kinds) {
             if *of == kind {
@@ -43,8 +44,8 @@ pub(super) fn shared(
     rules
 }
 
-/// For each agent the first one that may do the same and denies the same: what harms one of them harms
-/// all, and they are treated alike.
+/// Maps each agent to the first one with the same policy and denials. These agents are treated alike, because
+/// what restricts one restricts all.
 fn kinds(subjects: &[RenderSubject], plans: &[SectionPlan]) -> Vec<usize> {
     let mut known: HashMap<(u64, &[String], bool), usize> = HashMap::new();
     let mut out = Vec::new();
@@ -55,7 +56,7 @@ fn kinds(subjects: &[RenderSubject], plans: &[SectionPlan]) -> Vec<usize> {
     out
 }
 
-/// The first of these agents with a denial that would take something from another one.
+/// Returns the first of these agents with a deny that would restrict another one.
 fn harmful(
     subjects: &[RenderSubject],
     section: Section,

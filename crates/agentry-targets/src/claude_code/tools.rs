@@ -3,11 +3,11 @@
 use agentry_policy::Section;
 use agentry_text::Data;
 
-/// Tools that one section decides about.
+/// The tools of one section.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToolGroup {
     pub(super) section: Section,
-    /// All of them, the one that rules are written for first.
+    /// All tools; rules are written for the first one.
     pub(super) tools: &'static [&'static str],
 }
 
@@ -22,18 +22,18 @@ pub(super) const GROUPS: &[ToolGroup] = &[
     ToolGroup { section: Section::Question, tools: &["AskUserQuestion"] },
 ];
 
-/// The tools of each section, of which an agent may have some.
+/// Returns the tools of each section.
 pub(super) fn groups() -> Vec<Vec<&'static str>> {
     GROUPS.iter().map(|group| group.tools.to_vec()).collect()
 }
 
-/// Tools that search many files at once, so that a question about one of them is never asked.
+/// Tools that search many files at once, so that they never ask about one file.
 pub(super) const SEARCHING: &[&str] = &["Glob", "Grep"];
 
-/// Tools that do a part of what others of their section do: they show names, or change notebooks.
+/// Tools that do only a part of their section: they show names, or change notebooks.
 pub(super) const PARTS: &[&str] = &["Glob", "NotebookEdit"];
 
-/// Tools that Claude Code asks about in no mode: they touch nothing but lists and what runs already.
+/// Tools that Claude Code never asks about: they only touch lists and running tasks.
 pub(super) const UNASKED: &[&str] = &[
     "TodoWrite",
     "TaskCreate",
@@ -47,7 +47,7 @@ pub(super) const UNASKED: &[&str] = &[
     "KillShell",
 ];
 
-/// Tools that belong to a section although no rule of it holds for them: they go with its own.
+/// Tools of a section that its rules do not cover: they are kept or removed with the section.
 pub(super) const BESIDE: &[(&str, Section)] = &[
     ("PowerShell", Section::Bash),
     ("Monitor", Section::Bash),
@@ -56,20 +56,20 @@ pub(super) const BESIDE: &[(&str, Section)] = &[
     ("NotebookRead", Section::Read),
 ];
 
-/// What a tool was called before.
+/// The old name of the tool `Agent`.
 const OLDER: &str = "Task";
 
-/// The tools beside those of a section.
+/// Returns the uncovered tools of a section.
 pub(super) fn beside(section: Section) -> impl Iterator<Item = &'static str> {
     BESIDE.iter().filter(move |(_, other)| *other == section).map(|(tool, _)| *tool)
 }
 
-/// Whether a tool goes with others, and is never listed by itself.
+/// Whether a tool is kept or removed with its section, and never listed alone.
 pub(super) fn is_beside(tool: &str) -> bool {
     BESIDE.iter().any(|(name, _)| *name == tool)
 }
 
-/// The section that decides about a tool; nothing for one that is known by its name only.
+/// Returns the section of a tool; `None` for a tool that is known only by name.
 pub(super) fn section_of(tool: &str) -> Option<Section> {
     let group = GROUPS.iter().find(|group| group.tools.contains(&plain(tool)));
     let beside = || BESIDE.iter().find(|(name, _)| *name == tool).map(|(_, section)| *section);
@@ -77,62 +77,63 @@ pub(super) fn section_of(tool: &str) -> Option<Section> {
     group.map(|group| group.section).or_else(beside).or_else(mcp)
 }
 
-/// The tools that an agent has.
+/// The tools of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClaudeTools {
-    /// Only these; all of the session if nothing is said.
+    /// The only tools that it has; all tools of the session if `None`.
     pub(super) listed: Option<Vec<String>>,
-    /// None of these.
+    /// Tools that it does not have.
     pub(super) removed: Vec<String>,
 }
 
 impl ClaudeTools {
-    /// Whether the agent has a tool. A tool of a server is listed with all of them, or by itself.
+    /// Whether the agent has a tool. An MCP tool is listed alone or with its whole server.
     pub(super) fn has(&self, tool: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|known| takes(known, tool));
         self.listed.as_deref().is_none_or(named) && !named(&self.removed)
     }
 
-    /// The names that are listed and are no tools of a section.
+    /// Returns the listed names that belong to no section.
     pub(super) fn others(&self) -> impl Iterator<Item = &str> {
         let listed = self.listed.iter().flatten().map(String::as_str);
         listed.filter(|tool| section_of(tool).is_none() && self.has(tool))
     }
 }
 
-/// Whether an entry of a list of tools is about a tool.
+/// Whether an entry of a list of tools covers a tool.
 fn takes(entry: &str, tool: &str) -> bool {
     let (plain, called) = (plain(entry), plain(tool));
+    // `mcp__server` and `mcp__server__*` cover every tool of the server.
     let server = entry.strip_suffix("__*").unwrap_or(entry);
     let of_server = server.starts_with("mcp__")
         && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
     plain == called || of_server || (entry == "mcp__*" && tool.starts_with("mcp__"))
 }
 
-/// The name of a tool today.
+/// Returns the current name of a tool.
 pub(super) fn plain(name: &str) -> &str {
     if name == OLDER { "Agent" } else { name }
 }
 
-/// The names in a list of tools: separated by commas, or one an item. What stands in brackets after
-/// a name restricts nothing.
+/// Returns the names in a list of tools: separated by commas, or one per item. Specifiers in brackets are
+/// removed, because Claude Code ignores them.
 pub(super) fn names(list: &Data) -> Option<Vec<String>> {
     let names = entries(list)?.into_iter().map(name_of);
     Some(names.filter(|name| !name.is_empty()).collect())
 }
 
-/// The entries of a list of tools that have something in brackets.
+/// Returns the entries of a list of tools that have a specifier.
 pub(super) fn restricted(list: &Data) -> Vec<String> {
     let entries = entries(list).unwrap_or_default();
     entries.into_iter().map(|it| it.trim().to_owned()).filter(|it| it.contains('(')).collect()
 }
 
-/// The name of a tool without what stands in brackets after it.
+/// Returns the name of a tool without its specifier.
 pub(super) fn name_of(entry: &str) -> String {
     entry.split('(').next().unwrap_or_default().trim().to_owned()
 }
 
-/// The entries of a list of tools, each with what stands in brackets after it.
+/// Returns the entries of a list of tools, with their specifiers.
 pub(super) fn entries(list: &Data) -> Option<Vec<&str>> {
     match list {
         Data::Str(text) => Some(split(text)),
@@ -142,7 +143,7 @@ pub(super) fn entries(list: &Data) -> Option<Vec<&str>> {
     }
 }
 
-/// Splits at the commas and blanks that stand outside brackets.
+/// Splits at commas and white space outside brackets.
 fn split(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let is_end = |c: char| {

@@ -1,4 +1,4 @@
-//! Writes the files of agents for Claude Code, and the settings that they share.
+//! Renders agents for Claude Code: their files, and the settings that they share.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ use crate::servers::{self, VariableStyle};
 use crate::skills;
 use crate::subject::{PromptTextKind, RenderSubject};
 
-/// Where Claude Code finds skills.
+/// The directory in which Claude Code finds skills.
 const SKILLS: &str = ".claude/skills";
 
 /// What one agent gets.
@@ -34,7 +34,7 @@ struct ClaudeAgent<'a> {
     subject: &'a RenderSubject,
     tools: ClaudeTools,
     servers: Vec<&'a McpServer>,
-    /// What it would need allowed in the settings.
+    /// The allow rules that it needs in the settings.
     allowed: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn render(
     subjects: &[RenderSubject],
     settings: &RenderSettings<'_>,
 ) -> ProjectRendering {
-    // What nobody rendered.
+    // Existing agent files, rendered or not.
     let others = agent_file::by_name(settings.existing, agent_file::AGENTS);
     let (agents, rules) = arranged(subjects, settings, is_alone(subjects, settings, &others));
     let unwritten = agents.iter().map(|agent| (agent.subject, agent));
@@ -74,9 +74,9 @@ pub(super) fn render(
     ProjectRendering { agents, shared }
 }
 
-/// Whether no agent is there that these rules would hold for as well. Those of a user hold for every
-/// project, whatever is there. A file of somebody else is another agent even under one of our names, unless
-/// it goes; one that was rendered and edited is ours, and what is shared does not change while it stays.
+/// Whether the shared rules would apply to no other agent. Rules of the user scope apply to every project, so
+/// they never count as alone. A foreign file is another agent even under one of our names, unless `--force`
+/// replaces it. A rendered file that was edited counts as ours.
 fn is_alone(
     subjects: &[RenderSubject],
     settings: &RenderSettings<'_>,
@@ -94,7 +94,7 @@ fn is_alone(
         })
 }
 
-/// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
+/// Refuses an agent whose name another file has too: Claude Code uses only one of the two.
 fn unique(
     subjects: &[RenderSubject],
     others: &FilesByName,
@@ -110,7 +110,7 @@ fn unique(
     }
 }
 
-/// The tools of each agent, and the rules for all of them.
+/// Plans the tools of each agent, and the rules for all of them.
 fn arranged<'a>(
     subjects: &'a [RenderSubject],
     settings: &RenderSettings<'_>,
@@ -125,6 +125,7 @@ fn arranged<'a>(
         by_group.push(plans);
     }
     let mut of_servers = each(subjects, |subject| encode::servers(subject, settings.scope));
+    // This also removes servers from plans, so it runs with the guard too.
     let for_servers = shared(subjects, Section::Mcp, alone, &mut of_servers);
     if !settings.guard {
         rules.extend(&for_servers);
@@ -149,12 +150,14 @@ fn agent<'a>(
     };
     let declared = subject.agent.tools.mcp.iter().flatten().map(|server| &server.value);
     let servers: Vec<&McpServer> = declared.filter(usable).collect();
+    // Without a list an agent has every tool, so both sections must allow everything.
     let free = is_allowed(subject, Section::Tool) && is_allowed(subject, Section::Mcp);
     let groups = groups();
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
     let mut listed: Vec<String> = Vec::new();
     let mut removed: Vec<String> = Vec::new();
     for (group, plan) in GROUPS.iter().zip(plans) {
+        // A search tool cannot ask about a single file, so it is removed where some files need a question.
         let blind = if settings.guard { !reads_workspace(subject) } else { plan.asks_about_some() };
         for tool in group.tools {
             let has = original.may_have(&groups, tool);
@@ -176,7 +179,7 @@ fn agent<'a>(
     ClaudeAgent { subject, tools, servers, allowed }
 }
 
-/// The tools of an agent as its metadata says them.
+/// The tools of an agent as metadata.
 fn lists(tools: &ClaudeTools) -> Vec<(&'static str, Data)> {
     let listed = tools.listed.as_deref().map(|listed| ("tools", list(listed)));
     let removed = Some(&tools.removed).filter(|removed| !removed.is_empty());
@@ -225,12 +228,12 @@ fn write(agent: &ClaudeAgent<'_>, settings: &RenderSettings<'_>) -> RenderedAgen
     out
 }
 
-/// Tools as Claude Code lists them; none at all is not the same as all.
+/// Writes a list of tools; an empty list differs from no list, which means all tools.
 fn list(tools: &[String]) -> Data {
     if tools.is_empty() { Data::List(Vec::new()) } else { Data::str(tools.join(", ")) }
 }
 
-/// A server as the metadata wants it.
+/// Writes an MCP server for the metadata.
 fn server(server: &McpServer) -> Data {
     let old = server.transport.is_some_and(|it| it.value == McpTransport::Http);
     let kind = match &server.command {

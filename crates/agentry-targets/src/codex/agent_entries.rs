@@ -1,34 +1,34 @@
-//! The settings of Codex, and the agents that they name: `[agents.NAME]`, with a file for all else.
+//! The settings of Codex, and the agents that they define: `[agents.NAME]`, with a file for all other fields.
 
 use agentry_text::Data;
 
 use super::role::parse;
 use crate::HarnessFiles;
 
-/// The settings of the project, which hold where an agent says nothing.
+/// The settings of the project, for values that an agent leaves out.
 pub(super) const SETTINGS: &str = ".codex/config.toml";
-/// Those of the user, which hold where the project says nothing.
+/// The settings of the user, for values that the project leaves out.
 pub(super) const OWN_SETTINGS: &str = "~/.codex/config.toml";
 
 /// An agent in the settings.
 pub(super) struct CodexAgentEntry {
     pub(super) name: String,
     pub(super) description: Option<String>,
-    /// The file with all else.
+    /// The file with all other fields.
     pub(super) file: Option<String>,
 }
 
-/// The settings at `path`. Whoever imports or renders is told of those that are no TOML.
+/// Parses the settings at `path`. Import and rendering report invalid TOML elsewhere.
 pub(super) fn settings(files: &dyn HarnessFiles, path: &str) -> Option<Data> {
     parse(files.text(path)?.trim_start_matches('\u{feff}'))
 }
 
-/// The agents in the settings at `path`.
+/// Returns the agents in the settings at `path`.
 pub(super) fn listed(files: &dyn HarnessFiles, path: &str) -> Vec<CodexAgentEntry> {
     let data = settings(files, path).unwrap_or_default();
     let Some(Data::Map(agents)) = data.get("agents") else { return Vec::new() };
     let dir = path.strip_suffix("config.toml").unwrap_or_default();
-    // Beside the agents there are settings for all of them, such as `max_threads`.
+    // Next to the agents there are settings for all of them, such as `max_threads`.
     let tables = agents.iter().filter(|(_, table)| matches!(table, Data::Map(_)));
     let agent = |(name, table): &(String, Data)| {
         let word = |key: &str| table.get(key).and_then(Data::as_str);
@@ -41,7 +41,7 @@ pub(super) fn listed(files: &dyn HarnessFiles, path: &str) -> Vec<CodexAgentEntr
     tables.map(agent).collect()
 }
 
-/// A path as seen from a directory, without the steps that lead nowhere.
+/// Resolves a path from a directory, and removes `.` and `..` where possible.
 fn below(dir: &str, file: &str) -> String {
     if file.starts_with('/') {
         return file.to_owned();

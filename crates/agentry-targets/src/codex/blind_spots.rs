@@ -1,5 +1,5 @@
-//! What Codex does not look at in a command line: its rules are about plain words, and whatever else
-//! a line holds makes it a call of the shell.
+//! What Codex does not check in a command line. Its rules match plain words; a line with anything else counts
+//! as a call of the shell.
 
 use crate::blind_spots::{as_typed, by_env};
 use crate::gap::{ADDRESSES, BlindSpot, MisreadLine};

@@ -1,4 +1,4 @@
-//! The fields of an agent of Codex, which ignores an agent with a field or a value that it does not know.
+//! The field table of Codex agents. Codex ignores an agent with an unknown field or value.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.edit", Partly("`sandbox_mode`, `approval_policy`")),
     // Every sandbox can read every file.
     model_field("permissions.read", Partly("all or nothing")),
-    // `live` if all of both is allowed, `cached` if all searches are.
+    // `live` if every fetch and search is allowed, `cached` if only every search is.
     model_field("permissions.webfetch", Partly("`web_search`")),
     model_field("permissions.websearch", Partly("`web_search`")),
     model_field("permissions.question", No("not for agents")),
@@ -77,7 +77,7 @@ pub(super) const FIELDS: &[TargetField] = &[
 const MODEL: ModelName =
     ModelName { harness: NAME, named, loss: "Codex takes one model, which is OpenAI's" };
 
-/// What Codex calls a model, if it knows it by its name.
+/// Returns the name of a model in Codex; `None` if Codex does not know it.
 fn named(model: &str) -> Option<String> {
     let name = model.strip_prefix("openai/").unwrap_or(model);
     let known = ["gpt-", "codex-", "o1", "o3", "o4"];
@@ -88,7 +88,7 @@ fn is_one_of(value: &Data, words: &[&str]) -> bool {
     value.as_str().is_some_and(|word| words.contains(&word))
 }
 
-/// Whether a table holds nothing but these switches.
+/// Whether a table contains only these switches.
 fn has_switches(value: &Data, known: &[&str]) -> bool {
     let Data::Map(fields) = value else { return false };
     fields
@@ -96,7 +96,7 @@ fn has_switches(value: &Data, known: &[&str]) -> bool {
         .all(|(key, value)| known.contains(&key.as_str()) && matches!(value, Data::Bool(_)))
 }
 
-/// Whether these are different names that Codex could give to an agent.
+/// Whether these are distinct names that Codex could give to an agent.
 fn are_names(data: &Data) -> bool {
     let Data::List(items) = data else { return false };
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_');

@@ -1,7 +1,7 @@
-//! Reads agents of Codex, with the settings and the rules about commands around them.
+//! Imports agents of Codex, with the settings and the command rules around them.
 //!
-//! What the sandbox holds is held by nobody where there is none: a command that Codex would run in it is
-//! asked about, or denied where Codex asks nobody.
+//! A definition has no sandbox like the one of Codex. So a command that Codex would run in its sandbox
+//! becomes an ask, or a deny where Codex never asks.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
@@ -20,7 +20,7 @@ use crate::render_result::LossKind;
 use crate::user_settings::files_in;
 use crate::{HarnessFiles, HarnessModel};
 
-/// What an agent may say otherwise than the settings.
+/// Fields of an agent that override the settings.
 const SETTLED: &[&str] = &[
     "approval_policy",
     "sandbox_mode",
@@ -31,7 +31,7 @@ const SETTLED: &[&str] = &[
     "skills",
 ];
 
-/// Agents that the settings name.
+/// Agents that the settings define.
 pub(super) const SEVERAL: SettingsAgents = SettingsAgents {
     files: &[SETTINGS],
     names: |files, path| {
@@ -41,7 +41,7 @@ pub(super) const SEVERAL: SettingsAgents = SettingsAgents {
     },
 };
 
-/// The agents in the settings at `path` that have a file.
+/// Returns the agents in the settings at `path` that have a file.
 fn with_files(files: &dyn HarnessFiles, path: &str) -> Vec<(CodexAgentEntry, String)> {
     let all = listed(files, path).into_iter();
     all.filter_map(|it| it.file.clone().map(|file| (it, file))).collect()
@@ -69,7 +69,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     let (rules, understood) = rules(files, &mut draft);
     let mut model = of(&data, &rules, EncodingView::Strictest);
     if !understood {
-        // What is not understood may forbid anything.
+        // A rule that cannot be parsed may forbid anything.
         let nothing = always(Section::Bash, Action::Deny, "what is not understood");
         model.add(Section::Bash, "rules", vec![nothing]);
     }
@@ -78,13 +78,14 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     Ok(draft.read(PermittedBound::new(model), own))
 }
 
-/// All but what the agent may do.
+/// Imports everything except the permissions.
 fn identity(
     own: &Data,
     known: Option<&CodexAgentEntry>,
     path: &str,
 ) -> Result<ImportDraft, String> {
     let word = |key: &str| own.get(key).and_then(Data::as_str);
+    // The name in the settings overrides the one in the file.
     let name = known.map(|it| it.name.as_str()).or_else(|| word("name"));
     let name = name.unwrap_or_else(|| stem(path, &[".toml"]));
     let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
@@ -101,7 +102,7 @@ fn identity(
     Ok(draft)
 }
 
-/// Reports what has another shape than Codex reads, so that the strictest is taken for it.
+/// Reports values that Codex does not accept, and that the strictest value replaces.
 fn misread(own: &Data, draft: &mut ImportDraft) {
     let text = |key: &str| own.get(key).map(|value| value.as_str().unwrap_or_default());
     if text("sandbox_mode").is_some_and(|word| word.parse::<CodexSandbox>().is_err()) {
@@ -120,8 +121,7 @@ fn misread(own: &Data, draft: &mut ImportDraft) {
     }
 }
 
-/// What an agent says, the settings of the project where it says nothing, and those of the user where
-/// they say nothing.
+/// Merges the fields of an agent with the settings of the project, and then with those of the user.
 fn settled(files: &dyn HarnessFiles, own: &Data, draft: &mut ImportDraft) -> Data {
     let Data::Map(mut fields) = own.clone() else { return own.clone() };
     for path in [SETTINGS, OWN_SETTINGS] {
@@ -139,8 +139,7 @@ fn settled(files: &dyn HarnessFiles, own: &Data, draft: &mut ImportDraft) -> Dat
     Data::Map(fields)
 }
 
-/// The same with what the profile that the settings choose says of the sandbox, where that is stricter: it
-/// counts before all that files say.
+/// Applies the sandbox of the selected profile where it is stricter. Codex prefers the profile to all files.
 fn with_profile(files: &dyn HarnessFiles, data: Data, draft: &mut ImportDraft) -> Data {
     let all: Vec<Data> =
         [SETTINGS, OWN_SETTINGS].iter().filter_map(|path| settings(files, path)).collect();
@@ -167,8 +166,8 @@ fn with_profile(files: &dyn HarnessFiles, data: Data, draft: &mut ImportDraft) -
     Data::Map(fields)
 }
 
-/// The rules about commands, and whether all of them are understood. What the user's own rules forbid
-/// holds here; what they allow, they allow that user.
+/// Returns the command rules, and whether all of them could be parsed. Asks and denials of the user's rules
+/// are imported; their allows are not.
 fn rules(files: &dyn HarnessFiles, draft: &mut ImportDraft) -> (Vec<PrefixRule>, bool) {
     let mut all = Vec::new();
     let mut understood = true;
@@ -196,7 +195,7 @@ fn rules(files: &dyn HarnessFiles, draft: &mut ImportDraft) -> (Vec<PrefixRule>,
     (all, understood)
 }
 
-/// What each tool may do, as rules of the model.
+/// Imports what each tool may do.
 fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &mut ImportDraft) {
     let has = |section| model.ways.iter().any(|way| way.section == section);
     let answer = |section| if has(section) { Action::Allow } else { Action::Deny };
@@ -204,6 +203,7 @@ fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &
     if setup.shell {
         let encoding = setup.commands(rules, EncodingView::Strictest);
         let mut found: Vec<PrefixRule> = encoding.entries.iter().flat_map(PrefixRule::of).collect();
+        // Codex follows the strictest match, the model the first one.
         found.sort_by_key(|rule| std::cmp::Reverse(rule.action));
         let rule = |rule: &PrefixRule| PatternRule {
             pattern: format!("{} *", rule.words.join(" ")),
@@ -215,6 +215,7 @@ fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &
     draft.files(Section::Edit, inside, outside);
     let read = if setup.shell { setup.reads(rules).intent.action } else { Action::Deny };
     draft.section(Section::Read, read);
+    // This section bounds both reads and edits, so the milder verdict counts.
     draft.section(Section::ExternalDirectory, outside.min(read));
     for section in [Section::Webfetch, Section::Websearch] {
         draft.section(section, answer(section));
@@ -226,7 +227,7 @@ fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &
     draft.rules(Section::Mcp, servers, Action::Deny);
 }
 
-/// The skills that `[[skills.config]]` switches off, as patterns.
+/// Returns the skills that `[[skills.config]]` disables, as patterns.
 fn switched_off(data: &Data) -> Vec<String> {
     let list = data.get("skills").and_then(|skills| skills.get("config"));
     let Some(Data::List(entries)) = list else { return Vec::new() };
@@ -239,7 +240,7 @@ fn switched_off(data: &Data) -> Vec<String> {
     off.map(|entry| said(entry).or_else(|| name(entry)).unwrap_or("**".to_owned())).collect()
 }
 
-/// Reports what a definition has no words for.
+/// Reports what a definition cannot express.
 fn told(data: &Data, draft: &mut ImportDraft) {
     let CodexSetup { shell, sandbox, approval } = setup(data, EncodingView::Strictest);
     if shell && sandbox != CodexSandbox::Unbound {

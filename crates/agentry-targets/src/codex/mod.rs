@@ -1,21 +1,19 @@
-//! Codex: one TOML file an agent, rules about commands for everybody at once. `fields.rs` says where
-//! each field of the model goes.
+//! Codex: one TOML file per agent, and command rules that apply to all agents. `fields.rs` has the field
+//! table.
 //!
-//! Of several ways to set an agent up, the first is chosen that permits no more than the source; the
-//! last one permits nothing. `danger-full-access` is never among them.
+//! Of several setups for an agent, the first one is chosen that permits no more than the source; the last one
+//! permits nothing. `danger-full-access` is never among them.
 //!
-//! Rules about commands are prefixes of words; the strictest of all that match decides. They hold for
-//! every session and every agent of a project, so that only such are written as all rendered agents
-//! want, and never one that allows something.
+//! A command rule is a prefix of words; the strictest matching rule decides. Rules apply to every session and
+//! every agent of a project. So only rules that all rendered agents need are written, and never an allow.
 //!
-//! What other files in `.codex/rules` of the project allow counts; what they forbid is not relied on.
-//! What the user's own `~/.codex/rules` allow is a gap of that user.
+//! Allows in other files of `.codex/rules` in the project count; their denials are not relied on. What the
+//! user's `~/.codex/rules` allow is reported as a gap.
 //!
-//! Codex 0.166 takes only the instructions, the model and what is switched off (`features.shell_tool`,
-//! `skills.include_instructions`) from the file of an agent. Sandbox, approvals, search and servers are
-//! those of the session that starts it (seen by running it; the documentation says otherwise). So they
-//! are written for what they say and for other versions, and reported as a gap, with the command that
-//! starts a session that is as strict.
+//! Codex 0.166 takes only the instructions, the model and disabled features (`features.shell_tool`,
+//! `skills.include_instructions`) from an agent file. Sandbox, approvals, search and servers are those of the
+//! session that starts it. This was observed in runs; the documentation differs. These fields are still
+//! written, for other versions, and reported as a gap with the command that starts an equally strict session.
 
 mod agent_entries;
 mod blind_spots;
@@ -34,10 +32,10 @@ use crate::Target;
 use crate::import::HarnessImport;
 use crate::original::GrantReading;
 
-/// What the user calls it.
+/// The name on the command line.
 const NAME: &str = "codex";
 
-/// Codex.
+/// The target for Codex.
 pub static TARGET: Target = Target {
     name: NAME,
     title: "Codex",

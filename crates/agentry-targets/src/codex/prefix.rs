@@ -1,4 +1,4 @@
-//! Rules about commands: the words that they start with.
+//! Command rules of Codex, which match the first words of a command.
 
 use agentry_policy::{Action, PatternRule};
 
@@ -13,13 +13,13 @@ pub(super) struct PrefixRule {
     pub(super) action: Action,
 }
 
-/// The answers, in the words of Codex.
+/// The verdicts and their names in Codex.
 const DECISIONS: &[(Action, &str)] =
     &[(Action::Allow, "allow"), (Action::Ask, "prompt"), (Action::Deny, "forbidden")];
 
 impl PrefixRule {
-    /// The longest prefix that takes everything that a rule is about; nothing if it would take
-    /// every command. What ends inside a word is cut before it.
+    /// Returns the longest prefix that covers everything a rule matches; `None` if it would cover every
+    /// command. A word with a wildcard ends the prefix.
     pub(super) fn around(rule: &PatternRule) -> Option<Self> {
         let plain = |word: &&str| {
             !word.contains('*') && !word.starts_with('~') && !word.chars().any(char::is_control)
@@ -29,12 +29,12 @@ impl PrefixRule {
         (!words.is_empty()).then_some(Self { words, action: rule.action })
     }
 
-    /// What is taken for harmless, as a rule.
+    /// The rule for a command that Codex considers harmless.
     pub(super) fn harmless(name: &str) -> Self {
         Self { words: vec![name.to_owned()], action: Action::Allow }
     }
 
-    /// Rules with the same answer as one entry of an encoding.
+    /// Encodes rules with the same verdict as one entry.
     pub(super) fn entry<'a>(
         rules: impl Iterator<Item = &'a Self>,
         action: Action,
@@ -49,7 +49,7 @@ impl PrefixRule {
         (!texts.is_empty()).then(|| EncodedRule { text: texts.join("\n"), action, matches })
     }
 
-    /// The rules of an entry that was made from some.
+    /// Returns the rules that an entry was encoded from.
     pub(super) fn of(entry: &EncodedRule) -> impl Iterator<Item = Self> {
         entry.text.split('\n').map(|text| Self {
             words: text.split('\0').map(str::to_owned).collect(),
@@ -69,13 +69,13 @@ impl PrefixRule {
     }
 }
 
-/// The text of a file of rules.
+/// Writes a rules file.
 pub(super) fn write(head: &str, rules: &[PrefixRule]) -> String {
     let lines = rules.iter().map(PrefixRule::line);
     std::iter::once(format!("{head}\n")).chain(lines).collect()
 }
 
-/// The rules of a file, and the first lines of what is not understood.
+/// Parses a rules file; also returns the first line of each part that cannot be parsed.
 pub(super) fn read(text: &str) -> (Vec<PrefixRule>, Vec<String>) {
     let (calls, mut others) = rule_calls::read(text);
     let mut rules = Vec::new();
@@ -88,17 +88,17 @@ pub(super) fn read(text: &str) -> (Vec<PrefixRule>, Vec<String>) {
     (rules, others)
 }
 
-/// The arguments of a rule, in the order in which they may stand without names.
+/// The arguments of a rule, in their positional order.
 const ARGUMENTS: &[&str] = &["pattern", "decision", "match", "not_match", "justification"];
 
-/// The most rules that one call may stand for.
+/// The most rules that one call may expand to.
 const MOST: usize = 1_000;
 
-/// The rules of one call: one for each combination of alternatives.
+/// Expands one call to its rules: one per combination of alternatives.
 fn rules_of(call: &RuleCall) -> Option<Vec<PrefixRule>> {
     match call.name.as_str() {
         "prefix_rule" => {}
-        // It says where programs are, not what they may do.
+        // This only defines where programs are.
         "host_executable" => return Some(Vec::new()),
         _ => return None,
     }
@@ -114,6 +114,7 @@ fn rules_of(call: &RuleCall) -> Option<Vec<PrefixRule>> {
     let argument = |name: &str| given.iter().find(|(known, _)| *known == name).map(|it| it.1);
     let action = match argument("decision") {
         Some(RuleCallValue::Text(word)) => DECISIONS.iter().find(|(_, known)| known == word)?.0,
+        // A rule without a decision allows.
         Some(RuleCallValue::Word(none)) if none == "None" => Action::Allow,
         None => Action::Allow,
         Some(_) => return None,
@@ -122,7 +123,7 @@ fn rules_of(call: &RuleCall) -> Option<Vec<PrefixRule>> {
     Some(words.into_iter().map(|words| PrefixRule { words, action }).collect())
 }
 
-/// Every way to choose among the alternatives of a pattern.
+/// Returns every combination of the alternatives in a pattern.
 fn combinations(pattern: &RuleCallValue) -> Option<Vec<Vec<String>>> {
     let RuleCallValue::List(words) = pattern else { return None };
     let mut all: Vec<Vec<String>> = vec![Vec::new()];
@@ -141,7 +142,7 @@ fn combinations(pattern: &RuleCallValue) -> Option<Vec<Vec<String>>> {
     (!words.is_empty() && !all.is_empty()).then_some(all)
 }
 
-/// A word of a command.
+/// Returns a word of a command.
 fn plain(word: &RuleCallValue) -> Option<&str> {
     match word {
         RuleCallValue::Text(word) if !word.chars().any(char::is_control) => Some(word),

@@ -1,6 +1,6 @@
-//! Other places in which Codex finds an agent of the same name. In one project it takes what the settings
-//! name before any file, then the files below `.codex/agents` in the order of their paths; the others it
-//! passes over. The user's own agents count where the project has none of that name, or is not trusted.
+//! Other agents of the same name that Codex may find. In a project, the settings come first, then the files
+//! below `.codex/agents` in the order of their paths; Codex uses the first. The user's agents count where the
+//! project has none of that name, or is not trusted.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::HarnessFiles;
 use crate::render_result::{LossKind, RenderScope, RenderSettings, RenderedAgent};
 use crate::rivals::{self, AgentLanguage, FilesByName};
 
-/// Where Codex looks for files of agents in a project.
+/// The directory of agents in a project.
 const AGENTS: &str = ".codex/agents/";
-/// Where the user's own are.
+/// The user's directory of agents.
 const OWN_AGENTS: &str = "~/.codex/agents/";
 
-/// What is there under each name: files, and entries of the settings.
+/// Agent files and settings entries by name.
 #[derive(Default)]
 struct CodexNames {
     files: FilesByName,
@@ -31,7 +31,7 @@ impl CodexNames {
             entries: BTreeMap::new(),
         };
         for entry in listed(files, settings) {
-            // The file may say another name, which counts.
+            // The name in the file overrides the one in the settings.
             let said = entry.file.as_ref().and_then(|file| name(&files.text(file)?));
             let name = said.unwrap_or_else(|| entry.name.clone());
             found.entries.entry(name).or_default().push(entry);
@@ -40,20 +40,20 @@ impl CodexNames {
     }
 }
 
-/// The name in the file of an agent.
+/// Returns the name in an agent file.
 fn name(text: &str) -> Option<String> {
     let data = parse(text.trim_start_matches('\u{feff}'))?;
     let name = data.get("name").and_then(Data::as_str)?.trim();
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The agents that are there.
+/// All agents that Codex would find.
 pub(super) struct CodexRivals {
-    /// Those of the project, one of which may win.
+    /// Agents of the project, one of which may win.
     project: CodexNames,
-    /// Those of the user, which do not win in a project.
+    /// Agents of the user, which never win in a project.
     home: CodexNames,
-    /// Settings that cannot be read, and where: `.codex/config.toml:3:5`.
+    /// The position of an error in the settings, such as `.codex/config.toml:3:5`.
     broken: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl CodexRivals {
         Self { project: CodexNames::of(files, AGENTS, SETTINGS), home, broken }
     }
 
-    /// Refuses an agent whose name is taken, or reports who else has it.
+    /// Refuses an agent whose name is taken, or reports other agents of that name.
     pub(super) fn report(
         &self,
         name: &str,
@@ -85,7 +85,7 @@ impl CodexRivals {
         let own = path(name);
         let entries = self.project.entries.get(name).into_iter().flatten();
         for entry in entries.filter(|entry| entry.file.as_ref() != Some(&own)) {
-            // The settings hold more than this agent, and are never replaced.
+            // The settings contain more than this agent, so they are never replaced.
             let message = format!(
                 "`[agents.{}]` in `{SETTINGS}` has the same name, and Codex takes only one of the two",
                 entry.name
@@ -100,7 +100,7 @@ impl CodexRivals {
         self.at_home(name, &own, out);
     }
 
-    /// Reports what the user has under the name.
+    /// Reports agents of the user with the same name.
     fn at_home(&self, name: &str, own: &str, out: &mut RenderedAgent) {
         let files = self.home.files.get(name).into_iter().flatten();
         let files = files.map(|path| format!("`{path}`"));

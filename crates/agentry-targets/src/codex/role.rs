@@ -1,4 +1,4 @@
-//! The file of an agent, read as Codex reads it.
+//! Agent files as Codex reads them, and the model of what they permit.
 
 use agentry_policy::{Action, Section};
 use agentry_text::{Data, FileId, Findings, Severity, SourceFile, toml};
@@ -14,7 +14,7 @@ use crate::user_settings::files_in;
 use crate::wildcard::ANYTHING;
 use crate::{HarnessFiles, UserSettings};
 
-/// Whether a feature is known: the shell, and some that may be switched off.
+/// Whether a feature is modelled: the shell, and some features that may be disabled.
 pub(super) fn is_feature(name: &str, value: &Data) -> bool {
     let off = ["multi_agent", "image_generation", "apps", "web_search_request", "view_image_tool"];
     match value {
@@ -24,33 +24,33 @@ pub(super) fn is_feature(name: &str, value: &Data) -> bool {
     }
 }
 
-/// What keeps a sandbox from writing temporary files.
+/// The switches that prevent a sandbox from writing temporary files.
 pub(super) const TEMPORARY: [&str; 2] = ["exclude_slash_tmp", "exclude_tmpdir_env_var"];
 
-/// Where the rules about commands are.
+/// The rules file that Agentry writes.
 pub(super) const RULES: &str = ".codex/rules/agentry.rules";
 
-/// Where Codex looks for rules in a project.
+/// The directory of rules in a project.
 pub(super) const PROJECT: &str = ".codex/rules/";
-/// Where the user's own are.
+/// The user's directory of rules.
 pub(super) const HOME: &str = "~/.codex/rules/";
 
-/// The rules of the user, which Codex joins to those of every project.
+/// The rules of the user, which Codex adds to those of every project.
 pub(super) const PERSONAL: UserSettings =
     UserSettings { places: &[HOME], model: |files, name| by(files, name, &[PROJECT, HOME]) };
 
-/// Where an agent is.
+/// The path of an agent file.
 pub(super) fn path(name: &str) -> String {
     format!(".codex/agents/{name}.toml")
 }
 
-/// What Codex lets the agent `name` do, in a session that is set up as the agent says.
+/// Returns what Codex lets the agent `name` do, in a session with the agent's setup.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     by(files, name, &[PROJECT])
 }
 
-/// What others allow in a directory of rules, and the files of which not all is understood. What they
-/// ask about or forbid is not relied on.
+/// Returns the allows of other rules files in a directory, and the files that cannot be parsed fully. Their
+/// asks and denials are not relied on.
 pub(super) fn beside(
     files: &dyn HarnessFiles,
     dir: &str,
@@ -70,6 +70,7 @@ pub(super) fn beside(
 fn by(files: &dyn HarnessFiles, name: &str, dirs: &[&str]) -> Option<HarnessModel> {
     let data = parse(&files.text(&path(name))?)?;
     let Data::Map(entries) = &data else { return None };
+    // Codex ignores the whole agent if it has an unknown field.
     if entries.iter().any(|(key, _)| !is_known(FIELDS, key)) {
         return None;
     }
@@ -82,12 +83,12 @@ fn by(files: &dyn HarnessFiles, name: &str, dirs: &[&str]) -> Option<HarnessMode
     (says("name")? == name).then(|| of(&data, &rules, EncodingView::Mildest))
 }
 
-/// TOML without errors.
+/// Parses TOML; `None` if it has errors.
 pub(super) fn parse(text: &str) -> Option<Data> {
     checked(text).ok()
 }
 
-/// The same; the first error otherwise.
+/// Parses TOML, or returns its first error.
 pub(super) fn checked(text: &str) -> Result<Data, ImportError> {
     let source = SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
@@ -101,7 +102,7 @@ pub(super) fn checked(text: &str) -> Result<Data, ImportError> {
     }
 }
 
-/// The temporary files that a sandbox lets an agent write: those in `/tmp`, and wherever `$TMPDIR` is.
+/// Adds the temporary files that a sandbox lets an agent write: in `/tmp`, and in any `$TMPDIR`.
 fn temporary(data: &Data, model: &mut HarnessModel) {
     let [slash_tmp, variable] = TEMPORARY.map(|key| {
         let table = data.get("sandbox_workspace_write");
@@ -117,12 +118,11 @@ fn temporary(data: &Data, model: &mut HarnessModel) {
     }
 }
 
-/// How an agent is set up. What its file does not say, or says in words that nobody knows, is taken for
-/// the mildest or for the strictest.
+/// Reads the setup of an agent. A missing or unknown value counts as the mildest or the strictest one.
 pub(super) fn setup(data: &Data, view: EncodingView) -> CodexSetup {
     let word = |key: &str| data.get(key).map(|value| value.as_str().unwrap_or_default());
     let approval = match word("approval_policy") {
-        // It is asked about later, or in some cases.
+        // Codex may still ask, but only after a failure or in some cases.
         None | Some("on-failure") => CodexApproval::OnRequest,
         Some(word) => word.parse().unwrap_or(match view {
             EncodingView::Mildest => CodexApproval::OnRequest,
@@ -131,7 +131,7 @@ pub(super) fn setup(data: &Data, view: EncodingView) -> CodexSetup {
     };
     let sandbox = word("sandbox_mode").and_then(|word| word.parse().ok());
     let sandbox = sandbox.unwrap_or(match view {
-        // The session that starts it may have none.
+        // The session that starts the agent may have no sandbox.
         EncodingView::Mildest => CodexSandbox::Unbound,
         EncodingView::Strictest => CodexSandbox::ReadOnly,
     });
@@ -143,7 +143,7 @@ fn is_on(data: &Data, table: &str, key: &str) -> bool {
     data.get(table).and_then(|table| table.get(key)) != Some(&Data::Bool(false))
 }
 
-/// What an agent may do under these rules.
+/// Returns what an agent may do under these rules.
 pub(super) fn of(data: &Data, rules: &[prefix::PrefixRule], view: EncodingView) -> HarnessModel {
     let free = |section| always(section, Action::Allow, "not switched off");
     let setup = setup(data, view);
@@ -164,7 +164,7 @@ pub(super) fn of(data: &Data, rules: &[prefix::PrefixRule], view: EncodingView) 
     if searches != "disabled" {
         model.add(Section::Websearch, "web_search", vec![free(Section::Websearch)]);
     }
-    // It shows pictures, which are some files and not all.
+    // The tool only shows pictures, so an import must not count it as reading every file.
     if view == EncodingView::Mildest && is_on(data, "tools", "view_image") {
         model.add(Section::Read, "view_image", vec![free(Section::Read)]);
     }

@@ -1,26 +1,26 @@
-//! Files of rules as Codex reads them: calls with arguments, in any layout. No more of the language
-//! than rules need; all else is handed back as not understood.
+//! A parser for Codex rules files: calls with arguments, in any layout. It covers only what rules need of the
+//! language, and returns all other text as not parsed.
 
-/// A call: its name, and its arguments in order, with their names where they have one.
+/// A call: its name and its arguments in order, with their names if given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RuleCall {
     pub(super) name: String,
     pub(super) arguments: Vec<(Option<String>, RuleCallValue)>,
 }
 
-/// An argument.
+/// The value of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RuleCallValue {
     Text(String),
     List(Vec<RuleCallValue>),
-    /// A word: `None`, `True`.
+    /// A bare word: `None`, `True`.
     Word(String),
 }
 
-/// How deep lists may be nested.
+/// The most levels of nested lists.
 const DEPTH: usize = 4;
 
-/// The calls of a file, and the first lines of what is none.
+/// Returns the calls of a file, and the first line of each part that cannot be parsed.
 pub(super) fn read(text: &str) -> (Vec<RuleCall>, Vec<String>) {
     let text = text.trim_start_matches('\u{feff}');
     let (mut calls, mut others) = (Vec::new(), Vec::new());
@@ -36,19 +36,20 @@ pub(super) fn read(text: &str) -> (Vec<RuleCall>, Vec<String>) {
             None => {
                 let (line, rest) = start.split_once('\n').unwrap_or((start, ""));
                 others.push(line.trim().to_owned());
+                // Resume at the next line, so that one unknown statement does not hide the rules after it.
                 reader.rest = rest;
             }
         }
     }
 }
 
-/// What is left of a file.
+/// The unread rest of a file.
 struct RuleCallReader<'a> {
     rest: &'a str,
 }
 
 impl RuleCallReader<'_> {
-    /// Passes over spaces, ends of lines and comments.
+    /// Skips white space and comments.
     fn skip(&mut self) {
         loop {
             self.rest = self.rest.trim_start();
@@ -59,7 +60,7 @@ impl RuleCallReader<'_> {
         }
     }
 
-    /// Takes a text, if it comes next.
+    /// Consumes a text if it comes next.
     fn take(&mut self, text: &str) -> bool {
         self.skip();
         let rest = self.rest.strip_prefix(text);
@@ -76,7 +77,7 @@ impl RuleCallReader<'_> {
             .then(|| word.to_owned())
     }
 
-    /// A call that nothing but a comment follows on its last line.
+    /// Parses a call; only a comment may follow on its last line.
     fn call(&mut self) -> Option<RuleCall> {
         let name = self.word()?;
         if !self.take("(") {
@@ -120,7 +121,7 @@ impl RuleCallReader<'_> {
         Some(RuleCallValue::List(items))
     }
 
-    /// A text on one line, between quotes of either kind.
+    /// Parses a text on one line, in single or double quotes.
     fn text(&mut self) -> Option<String> {
         let quote = self.rest.chars().next()?;
         let mut out = String::new();
@@ -136,7 +137,7 @@ impl RuleCallReader<'_> {
                 },
                 c if c == quote => {
                     self.rest = self.rest.get(at + 1..)?;
-                    // Three quotes, or two texts side by side.
+                    // A triple quote, or two adjacent texts: neither is supported.
                     return (!self.rest.starts_with(['"', '\''])).then_some(out);
                 }
                 c => out.push(c),

@@ -1,5 +1,4 @@
-//! The tools of the servers in the file of an agent, as far as they are sure to be there: Codex asks
-//! about some of them, so all count as asked about.
+//! The MCP tools in an agent file that surely exist. Codex asks about some of them, so all count as asked.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
@@ -8,7 +7,7 @@ use crate::encoding::{EncodedRule, MatchBounds, MatchOrder, RuleEncoding};
 use crate::front_matter::list_items;
 use crate::model::escape;
 
-/// What is known of the tools, the first rule that matches counts; all others are denied.
+/// Returns rules for the tools, of which the first match counts; all other tools are denied.
 pub(super) fn rules(servers: &Data) -> Vec<PatternRule> {
     let Data::Map(servers) = servers else { return Vec::new() };
     let rule = |server: &str, tool: &str, action| PatternRule {
@@ -31,7 +30,7 @@ pub(super) fn rules(servers: &Data) -> Vec<PatternRule> {
     out
 }
 
-/// The same, as Codex reads it.
+/// Encodes the same rules as Codex applies them.
 pub(super) fn bound(servers: &Data) -> RuleEncoding {
     let entry = |rule: PatternRule| {
         let regex = match rule.pattern.strip_suffix("/*") {

@@ -1,4 +1,4 @@
-//! The ways to set up an agent, from the mildest to the strictest, and what each lets it do.
+//! The setups of an agent, from the mildest to the strictest, and what each of them permits.
 
 use agentry_policy::{Action, RuleList, Section, words};
 
@@ -8,11 +8,11 @@ use crate::harmless_commands::{HARMLESS, HarmlessCommand};
 use crate::model::{HarnessModel, always, outside};
 
 words! {
-    /// When a person is asked.
+    /// When the user is asked.
     pub enum CodexApproval {
         /// When the agent asks to leave the sandbox.
         OnRequest = "on-request",
-        /// About every command that is not taken for harmless, and every change.
+        /// About every change, and every command that is not considered harmless.
         Untrusted = "untrusted",
         /// Never: what the sandbox does not permit fails.
         Never = "never",
@@ -20,21 +20,21 @@ words! {
 }
 
 words! {
-    /// What commands and changes may touch without asking.
+    /// What commands and changes may touch without a question.
     pub enum CodexSandbox {
         /// The files of the workspace.
         WorkspaceWrite = "workspace-write",
         /// Nothing.
         ReadOnly = "read-only",
-        /// Everything: there is none. It is read, and never written.
+        /// Everything, without a sandbox. It is imported, and never rendered.
         Unbound = "danger-full-access",
     }
 }
 
-/// How an agent is set up.
+/// The setup of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodexSetup {
-    /// Whether it runs commands at all.
+    /// Whether it can run commands.
     pub(super) shell: bool,
     pub(super) approval: CodexApproval,
     pub(super) sandbox: CodexSandbox,
@@ -44,7 +44,7 @@ const fn setup(shell: bool, approval: CodexApproval, sandbox: CodexSandbox) -> C
     CodexSetup { shell, approval, sandbox }
 }
 
-/// All that are ever written, the mildest first. The last one permits nothing.
+/// All setups that are ever written, the mildest first. The last one permits nothing.
 pub(super) const SETUPS: &[CodexSetup] = &[
     setup(true, CodexApproval::OnRequest, CodexSandbox::WorkspaceWrite),
     setup(true, CodexApproval::Never, CodexSandbox::WorkspaceWrite),
@@ -57,17 +57,17 @@ pub(super) const SETUPS: &[CodexSetup] = &[
     STRICTEST,
 ];
 
-/// The one that permits nothing.
+/// The setup that permits nothing.
 pub(super) const STRICTEST: CodexSetup = setup(false, CodexApproval::Never, CodexSandbox::ReadOnly);
 
 impl CodexSetup {
-    /// What becomes of that which needs a person.
+    /// The verdict for what needs an approval.
     pub(super) fn asked(self) -> Action {
         if self.approval == CodexApproval::Never { Action::Deny } else { Action::Ask }
     }
 
-    /// What becomes of a command that no rule is about. It may run, but in a sandbox: that it would also
-    /// run where there is none, nobody said.
+    /// The verdict for a command without a rule. For an import, running in a sandbox does not count as
+    /// allowed, because a definition has no such sandbox.
     pub(super) fn unruled(self, view: EncodingView) -> Action {
         let waits = self.approval == CodexApproval::Untrusted;
         let runs = match view {
@@ -77,7 +77,7 @@ impl CodexSetup {
         if runs { Action::Allow } else { self.asked() }
     }
 
-    /// What becomes of a change inside the workspace, and outside.
+    /// The verdicts for changes inside and outside the workspace.
     pub(super) fn edits(self, view: EncodingView) -> (Action, Action) {
         let waits = self.approval == CodexApproval::Untrusted;
         let asked = self.asked();
@@ -92,23 +92,23 @@ impl CodexSetup {
         }
     }
 
-    /// Whether commands write some files without asking.
+    /// Whether commands write some files without a question.
     pub(super) fn writes(self) -> bool {
         self.sandbox == CodexSandbox::WorkspaceWrite && self.approval != CodexApproval::Untrusted
     }
 
-    /// The commands that run without asking although nobody allows them.
+    /// The commands that run without a question and without a rule.
     pub(super) fn harmless(self) -> &'static [HarmlessCommand] {
         if self.approval == CodexApproval::Untrusted { HARMLESS } else { &[] }
     }
 
-    /// The rules about commands: one entry for each answer, and one for what is taken for harmless.
-    /// Options may take a command off that list, and others make one dangerous, so neither is relied on.
+    /// Encodes the command rules, with one entry per verdict. Options can make a command harmless or
+    /// dangerous, so no view relies on that.
     pub(super) fn commands(self, rules: &[PrefixRule], view: EncodingView) -> RuleEncoding {
         let mut rules = rules.to_vec();
         match view {
             EncodingView::Mildest => {
-                // Whatever has a rule of its own is no longer taken for harmless.
+                // A command with its own rule is no longer considered harmless.
                 let known = |command: &&HarmlessCommand| {
                     rules.iter().any(|rule| rule.words.as_slice() == [command.name])
                 };
@@ -117,6 +117,7 @@ impl CodexSetup {
                 rules.extend(harmless);
             }
             EncodingView::Strictest if self.sandbox == CodexSandbox::Unbound => {
+                // Codex may ask about `rm` even without a sandbox.
                 rules.push(PrefixRule { words: vec!["rm".to_owned()], action: Action::Ask });
             }
             EncodingView::Strictest => {}
@@ -136,7 +137,7 @@ impl CodexSetup {
         }
     }
 
-    /// What an agent may do that is set up so, under these rules.
+    /// Returns what an agent with this setup may do under these rules.
     pub(super) fn model(self, rules: &[PrefixRule], view: EncodingView) -> HarnessModel {
         let mut model = HarnessModel::default();
         if self.shell {
@@ -151,7 +152,7 @@ impl CodexSetup {
         model
     }
 
-    /// Whether a command shows any file without asking.
+    /// Whether some command can show any file without a question.
     pub(super) fn reads(self, rules: &[PrefixRule]) -> RuleList {
         let asks = |name: &str| {
             let about = |rule: &&PrefixRule| {

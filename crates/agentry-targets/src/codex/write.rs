@@ -1,4 +1,4 @@
-//! Writes the files of agents for Codex.
+//! Renders agents for Codex: their files, and the command rules that they share.
 
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
@@ -25,10 +25,10 @@ use crate::render_result::{
 use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{loss, skills};
 
-/// Directories in which Codex finds skills by itself.
+/// Directories in which Codex finds skills itself.
 const SKILLS: &[&str] = &[".agents/skills"];
 
-/// What a search on the web can touch.
+/// The sections that a web search touches.
 const WEB: &[Section] = &[Section::Webfetch, Section::Websearch];
 
 pub(super) fn render(
@@ -88,7 +88,7 @@ fn agent(
     out
 }
 
-/// What is switched off.
+/// Returns the tables that disable features.
 fn tables(
     subject: &RenderSubject,
     setup: CodexSetup,
@@ -100,7 +100,7 @@ fn tables(
     if !setup.shell {
         tables.push(("features", off("shell_tool", false)));
     }
-    // What commands are asked about is not shown by another tool.
+    // A file that commands ask about must not be shown by another tool.
     let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
     if asks || !free(subject, &[Section::Read], settings) {
         tables.push(("tools", off("view_image", false)));
@@ -115,7 +115,7 @@ fn tables(
     tables
 }
 
-/// How the agent may search: with live pages, with what was kept of them, or not at all.
+/// The search mode of the agent: live pages, cached pages, or none.
 fn searches(is_free: impl Fn(&[Section]) -> bool) -> &'static str {
     match (is_free(WEB), is_free(&[Section::Websearch])) {
         (true, _) => "live",
@@ -124,7 +124,7 @@ fn searches(is_free: impl Fn(&[Section]) -> bool) -> &'static str {
     }
 }
 
-/// Whether everything is allowed in these sections.
+/// Whether the source allows everything in these sections.
 fn all(subject: &RenderSubject, sections: &[Section]) -> bool {
     let allowed = |section: &Section| {
         subject.permits(*section, &[always(*section, Action::Allow, "everything")])
@@ -132,14 +132,14 @@ fn all(subject: &RenderSubject, sections: &[Section]) -> bool {
     sections.iter().all(allowed)
 }
 
-/// Whether a tool may do everything in these sections, also where gaps are closed.
+/// Whether a tool may do everything in these sections, also with `--close-gaps`.
 fn free(subject: &RenderSubject, sections: &[Section], settings: &RenderSettings<'_>) -> bool {
     let everything = |section: Section| [always(section, Action::Allow, "everything")];
     let safe = |section: &Section| protects(subject, *section, &everything(*section));
     all(subject, sections) && (!settings.close_gaps || sections.iter().all(safe))
 }
 
-/// The first way to set the agent up that permits no more than its source.
+/// Returns the first setup that permits no more than the source.
 fn chosen(
     subject: &RenderSubject,
     rules: &[PrefixRule],
@@ -158,7 +158,7 @@ fn chosen(
     SETUPS.iter().find(fits).copied().unwrap_or(STRICTEST)
 }
 
-/// The rules that an agent needs to have a shell; nothing if no rules give it one.
+/// Returns the rules that an agent needs to have a shell; `None` if no rules suffice.
 fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
     let written = subject.permissions.get(Section::Bash);
     let rules = written.iter().flat_map(|rules| &rules.rules);
@@ -166,7 +166,7 @@ fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
     let strict: Vec<PrefixRule> =
         strict.filter_map(|rule| PrefixRule::around(&rule.value)).collect();
     if !subject.grants.is_empty() {
-        // It is asked about what it was asked about; only what is denied needs a rule.
+        // With restored grants, only denials need a rule; asks work as they did in the original.
         let denied = strict.into_iter().filter(|rule| rule.action == Action::Deny);
         return Some(denied.collect()).filter(|denied: &Vec<PrefixRule>| !denied.is_empty());
     }
@@ -197,11 +197,12 @@ fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
         }
         let model = setup.model(&found, EncodingView::Mildest);
         let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
+        // No rule can express the default, so narrowing must not have raised it.
         (encoding.default == setup.unruled(EncodingView::Mildest) && fits).then_some(found)
     })
 }
 
-/// Whether the source allows a command with whatever arguments.
+/// Whether the source allows a command with any arguments.
 fn allowed(subject: &RenderSubject, command: &HarmlessCommand) -> bool {
     if subject.permissions.mildest(Section::Bash) > Action::Allow {
         return false;
@@ -215,8 +216,8 @@ fn allowed(subject: &RenderSubject, command: &HarmlessCommand) -> bool {
     subject.permits(Section::Bash, &[only.rules()])
 }
 
-/// The rules that all agents want who can have a shell at all. An agent that would not have one with them
-/// does not count.
+/// Returns the rules that all agents with a shell need. An agent that could not have a shell under these
+/// rules does not count.
 fn common(subjects: &[RenderSubject]) -> Vec<PrefixRule> {
     let mut wanted: Vec<(&RenderSubject, Vec<PrefixRule>)> =
         subjects.iter().filter_map(|subject| Some((subject, wanted(subject)?))).collect();
@@ -224,6 +225,7 @@ fn common(subjects: &[RenderSubject]) -> Vec<PrefixRule> {
         let Some(((_, first), others)) = wanted.split_first() else { return Vec::new() };
         let shared = |rule: &&PrefixRule| others.iter().all(|(_, rules)| rules.contains(rule));
         let rules: Vec<PrefixRule> = first.iter().filter(shared).cloned().collect();
+        // Dropping an agent may leave more common rules, so repeat until none is dropped.
         let before = wanted.len();
         wanted.retain(|(subject, _)| {
             let fits = |setup: &CodexSetup| {
@@ -238,17 +240,17 @@ fn common(subjects: &[RenderSubject]) -> Vec<PrefixRule> {
     }
 }
 
-/// What the agent may do less than its source says, and what has no place.
+/// Reports where the agent may do less than its source, and unsupported fields.
 fn losses(subject: &RenderSubject, role: &Data, rules: &[PrefixRule], out: &mut RenderedAgent) {
     let model = role::of(role, rules, EncodingView::Mildest);
-    // What is outside the workspace is reported by what becomes of files.
+    // Paths outside the workspace are reported with reads and edits.
     loss::compare_all(subject, &model, &[Section::ExternalDirectory], out);
     loss::unattended(&model, out);
     loss::toolless(subject, &model, None, out);
     report_losses(FIELDS, subject, out);
 }
 
-/// What only the session can see to.
+/// Reports what only the session can enforce.
 fn session(
     subject: &RenderSubject,
     setup: CodexSetup,

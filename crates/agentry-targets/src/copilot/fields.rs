@@ -1,4 +1,4 @@
-//! The fields of an agent of GitHub Copilot and the programs around it. Its name is that of the file.
+//! The field table of GitHub Copilot agents. The name of an agent is its file name.
 
 use agentry_model::AgentMode;
 use agentry_policy::{Action, Section};
@@ -41,7 +41,7 @@ pub(super) const FIELDS: &[TargetField] = &[
         .writes(|subject, _| has_mode(subject, AgentMode::Primary).then_some(Data::Bool(true))),
     field("user-invocable")
         .writes(|subject, _| has_mode(subject, AgentMode::Subagent).then_some(Data::Bool(false))),
-    // Older names of the two.
+    // Older names of these two fields.
     field("user-invokable"),
     field("infer"),
     field("mode"),
@@ -93,12 +93,12 @@ pub(super) const FIELDS: &[TargetField] = &[
 const MODEL: ModelName =
     ModelName { harness: NAME, named, loss: "Copilot takes one model, by its own name for it" };
 
-/// Copilot names models without their provider.
+/// Returns the name of a model in Copilot, which uses no provider prefix.
 fn named(model: &str) -> Option<String> {
     (!model.contains('/')).then(|| model.to_owned())
 }
 
-/// The first model that Copilot knows; the whole list that an agent had.
+/// Writes the first model that Copilot knows, or the whole original list.
 fn model(subject: &RenderSubject, out: &mut RenderedAgent) -> Option<Data> {
     let preferred = subject.agent.model.preferred.as_ref()?;
     let all = Data::strings(preferred.iter().map(|model| &model.value));

@@ -1,4 +1,4 @@
-//! Reads agents of Copilot, as they are met: lists as lists or with commas, more keys than documented.
+//! Imports agents of Copilot leniently: lists with commas, and more keys than documented, occur in practice.
 
 use std::collections::BTreeSet;
 
@@ -18,17 +18,18 @@ use crate::model::escape;
 use crate::render_result::LossKind;
 use crate::{HarnessFiles, HarnessModel, HarnessTool, front_matter, original};
 
-/// Whether a file is one: by its place, or by keys that no definition format has.
+/// Whether a file is an agent: by its path, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
     let placed = super::tools::PLACES.iter().any(|place| path.contains(&format!("{place}/")));
     let keys = ["tools", "model", "target", "handoffs", "mcp-servers", "argument-hint"];
+    // Fields of definition formats, whose files may have the same suffix.
     let own = ["title", "icon", "status", "required", "recommended", "abilities"];
     let named = path.ends_with(".agent.md") || placed;
     let of_format = |front: front_matter::FrontMatter| {
         let has = |keys: &[&str]| keys.iter().any(|key| front.metadata.get(key).is_some());
         has(&keys) && !has(&own)
     };
-    // One that is where Copilot looks and cannot be read is an agent that something is wrong with.
+    // An unreadable file in Copilot's directory is a broken agent, and is reported as one.
     (placed && front_matter::has_metadata(text))
         || (named && front_matter::read_leniently(text).is_ok_and(of_format))
 }
@@ -54,7 +55,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     Ok(draft.read(PermittedBound::new(model), front.metadata))
 }
 
-/// Who may start the agent, which several fields say together.
+/// Reads who may start the agent, which several fields define together.
 fn mode(metadata: &Data, draft: &mut ImportDraft) {
     let identity = &mut draft.agent.identity;
     let is = |key: &str, value: bool| metadata.get(key) == Some(&Data::Bool(value));
@@ -71,7 +72,7 @@ fn mode(metadata: &Data, draft: &mut ImportDraft) {
     }
 }
 
-/// The tools of an agent. What nobody knows is left out, and so is what stands for a part of a tool.
+/// Returns the tools of an agent. Unknown tools, and names for a part of a tool, are reported.
 fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     let names = match metadata.get("tools") {
         Some(list) if front_matter::list_items(list).is_none() => {
@@ -99,7 +100,7 @@ fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     names
 }
 
-/// Whether a name can be that of a tool or of an agent, and stands for itself alone.
+/// Whether a name is plain text without wildcards.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'))
 }
@@ -110,17 +111,17 @@ pub(super) fn is_tool_list(value: &Data) -> bool {
     names.is_some_and(|names| names.iter().all(|name| is_name(name) && is_known(name)))
 }
 
-/// Whether a list holds names of agents.
+/// Whether a list contains names of agents.
 pub(super) fn is_agent_list(value: &Data) -> bool {
     original::names(value).is_some_and(|names| names.iter().all(|name| is_name(name)))
 }
 
-/// Whether a name stands for itself, or for all that starts so.
+/// Whether a name is plain, apart from a `*` at its end.
 fn is_name(name: &str) -> bool {
     is_plain(name.strip_suffix('*').unwrap_or(name))
 }
 
-/// One answer a section: what its tool may do, or nothing without one.
+/// Imports one verdict per section: that of its tool, or a deny without a tool.
 fn permissions(names: &[String], model: &HarnessModel, draft: &mut ImportDraft) {
     let way = |section| model.ways.iter().find(|way| way.section == section);
     let answer = |section| {
@@ -158,7 +159,7 @@ fn permissions(names: &[String], model: &HarnessModel, draft: &mut ImportDraft) 
     unsure(model, draft);
 }
 
-/// Only the agents that are named may be handed work.
+/// Restricts delegation to the named agents.
 fn helpers(metadata: &Data, model: &mut HarnessModel, draft: &mut ImportDraft) {
     let Some(list) = metadata.get("agents") else { return };
     let names = front_matter::list_items(list).unwrap_or_default();
@@ -173,7 +174,7 @@ fn helpers(metadata: &Data, model: &mut HarnessModel, draft: &mut ImportDraft) {
     model.add(Section::Delegate, "agents", vec![only(Section::Delegate, "agents", &regexes)]);
 }
 
-/// Reports why that is asked about which may run.
+/// Reports why a call is asked about that some programs run without a question.
 fn unsure(model: &HarnessModel, draft: &mut ImportDraft) {
     let ask = |rules: &RuleList| rules.rules.is_empty() && rules.intent.action == Action::Ask;
     let asked: BTreeSet<&str> = model

@@ -1,10 +1,9 @@
-//! GitHub Copilot: one Markdown file an agent, which says what tools it has and nothing else.
-//! `fields.rs` says where each field of the model goes.
+//! GitHub Copilot: one Markdown file per agent, with its list of tools and no rules. `fields.rs` has the
+//! field table.
 //!
-//! There are no rules: what is not allowed as a whole is left out. The list of tools is always
-//! written, since an agent without one has all of them. Some of the programs that read these files ask
-//! before a command or a change, others do not: so a tool counts as one that never asks where it is
-//! written, and as one that asks where it is read.
+//! A tool that is not allowed as a whole is left out. The list of tools is always written, because an agent
+//! without one has all tools. Some programs that read these files ask before a command or a change, others do
+//! not. So rendering assumes that a tool never asks, and import assumes that it asks.
 
 mod fields;
 mod import;
@@ -17,10 +16,10 @@ use crate::gap::{BlindSpot, MisreadLine};
 use crate::import::HarnessImport;
 use crate::original::GrantReading;
 
-/// What the user calls it.
+/// The name on the command line.
 const NAME: &str = "copilot";
 
-/// GitHub Copilot.
+/// The target for GitHub Copilot.
 pub static TARGET: Target = Target {
     name: NAME,
     title: "GitHub Copilot",

@@ -1,4 +1,4 @@
-//! The tools of Copilot, and what an agent that has them may do.
+//! The tools of Copilot, and the model of what an agent with them may do.
 
 use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
@@ -8,7 +8,7 @@ use crate::model::{HarnessModel, always, escape, outside};
 use crate::wildcard::NOTHING;
 use crate::{HarnessFiles, front_matter};
 
-/// The tools by their names, with what their calls belong to.
+/// The tools by name, with the sections that they reach.
 pub(super) const TOOLS: &[(&str, &[Section])] = &[
     ("execute", &[Section::Bash]),
     ("read", &[Section::Read]),
@@ -19,13 +19,13 @@ pub(super) const TOOLS: &[(&str, &[Section])] = &[
     (TODO, &[Section::Tool]),
 ];
 
-/// The tool for lists, which is known by its name.
+/// The tool for task lists, which is known only by name.
 pub(super) const TODO: &str = "todo";
 
-/// The tools that read, of which an agent may have one.
+/// The tools that read files; an agent may have only one of them.
 pub(super) const READING: &[&str] = &["read", "search"];
 
-/// Other names of the same tools, in files that people wrote.
+/// Other names of the same tools, as they occur in existing files.
 const ALIASES: &[(&str, &[&str])] = &[
     (
         "execute",
@@ -81,17 +81,17 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("todo", &["todowrite", "todos"]),
 ];
 
-/// Tools of VS Code that are one of the sections of another tool, by all their names.
+/// Tools of VS Code that cover one section of a larger tool.
 const SINGLE: &[(&str, Section)] = &[
     ("fetch", Section::Webfetch),
     ("web/fetch", Section::Webfetch),
     ("fetch_webpage", Section::Webfetch),
 ];
 
-/// The set of the tools of VS Code itself. Some of them run commands and install programs.
+/// The tool set of VS Code itself. Some of its tools run commands and install programs.
 const EDITOR: &str = "vscode";
 
-/// Tools of VS Code that show or ask something, and are known by their names only.
+/// Tools of VS Code that show or ask something, and are known only by name.
 const NAMED: &[&str] = &[
     "askquestions",
     "changes",
@@ -111,7 +111,7 @@ const NAMED: &[&str] = &[
     "vscodeapi",
 ];
 
-/// Tools that do all that the tool does whose name they stand for; others do a part of it.
+/// Aliases that do everything their tool does; other aliases do only a part of it.
 const WHOLE: &[&str] = &[
     "shell",
     "bash",
@@ -137,14 +137,14 @@ const WHOLE: &[&str] = &[
     "todos",
 ];
 
-/// What some programs ask about whenever it is done.
+/// The sections that some programs always ask about.
 const ASKED: &[Section] =
     &[Section::Bash, Section::Edit, Section::Webfetch, Section::Websearch, Section::Delegate];
 
-/// Where an agent is, for a project and for the user.
+/// The directories of agents, for a project and for the user.
 pub(super) const PLACES: &[&str] = &[".github/agents", ".copilot/agents"];
 
-/// What Copilot lets the agent `name` do.
+/// Returns what Copilot lets the agent `name` do.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let text = PLACES.iter().find_map(|place| files.text(&format!("{place}/{name}.agent.md")))?;
     let front = front_matter::read_leniently(&text).ok()?;
@@ -152,7 +152,7 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
     Some(of(&listed(&front.metadata), EncodingView::Mildest))
 }
 
-/// The names of the tools of an agent; without a list it has all of them.
+/// Returns the names of an agent's tools; without a list it has all of them.
 pub(super) fn listed(metadata: &Data) -> Vec<String> {
     match metadata.get("tools").and_then(front_matter::list_items) {
         Some(words) => words,
@@ -160,9 +160,10 @@ pub(super) fn listed(metadata: &Data) -> Vec<String> {
     }
 }
 
-/// The tool that a name in a file stands for: `edit`, `Write`, and in VS Code `edit/editFiles`.
+/// Returns the tool that a name stands for: `edit`, `Write`, and in VS Code `edit/editFiles`.
 pub(super) fn tool(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
+    // These would otherwise match their tool set, which does more.
     if single(&name).is_some() {
         return None;
     }
@@ -172,13 +173,13 @@ pub(super) fn tool(name: &str) -> Option<&'static str> {
     known(&name).or_else(|| alias().map(|(tool, _)| *tool)).or_else(of_set)
 }
 
-/// The section that a tool is for, which is one of several of another.
+/// Returns the section of a tool that covers one section of a larger tool.
 pub(super) fn single(name: &str) -> Option<Section> {
     let known = SINGLE.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     known.map(|(_, section)| *section)
 }
 
-/// The same, if the name stands for all that the tool does.
+/// Returns the tool that a name stands for, if the name covers the whole tool.
 pub(super) fn whole(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('/').next().unwrap_or_default();
@@ -186,35 +187,36 @@ pub(super) fn whole(name: &str) -> Option<&'static str> {
     tool(name).filter(|_| is_whole)
 }
 
-/// Whether a name in a file is about tools of a server: `github/*`, `github/create_issue`.
+/// Whether a name stands for MCP tools: `github/*`, `github/create_issue`.
 pub(super) fn is_served(name: &str) -> bool {
     let set = name.split_once('/').map(|(set, _)| set.to_ascii_lowercase());
     set.is_some_and(|set| tool(&set).is_none() && set != EDITOR)
 }
 
-/// Whether a name is that of a tool which is known by its name only.
+/// Whether a tool is known only by name.
 pub(super) fn is_other(name: &str) -> bool {
     NAMED.contains(&name.to_ascii_lowercase().as_str()) || of_editor(name).is_some()
 }
 
-/// The name of a tool of VS Code itself; empty for all of them.
+/// Returns the name of a tool of VS Code itself; empty for all of them.
 fn of_editor(name: &str) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let rest = name.strip_prefix(EDITOR)?;
     if rest.is_empty() { Some(String::new()) } else { rest.strip_prefix('/').map(str::to_owned) }
 }
 
-/// Whether a name in a file is known.
+/// Whether a name is known.
 pub(super) fn is_known(name: &str) -> bool {
     let own = || tool(name).is_some() || single(name).is_some() || is_other(name);
     name == "*" || own() || is_served(name)
 }
 
-/// What an agent with these tools may do. Some of the programs that read these files ask before a
-/// command or a change, others do not.
+/// Returns what an agent with these tools may do. Some programs that read these files ask before a command or
+/// a change, others do not.
 pub(super) fn of(names: &[String], view: EncodingView) -> HarnessModel {
     let mut model = HarnessModel::default();
     let has = |tool: &str| {
+        // An import grants a tool only for a name that covers all of it.
         let meant = |name: &String| {
             if view == EncodingView::Mildest { self::tool(name) } else { whole(name) }
         };
@@ -228,7 +230,7 @@ pub(super) fn of(names: &[String], view: EncodingView) -> HarnessModel {
         let ask = asks.then(|| always(section, Action::Ask, "it may ask"));
         model.add(section, tool, layers(tool, section).into_iter().chain(ask).collect());
     }
-    // Whatever VS Code itself can be told to do.
+    // An unlisted tool of VS Code itself may run commands or change files.
     let whatever = |name: &String| of_editor(name).is_some_and(|it| !NAMED.contains(&it.as_str()));
     if view == EncodingView::Mildest && names.iter().any(whatever) {
         for section in [Section::Bash, Section::Edit] {
@@ -244,7 +246,7 @@ fn is_all(names: &[String]) -> bool {
     names.iter().any(|name| name == "*")
 }
 
-/// The tools that a definition knows by their names: the one for lists, and those that may ask.
+/// Adds the tools that are known only by name: the one for lists, and those that may ask.
 fn by_name(names: &[String], view: EncodingView, lists: bool, model: &mut HarnessModel) {
     let entry = |name: &str, action| EncodedRule {
         text: name.to_owned(),
@@ -256,7 +258,7 @@ fn by_name(names: &[String], view: EncodingView, lists: bool, model: &mut Harnes
     let mut entries: Vec<EncodedRule> = others.map(|name| entry(name, action)).collect();
     entries.extend(lists.then(|| entry(TODO, Action::Allow)));
     if !entries.is_empty() {
-        // All tools are also those that nobody knows.
+        // All tools include unknown ones.
         let default = if is_all(names) { action } else { Action::Deny };
         let (section, order) = (Section::Tool, MatchOrder::First);
         let encoding = RuleEncoding { section, order, entries, default };
@@ -264,7 +266,7 @@ fn by_name(names: &[String], view: EncodingView, lists: bool, model: &mut Harnes
     }
 }
 
-/// The tools of servers.
+/// Adds the MCP tools.
 fn servers(names: &[String], view: EncodingView, model: &mut HarnessModel) {
     let served: Vec<&String> = names.iter().filter(|name| is_served(name)).collect();
     match view {
@@ -285,7 +287,7 @@ fn servers(names: &[String], view: EncodingView, model: &mut HarnessModel) {
     }
 }
 
-/// What one tool may do in a section.
+/// Returns the rules of one tool in a section.
 pub(super) fn layers(tool: &str, section: Section) -> Vec<RuleList> {
     let free = always(section, Action::Allow, tool);
     match section {
@@ -298,12 +300,12 @@ pub(super) fn layers(tool: &str, section: Section) -> Vec<RuleList> {
     }
 }
 
-/// What a name of a server's tools stands for: `github/*`, `github/create_issue`.
+/// Returns the rules for a name of MCP tools: `github/*`, `github/create_issue`.
 pub(super) fn server(name: &str) -> RuleList {
     only(Section::Mcp, name, &[of_server(name)])
 }
 
-/// No name of a tool has a `/` in it.
+/// A regular expression for MCP tools; the name of a tool contains no `/`.
 fn of_server(name: &str) -> String {
     match name.strip_suffix("/*") {
         Some(server) => format!("{}/[^/]*", escape(server)),

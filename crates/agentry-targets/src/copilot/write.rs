@@ -1,4 +1,4 @@
-//! Writes the files of agents for Copilot.
+//! Renders agents for Copilot.
 
 use agentry_model::McpServer;
 use agentry_policy::compare::ExampleSubject;
@@ -22,10 +22,10 @@ use crate::servers::VariableStyle;
 use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{front_matter, loss, servers, skills};
 
-/// The longest prompt that Copilot takes, in characters.
+/// The longest prompt that Copilot accepts, in characters.
 const LONGEST: usize = 30_000;
 
-/// Directories in which Copilot finds skills by itself.
+/// Directories in which Copilot finds skills itself.
 const SKILLS: &[&str] = &[".github/skills", ".claude/skills", ".agents/skills"];
 
 pub(super) fn render(
@@ -54,6 +54,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     let [project, user] = [".github", ".copilot"];
     let root = if settings.scope == RenderScope::User { user } else { project };
     out.files.push(RenderedFile::new(format!("{root}/agents/{}.agent.md", subject.name), text));
+    // Copilot also reads `NAME.md`, which would be the same agent.
     let plain = format!("{root}/agents/{}.md", subject.name);
     if settings.existing.text(&plain).is_some() {
         out.rival(plain, "Copilot", settings);
@@ -62,7 +63,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     out
 }
 
-/// The tools that the agent may use for everything that they do.
+/// Returns the tools that the agent may use without any limit.
 fn tools(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -93,13 +94,13 @@ fn tools(
     names
 }
 
-/// The servers all of whose tools the agent may use.
+/// Returns the servers whose tools the agent may all use.
 fn permitted<'a>(subject: &'a RenderSubject, out: &mut RenderedAgent) -> Vec<&'a McpServer> {
     let all = subject.agent.tools.mcp.iter().flatten();
     let used = all.map(|server| &server.value).filter(|it| it.enabled.is_none_or(|it| it.value));
     let given = match original::given(subject, "tools").map(|grant| &grant.value) {
         Some(Some(list)) => front_matter::list_items(list).unwrap_or_default(),
-        // Without a list it has all tools.
+        // Without a list the agent has all tools.
         Some(None) => vec!["*".to_owned()],
         None => Vec::new(),
     };
@@ -120,7 +121,7 @@ fn permitted<'a>(subject: &'a RenderSubject, out: &mut RenderedAgent) -> Vec<&'a
     permitted
 }
 
-/// A server in the words of Copilot.
+/// Writes an MCP server for Copilot.
 fn written(server: &McpServer) -> Data {
     let kind = if server.url.is_some() { "http" } else { "local" };
     let mut entries = vec![("type".to_owned(), Data::str(kind))];
@@ -131,11 +132,11 @@ fn written(server: &McpServer) -> Data {
     Data::Map(entries)
 }
 
-/// What the agent may do less than its source says, and what is not looked at.
+/// Reports where the agent may do less than its source, and what Copilot does not check.
 fn losses(subject: &RenderSubject, names: &[String], out: &mut RenderedAgent) {
     let model = tools::of(names, EncodingView::Mildest);
     loss::toolless(subject, &model, None, out);
-    // The rows of the fields report the first two, and what becomes of files reports the last one.
+    // The field table reports the first two; reads and edits report the last one.
     let otherwise = [Section::Question, Section::Skill, Section::ExternalDirectory];
     loss::compare_all(subject, &model, &otherwise, out);
     for section in [Section::Read, Section::Edit] {
@@ -151,8 +152,7 @@ fn losses(subject: &RenderSubject, names: &[String], out: &mut RenderedAgent) {
     report_losses(FIELDS, subject, out);
 }
 
-/// What the source says of temporary files, which the command line of Copilot takes for a part of the
-/// workspace.
+/// The verdict of the source about temporary files, which Copilot CLI counts as part of the workspace.
 fn temporary(subject: &RenderSubject, section: Section) -> Action {
     let bounds = subject.bounds(section);
     let rules: Vec<&RuleList> = bounds.iter().collect();

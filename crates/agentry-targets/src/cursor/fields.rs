@@ -1,10 +1,10 @@
-//! The fields of an agent of Cursor.
+//! The field table of Cursor agents.
 
 use crate::fields::{TargetField, field, read_description};
 use crate::render_result::LossKind;
 
 pub(super) const FIELDS: &[TargetField] = &[
-    // Without it that of the file counts.
+    // Without a name, the file name counts.
     field("name"),
     field("description").reads(read_description),
     field("model").reads(|value, draft| match value.as_str() {
@@ -14,6 +14,6 @@ pub(super) const FIELDS: &[TargetField] = &[
         }
         Some(model) => draft.models([model].into_iter()),
     }),
-    // Nothing is edited; commands are asked about at best.
+    // A read-only agent edits nothing; its commands are asked about at best.
     field("readonly"),
 ];

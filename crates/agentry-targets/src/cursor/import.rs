@@ -1,4 +1,4 @@
-//! Reads agents of Cursor, with the permissions of its command line around them.
+//! Imports agents of Cursor, with the permissions of its command line tool.
 
 use agentry_policy::{Action, PatternKind, PatternRule, Section};
 use agentry_text::{Data, FileId, Findings, Severity, SourceFile, json};
@@ -10,10 +10,10 @@ use crate::import::{HarnessAgent, ImportError, PermittedBound};
 use crate::render_result::LossKind;
 use crate::{HarnessFiles, front_matter};
 
-/// Where the permissions are.
+/// The file with the permissions.
 const PERMISSIONS: &str = ".cursor/cli.json";
 
-/// The tools of rules, with what they are about.
+/// The tools in rules, with their sections.
 pub(super) const TOOLS: &[(&str, Section)] = &[
     ("Shell", Section::Bash),
     ("Read", Section::Read),
@@ -39,7 +39,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     Ok(draft.read(PermittedBound::new(model), Data::Null))
 }
 
-/// Whether nothing may be changed: also where somebody wrote that in another way.
+/// Whether the agent must not change anything; also accepts other spellings of `true`.
 fn is_readonly(value: Option<&Data>) -> bool {
     match value {
         None | Some(Data::Null | Data::Bool(false)) => false,
@@ -50,7 +50,7 @@ fn is_readonly(value: Option<&Data>) -> bool {
     }
 }
 
-/// The rules of the command line as they are written, those that deny first.
+/// Returns the rules as they are written, denials first.
 fn lists(files: &dyn HarnessFiles) -> Result<Vec<(String, Action)>, String> {
     let Some(text) = files.text(PERMISSIONS) else { return Ok(Vec::new()) };
     let source = SourceFile::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
@@ -70,7 +70,7 @@ fn lists(files: &dyn HarnessFiles) -> Result<Vec<(String, Action)>, String> {
     Ok(all)
 }
 
-/// The same as rules of the model.
+/// Converts the rules to rules of the model.
 fn rules(lists: &[(String, Action)], draft: &mut ImportDraft) -> Vec<(Section, PatternRule)> {
     let mut rules = Vec::new();
     for (text, action) in lists {
@@ -80,7 +80,7 @@ fn rules(lists: &[(String, Action)], draft: &mut ImportDraft) -> Vec<(Section, P
             None => {
                 let detail = format!("`{text}` in `{PERMISSIONS}` is not understood");
                 draft.lose("permissions", LossKind::Narrowed, detail);
-                // What a deny is about is not known: nothing is allowed.
+                // The scope of an unknown deny is not known, so nothing is allowed.
                 let all = PatternRule { pattern: "**".to_owned(), action };
                 let deny = |(_, section): &(&str, Section)| (*section, all.clone());
                 rules.extend(TOOLS.iter().filter(|_| action == Action::Deny).map(deny));
@@ -90,13 +90,13 @@ fn rules(lists: &[(String, Action)], draft: &mut ImportDraft) -> Vec<(Section, P
     rules
 }
 
-/// One rule: `Shell(git)`, `Read(src/**/*.ts)`.
+/// Converts one rule: `Shell(git)`, `Read(src/**/*.ts)`.
 fn rule(text: &str, action: Action) -> Option<(Section, PatternRule)> {
     let (tool, pattern) = text.strip_suffix(')')?.split_once('(')?;
     let (_, section) = TOOLS.iter().find(|(known, _)| *known == tool)?;
     let pattern = match section.kind() {
         _ if matches!(pattern, "*" | "**") => "**".to_owned(),
-        // A rule about a command names its program, perhaps with its first arguments.
+        // A command rule names a program, optionally with its first arguments.
         PatternKind::Command => {
             let (program, arguments) = pattern.split_once(':').unwrap_or((pattern, "*"));
             match (arguments, action) {
@@ -111,7 +111,7 @@ fn rule(text: &str, action: Action) -> Option<(Section, PatternRule)> {
     Some((*section, PatternRule { pattern, action }))
 }
 
-/// What each tool may do, as rules of the model.
+/// Imports what each tool may do.
 fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut ImportDraft) {
     for section in Section::ALL.iter().copied().filter(|section| *section != Section::Env) {
         let about = rules.iter().filter(|(of, _)| *of == section);

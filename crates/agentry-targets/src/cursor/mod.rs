@@ -1,8 +1,8 @@
-//! Cursor: its agents are read, none are written. `fields.rs` says what is read; rules stand in
+//! Cursor: its agents are imported, none are rendered. `fields.rs` has the field table; the rules are in
 //! `.cursor/cli.json`, where a deny wins.
 //!
-//! What no rule is about, Cursor asks about. Its documentation says little of how patterns are matched;
-//! an allow is therefore read as narrowly, a deny as widely as it can be meant.
+//! Cursor asks about calls that no rule matches. Its documentation says little about pattern matching. So an
+//! allow is read as narrowly, and a deny as widely, as it can be meant.
 
 mod fields;
 mod import;
@@ -12,7 +12,7 @@ use crate::import::HarnessImport;
 use crate::original::GrantReading;
 use crate::{HarnessPlace, ProjectRendering, Target, front_matter};
 
-/// Cursor.
+/// The target for Cursor.
 pub static TARGET: Target = Target {
     name: "cursor",
     title: "Cursor",

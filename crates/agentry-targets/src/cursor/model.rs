@@ -1,5 +1,5 @@
-//! What Cursor permits for sure, read from its files and not from what was made of them: the bound of
-//! what is imported.
+//! What Cursor surely permits, as the bound for an import. It is read from the original files, independently
+//! of the conversion in `import.rs`.
 
 use agentry_policy::{Action, PathAnchors, PatternKind, Section};
 
@@ -9,12 +9,12 @@ use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEn
 use crate::model::{escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
 
-/// Rules as they are written, as ways to do something. What no rule is about is asked about.
+/// Builds the model of rules as they are written. Calls that no rule matches are asked about.
 pub(super) fn of(lists: &[(String, Action)], readonly: bool) -> HarnessModel {
     let mut model = HarnessModel::default();
     for section in Section::ALL.iter().copied() {
         let of = |(text, action): &(String, Action)| {
-            // An agent that only reads changes nothing, whatever is allowed.
+            // A read-only agent changes nothing, so an allow for commands does not count.
             let idle = readonly && section == Section::Bash && *action == Action::Allow;
             let matches = matches(section, text).filter(|_| !idle)?;
             Some(EncodedRule { text: text.clone(), action: *action, matches })
@@ -29,7 +29,7 @@ pub(super) fn of(lists: &[(String, Action)], readonly: bool) -> HarnessModel {
     model
 }
 
-/// What a rule is about in a section; nothing if it is about another one.
+/// Returns what a rule matches in a section; `None` if it belongs to another one.
 fn matches(section: Section, text: &str) -> Option<MatchBounds> {
     let unknown = MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
     let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
@@ -37,6 +37,7 @@ fn matches(section: Section, text: &str) -> Option<MatchBounds> {
         let tool = TOOLS.iter().find(|(tool, _)| *tool == name)?;
         Some((tool.1, only))
     });
+    // The scope of an unknown rule is not known, so it counts for every section.
     let Some((of, only)) = known else { return Some(unknown) };
     if of != section {
         return None;
@@ -50,7 +51,7 @@ fn matches(section: Section, text: &str) -> Option<MatchBounds> {
     })
 }
 
-/// For files, only those below the workspace for sure.
+/// A rule for everything; for files it surely matches only those inside the workspace.
 fn everything(section: Section) -> MatchBounds {
     let root = regex_of_path(&PathAnchors::default().workspace);
     let least = match section.kind() {
@@ -81,7 +82,7 @@ fn command(only: &str) -> MatchBounds {
     MatchBounds { most, least }
 }
 
-/// A path below the workspace: `**` takes directories, `*` a part of a name.
+/// A path inside the workspace: `**` matches directories, `*` a part of a name.
 fn path(only: &str) -> Option<MatchBounds> {
     if only.starts_with(['/', '~', '.']) || only.contains(['[', '{', '!', '?', '\\']) {
         return None;

@@ -1,5 +1,5 @@
-//! What Gemini does not look at in a command line. It takes lines apart, asks about redirections and
-//! looks into `bash -c`.
+//! What Gemini does not check in a command line. It splits command lines, asks about redirections, and looks
+//! into `bash -c`.
 
 use crate::blind_spots::{by_env, redirected, respelled, with_option};
 use crate::gap::{ADDRESSES, BlindSpot, FILES};

@@ -1,4 +1,4 @@
-//! From the rules of an agent to the rules of Gemini.
+//! Encodes the rules of an agent for Gemini.
 
 use agentry_policy::{Action, PatternRule, Section, SectionRules};
 
@@ -21,7 +21,7 @@ pub(super) struct GeminiEncoding {
     pub(super) rules: Vec<GeminiRule>,
 }
 
-/// The tools that the agent may use, each under its rules.
+/// Encodes the tools that the agent may use, each with its rules.
 pub(super) fn under_rules(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -52,7 +52,7 @@ pub(super) fn under_rules(
     encoded
 }
 
-/// The tools that the agent may use although nobody reads its rules.
+/// Encodes the tools that the agent may use even if Gemini does not read its rules.
 pub(super) fn without_rules(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -79,7 +79,7 @@ pub(super) fn without_rules(
     encoded
 }
 
-/// Tools of servers by their names, as far as the source permits them and nothing else that is called so.
+/// Returns single MCP tools that the source permits, if no other tool can have the same name in Gemini.
 fn single_tools(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<String> {
     let trust = TrustedServers::of_project(settings.existing);
     let rules = subject.permissions.get(Section::Mcp).map(|it| it.rules.as_slice());
@@ -87,6 +87,7 @@ fn single_tools(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<S
     let name = |rule: &PatternRule| {
         let (server, tool) = rule.pattern.split_once('/')?;
         let is_word = |text: &str| !text.trim_matches('_').is_empty() && is_slug(text);
+        // Gemini joins server and tool with `_`, so a server with `_` in its name is ambiguous.
         (is_slug(server) && !server.contains('_') && (tool == "*" || is_word(tool)))
             .then(|| format!("mcp_{server}_{tool}"))
     };
@@ -101,13 +102,13 @@ fn single_tools(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<S
     names
 }
 
-/// Whether Gemini takes a text for a part of the name of a tool.
+/// Whether Gemini accepts a text as part of a tool name.
 fn is_slug(text: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     !text.is_empty() && text.chars().all(known)
 }
 
-/// One action for everything that a tool does: the mildest that fits.
+/// Returns one rule for everything that a tool does, with the mildest verdict that fits.
 fn whole(
     subject: &RenderSubject,
     tool: &GeminiTool,
@@ -127,7 +128,7 @@ fn ruled(tool: &str, when: GeminiCondition, action: Action) -> GeminiRule {
     GeminiRule { tool: tool.to_owned(), server: None, when, action }
 }
 
-/// Rules about commands, the last one for all others.
+/// Returns rules about commands; the last one matches all others.
 fn commands(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<GeminiRule> {
     let section = Section::Bash;
     let texts = |rule: &PatternRule| match rule.action {
@@ -144,13 +145,14 @@ fn commands(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<Gemin
     };
     let last = match encoding.default {
         Action::Allow => GeminiCondition::Always,
+        // An expression keeps Gemini's own list of harmless commands from applying (see the module).
         Action::Ask | Action::Deny => GeminiCondition::Command("*".to_owned()),
     };
     let last = ruled("run_shell_command", last, encoding.default);
     encoding.entries.iter().map(rule).chain([last]).collect()
 }
 
-/// Rules about names, the last one for all others.
+/// Returns rules about names; the last one matches all others.
 fn by_name(subject: &RenderSubject, tool: &GeminiTool) -> Vec<GeminiRule> {
     let texts = |rule: &PatternRule| {
         let text = rule.pattern.as_str();
@@ -170,7 +172,7 @@ fn by_name(subject: &RenderSubject, tool: &GeminiTool) -> Vec<GeminiRule> {
     encoding.entries.iter().map(rule).chain([last]).collect()
 }
 
-/// Rules about tools of servers: by server, or by server and tool.
+/// Returns rules about MCP tools: by server, or by server and tool.
 fn servers(subject: &RenderSubject) -> Vec<GeminiRule> {
     let section = Section::Mcp;
     let plain = |text: &str| {
@@ -208,8 +210,8 @@ fn servers(subject: &RenderSubject) -> Vec<GeminiRule> {
     named.chain([all]).map(rule).collect()
 }
 
-/// The rules of a section in the words of Gemini, the first of which is followed. What Gemini would
-/// drop for its length is left out, or shortened.
+/// Encodes the rules of a section for Gemini, where the first match decides. A pattern that is too long for
+/// Gemini is shortened, or left out if it is an allow.
 fn encode(
     subject: &RenderSubject,
     section: Section,
@@ -233,7 +235,7 @@ fn encode(
         }
         texts.retain(|text| regex::write(text, rule.action).is_some());
         if texts.iter().any(|text| text == "*") {
-            // Nothing behind it is ever asked.
+            // Rules after one that matches everything never decide.
             default = rule.action;
             break;
         }

@@ -1,4 +1,4 @@
-//! The fields of an agent of Gemini CLI. Any other field makes Gemini reject the agent.
+//! The field table of Gemini CLI agents. Any other field makes Gemini reject the agent.
 
 use agentry_text::Data;
 
@@ -72,7 +72,7 @@ pub(super) const FIELDS: &[TargetField] = &[
 const MODEL: ModelName =
     ModelName { harness: NAME, named, loss: "Gemini takes one model, which is Google's" };
 
-/// What Gemini calls a model, if it is one of Google's.
+/// Returns the name of a model in Gemini; `None` if it is not one of Google's.
 fn named(model: &str) -> Option<String> {
     let name = model.strip_prefix("google/").or_else(|| model.strip_prefix("gemini/"));
     let name = name.unwrap_or(model);

@@ -1,4 +1,4 @@
-//! Reads agents of Gemini, with the rules that were rendered beside them and those of the user.
+//! Imports agents of Gemini, with the rules that were rendered beside them and those of the user.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
@@ -34,6 +34,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     refused(metadata, &mut draft);
     let own = metadata.get("mcp_servers").map(Data::to_json);
     let limits = limits(files, own.as_ref(), &mut draft)?;
+    // The limits of the settings come first, because the first match decides.
     let rules = [limits.rules.clone(), rules(files, &name, &text, &mut draft)?].concat();
     let rules: Vec<GeminiRule> = rules.into_iter().flat_map(by_server).collect();
     let listed = names(metadata, &mut draft);
@@ -58,10 +59,10 @@ fn refused(metadata: &Data, draft: &mut ImportDraft) {
     }
 }
 
-/// Keys that Gemini does not have, by which other harnesses take tools away.
+/// Keys of other harnesses that remove tools; Gemini does not have them.
 const REMOVING: &[&str] = &["disallowedTools", "excludeTools"];
 
-/// The tools of an agent; none if nobody can read which.
+/// Returns the tools of an agent; none if the list is malformed.
 fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     let names = match metadata.get("tools") {
         Some(list) if front_matter::list_items(list).is_none() => {
@@ -89,15 +90,15 @@ fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     names
 }
 
-/// Whether Gemini has all tools of a list, or a server may.
+/// Whether every tool of a list is one of Gemini's, or may be an MCP tool.
 pub(super) fn is_tool_list(value: &Data) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
     let fits = |name: &String| is_known(name) && name.chars().all(plain);
     original::names(value).is_some_and(|names| names.iter().all(fits))
 }
 
-/// The rules that an agent says it runs under, and those of the user, the highest priority first. A file
-/// that cannot be read is no file without rules.
+/// Returns the rules that the agent needs and those of the user, the highest priority first. A missing or
+/// malformed file is an error, since it may contain denials.
 fn rules(
     files: &dyn HarnessFiles,
     name: &str,
@@ -128,12 +129,12 @@ fn rules(
     Ok(policy::sorted(all))
 }
 
-/// A rule that names a tool of a server in one word, as rules about every server and tool that it may mean.
+/// Splits a rule for an MCP tool in one word into rules for every server and tool that it may mean.
 fn by_server(rule: GeminiRule) -> Vec<GeminiRule> {
     let name = rule.tool.strip_prefix("mcp_").filter(|name| rule.server.is_none() && *name != "*");
     let Some(name) = name.map(str::to_owned) else { return vec![rule] };
     let all = servers_in(&name);
-    // What is allowed has to be known.
+    // An ambiguous allow is dropped, since it might allow another tool.
     let counts = rule.action > Action::Allow || all.len() == 1;
     let of = |(server, tool): (&str, &str)| GeminiRule {
         tool: tool.to_owned(),
@@ -143,7 +144,7 @@ fn by_server(rule: GeminiRule) -> Vec<GeminiRule> {
     all.into_iter().filter(|_| counts).map(of).collect()
 }
 
-/// What each tool may do, as rules of the model.
+/// Imports what each tool may do.
 fn permissions(
     names: &[String],
     model: &HarnessModel,
@@ -168,7 +169,7 @@ fn permissions(
             Section::Read | Section::Edit => draft.files(section, intent, Action::Deny),
             Section::Tool => {
                 let todos = PatternRule { pattern: way.tool.clone(), action: intent };
-                // All tools are also those that nobody knows.
+                // All tools include unknown ones.
                 let all = names.iter().any(|name| name == "*");
                 draft.rules(section, vec![todos], if all { Action::Ask } else { Action::Deny });
             }
@@ -184,7 +185,7 @@ fn permissions(
     }
 }
 
-/// What is said of the tools of servers: of those that are listed, and left.
+/// Returns the rules for MCP tools that are listed and not excluded.
 fn servers(
     names: &[String],
     written: Vec<PatternRule>,
@@ -213,7 +214,7 @@ fn is_for_all(rule: &GeminiRule) -> bool {
     all && rule.server.as_deref().is_none_or(|server| server == "*" && rule.tool == "*")
 }
 
-/// The pattern of a rule in our words; nothing for what is understood as the answer to all others.
+/// Converts a rule to a pattern; `None` for a rule that matches all other calls.
 fn pattern(section: Section, rule: &GeminiRule) -> Option<PatternRule> {
     if is_for_all(rule) {
         return None;

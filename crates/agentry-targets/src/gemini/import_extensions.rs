@@ -1,4 +1,4 @@
-//! Extensions of Gemini: what one takes away, and the hooks that it brings. What it adds is not looked at.
+//! Extensions of Gemini: what an extension removes, and its hooks. What it adds is ignored.
 
 use serde_json::{Map, Value};
 
@@ -7,20 +7,20 @@ use crate::draft::ImportDraft;
 use crate::jsonc::{JsonDialect, JsoncDocument};
 use crate::render_result::LossKind;
 
-/// Where extensions are, each in a directory of its own. One that is switched off counts all the same.
+/// The directories of extensions. A disabled extension counts too.
 const PLACES: &[&str] = &[".gemini/extensions/", "~/.gemini/extensions/"];
 
-/// What of a manifest takes something away.
+/// The keys of a manifest that remove something.
 const KEYS: &[&str] = &["excludeTools", "mcpServers"];
 
-/// What each extension takes away, in the words of settings, with the file that says it.
+/// Returns what each extension removes, in the form of settings, with the path of its manifest.
 pub(super) fn extensions(
     files: &dyn HarnessFiles,
     draft: &mut ImportDraft,
 ) -> Vec<(String, Value)> {
     let dirs = PLACES.iter().flat_map(|place| {
         let names = files.names(place).unwrap_or_default();
-        // What stands before a `/` is the directory, where names come with what is in it.
+        // A listing may contain paths below the directory; only the first segment is the extension.
         let names = names.iter().filter_map(|name| name.split('/').next());
         let mut dirs: Vec<String> = names.map(|name| format!("{place}{name}/")).collect();
         dirs.dedup();

@@ -1,4 +1,4 @@
-//! What the settings of Gemini take away from an agent. What they allow is never taken over.
+//! What the settings of Gemini remove from an agent. What they allow is never imported.
 
 use agentry_policy::{Action, PatternRule, Section};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::model::{HarnessModel, always};
 use crate::render_result::LossKind;
 use crate::wildcard::ANYTHING;
 
-/// The settings of a project, the user's own, and those for everyone on the machine.
+/// The settings of a project, of the user, and of the machine.
 const PLACES: &[&str] = &[
     ".gemini/settings.json",
     "~/.gemini/settings.json",
@@ -24,7 +24,7 @@ const PLACES: &[&str] = &[
 
 const SHELL: &str = "run_shell_command";
 
-/// Other names of tools, which settings may use.
+/// Other names of tools that settings may use.
 const ALIASES: &[(&str, &str)] = &[
     ("ShellTool", SHELL),
     ("EditTool", "replace"),
@@ -43,7 +43,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("AskUserTool", "ask_user"),
 ];
 
-/// What `tools` and `mcp` say that takes nothing away.
+/// Keys of `tools` and `mcp` that remove nothing.
 const HARMLESS: &[&str] = &[
     "tools.autoAccept",
     "tools.callCommand",
@@ -57,7 +57,7 @@ const HARMLESS: &[&str] = &[
     "mcp.serverCommand",
 ];
 
-/// What is read below.
+/// Keys that are read below.
 const READ: &[&str] = &[
     "tools.allowed",
     "tools.confirmationRequired",
@@ -67,7 +67,7 @@ const READ: &[&str] = &[
     "mcp.excluded",
 ];
 
-/// What is said of a server that takes none of its tools away.
+/// Keys of a server that are known.
 const OF_SERVERS: &[&str] = &[
     "args",
     "authProviderType",
@@ -87,27 +87,27 @@ const OF_SERVERS: &[&str] = &[
     "url",
 ];
 
-/// The name of a server, that of a tool or `*`, and whether it is left.
+/// The name of a server, the name of a tool or `*`, and whether it remains.
 type ServerToolRule = (String, String, Action);
 
-/// What is taken away.
+/// Everything that settings remove.
 #[derive(Debug, Default)]
 pub(super) struct GeminiLimits {
-    /// Denials, before all other rules.
+    /// Denials that come before all other rules.
     pub(super) rules: Vec<GeminiRule>,
-    /// Tools that the agent has not.
+    /// Tools that the agent does not have.
     excluded: Vec<String>,
-    /// Lists of the only tools that there are.
+    /// Lists of the only tools that exist.
     core: Vec<Vec<String>>,
-    /// Lists of the only commands that there are.
+    /// Lists of the only commands that exist.
     commands: Vec<Vec<String>>,
-    /// What servers are left: rules, and what becomes of all others.
+    /// The remaining MCP tools: rules, and the verdict for all others.
     servers: Vec<(Vec<ServerToolRule>, Action)>,
-    /// The sections in which something is always asked, and who does.
+    /// Sections in which something is always asked, and by what.
     asked: Vec<(Vec<Section>, &'static str)>,
 }
 
-/// The limits of all settings, and those of the servers that the agent brings.
+/// Returns the limits of all settings, and of the servers that the agent defines.
 pub(super) fn limits(
     files: &dyn HarnessFiles,
     own: Option<&Value>,
@@ -131,14 +131,15 @@ pub(super) fn limits(
     Ok(limits)
 }
 
-/// One file.
+/// One settings file.
 struct GeminiSettings {
     value: Value,
     path: String,
 }
 
 impl GeminiSettings {
-    /// The texts of a list, by its name or the older one. What is no list of texts is not understood.
+    /// Returns the texts of a list, by its current or older name. A value that is not a list of texts is an
+    /// error.
     fn list(&self, name: &str, older: &str) -> Option<Result<Vec<String>, ()>> {
         let now = self.value.pointer(&format!("/{}", name.replace('.', "/")));
         let found = [now, self.value.get(older).filter(|_| !older.is_empty())];
@@ -167,7 +168,7 @@ impl GeminiLimits {
         self.rules.len() + self.excluded.len() + lists
     }
 
-    /// Adds what a file takes away, and reports it for one that is not the project's.
+    /// Adds what a file removes, and reports it unless the file belongs to the project.
     fn add_from(&mut self, path: &str, value: Value, draft: &mut ImportDraft) {
         let before = self.count();
         self.add(&GeminiSettings { value, path: path.to_owned() }, draft);
@@ -199,13 +200,14 @@ impl GeminiLimits {
         self.of_skills(settings, draft);
         let hooks = settings.value.get("hooks");
         let has = |event: &str| hooks.is_some_and(|hooks| hooks.get(event).is_some());
+        // A hook may deny any call.
         if has("BeforeTool") || has("BeforeToolSelection") {
             self.asked.push((Section::ALL.to_vec(), "a hook of Gemini CLI"));
         }
         self.rest(settings, draft);
     }
 
-    /// A list; nothing is left where one is not understood.
+    /// Returns a list; a malformed one denies everything.
     fn known(
         &mut self,
         settings: &GeminiSettings,
@@ -222,7 +224,7 @@ impl GeminiLimits {
         }
     }
 
-    /// Denies everything for the sake of what nobody understands.
+    /// Denies everything, because a setting that is not understood may forbid anything.
     fn mystery(&mut self, what: &str, path: &str, draft: &mut ImportDraft) {
         let detail = format!(
             "`{what}` in `{path}` is not understood: nothing is allowed that it may forbid"
@@ -240,6 +242,7 @@ impl GeminiLimits {
         if let Some(texts) = self.known(settings, "tools.core", "coreTools", draft) {
             let parts: Vec<_> = texts.iter().map(|text| split(text)).collect();
             let of_shell = parts.iter().filter(|(name, _)| name == SHELL);
+            // An entry for the whole shell lifts this limit; without any entry, no command is left.
             if of_shell.clone().all(|(_, only)| only.is_some()) {
                 self.commands.push(of_shell.filter_map(|(_, only)| only.clone()).collect());
             }
@@ -262,12 +265,13 @@ impl GeminiLimits {
         {
             let (name, _) = split(&text);
             let tool = TOOLS.iter().chain(OTHERS).find(|tool| tool.name == name);
+            // An unknown tool may belong to any section.
             let sections = tool.map_or(Section::ALL.to_vec(), |tool| vec![tool.section]);
             self.asked.push((sections, "`tools.confirmationRequired` of Gemini CLI"));
         }
     }
 
-    /// Takes away one tool, or the commands that start so.
+    /// Removes one tool, or the commands with a prefix.
     fn exclude(&mut self, text: &str, path: &str, draft: &mut ImportDraft) {
         let (name, only) = split(text);
         if let Some(prefix) = only.filter(|_| name == SHELL) {
@@ -287,11 +291,12 @@ impl GeminiLimits {
         } else if let Some((server, tool)) = name.split_once("__") {
             self.rules.push(denied(tool, Some(server.to_owned())));
         } else {
+            // An unknown name may be a tool of any MCP server.
             self.rules.push(denied(&name, Some("*".to_owned())));
         }
     }
 
-    /// What is said of the tools of each server.
+    /// Adds the limits of each server's tools.
     fn of_servers(&mut self, servers: &Value, draft: &mut ImportDraft) {
         let Value::Object(servers) = servers else { return };
         for (name, server) in servers {
@@ -302,6 +307,7 @@ impl GeminiLimits {
             if let Some(tools) = self.known(&one, "includeTools", "", draft) {
                 let rule = |tool: &String| (name.clone(), split(tool).0, Action::Allow);
                 let mut rules: Vec<_> = tools.iter().map(rule).collect();
+                // All other tools of this server are excluded.
                 rules.push((name.clone(), "*".to_owned(), Action::Deny));
                 self.servers.push((rules, Action::Allow));
             }
@@ -328,7 +334,7 @@ impl GeminiLimits {
         }
     }
 
-    /// Reports what else there is that may take something away.
+    /// Reports other settings that may remove something.
     fn rest(&mut self, settings: &GeminiSettings, draft: &mut ImportDraft) {
         for key in ["policyPaths", "adminPolicyPaths"] {
             let is_empty = |paths: &Value| paths.as_array().is_some_and(Vec::is_empty);
@@ -350,13 +356,14 @@ impl GeminiLimits {
         }
     }
 
-    /// The tools of an agent that are left of these.
+    /// Returns the tools that remain.
     pub(super) fn names(&self, names: Vec<String>) -> Vec<String> {
         if self.excluded.is_empty() && self.core.is_empty() {
             return names;
         }
         let all = TOOLS.iter().chain(OTHERS).map(|tool| tool.name);
         let all = all.chain(["mcp_*"]).map(str::to_owned);
+        // `*` must be expanded before single tools can be removed from it.
         let names: Vec<String> =
             if names.iter().any(|name| name == "*") { all.collect() } else { names };
         let is_left = |name: &String| {
@@ -367,7 +374,7 @@ impl GeminiLimits {
         names.into_iter().filter(is_left).collect()
     }
 
-    /// The rules of a section, with what is left of it.
+    /// Returns the rules of a section together with its limits.
     pub(super) fn written(
         &self,
         section: Section,
@@ -395,11 +402,12 @@ impl GeminiLimits {
             })
         };
         let closed = self.servers.iter().any(|(_, default)| *default == Action::Deny);
+        // Limits of one server come first; lists that close all other servers come last.
         let rules = of(Action::Allow).chain(rules).chain(of(Action::Deny)).collect();
         (rules, if closed { Action::Deny } else { intent })
     }
 
-    /// Adds to what Gemini permits for sure what is taken away from that.
+    /// Adds the limits to what Gemini surely permits.
     pub(super) fn bound(
         &self,
         names: &[String],
@@ -412,6 +420,7 @@ impl GeminiLimits {
         for name in self.excluded.iter().filter(|name| asked_for(name)) {
             let tool = TOOLS.iter().chain(OTHERS).find(|tool| tool.name == name);
             let Some(section) = tool.map(|tool| tool.section) else { continue };
+            // A lost tool that only shows names takes nothing from reading.
             let shows_names = super::tools::NAMES_ONLY.contains(&name.as_str());
             if !shows_names && knows(model, section) {
                 let detail = format!("`{name}` is excluded, so that all of it is denied here");
@@ -446,7 +455,7 @@ fn denied(tool: &str, server: Option<String>) -> GeminiRule {
     }
 }
 
-/// The name of a tool, and what stands in brackets after it.
+/// Splits an entry into the name of a tool and its specifier in brackets.
 fn split(text: &str) -> (String, Option<String>) {
     let text = text.trim();
     let (name, only) = match text.split_once('(') {
@@ -457,7 +466,7 @@ fn split(text: &str) -> (String, Option<String>) {
     (known.map_or(name, |(_, name)| name).to_owned(), only.map(|it| it.trim().to_owned()))
 }
 
-/// Only commands that start so.
+/// Allows only commands with these prefixes.
 fn commands(prefixes: &[String]) -> RuleEncoding {
     let entry = |prefix: &String| {
         let text = format!("{prefix} *");
@@ -472,7 +481,7 @@ fn commands(prefixes: &[String]) -> RuleEncoding {
     }
 }
 
-/// Tools of servers by these rules.
+/// Encodes rules for MCP tools.
 fn servers(rules: &[ServerToolRule], default: Action) -> RuleEncoding {
     let entry = |(name, tool, action): &ServerToolRule| {
         let any = name == "*" && tool == "*";

@@ -1,18 +1,18 @@
-//! Gemini CLI: one Markdown file an agent with a list of tools, and rules in a policy file. `fields.rs` says
-//! where each field of the model goes.
+//! Gemini CLI: one Markdown file per agent with a list of tools, and rules in a policy file. `fields.rs` has
+//! the field table.
 //!
-//! Rules have unique descending priorities and name the agent, so that the first match wins, as in the
-//! model. They hold only where Gemini reads them: in the home directory of the user, or with
-//! `--policy`. For a project they are written all the same, but the agent has only such tools as it
-//! may use without them: the user who starts Gemini may leave `--policy` out.
+//! Rules have unique descending priorities and name the agent, so that the first match wins, as in the model.
+//! They apply only where Gemini reads them: in the home directory of the user, or with `--policy`. For a
+//! project they are written too, but the agent gets only tools that it may use without them, because the user
+//! may start Gemini without `--policy`.
 //!
-//! Other policy files of the user change nothing that is written: what they allow beyond the source is
-//! a gap of that user.
+//! Other policy files of the user do not change the rendered files: what they allow beyond the source is
+//! reported as a gap.
 //!
-//! A regular expression stands behind `"command":"` in the arguments as JSON, which anchors its start;
-//! its end is anchored by the closing quote. It has no group with a quantifier and at most 2,048
-//! characters: Gemini drops a rule whose expression has, and goes on without it. A rule without an
-//! expression would be subject to Gemini's own list of harmless commands, which are never asked about.
+//! A regular expression follows `"command":"` in the arguments as JSON, which anchors its start; the closing
+//! quote anchors its end. It has no quantified group and at most 2,048 characters, because Gemini drops a
+//! rule with any other expression and continues without it. A rule without an expression would be subject to
+//! Gemini's own list of harmless commands, which are never asked about.
 
 mod blind_spots;
 mod encode;
@@ -31,10 +31,10 @@ use crate::import::HarnessImport;
 use crate::original::GrantReading;
 use crate::{HarnessPlace, Target, front_matter};
 
-/// What the user calls it.
+/// The name on the command line.
 const NAME: &str = "gemini";
 
-/// Gemini CLI.
+/// The target for Gemini CLI.
 pub static TARGET: Target = Target {
     name: NAME,
     title: "Gemini CLI",

@@ -1,4 +1,4 @@
-//! Policy files: rules in the words of Gemini, written and read.
+//! Policy files of Gemini: writes and parses their rules.
 
 use agentry_policy::Action;
 use agentry_text::data::MapBuilder;
@@ -6,43 +6,43 @@ use agentry_text::{Data, FileId, Findings, Severity, SourceFile, toml};
 
 use super::regex;
 
-/// One rule.
+/// One rule of a policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GeminiRule {
-    /// The tool that it is about, `*` for all.
+    /// The tool that it matches, `*` for all.
     pub(super) tool: String,
     /// The server that the tool belongs to, `*` for any.
     pub(super) server: Option<String>,
-    /// What the call must look like.
+    /// The condition on the call.
     pub(super) when: GeminiCondition,
-    /// Its answer.
+    /// The verdict.
     pub(super) action: Action,
 }
 
-/// What a call must look like for a rule to hold.
+/// A condition on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GeminiCondition {
-    /// Whatever it looks like.
+    /// Every call.
     Always,
-    /// Its command matches these wildcards.
+    /// The command matches these wildcards.
     Command(String),
-    /// Its name matches this pattern, in our own words.
+    /// The name matches this pattern, in Agentry's syntax.
     Name(String),
-    /// Something that we do not understand.
+    /// A condition that is not understood.
     Unknown,
 }
 
-/// What stands before the name of a skill.
+/// The text before the name of a skill in the arguments as JSON.
 const NAME: &str = "\"name\":\"";
 
-/// The answers, in the words of Gemini.
+/// The verdicts and their names in Gemini.
 const DECISIONS: &[(Action, &str)] =
     &[(Action::Allow, "allow"), (Action::Ask, "ask_user"), (Action::Deny, "deny")];
 
-/// The most rules that have priorities of their own.
+/// The most rules that can have unique priorities.
 pub(super) const MOST: usize = 1_000;
 
-/// The text of a policy file for one agent: the first rule has the highest priority.
+/// Writes a policy file for one agent; the first rule has the highest priority.
 pub(super) fn write(head: &str, agent: &str, rules: &[GeminiRule]) -> String {
     let top = i64::try_from(MOST).unwrap_or_default() - 1;
     let rules = rules.iter().zip(0..).map(|(rule, at)| written(rule, agent, top - at)).collect();
@@ -71,19 +71,19 @@ fn written(rule: &GeminiRule, agent: &str, priority: i64) -> Data {
     map.build()
 }
 
-/// The rules of a policy file that hold for an agent, the highest priority first. Nothing for a file
-/// that Gemini would not take.
+/// Returns the rules of a policy file for an agent, the highest priority first. `None` for a file that Gemini
+/// would reject.
 pub(super) fn read(text: &str, agent: &str) -> Option<Vec<GeminiRule>> {
     ranked(text, agent).map(sorted)
 }
 
-/// Rules without their priorities, the highest first.
+/// Sorts rules by priority, the highest first, and removes the priorities.
 pub(super) fn sorted(mut rules: Vec<(i64, GeminiRule)>) -> Vec<GeminiRule> {
     rules.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
     rules.into_iter().map(|(_, rule)| rule).collect()
 }
 
-/// The rules of a policy file that hold for an agent, with their priorities.
+/// Returns the rules of a policy file for an agent, with their priorities.
 pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, GeminiRule)>> {
     let source = SourceFile::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
@@ -98,6 +98,7 @@ pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, GeminiRule)>> 
         if subagent.is_some_and(|name| name != agent) {
             continue;
         }
+        // One invalid rule makes Gemini reject the whole file.
         let Some(Data::Int(priority)) = table.get("priority") else { return None };
         let decision = table.get("decision").and_then(Data::as_str)?;
         let (action, _) = DECISIONS.iter().find(|(_, word)| *word == decision)?;
@@ -117,8 +118,9 @@ pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, GeminiRule)>> 
     Some(rules)
 }
 
-/// What the calls must look like: one entry for each alternative.
+/// Returns the conditions of a rule: one per alternative.
 fn whens(table: &Data) -> Vec<GeminiCondition> {
+    // Rules with these keys hold only in some sessions.
     let is_set = |key: &&str| table.get(key).is_some();
     if ["modes", "interactive", "toolAnnotations"].iter().any(is_set) {
         return vec![GeminiCondition::Unknown];

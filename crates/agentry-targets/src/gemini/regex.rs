@@ -1,23 +1,23 @@
-//! Wildcards as the regular expressions of Gemini's rules, and back.
+//! Converts wildcards to the regular expressions of Gemini's rules, and back.
 //!
-//! `git log*` is a text that starts so, `ls *` is `ls` or `ls` and a space, `git * main` has to end so.
-//! An allow must not run past the end of the command into the other arguments, so that its wildcard
-//! takes no quote; the others may.
+//! `git log*` matches a text that starts with it, `ls *` matches `ls` or `ls` with a space, and `git * main`
+//! must match to the end. An allow must not match past the end of the command into other arguments, so its
+//! wildcard excludes quotes. The wildcards of other verdicts may match anything.
 
 use agentry_policy::Action;
 
 use crate::model::escape;
 
-/// The longest expression that Gemini takes, what it puts before it included.
+/// The longest expression that Gemini accepts, including the prefix that it adds.
 const LONGEST: usize = 2_000;
 /// The wildcard of an allow.
 const INSIDE: &str = "[^\"]*";
-/// The wildcard of the others.
+/// The wildcard of an ask or a deny.
 const ACROSS: &str = r"[\s\S]*";
-/// Either the end of the text, or a space.
+/// The end of the text, or a space.
 const END_OR_SPACE: &str = "[ \"]";
 
-/// The expression for a pattern of wildcards; nothing if it would be too long for Gemini.
+/// Converts wildcards to an expression; `None` if it would be too long for Gemini.
 pub(super) fn write(pattern: &str, action: Action) -> Option<String> {
     let wildcard = if action == Action::Allow { INSIDE } else { ACROSS };
     let (head, end) = if pattern == "*" {
@@ -38,7 +38,7 @@ pub(super) fn write(pattern: &str, action: Action) -> Option<String> {
     (text.len() <= LONGEST).then_some(text)
 }
 
-/// The pattern of wildcards that an expression of ours stands for; nothing for any other.
+/// Converts an expression that [`write`] made back to wildcards; `None` for any other.
 pub(super) fn read(regex: &str) -> Option<String> {
     let (middle, end) = if let Some(head) = regex.strip_suffix(END_OR_SPACE) {
         (head, " *")
@@ -72,11 +72,11 @@ pub(super) fn read(regex: &str) -> Option<String> {
     Some(out + end)
 }
 
-/// The wildcard inside one part of a name: of an allow, and of the others.
+/// The wildcard inside one part of a name: for an allow, and for other verdicts.
 const PARTS: [&str; 2] = ["[^\"/]*", "[^/]*"];
 
-/// The expression for a pattern about names, in which `*` stays inside one part; nothing if it would
-/// be too long for Gemini.
+/// Converts a pattern about names to an expression, in which `*` stays inside one part; `None` if it would be
+/// too long for Gemini.
 pub(super) fn write_name(pattern: &str, action: Action) -> Option<String> {
     let [part, all] = if action == Action::Allow { [PARTS[0], INSIDE] } else { [PARTS[1], ACROSS] };
     let pieces = pattern.split("**").map(|piece| {
@@ -87,9 +87,10 @@ pub(super) fn write_name(pattern: &str, action: Action) -> Option<String> {
     (text.len() <= LONGEST).then_some(text)
 }
 
-/// The pattern about names that an expression of ours stands for; nothing for any other.
+/// Converts an expression that [`write_name`] made back to a pattern; `None` for any other.
 pub(super) fn read_name(regex: &str) -> Option<String> {
     let [mine, others] = PARTS;
+    // Control characters stand for wildcards while the rest of the text is checked.
     let plain = regex.replace(mine, "\0").replace(others, "\0").replace(['\u{1}'], "");
     let plain = plain.replace(INSIDE, "\u{1}").replace(ACROSS, "\u{1}");
     let mut out = String::new();

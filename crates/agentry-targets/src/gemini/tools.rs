@@ -1,4 +1,4 @@
-//! The tools of Gemini, and what an agent may do with them under its rules.
+//! The tools of Gemini, and the model of what an agent may do with them under its rules.
 
 use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
@@ -19,9 +19,9 @@ pub(super) const WILDCARDS: WildcardDialect = WildcardDialect { question: false,
 #[derive(Debug)]
 pub(super) struct GeminiTool {
     pub(super) name: &'static str,
-    /// What its calls belong to.
+    /// The section of its calls.
     pub(super) section: Section,
-    /// What becomes of a call without a rule.
+    /// The verdict for a call without a rule.
     pub(super) default: Action,
 }
 
@@ -29,7 +29,7 @@ const fn tool(name: &'static str, section: Section, default: Action) -> GeminiTo
     GeminiTool { name, section, default }
 }
 
-/// The tools that an agent is given; the first of a section stands for the others.
+/// The tools that agents are rendered with; the first of a section represents the others.
 pub(super) const TOOLS: &[GeminiTool] = &[
     tool("read_file", Section::Read, Action::Allow),
     tool("list_directory", Section::Read, Action::Allow),
@@ -45,14 +45,14 @@ pub(super) const TOOLS: &[GeminiTool] = &[
     tool("write_todos", Section::Tool, Action::Allow),
 ];
 
-/// Tools that only people write into their agents.
+/// Tools that occur only in imported agents.
 pub(super) const OTHERS: &[GeminiTool] = &[
     tool("read_many_files", Section::Read, Action::Allow),
     tool("search_file_content", Section::Read, Action::Allow),
     tool("invoke_agent", Section::Delegate, Action::Allow),
 ];
 
-/// The tools of each section, of which an agent may have some.
+/// Returns the tools of each section in which an agent may have only some.
 pub(super) fn groups() -> Vec<Vec<&'static str>> {
     let of = |section| {
         let all = TOOLS.iter().chain(OTHERS).filter(|tool| tool.section == section);
@@ -61,29 +61,29 @@ pub(super) fn groups() -> Vec<Vec<&'static str>> {
     [Section::Read, Section::Edit].into_iter().map(of).collect()
 }
 
-/// Whether an agent is given a tool without a word of anybody's.
+/// Whether an agent has a tool by default.
 pub(super) fn is_given(name: &str) -> bool {
     TOOLS.iter().any(|tool| tool.name == name)
 }
 
-/// Whether a name in a list of tools is one that Gemini knows, or one of a server.
+/// Whether a name in a list of tools is one of Gemini's, or an MCP tool.
 pub(super) fn is_known(name: &str) -> bool {
     let own = TOOLS.iter().chain(OTHERS).any(|tool| tool.name == name);
     own || name == "*" || name.starts_with("mcp_")
 }
 
-/// Tools that show the names of files only.
+/// Tools that only show the names of files.
 pub(super) const NAMES_ONLY: &[&str] = &["list_directory", "glob"];
 
-/// Where an agent is.
+/// The path of an agent file.
 pub(super) fn path(name: &str) -> String {
     format!(".gemini/agents/{name}.md")
 }
 
-/// The start of the line that says which rules an agent needs.
+/// The start of the line that names the rules which an agent needs.
 pub(super) const NEEDS: &str = "# runs only under the rules of ";
 
-/// What Gemini lets the agent `name` do. Rules count only if the agent says that it needs them.
+/// Returns what Gemini lets the agent `name` do. Rules count only if the agent file names them.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let rules = match needs(&files.text(&path(name))?) {
         Some(path) => policy::read(&files.text(path)?, name)?,
@@ -92,7 +92,7 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
     found(files, name, &rules, &TrustedServers::of_project(files))
 }
 
-/// What Gemini lets the agent `name` do under these rules; nothing if it does not take the agent.
+/// Returns what Gemini lets the agent `name` do under these rules; `None` if Gemini rejects the agent.
 pub(super) fn found(
     files: &dyn HarnessFiles,
     name: &str,
@@ -102,6 +102,7 @@ pub(super) fn found(
     let text = files.text(&path(name))?;
     let (metadata, _) = front_matter::read(&text)?;
     let Data::Map(entries) = &metadata else { return None };
+    // Gemini rejects an agent with an unknown field.
     if entries.iter().any(|(key, _)| !is_known_field(FIELDS, key)) {
         return None;
     }
@@ -111,26 +112,26 @@ pub(super) fn found(
         return None;
     }
     let mut names = listed(&metadata);
-    // It is given all tools of servers that it brings.
+    // An agent gets all tools of the servers that it defines.
     if metadata.get("mcp_servers").is_some_and(|servers| !servers.is_empty()) {
         names.push("mcp_*".to_owned());
     }
     Some(mildest(&names, rules, trust))
 }
 
-/// The file with the rules that an agent runs under, if it says so in its metadata.
+/// Returns the rules file that an agent names in its metadata.
 pub(super) fn needs(text: &str) -> Option<&str> {
     let metadata = text.lines().skip(1).take_while(|line| *line != "---");
     metadata.map(str::trim).find_map(|line| line.strip_prefix(NEEDS))
 }
 
-/// The names of the tools of an agent; without a list it has all of them.
+/// Returns the names of an agent's tools; without a list it has all of them.
 pub(super) fn listed(metadata: &Data) -> Vec<String> {
     let words = metadata.get("tools").and_then(crate::front_matter::list_items);
     words.unwrap_or_else(|| vec!["*".to_owned()])
 }
 
-/// The most that an agent with these tools may do under these rules.
+/// Returns the most that an agent with these tools may do under these rules.
 pub(super) fn mildest(
     names: &[String],
     rules: &[GeminiRule],
@@ -154,15 +155,15 @@ pub(super) fn mildest(
     model
 }
 
-/// What an agent with these tools may do under these rules.
+/// Returns what an agent with these tools may do under these rules.
 pub(super) fn of(names: &[String], rules: &[GeminiRule], view: EncodingView) -> HarnessModel {
     let mut model = HarnessModel::default();
-    // All tools are also those that nobody knows, which may ask.
+    // All tools include unknown ones, which may ask.
     let all = names.iter().any(|name| name == "*");
     let unknown = if all { Action::Ask } else { Action::Deny };
     let has = |name: &str| names.iter().any(|listed| listed == "*" || listed == name);
     for tool in TOOLS.iter().chain(OTHERS).filter(|tool| has(tool.name)) {
-        // The names of files are not what is in them.
+        // Showing names of files does not mean that contents may be read.
         if view == EncodingView::Mildest || !NAMES_ONLY.contains(&tool.name) {
             model.add_readings(tool.name, &encoding(tool, rules, view), &beside(tool, unknown));
         }
@@ -178,7 +179,7 @@ pub(super) fn of(names: &[String], rules: &[GeminiRule], view: EncodingView) -> 
     model
 }
 
-/// The tools of servers in a list, as patterns of ours. A name ends its server at the first `_`.
+/// Returns the MCP tools in a list as patterns. The name of a server ends at the first `_`.
 pub(super) fn of_servers(names: &[String]) -> Vec<String> {
     let pattern = |name: &String| match name.as_str() {
         "*" | "mcp_*" => Some("**".to_owned()),
@@ -191,7 +192,7 @@ pub(super) fn of_servers(names: &[String]) -> Vec<String> {
     names.iter().filter_map(pattern).collect()
 }
 
-/// Only the tools of servers in a list.
+/// Allows only the MCP tools in a list.
 fn listed_servers(names: &[String]) -> RuleEncoding {
     let entry = |text: String| {
         let matches = match text.split_once('/') {
@@ -203,19 +204,19 @@ fn listed_servers(names: &[String]) -> RuleEncoding {
     listed_only(of_servers(names).into_iter().map(entry).collect())
 }
 
-/// These tools of servers, and no others.
+/// Denies all other MCP tools.
 fn listed_only(entries: Vec<EncodedRule>) -> RuleEncoding {
     RuleEncoding { section: Section::Mcp, order: MatchOrder::First, entries, default: Action::Deny }
 }
 
-/// What one tool may do under rules that are about all of its calls.
+/// Returns the layers of one tool under rules that match all its calls.
 pub(super) fn layers(tool: &GeminiTool, rules: &[GeminiRule]) -> Vec<RuleList> {
     std::iter::once(encoding(tool, rules, EncodingView::Mildest).rules())
         .chain(beside(tool, Action::Deny))
         .collect()
 }
 
-/// What holds beside the rules; `unknown` for tools that are known by no name.
+/// Returns the layers beside the rules; `unknown` is the verdict for unknown tools.
 fn beside(tool: &GeminiTool, unknown: Action) -> Vec<RuleList> {
     match tool.section {
         Section::Read | Section::Edit => {
@@ -240,17 +241,17 @@ fn beside(tool: &GeminiTool, unknown: Action) -> Vec<RuleList> {
     }
 }
 
-/// The rules about one tool.
+/// Encodes the rules of one tool.
 fn encoding(tool: &GeminiTool, rules: &[GeminiRule], view: EncodingView) -> RuleEncoding {
     let section = tool.section;
     let about = rules.iter().filter(|rule| rule.server.is_none());
     let about = about.filter(|rule| rule.tool == tool.name || rule.tool == "*");
     let mut entries: Vec<EncodedRule> = Vec::new();
-    // Options may take a command off the list of harmless ones.
+    // Options can make Gemini ask about a harmless command, so an import does not rely on the list.
     let list = if view == EncodingView::Mildest { HARMLESS } else { &[] };
     let harmless = || list.iter().map(crate::harmless_commands::HarmlessCommand::entry);
     for rule in about {
-        // Without an expression Gemini follows its own list of harmless commands first.
+        // Without an expression, Gemini checks its own list of harmless commands first.
         if section == Section::Bash
             && rule.when == GeminiCondition::Always
             && rule.action == Action::Ask
@@ -281,7 +282,7 @@ fn entry(section: Section, rule: &GeminiRule) -> EncodedRule {
     EncodedRule { text, action: rule.action, matches }
 }
 
-/// What a pattern about names matches: `*` stays inside one part.
+/// Returns what a pattern about names matches: `*` stays inside one part.
 pub(super) fn name(pattern: &str) -> MatchBounds {
     let pieces = pattern.split("**").map(|piece| {
         let parts: Vec<String> = piece.split('*').map(escape).collect();
@@ -290,8 +291,8 @@ pub(super) fn name(pattern: &str) -> MatchBounds {
     MatchBounds::exactly(pieces.collect::<Vec<_>>().join(ANYTHING))
 }
 
-/// What a rule about the tools of a server matches. No tool has a `/` in its name, so that it makes no
-/// difference what is said of such.
+/// Returns what a rule about MCP tools matches. The name of a tool contains no `/`, so the bounds may differ
+/// for such names.
 pub(super) fn server(server: &str, tool: &str) -> MatchBounds {
     let name = escape(server);
     match (server, tool) {
@@ -304,14 +305,14 @@ pub(super) fn server(server: &str, tool: &str) -> MatchBounds {
     }
 }
 
-/// The servers and tools that a name may mean: nobody knows where that of the server ends.
+/// Returns the servers and tools that a name may mean, since either part may contain `_`.
 pub(super) fn servers_in(name: &str) -> Vec<(&str, &str)> {
     let both =
         name.match_indices('_').filter_map(|(at, _)| Some((name.get(..at)?, name.get(at + 1..)?)));
     both.filter(|(server, tool)| !server.is_empty() && !tool.is_empty()).collect()
 }
 
-/// The rules about tools of servers. Without a rule Gemini asks, unless the user trusts the server.
+/// Encodes the rules about MCP tools. Without a rule Gemini asks, unless the user trusts the server.
 pub(super) fn servers_encoding(rules: &[GeminiRule], view: EncodingView) -> RuleEncoding {
     let about =
         rules.iter().filter_map(|rule| match (rule.server.as_deref(), rule.tool.as_str()) {

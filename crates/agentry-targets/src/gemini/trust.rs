@@ -1,5 +1,4 @@
-//! What settings say of servers that no rule is about: Gemini asks about their tools, unless it is told to
-//! trust the server.
+//! Trusted MCP servers: without a rule, Gemini asks about an MCP tool unless the settings trust its server.
 
 use std::collections::BTreeSet;
 
@@ -14,27 +13,27 @@ use crate::wildcard::ANYTHING;
 
 /// The settings of a project.
 const PROJECT: &str = ".gemini/settings.json";
-/// Those of the user.
+/// The settings of the user.
 pub(super) const HOME: &str = "~/.gemini/settings.json";
 
-/// The servers that settings know.
+/// The servers in the settings.
 #[derive(Debug, Default)]
 pub(super) struct TrustedServers {
-    /// All that are set up.
+    /// All defined servers.
     known: BTreeSet<String>,
-    /// Those whose tools run without asking.
+    /// Servers whose tools run without a question.
     trusted: BTreeSet<String>,
-    /// Whether any may be among these.
+    /// Whether any server may be trusted.
     anyone: bool,
 }
 
 impl TrustedServers {
-    /// By the settings of a project.
+    /// Reads the settings of a project.
     pub(super) fn of_project(files: &dyn HarnessFiles) -> Self {
         Self::of(files, &[PROJECT])
     }
 
-    /// By the settings of the user as well.
+    /// Reads the settings of a project and of the user.
     pub(super) fn of_user(files: &dyn HarnessFiles) -> Self {
         Self::of(files, &[PROJECT, HOME])
     }
@@ -44,7 +43,7 @@ impl TrustedServers {
         for text in paths.iter().filter_map(|path| files.text(path)) {
             match JsoncDocument::read(&text, JsonDialect::Relaxed) {
                 Ok(document) => trust.add(&document.value()),
-                // Nobody knows what it says.
+                // A malformed file may trust any server.
                 Err(_) => trust.anyone = true,
             }
         }
@@ -52,6 +51,7 @@ impl TrustedServers {
     }
 
     fn add(&mut self, settings: &Value) {
+        // These settings allow MCP tools, or load rules that are not read here.
         let opens = ["/mcp/autoAllowInHeadless", "/policyPaths", "/adminPolicyPaths"];
         self.anyone |= opens.into_iter().any(|at| settings.pointer(at).is_some_and(is_set));
         let allowed = [settings.pointer("/tools/allowed"), settings.get("allowedTools")];
@@ -75,7 +75,7 @@ impl TrustedServers {
         }
     }
 
-    /// What becomes of tools without a rule: those of servers that are trusted, and all others.
+    /// Returns the rules for MCP tools without a rule: for trusted servers, and the verdict for all others.
     pub(super) fn entries(&self) -> (Vec<EncodedRule>, Action) {
         let entry = |name: &String| EncodedRule {
             text: format!("{name}/*"),
@@ -86,8 +86,8 @@ impl TrustedServers {
         (self.trusted.iter().map(entry).collect(), default)
     }
 
-    /// The tools that a name in a list may stand for: what its server is called ends at the first `_`, but
-    /// for servers that are called otherwise.
+    /// Returns the MCP tools that a name in a list may mean. The name of a server ends at the first `_`,
+    /// unless the settings define a longer one.
     pub(super) fn meant(&self, name: &str) -> Vec<(String, MatchBounds)> {
         let Some(rest) = name.strip_prefix("mcp_") else { return Vec::new() };
         let others = self.known.iter().chain(&self.trusted);
@@ -107,7 +107,7 @@ fn after<'a>(rest: &'a str, server: &str) -> Option<&'a str> {
     rest.strip_prefix(server)?.strip_prefix('_')
 }
 
-/// Whether tools that run without asking are all Gemini's own.
+/// Whether the tools that run without a question are all Gemini's own.
 fn is_own(tools: &Value) -> bool {
     let is_own = |tool: &Value| {
         let name = tool.as_str().and_then(|text| text.split('(').next());
@@ -116,7 +116,7 @@ fn is_own(tools: &Value) -> bool {
     tools.is_null() || tools.as_array().is_some_and(|tools| tools.iter().all(is_own))
 }
 
-/// Whether a switch is on, as a program in JavaScript takes it.
+/// Whether a switch is on by the rules of JavaScript.
 fn is_set(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false)) && value != 0 && value != ""
 }

@@ -1,4 +1,4 @@
-//! Other policy files of the user, which Gemini joins all by priority, and the servers that the user trusts.
+//! Other policy files of the user, which Gemini merges by priority, and the servers that the user trusts.
 
 use super::policy::{self, GeminiRule};
 use super::tools;
@@ -6,17 +6,17 @@ use super::trust::{self, TrustedServers};
 use crate::user_settings::files_in;
 use crate::{HarnessFiles, HarnessModel, UserSettings};
 
-/// Where Gemini looks by itself: from a project, and where agents are rendered for the user.
+/// The directories that Gemini reads: from a project, and when agents are rendered for the user.
 const POLICIES: [&str; 2] = ["~/.gemini/policies/", ".gemini/policies/"];
 
-/// All policy files together, and what the user's settings say of servers.
+/// All policy files together, and the trusted servers of the user.
 pub(super) const PERSONAL: UserSettings =
     UserSettings { places: &[POLICIES[0], POLICIES[1], trust::HOME], model };
 
 fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let own = tools::needs(&files.text(&tools::path(name))?).map(str::to_owned);
     let others = others(files, own.as_deref()).into_iter();
-    // Gemini passes over a file that it does not take.
+    // Gemini skips a file that it rejects.
     let mut rules: Vec<(i64, GeminiRule)> =
         others.filter_map(|(_, text)| policy::ranked(&text, name)).flatten().collect();
     if let Some(path) = &own {
@@ -25,7 +25,7 @@ fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     tools::found(files, name, &policy::sorted(rules), &TrustedServers::of_user(files))
 }
 
-/// All policy files that Gemini reads by itself but for the one that an agent says it needs.
+/// Returns all policy files that Gemini reads, except the one that the agent names.
 pub(super) fn others(files: &dyn HarnessFiles, needed: Option<&str>) -> Vec<(String, String)> {
     let all = POLICIES.iter().flat_map(|dir| files_in(files, dir, ".toml"));
     all.filter(|(path, _)| needed != Some(path.as_str())).collect()

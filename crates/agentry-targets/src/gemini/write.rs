@@ -1,4 +1,4 @@
-//! Writes the files of agents for Gemini.
+//! Renders agents for Gemini: their files, and a policy file for each.
 
 use agentry_text::Data;
 
@@ -21,7 +21,7 @@ use crate::servers::VariableStyle;
 use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{loss, servers, skills};
 
-/// Directories in which Gemini finds skills by itself.
+/// Directories in which Gemini finds skills itself.
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
 
 pub(super) fn render(
@@ -31,7 +31,7 @@ pub(super) fn render(
     let named =
         rivals::by_name(settings.existing, AgentLanguage::Markdown, &[".gemini/agents/"], |text| {
             let metadata = front_matter::read_leniently(text).ok()?.metadata;
-            // An agent that was imported has a name with `-`.
+            // Importing an agent replaces `_` in its name with `-`.
             metadata
                 .get("name")
                 .and_then(Data::as_str)
@@ -50,7 +50,7 @@ pub(super) fn render(
 
 fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {
     let mut out = RenderedAgent::default();
-    // Nobody knows whether those of a project are passed with `--policy`.
+    // It is not known whether the rules of a project will be passed with `--policy`.
     let enforced = settings.scope == RenderScope::User;
     let GeminiEncoding { tools, rules } = under_rules(subject, settings, &mut out);
     let rules_path = match settings.scope {
@@ -60,7 +60,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     let read: &[policy::GeminiRule] = if enforced { &rules } else { &[] };
     let plain = if enforced { tools.clone() } else { without_rules(subject, settings).tools };
     let metadata = metadata(subject, &kept_of(subject, plain.clone(), read), &mut out);
-    // What it has of the tools that read is its own choice, and nothing that is lost.
+    // A choice among reading tools is kept from the original, and is not a loss.
     let plain = if subject.grants.is_empty() { plain } else { listed(&metadata) };
     if !enforced {
         unread(&tools, &plain, &rules_path, &mut out);
@@ -84,8 +84,8 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     out
 }
 
-/// The tools that an agent keeps of those that it may have: where it was written with others that do the
-/// same, these.
+/// Returns the tools that an agent keeps of those that it may have. Tools of the original that do the same
+/// replace them.
 fn kept_of(
     subject: &RenderSubject,
     tools: Vec<String>,
@@ -104,7 +104,7 @@ fn kept_of(
     given.chain(others).collect()
 }
 
-/// How the rules come to hold, for people who find the file.
+/// Explains, for readers of the file, how the rules take effect.
 fn advice(scope: RenderScope, path: &str) -> String {
     match scope {
         RenderScope::User => "# Gemini CLI reads this file at its start.\n".to_owned(),
@@ -114,9 +114,9 @@ fn advice(scope: RenderScope, path: &str) -> String {
     }
 }
 
-/// Reports which tools are left out because nobody reads the rules.
+/// Reports tools that are left out because Gemini may not read the rules.
 fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut RenderedAgent) {
-    // What is lost of the tools of servers is reported by itself where some are left.
+    // If some MCP tools remain, the lost ones are reported separately.
     let has_some = plain.iter().any(|tool| tool.starts_with("mcp_"));
     let has = |tool: &String| plain.iter().any(|name| name == tool || name == "*");
     let missing = under_rules.iter().filter(|tool| !has(tool));
@@ -135,6 +135,7 @@ fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Render
 fn metadata(subject: &RenderSubject, tools: &[String], out: &mut RenderedAgent) -> Data {
     let agent = &subject.agent;
     let mut computed = vec![("tools", Data::strings(tools))];
+    // Gemini gives an agent all tools of a server that it defines, so servers need `mcp_*`.
     if tools.iter().any(|tool| tool == "mcp_*") {
         let used = agent.tools.mcp.iter().flatten();
         let used = used.filter(|server| server.enabled.is_none_or(|it| it.value));
@@ -156,7 +157,7 @@ fn metadata(subject: &RenderSubject, tools: &[String], out: &mut RenderedAgent) 
     fields::write(FIELDS, (subject, NAME), computed, out)
 }
 
-/// What the agent may do less than its source says, and what has no place.
+/// Reports where the agent may do less than its source, and unsupported fields.
 fn losses(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,

@@ -1,10 +1,10 @@
-//! What a tool that searches is asked for: directories, and a glob that chooses files below them.
+//! What a search tool is asked for: directories, and a glob that selects files below them.
 //!
-//! Every guard, and whoever explains what a guard says, reads a glob by [`FileSearch::each`].
+//! Every guard, and the code that explains a guard's answer, reads a glob with [`FileSearch::each`].
 
 use super::{by_names, literal};
 
-/// The most globs of one list that are read.
+/// The most globs of one list that are read; a longer list counts as a search of everything.
 const MOST: usize = 64;
 
 /// A search through the files below a directory.
@@ -12,22 +12,23 @@ const MOST: usize = 64;
 pub struct FileSearch {
     /// The directory.
     pub directory: String,
-    /// The glob that its files are chosen by.
+    /// The glob that selects its files.
     pub pattern: Option<String>,
 }
 
 impl FileSearch {
-    /// Every search that a tool may make of a path and a glob, when `directory` is the current one: a glob
-    /// may be several, and start from the path, from the current directory, or from one above them.
+    /// Returns every search that a tool may make from a path and a glob; `directory` is the current one. A
+    /// glob may be several globs, and may start from the path, the current directory, or a parent of either.
     pub fn each(path: &str, directory: &str, pattern: Option<&str>) -> Vec<Self> {
         let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else {
             return vec![Self { directory: path.to_owned(), pattern: None }];
         };
         let mut globs = words(pattern);
-        // A list that is as long as this may be about anything.
+        // A longer list may select anything.
         if globs.len() > MOST {
             return vec![Self { directory: "/".to_owned(), pattern: Some("**".to_owned()) }];
         }
+        // The text may also be one glob that contains a space or a comma.
         if globs.len() != 1 {
             globs.push(pattern);
         }
@@ -40,8 +41,8 @@ impl FileSearch {
         out
     }
 
-    /// A search for what a glob chooses below a directory: the names before its first wildcard lead
-    /// further down, or elsewhere.
+    /// A search for what a glob selects below a directory. The names before its first wildcard lead further
+    /// down, or to another directory.
     fn glob(directory: &str, pattern: &str) -> Self {
         let (led, rest) = parts(pattern);
         let led = if led.len() > 1 { led.trim_end_matches('/') } else { led };
@@ -50,21 +51,21 @@ impl FileSearch {
             led if led.starts_with(['/', '~']) => led.to_owned(),
             led => format!("{}/{led}", directory.trim_end_matches('/')),
         };
-        // All that is in a directory is not the same as no glob.
+        // A glob that selects everything differs from no glob.
         let rest = if rest.is_empty() { "**" } else { rest };
         Self { directory, pattern: Some(rest.to_owned()) }
     }
 }
 
-/// The names that a glob leads through, and the rest of it.
+/// Splits a glob into its literal directories and the rest.
 fn parts(pattern: &str) -> (&str, &str) {
-    // All but some is below the directory itself.
+    // A negated glob selects files below the directory itself.
     let known = if pattern.starts_with('!') { "" } else { literal(pattern) };
     let split = known.rfind('/').and_then(|at| pattern.split_at_checked(at + 1));
     split.unwrap_or(("", pattern))
 }
 
-/// The searches that one glob may be.
+/// Returns the searches that one glob may mean.
 fn one(path: &str, directory: &str, glob: &str) -> Vec<FileSearch> {
     let (led, _) = parts(glob);
     if led.is_empty() || climbs(led) || led.starts_with('~') {
@@ -74,12 +75,13 @@ fn one(path: &str, directory: &str, glob: &str) -> Vec<FileSearch> {
     if led.starts_with('/') {
         out.push(FileSearch::glob(path, glob));
     }
-    // Nobody knows by its name where this is: what the glob leads through may be above it.
+    // Without the real location of `path`, the directories of the glob may be above it.
     if climbs(path) || path.starts_with('~') {
         out.push(FileSearch { directory: path.to_owned(), pattern: Some(glob.to_owned()) });
         return out;
     }
     let (start, current) = (by_names(path, directory), by_names(directory, "/"));
+    // A tool may resolve the glob from the path or from any directory above: each is a possible search.
     for above in ancestors(&start).chain(ancestors(&current)) {
         let found = FileSearch::glob(above, glob.trim_start_matches('/'));
         let led = by_names(&found.directory, "/");
@@ -96,7 +98,7 @@ fn climbs(path: &str) -> bool {
     path.split('/').any(|part| part == "..")
 }
 
-/// A directory and all that it lies in.
+/// Returns a directory and all directories above it.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     let mut all: Vec<&str> = ends.filter_map(|at| path.get(..at)).collect();
@@ -109,7 +111,7 @@ fn is_within(path: &str, directory: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The globs of a list: some tools take spaces, and commas outside of braces, as what parts them.
+/// Splits a list of globs: some tools separate them by spaces, or by commas outside braces.
 fn words(pattern: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = pattern.split(|c: char| {

@@ -1,4 +1,4 @@
-//! What OpenCode does not look at in a command line.
+//! What OpenCode does not check in a command line.
 
 use crate::blind_spots::{as_typed, by_env, in_a_shell, redirected, respelled, with_option};
 use crate::gap::{ADDRESSES, BlindSpot, FILES};

@@ -1,4 +1,4 @@
-//! From the rules of an agent to a `permission` block.
+//! Encodes the rules of an agent as a `permission` block.
 
 use agentry_policy::{Action, PatternKind, PatternRule, RuleList, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
@@ -15,20 +15,20 @@ use crate::subject::RenderSubject;
 use crate::wildcard::{at_least, at_most};
 use crate::{built_in_protection, loss};
 
-/// The sections that have a pattern map, with their keys.
+/// The sections with a pattern map, and their keys.
 const MAPS: &[(Section, &str)] =
     &[(Section::Bash, "bash"), (Section::Skill, "skill"), (Section::Delegate, "task")];
-/// The sections that have one action.
+/// The sections with a single action.
 const ACTIONS: &[(Section, &str)] = &[
     (Section::Webfetch, "webfetch"),
     (Section::Websearch, "websearch"),
     (Section::Question, "question"),
 ];
 
-/// All that a block depends on: the rules, the wish for the guard and for no gaps, the tools that read.
+/// The memo key of a block: the policy, the options for guard and gaps, and the reading tools.
 pub(super) type BlockQuestion = (u64, bool, bool, Vec<&'static str>);
 
-/// The `permission` block of an agent; what had to be narrowed is noted.
+/// Returns the `permission` block of an agent, and records what was narrowed.
 pub(super) fn permission(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -44,7 +44,7 @@ pub(super) fn permission(
     block
 }
 
-/// The rules of a section, whichever way they are written.
+/// Returns the narrowed rules of a section.
 fn of_section(subject: &RenderSubject, section: Section) -> RuleEncoding {
     if MAPS.iter().any(|(known, _)| *known == section) {
         return map(subject, section);
@@ -52,7 +52,7 @@ fn of_section(subject: &RenderSubject, section: Section) -> RuleEncoding {
     encode(subject, section).narrowed(&subject.memo, &[], &subject.bounds(section)).encoding
 }
 
-/// Makes the rules of all sections for every kind of agents, so that they are known.
+/// Memoises the rules of all sections for every policy.
 pub(super) fn ahead(subjects: &[RenderSubject]) {
     let sections: Vec<Section> = MAPS.iter().chain(ACTIONS).map(|(section, _)| *section).collect();
     ask_ahead(subjects, &sections, |subject, section| drop(of_section(subject, *section)));
@@ -74,7 +74,7 @@ fn block(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut Rende
     block
 }
 
-/// The rules of a section without the guard.
+/// Returns the rules of a section without the guard.
 fn unguarded(
     subject: &RenderSubject,
     section: Section,
@@ -92,7 +92,7 @@ fn unguarded(
     encoding
 }
 
-/// The rules of a section below the guard.
+/// Returns the rules of a section with the guard.
 fn guarded(subject: &RenderSubject, section: Section, out: &mut RenderedAgent) -> RuleEncoding {
     let encoding = if MAPS.iter().any(|(known, _)| *known == section) {
         let plain = in_own_words(encode_floor(subject, section));
@@ -111,17 +111,17 @@ fn guarded(subject: &RenderSubject, section: Section, out: &mut RenderedAgent) -
     encoding
 }
 
-/// The rules of a section, the last of which is followed.
+/// Encodes the rules of a section, of which the last match decides.
 pub(super) fn encode(subject: &RenderSubject, section: Section) -> RuleEncoding {
     encode_all(subject, section, Action::Allow, |_| true)
 }
 
-/// The same with a question where the source allows: no rule has to match less than it says then.
+/// Encodes with an ask where the source allows: then no rule has to match less than it says.
 pub(super) fn encode_floor(subject: &RenderSubject, section: Section) -> RuleEncoding {
     encode_all(subject, section, Action::Ask, |_| true)
 }
 
-/// The same of those rules that are wanted, with no answer milder than `mildest`.
+/// Encodes the wanted rules, with no verdict milder than `mildest`.
 fn encode_all(
     subject: &RenderSubject,
     section: Section,
@@ -140,7 +140,7 @@ fn encode_all(
         let rule = &PatternRule { action: rule.action.strictest(mildest), ..rule.value.clone() };
         let words = words(section, rule);
         if words.iter().any(|text| text == "*") {
-            // Nothing behind it is ever asked.
+            // Rules after one that matches everything never decide.
             default = rule.action;
             break;
         }
@@ -151,12 +151,13 @@ fn encode_all(
             }
         }
     }
+    // The source follows the first match, OpenCode the last.
     entries.reverse();
     RuleEncoding { section, order: MatchOrder::Last, entries, default }
 }
 
-/// Where files below a directory are allowed by `**`, the same with a `..` gets another answer: here the
-/// wildcard takes that as well.
+/// Adds a rule for paths with `..` behind an allow with `**`: OpenCode's wildcard also matches `..`, which
+/// the source does not allow.
 fn upwards(
     section: Section,
     rule: &PatternRule,
@@ -173,8 +174,8 @@ fn upwards(
     (allows && deep).then(|| entry(section, &text(), answer))
 }
 
-/// Whether a rule is there for another way to write a command: by the path of its program, or with
-/// options before what it is told to do.
+/// Whether a rule is about another spelling of a command: by the path of its program, or with options before
+/// the subcommand.
 fn is_spelling(rule: &PatternRule) -> bool {
     let mut tokens = rule.pattern.split(' ');
     let path = tokens.next().is_some_and(|program| program.starts_with("**/"));
@@ -182,8 +183,8 @@ fn is_spelling(rule: &PatternRule) -> bool {
     rule.action == Action::Deny && (path || options)
 }
 
-/// Rules about commands as they are written. OpenCode knows no other ways to write them, so that rules
-/// about those are left out unless something is allowed by that.
+/// Encodes rules about commands. OpenCode does not recognise other spellings, so rules about those are left
+/// out unless that would allow something.
 fn commands(subject: &RenderSubject) -> RuleEncoding {
     let section = Section::Bash;
     let all = encode(subject, section);
@@ -197,20 +198,20 @@ fn commands(subject: &RenderSubject) -> RuleEncoding {
     if same { plain } else { all }
 }
 
-/// Whether a pattern plainly takes all that another one takes.
+/// Whether a pattern obviously covers another one.
 fn covers(before: &str, text: &str) -> bool {
     let start = before.strip_suffix('*');
     before == text || start.is_some_and(|start| text.starts_with(start))
 }
 
-/// A section with patterns, narrowed until it stays within its source.
+/// Returns a section with patterns, narrowed to stay within its source.
 fn map(subject: &RenderSubject, section: Section) -> RuleEncoding {
     let mut encoding = match section {
         Section::Bash => commands(subject),
         _ => in_own_words(encode(subject, section)),
     };
     if section == Section::Skill {
-        // A name of a skill holds no `/`.
+        // The name of a skill contains no `/`.
         encoding = names::masked(encoding, &[], Action::Deny);
     }
     let mut encoding = encoding.narrowed(&subject.memo, &[], &subject.bounds(section)).encoding;
@@ -218,13 +219,13 @@ fn map(subject: &RenderSubject, section: Section) -> RuleEncoding {
     encoding
 }
 
-/// The same with what a section needs beside its rules.
+/// Adds the entries that a section needs beside its rules.
 fn in_own_words(encoding: RuleEncoding) -> RuleEncoding {
     if encoding.section == Section::Delegate { one_segment(encoding) } else { encoding }
 }
 
-/// An agent in a directory has a `/` in its name, which `*` must not take: what holds for all agents
-/// stands behind each pattern.
+/// Adds an entry behind each pattern with `*`, so that it does not match an agent in a directory, whose name
+/// contains `/`.
 fn one_segment(mut encoding: RuleEncoding) -> RuleEncoding {
     let default = encoding.default;
     let texts: Vec<String> = encoding.entries.iter().map(|entry| entry.text.clone()).collect();
@@ -244,7 +245,7 @@ fn one_segment(mut encoding: RuleEncoding) -> RuleEncoding {
     encoding
 }
 
-/// The patterns that come nearest to that of a rule: an allow may take less, the others more.
+/// Returns the nearest patterns for a rule: an allow may match less, an ask or a deny more.
 pub(super) fn words(section: Section, rule: &PatternRule) -> Vec<String> {
     let PatternRule { pattern, action } = rule;
     if matches!(pattern.as_str(), "*" | "**") {
@@ -252,7 +253,7 @@ pub(super) fn words(section: Section, rule: &PatternRule) -> Vec<String> {
     }
     match section.kind() {
         PatternKind::Command if *action == Action::Allow => match pattern.split_once('*') {
-            // The name of a program holds no `/`, which `*` would take: only its arguments are left.
+            // `*` would match `/` in the name of a program, so only its arguments stay variable.
             Some((program, "")) if !program.contains(' ') => at_most(&format!("{program} *")),
             _ => at_most(pattern),
         },
@@ -262,12 +263,12 @@ pub(super) fn words(section: Section, rule: &PatternRule) -> Vec<String> {
         }
         PatternKind::Path => words_inside(pattern),
         PatternKind::Name => vec![pattern.replace("**", "*")],
-        // There is one action for all of them.
+        // These sections have a single action.
         PatternKind::Web | PatternKind::Text => Vec::new(),
     }
 }
 
-/// A section in the words of OpenCode.
+/// Writes a section for OpenCode.
 pub(super) fn written(encoding: &RuleEncoding) -> Data {
     let action = |action: Action| Data::str(action.as_str());
     if encoding.entries.iter().all(|entry| entry.action == encoding.default) {
@@ -278,12 +279,12 @@ pub(super) fn written(encoding: &RuleEncoding) -> Data {
     Data::Map(std::iter::once(all).chain(entries).collect())
 }
 
-/// One action for a whole section, where the guard knows more. A section of which a part is denied is
-/// left to the guard: without it, a person is asked.
+/// Returns one action for a whole section below the guard. A partly denied section asks, so that the guard
+/// decides, or the user without it.
 fn guarded_action(subject: &RenderSubject, section: Section) -> RuleEncoding {
     let whole =
         |default| RuleEncoding { section, order: MatchOrder::Last, entries: Vec::new(), default };
-    // Addresses that are not public are denied whatever the rules say.
+    // Private addresses are denied whatever the rules say, so fetches are never open.
     let is_open = section != Section::Webfetch
         && subject.permits(section, &[always(section, Action::Allow, "all")]);
     if is_open {
@@ -295,8 +296,8 @@ fn guarded_action(subject: &RenderSubject, section: Section) -> RuleEncoding {
     }
 }
 
-/// JavaScript puts keys that look like numbers first, whatever the order in which they are written, and
-/// has a meaning of its own for one.
+/// Refuses keys that JavaScript treats specially: those that look like numbers come first in any order, and
+/// `__proto__` is no ordinary key.
 fn odd_keys(block: &Data, out: &mut RenderedAgent) {
     let Data::Map(keys) = block else { return };
     for (key, value) in keys {

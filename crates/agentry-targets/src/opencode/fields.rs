@@ -1,4 +1,4 @@
-//! The fields of an agent of OpenCode. Its name is that of the file: a `name` in it would rename the agent.
+//! The field table of OpenCode agents. The name is the file name; a `name` field would rename the agent.
 
 use agentry_model::AgentMode;
 use agentry_text::Data;
@@ -41,7 +41,7 @@ pub(super) const FIELDS: &[TargetField] = &[
         .stands_for("temperature", Yes("`temperature`"))
         .reads(read_temperature)
         .writes(write_temperature),
-    // The older name of `steps`, which counts more.
+    // The older name of `steps`; if both are set, `steps` counts.
     field("maxSteps").reads(read_turns),
     field("steps")
         .stands_for("max_turns", Partly("`steps`, a reminder and no hard limit"))
@@ -52,7 +52,7 @@ pub(super) const FIELDS: &[TargetField] = &[
             Gap,
             "`steps` only reminds the model; OpenCode goes on when it does not stop",
         ),
-    // OpenCode does not start with a value that it does not take.
+    // OpenCode does not start with a value that it does not accept.
     field("color").preferred(|value| value.as_str().is_some_and(is_color)),
     field("hidden").preferred(is_switch),
     field("top_p")
@@ -72,7 +72,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.bash", Yes("`permission.bash`")),
     model_field("permissions.edit", Yes("`permission.edit`")),
     model_field("permissions.read", Yes("`permission.read`, `glob`, `grep`, `list`, `lsp`")),
-    // OpenCode refuses to start on a map.
+    // OpenCode refuses to start with a map here.
     model_field("permissions.webfetch", Partly("one action")),
     model_field("permissions.websearch", Partly("one action")),
     model_field("permissions.question", Partly("one action")),
@@ -81,7 +81,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.tool", Yes("`permission.TOOL`")),
     model_field("permissions.skill", Yes("`permission.skill`")),
     model_field("permissions.delegate", Yes("`permission.task`")),
-    // A variable before a command makes it another command there.
+    // OpenCode reads a variable before a command as part of another command.
     model_field("permissions.env", No("not looked at")),
 ];
 
@@ -91,7 +91,7 @@ const MODEL: ModelName = ModelName {
     loss: "OpenCode takes one model, as `provider/model`",
 };
 
-/// OpenCode would not even start with less than one.
+/// Writes the most turns; OpenCode would not start with a value below one.
 fn steps(subject: &RenderSubject, _: &mut RenderedAgent) -> Option<Data> {
     let steps = subject.agent.behaviour.max_turns.filter(|steps| steps.value > 0)?;
     Some(Data::Int(steps.value))
@@ -101,7 +101,7 @@ fn has_steps(subject: &RenderSubject) -> bool {
     subject.agent.behaviour.max_turns.is_some_and(|steps| steps.value > 0)
 }
 
-/// `#rrggbb`, or a colour of the theme.
+/// Whether a text is `#rrggbb`, or a colour of the theme.
 fn is_color(text: &str) -> bool {
     let named = ["primary", "secondary", "accent", "success", "warning", "error", "info"];
     let hex = text.strip_prefix('#').filter(|hex| hex.len() == 6);

@@ -1,5 +1,5 @@
-//! What is said of files: inside the workspace by `edit` and `read`, outside by both and
-//! `external_directory`, which is therefore as strict as either of them.
+//! Rules about files: `edit` and `read` decide inside the workspace. Outside, both and `external_directory`
+//! decide, so `external_directory` is as strict as either of them.
 
 use agentry_policy::commands::secrets;
 use agentry_policy::path::NoLinks;
@@ -19,7 +19,7 @@ use crate::subject::RenderSubject;
 use crate::wildcard::ANYTHING;
 use crate::{built_in_protection, loss};
 
-/// Where OpenCode keeps the output of tools that it has cut off, and lets every agent read it.
+/// The directory of truncated tool output, which OpenCode lets every agent read.
 pub(super) const OUTPUT: &str = "~/.local/share/opencode/tool-output/*";
 
 /// Adds the keys about files.
@@ -38,6 +38,7 @@ pub(super) fn block(
         let section = plain.section;
         let layers = [plain.rules(), outside(section, &beyond.rules())];
         loss::compare(subject, section, &layers, way_out, out);
+        // Asks about secrets make every search ask, so they count only on request.
         let asked = if settings.close_gaps { &all } else { &plain };
         match section {
             Section::Edit => block.push(("edit".to_owned(), written(&all))),
@@ -53,8 +54,8 @@ pub(super) fn block(
     block.push(("external_directory".to_owned(), written(&beyond)));
 }
 
-/// Adds the keys about files below the guard. It looks at the files that a search would read, so that
-/// the tools that search are asked about if any file may be read.
+/// Adds the keys about files with the guard. The guard checks which files a search would read, so search
+/// tools ask if any file may be read.
 fn guarded(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -84,8 +85,8 @@ fn guarded(
     block.push(("external_directory".to_owned(), written(&beyond)));
 }
 
-/// What is said of files of a section below the guard: inside by their paths, outside by one answer if
-/// `external_directory` tells them apart.
+/// Returns the file rules of a section with the guard: inside by path, outside by one verdict if
+/// `external_directory` distinguishes paths there.
 fn side_guarded(subject: &RenderSubject, section: Section) -> RuleEncoding {
     let bounds = subject.bounds(section);
     let exact = encode(subject, section)
@@ -96,8 +97,8 @@ fn side_guarded(subject: &RenderSubject, section: Section) -> RuleEncoding {
     floor(below_guard(&subject.memo, &bounds, exact, plain, Some(&rest)))
 }
 
-/// What is said of places outside below the guard. What a section denies there is denied to all of them
-/// only if the source says so.
+/// Returns the rules for paths outside with the guard. A deny of one section becomes a deny for all only if
+/// the source denies that for all.
 fn beyond_guarded(subject: &RenderSubject) -> RuleEncoding {
     let section = Section::ExternalDirectory;
     let bounds = subject.bounds(section);
@@ -108,13 +109,13 @@ fn beyond_guarded(subject: &RenderSubject) -> RuleEncoding {
     floor(below_guard(&subject.memo, &bounds, exact, with_rules(encode_floor), None))
 }
 
-/// All answers that some rules give.
+/// Returns all verdicts of an encoding.
 fn answers(encoding: &RuleEncoding) -> impl Iterator<Item = Action> {
     encoding.entries.iter().map(|entry| entry.action).chain([encoding.default])
 }
 
-/// What is said of files inside, by section, and of all that lies outside: each stays within its source
-/// beside the other.
+/// Returns the rules for files inside, by section, and for paths outside. Each is narrowed together with the
+/// other.
 fn sides(subject: &RenderSubject, settings: &RenderSettings<'_>) -> (Vec<FileRules>, RuleEncoding) {
     let beyond = encode(subject, Section::ExternalDirectory);
     let mut beyond = with_rooted_rules(subject, beyond)
@@ -142,11 +143,11 @@ fn sides(subject: &RenderSubject, settings: &RenderSettings<'_>) -> (Vec<FileRul
     (sides, beyond)
 }
 
-/// Rules of `edit` and `read` about places outside have no other place than `external_directory`.
+/// Adds `edit` and `read` rules about paths outside, which only `external_directory` can express.
 fn with_rooted_rules(subject: &RenderSubject, mut beyond: RuleEncoding) -> RuleEncoding {
     let sections = [Section::Read, Section::Edit].map(|section| subject.permissions.get(section));
     for rule in sections.into_iter().flatten().flat_map(|rules| rules.rules.iter().rev()) {
-        // By the name alone, `edit` and `read` take files outside as well.
+        // With a pattern of only a name, `edit` and `read` also match files outside.
         let by_name = rule.pattern.strip_prefix("/**/").is_some_and(|name| {
             !name.contains('/') && name.chars().any(|c| !matches!(c, '.' | '*' | '?'))
         });
@@ -160,7 +161,7 @@ fn with_rooted_rules(subject: &RenderSubject, mut beyond: RuleEncoding) -> RuleE
     beyond
 }
 
-/// Rules about places outside, made stricter as rules of a section about files.
+/// Makes rules about paths outside stricter, as if they were rules of a section about files.
 fn bounded(
     beyond: RuleEncoding,
     section: Section,
@@ -168,6 +169,7 @@ fn bounded(
 ) -> RuleEncoding {
     let mut encoding = RuleEncoding { section, ..beyond };
     let root = regex_of_path(&PathAnchors::default().workspace);
+    // A placeholder that allows the workspace; it is removed again below.
     encoding.entries.push(EncodedRule {
         text: String::new(),
         action: Action::Allow,
@@ -182,14 +184,14 @@ fn nothing_outside(section: Section) -> RuleList {
     outside(section, &always(section, Action::Deny, "outside"))
 }
 
-/// The tools that read which the agent has; where it keeps some for OpenCode, only those.
+/// Returns the reading tools of the agent; if it keeps some for OpenCode, only those.
 pub(super) fn tools(subject: &RenderSubject) -> impl Iterator<Item = &'static str> {
     let groups = [READING.to_vec()];
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
     READING.iter().copied().filter(move |tool| original.may_have(&groups, tool))
 }
 
-/// The tools that read: by path, and those that are told a pattern instead.
+/// Writes the reading tools: `read` by path, search tools by one verdict.
 fn reading(tools: &[&str], by_path: &Data, searched: Option<Action>) -> Vec<(String, Data)> {
     let searched = searched.unwrap_or(Action::Deny);
     let tool = |tool: &&str| match *tool {
@@ -200,7 +202,7 @@ fn reading(tools: &[&str], by_path: &Data, searched: Option<Action>) -> Vec<(Str
     READING.iter().map(tool).collect()
 }
 
-/// Notes that the tools that search get the answer that only some files need.
+/// Reports that search tools get the verdict that only some files need.
 fn searching(tools: &[&str], asked: &RuleEncoding, out: &mut RenderedAgent) {
     let what = match answers(asked).max() {
         Some(Action::Deny) => "denied",
@@ -220,20 +222,20 @@ fn searching(tools: &[&str], asked: &RuleEncoding, out: &mut RenderedAgent) {
     }
 }
 
-/// What OpenCode itself asks about before it is read, unless it is told otherwise.
+/// The files that OpenCode itself asks about before reading, unless a rule overrides it.
 const ENVIRONMENT: &[(&str, Action)] =
     &[(".env", Action::Ask), (".env.*", Action::Ask), (".env.example", Action::Allow)];
 
 /// The rules of a section about files inside the workspace.
 struct FileRules {
-    /// Those of the source.
+    /// The rules of the source.
     plain: RuleEncoding,
-    /// With questions about secrets among them.
+    /// The same rules, with asks about secrets added.
     written: RuleEncoding,
 }
 
-/// Puts questions about secrets behind each rule that would allow them: about those that OpenCode
-/// knows, or about all.
+/// Adds asks about secrets behind each rule that would allow them: about the secrets that OpenCode knows, or
+/// about all with `--close-gaps`.
 fn closed(
     subject: &RenderSubject,
     plain: &RuleEncoding,
@@ -262,7 +264,7 @@ fn closed(
     FileRules { plain, written }
 }
 
-/// How the paths of all secrets end, with the answers; the last that fits decides.
+/// Returns the path endings of all secrets with their verdicts; the last match decides.
 fn secrets() -> Vec<(String, Action)> {
     let kinds = || secrets::all().filter(|secret| !secret.rooted);
     let names = kinds().filter(|secret| !secret.tree).map(|secret| secret.path);
@@ -279,7 +281,7 @@ fn secrets() -> Vec<(String, Action)> {
     ends
 }
 
-/// Puts rules about paths that end so behind each rule that allows more than one path.
+/// Adds rules about these path endings behind each rule that allows more than one path.
 fn with_ends(inside: &RuleEncoding, ends: &[(String, Action)]) -> RuleEncoding {
     let section = inside.section;
     let behind = |start: &str| -> Vec<EncodedRule> {
@@ -292,14 +294,14 @@ fn with_ends(inside: &RuleEncoding, ends: &[(String, Action)]) -> RuleEncoding {
         let more = entry.action == Action::Allow && entry.text.ends_with('*');
         let more = if more { behind(&entry.text) } else { Vec::new() };
         let new: Vec<_> = std::iter::once(entry).chain(more).collect();
-        // The last of two rules that are the same decides.
+        // The last of two equal rules decides.
         entries.retain(|known: &EncodedRule| new.iter().all(|entry| entry.text != known.text));
         entries.extend(new);
     }
     RuleEncoding { entries, ..inside.clone() }
 }
 
-/// Every agent may read the output that was cut off, unless the very directory is denied.
+/// Handles truncated tool output, which every agent may read unless exactly that directory is denied.
 fn output(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,

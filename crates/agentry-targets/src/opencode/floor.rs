@@ -1,9 +1,9 @@
-//! The rules below the guard. It answers what is asked and lifts no denial, so that nothing may be
-//! denied here which the source permits. What the source denies may be asked about: the guard denies
-//! it, and that the rules alone would not is reported.
+//! The rules below the guard. The guard answers asks but cannot lift a deny, so nothing may be denied here
+//! that the source permits. What the source denies may be asked: the guard denies it. That the rules alone
+//! would not deny it is reported.
 //!
-//! Rules that are exact without the guard stay as they are. Where none are, those of the source are
-//! written as they come, and each denial that takes too much becomes a question. So nothing is narrowed.
+//! Rules that are exact without the guard stay. Otherwise the rules of the source are written as they are,
+//! and each deny that covers too much becomes an ask. So nothing is narrowed.
 
 use agentry_policy::{Action, PatternKind, RuleList, Section};
 
@@ -13,8 +13,8 @@ use crate::proof::{PolicyProof, within};
 use crate::render_result::RenderedAgent;
 use crate::subject::RenderSubject;
 
-/// Rules that deny nothing which `source` permits: `exact` ones if they do not, else `plain` ones, with
-/// `rest` behind them if only that helps.
+/// Returns rules that deny nothing which `source` permits: the `exact` ones if possible, otherwise the
+/// `plain` ones, with `rest` behind them if needed.
 pub(super) fn below_guard(
     memo: &RenderMemo,
     source: &[RuleList],
@@ -32,7 +32,9 @@ pub(super) fn below_guard(
     if let Some(found) = fitting.find(|it| leaves(memo, source, it)) {
         return found;
     }
+    // No candidate fits, so some denials become asks.
     let found = lowered(memo, last.clone(), source);
+    // The entry `rest` is dropped again if it is not needed.
     let mut without = found.clone();
     without.entries.retain(|entry| rest.is_none_or(|rest| entry.text != rest.text));
     if leaves(memo, source, &without) { without } else { found }
@@ -43,8 +45,8 @@ pub(super) fn leaves(memo: &RenderMemo, source: &[RuleList], encoding: &RuleEnco
     within(memo, source, &[lifted(seen(encoding.clone())).rules()]) == PolicyProof::Holds
 }
 
-/// The same with questions for denials that take what `source` permits. Each step lowers one of them, so
-/// this ends; where nobody knows, everything is asked.
+/// Turns each deny that covers what `source` permits into an ask. Each step lowers one deny, so this ends. If
+/// no proof is possible, everything is asked.
 pub(super) fn lowered(
     memo: &RenderMemo,
     encoding: RuleEncoding,
@@ -61,14 +63,14 @@ pub(super) fn lowered(
     RuleEncoding { entries: Vec::new(), default: Action::Ask, ..encoding }
 }
 
-/// The same with denials that take as much as they may. Those of commands take what they take for sure:
-/// the rest is a matter of quotes and escapes, and not worth a denial. Done twice, it is undone.
+/// Swaps to the view in which denials match as much as possible. Denials of commands keep their sure matches:
+/// the rest depends on quotes and escapes. Applying it twice restores the encoding.
 fn seen(encoding: RuleEncoding) -> RuleEncoding {
     let is_path = encoding.section.kind() == PatternKind::Path;
     encoding.seen(if is_path { EncodingView::Strictest } else { EncodingView::Mildest })
 }
 
-/// With the guard, what is allowed is asked, so that a guard that is not there costs questions only.
+/// Turns each allow into an ask, which the guard answers. Without the guard, this only costs questions.
 pub(super) fn floor(mut encoding: RuleEncoding) -> RuleEncoding {
     encoding.default = encoding.default.strictest(Action::Ask);
     for entry in &mut encoding.entries {
@@ -77,7 +79,7 @@ pub(super) fn floor(mut encoding: RuleEncoding) -> RuleEncoding {
     encoding
 }
 
-/// The mildest that the guard can make of the rules: it answers what is asked.
+/// The mildest result with the guard, which may allow each ask.
 fn lifted(mut encoding: RuleEncoding) -> RuleEncoding {
     let lift = |action: Action| if action == Action::Ask { Action::Allow } else { action };
     encoding.default = lift(encoding.default);
@@ -87,7 +89,7 @@ fn lifted(mut encoding: RuleEncoding) -> RuleEncoding {
     encoding
 }
 
-/// Notes if rules ask where the source denies: some of these ways, each with its layers.
+/// Reports sections in which some tool asks where the source denies.
 pub(super) fn rely(
     subject: &RenderSubject,
     section: Section,

@@ -1,5 +1,5 @@
-//! The original grants of an agent of OpenCode: `permission`, and the older `tools`. What is rendered of a
-//! definition mostly means the same, so that they are kept only where it does not.
+//! The original grants of an OpenCode agent: `permission`, and the older `tools`. Rendering a definition
+//! mostly gives the same meaning, so the original is kept only where it does not.
 
 use crate::ListedFiles;
 use crate::memo::RenderMemo;
@@ -23,23 +23,24 @@ pub(super) const GRANTS: GrantReading =
 
 const PERMISSION: &str = "permission";
 const TOOLS: &str = "tools";
-/// Where the metadata of an agent has all rules that hold for it, and the servers of tools.
+/// The key in the metadata for all rules that apply to the agent.
 const RULES: &str = "rules";
 const SERVERS: &str = "servers";
-/// Where it has what is denied while another agent has started it.
+/// The key for tools that are denied while another agent has started this one.
 const UNSAID: &str = "unsaid";
 
-/// Permissions that take one answer only: OpenCode does not start with a map.
+/// Permissions with a single verdict: OpenCode does not start with a map there.
 const ANSWERS: &[&str] = &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
 
-/// Settings of OpenCode that stand among the permissions and are no tools.
+/// Settings of OpenCode among the permissions that are not tools.
 const HABITS: &[&str] = &["doom_loop", "plan_enter", "plan_exit"];
 
-/// The grants of an agent, with what they come to beside the settings.
+/// Returns the grants of an agent, with the rules that they result in beside the settings.
 pub(super) fn metadata(written: &Data, rules: &[OpencodeRule], found: &OpencodeAgent) -> Data {
     let grants = [PERMISSION, TOOLS].into_iter();
     let grants = grants.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
     let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), EncodingView::Strictest);
+    // A tool that is denied anyway makes no difference.
     let unsaid = found.unsaid(&own).into_iter().filter(|key| !is_denied(rules, key));
     let unsaid = (UNSAID.to_owned(), Data::strings(unsaid));
     let rule = |it: &OpencodeRule| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
@@ -48,8 +49,8 @@ pub(super) fn metadata(written: &Data, rules: &[OpencodeRule], found: &OpencodeA
     Data::Map(grants.chain([rules, servers, unsaid]).collect())
 }
 
-/// Rules of which the order survives: some definitions put single words before maps, and the last rule
-/// counts. A word behind a map becomes a map, and so do all others.
+/// Preserves the order of rules. Some definition formats put plain values before maps, but the last rule
+/// counts. If a plain value follows a map, all values become maps.
 fn in_order(value: &Data) -> Data {
     let Data::Map(entries) = value else { return value.clone() };
     let is_map = |(_, value): &(String, Data)| matches!(value, Data::Map(_));
@@ -64,7 +65,7 @@ fn in_order(value: &Data) -> Data {
     Data::Map(entries.iter().map(map).collect())
 }
 
-/// The same metadata with a word for each map that has an answer to everything and nothing else.
+/// Writes each map with a single catch-all verdict as a plain value.
 pub(super) fn shown(mut metadata: Data) -> Data {
     let Data::Map(fields) = &mut metadata else { return metadata };
     let permission = fields.iter_mut().find(|(key, _)| key == PERMISSION);
@@ -84,7 +85,7 @@ fn only_answer(value: &Data) -> Option<&Data> {
     (text == "*").then_some(answer)
 }
 
-/// The rules in such metadata.
+/// Returns the rules in such metadata.
 fn rules(metadata: &Data) -> Vec<OpencodeRule> {
     let Some(Data::List(rules)) = metadata.get(RULES) else { return Vec::new() };
     let rule = |data: &Data| {
@@ -100,7 +101,7 @@ fn rules(metadata: &Data) -> Vec<OpencodeRule> {
     rules.iter().filter_map(rule).collect()
 }
 
-/// Whether an agent may do the same by both, tool by tool, whichever way they are read.
+/// Whether both permit the same, tool by tool, in both views.
 fn same(one: &Data, other: &Data) -> bool {
     let (left, right) = (rules(one), rules(other));
     let memo = RenderMemo::default();
@@ -115,7 +116,7 @@ fn same(one: &Data, other: &Data) -> bool {
         })
 }
 
-/// Whether each way of a model is one of another.
+/// Whether each tool of one model also exists in another.
 fn contains(memo: &RenderMemo, model: &HarnessModel, other: &HarnessModel) -> bool {
     other.ways.iter().all(|way| model.ways.iter().any(|known| is_same(memo, known, way)))
 }
@@ -128,7 +129,7 @@ fn is_same(memo: &RenderMemo, one: &HarnessTool, other: &HarnessTool) -> bool {
     one.section == other.section && one.tool == other.tool && (one.key() == other.key() || proved())
 }
 
-/// The rules about a permission that may decide, if one of them is about every call.
+/// Returns the rules of a permission that can decide; `None` without a catch-all rule.
 fn answers<'a>(rules: &'a [OpencodeRule], key: &str) -> Option<Vec<(&'a str, Action)>> {
     let about: Vec<&OpencodeRule> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
     let last = about.iter().rposition(|rule| rule.pattern == "*")?;
@@ -140,7 +141,7 @@ fn answers<'a>(rules: &'a [OpencodeRule], key: &str) -> Option<Vec<(&'a str, Act
     Some(found)
 }
 
-/// Whether OpenCode takes a value of `permission`, and puts its keys in the order in which they are written.
+/// Whether OpenCode accepts a value of `permission`, and keeps the order of its keys.
 pub(super) fn is_permission(value: &Data) -> bool {
     let is_action = |data: &Data| data.as_str().is_some_and(|it| it.parse::<Action>().is_ok());
     let Data::Map(entries) = value else { return is_action(value) };
@@ -154,19 +155,21 @@ pub(super) fn is_permission(value: &Data) -> bool {
     })
 }
 
-/// Whether OpenCode takes a value of `tools`.
+/// Whether OpenCode accepts a value of `tools`.
 pub(super) fn is_tool_map(value: &Data) -> bool {
     let Data::Map(tools) = value else { return false };
+    // Not every release treats `multiedit` as an editing tool.
     let is_sure = |key: &str, on: bool| key != MULTIEDIT || !on;
     let fits = |key: &str, on: &Data| matches!(on, Data::Bool(on) if is_sure(key, *on));
     tools.iter().all(|(key, on)| is_key(key) && fits(key, on))
 }
 
 fn is_key(key: &str) -> bool {
+    // JavaScript moves or drops such keys.
     !is_number(key) && key != "__proto__" && !key.is_empty()
 }
 
-/// What would be rendered without them, with all of them in it that takes away what is denied.
+/// Builds the rendered block extended by every original key that permits nothing which is denied.
 fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
     let said = grants.iter().filter_map(|grant| Some((grant.key.to_owned(), grant.value.clone()?)));
     let own = flatten(&own_rules(&Data::Map(said.collect())), EncodingView::Mildest);
@@ -181,16 +184,18 @@ fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
         let mut more = block.clone();
         more.retain(|(known, _)| known != key);
         more.push((key.clone(), value(&answers)));
+        // Each key is proved together with those that were accepted before.
         if holds(subject, &more) {
             block = more;
         }
     }
+    // The block also contains the rules of `tools`, which is left out.
     for grant in grants {
         grant.value = (grant.key == PERMISSION).then(|| Data::Map(block.clone()));
     }
 }
 
-/// A list of answers as OpenCode has it.
+/// Writes a list of verdicts for OpenCode.
 fn value(answers: &[(&str, Action)]) -> Data {
     let word = |action: Action| Data::str(action.as_str());
     match answers {
@@ -201,7 +206,7 @@ fn value(answers: &[(&str, Action)]) -> Data {
     }
 }
 
-/// Whether nothing is done by a block that is denied.
+/// Whether a block permits nothing that is denied.
 fn holds(subject: &RenderSubject, block: &[(String, Data)]) -> bool {
     let mut rules = defaults();
     rules.extend(flatten(&Data::Map(block.to_vec()), EncodingView::Mildest));

@@ -17,10 +17,10 @@ use crate::guard::{
 
 pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
 
-/// The plugin that asks.
+/// The source of the plugin that asks the guard.
 pub(super) const PLUGIN: &str = include_str!("plugin.js");
 
-/// The calls that one call of a tool makes.
+/// The sections and subjects that one tool call touches.
 type OpencodeCalls = Vec<(Section, String)>;
 
 fn question(text: &str) -> Result<GuardQuestion, String> {
@@ -35,7 +35,7 @@ fn question(text: &str) -> Result<GuardQuestion, String> {
     Ok(GuardQuestion { directory, calls, searches: call.searches()? })
 }
 
-/// One call of a tool.
+/// One tool call of a question.
 struct OpencodeToolCall<'a> {
     tool: &'a str,
     args: &'a Value,
@@ -51,7 +51,7 @@ impl OpencodeToolCall<'_> {
         needed(self.args, key, &format!("`{}`", self.tool))
     }
 
-    /// A path as OpenCode takes it: `~` is a name like any other.
+    /// Returns a path as OpenCode resolves it: `~` is an ordinary name.
     fn path(&self, given: &str) -> String {
         if given.starts_with('/') {
             given.to_owned()
@@ -60,20 +60,21 @@ impl OpencodeToolCall<'_> {
         }
     }
 
-    /// A command line, and the directory that it starts in.
+    /// Returns a command line, and the directory that it starts in.
     fn command(&self) -> Result<(String, OpencodeCalls), String> {
         let mut calls = vec![(Section::Bash, self.needed("command")?.to_owned())];
         let Some(given) = self.text("workdir")? else {
             return Ok((self.directory.to_owned(), calls));
         };
         let path = self.path(given);
+        // A working directory outside needs its own permission.
         if !within(&path, self.directory) {
             calls.push((Section::ExternalDirectory, path.clone()));
         }
         Ok((path, calls))
     }
 
-    /// Everything that a call touches.
+    /// Returns everything that a call touches.
     fn calls(&self, servers: Option<&Value>) -> Result<OpencodeCalls, String> {
         let file = |section, key: &str| {
             let readings = readings(&self.path(self.needed(key)?), self.directory);
@@ -94,7 +95,7 @@ impl OpencodeToolCall<'_> {
         }
     }
 
-    /// The files that a patch is about.
+    /// Returns the files that a patch changes.
     fn patched(&self) -> Result<OpencodeCalls, String> {
         const MARKS: &[&str] =
             &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
@@ -103,6 +104,7 @@ impl OpencodeToolCall<'_> {
             MARKS.iter().find_map(|mark| Some(line.strip_prefix(mark)?.trim().to_owned()))
         };
         let paths: Vec<String> = lines.filter_map(named).collect();
+        // A patch in an unknown format could change any file.
         if paths.is_empty() {
             return Err("a patch that names no file".to_owned());
         }
@@ -110,7 +112,7 @@ impl OpencodeToolCall<'_> {
         Ok(readings.map(|path| (Section::Edit, path)).collect())
     }
 
-    /// The directory that is searched; a pattern may lead elsewhere.
+    /// Returns the directory that is searched, and the one that its pattern leads to.
     fn searched(&self) -> Result<OpencodeCalls, String> {
         let base = self.path(self.text("path")?.unwrap_or("."));
         let known = literal(self.pattern()?.unwrap_or_default());
@@ -121,7 +123,7 @@ impl OpencodeToolCall<'_> {
         Ok(bases.chain(led).collect())
     }
 
-    /// The glob that files are chosen by.
+    /// Returns the glob that selects files.
     fn pattern(&self) -> Result<Option<&str>, String> {
         match self.tool {
             "glob" => self.text("pattern"),
@@ -130,8 +132,7 @@ impl OpencodeToolCall<'_> {
         }
     }
 
-    /// What a search is about: the files that its pattern chooses, below the directory that it leads
-    /// to.
+    /// Returns what a search reads: the files that its pattern selects, below the directory that it leads to.
     fn searches(&self) -> Result<Vec<FileSearch>, String> {
         if !matches!(self.tool, "glob" | "grep") {
             return Ok(Vec::new());
@@ -150,8 +151,8 @@ impl OpencodeToolCall<'_> {
     }
 }
 
-/// A tool that is not known: of a server, by both names, or any other. Where nobody knows the servers,
-/// it is all that it may be.
+/// Returns the calls of a tool without its own section: an MCP tool with server and tool, or any other. If
+/// the servers are not known, every possible split counts.
 fn other(tool: &str, servers: Option<&Value>) -> OpencodeCalls {
     let of = |server: &str, rest: &str| (Section::Mcp, format!("{server}/{rest}"));
     let Some(servers) = servers.and_then(Value::as_array) else {
@@ -170,7 +171,7 @@ fn other(tool: &str, servers: Option<&Value>) -> OpencodeCalls {
     if calls.is_empty() { vec![(Section::Tool, tool.to_owned())] } else { calls }
 }
 
-/// Whether a path lies in a directory, by its words alone.
+/// Whether a path is inside a directory, judged by names alone.
 fn within(path: &str, directory: &str) -> bool {
     let below = path.strip_prefix(directory.trim_end_matches('/'));
     let climbs = path.split('/').any(|part| part == "..");

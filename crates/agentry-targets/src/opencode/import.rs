@@ -1,7 +1,7 @@
-//! Reads an agent of OpenCode, with the settings that hold for all of them.
+//! Imports agents of OpenCode, with the settings that apply to all of them.
 //!
-//! The rules are turned around, since here the first that matches decides. What OpenCode asks about
-//! `.env` files is left out: they are secrets, which are asked about whatever the rules say.
+//! The order of rules is reversed, because in the model the first match decides. OpenCode's asks about `.env`
+//! files are left out: these are secrets, which the model asks about whatever the rules say.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ pub(super) const IMPORT: HarnessImport = HarnessImport {
     grants: grants::GRANTS,
 };
 
-/// The root of the project, the kind of directory and the identifier, by the path of an agent.
+/// Splits the path of an agent into the root of the project, the kind of directory, and the identifier.
 fn place(path: &str) -> Option<(&str, &str, &str)> {
     let stem = path.strip_suffix(".md")?;
     for home in [".opencode/", ".config/opencode/"] {
@@ -58,7 +58,7 @@ fn place(path: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// The settings that may hold agents.
+/// The settings files that may define agents.
 const SEVERAL: SettingsAgents = SettingsAgents {
     files: &[
         ".opencode/opencode.json",
@@ -70,7 +70,7 @@ const SEVERAL: SettingsAgents = SettingsAgents {
     ],
     names: |files, path| {
         let is_own = |name: &String| {
-            // The others are about agents that have a file, or that are built in.
+            // Other entries only extend an agent that has a file, or that is built in.
             let places = layers::places(files, name);
             !super::TARGET.built_in.contains(&name.as_str())
                 && !places.iter().any(|place| place.strip_suffix(".md").is_some())
@@ -81,10 +81,10 @@ const SEVERAL: SettingsAgents = SettingsAgents {
     },
 };
 
-/// What was found at a path: below which root, what it is called, and what its file says.
+/// An agent that was found at a path: its root, its identifier and its front matter.
 struct OpencodeAgentFile<'a> {
     root: &'a str,
-    /// The directory that it lies in, or the settings.
+    /// The kind of directory, or `settings`.
     kind: &'a str,
     id: &'a str,
     front: FrontMatter,
@@ -105,7 +105,7 @@ fn placed<'a>(
     let text = files.text(path).ok_or("it cannot be read")?;
     let front = match front_matter::read_leniently(&text) {
         Ok(front) => front,
-        // OpenCode takes a file without metadata for an agent that may do what agents may do.
+        // OpenCode accepts a file without metadata as an agent with default permissions.
         Err(_) if !text.trim_start_matches('\u{feff}').trim_start().starts_with("---") => {
             let (body, metadata) = (text.trim().to_owned(), Data::Map(Vec::new()));
             FrontMatter { metadata, body, notes: Vec::new() }
@@ -123,6 +123,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     }
     let name = front.metadata.get("name").and_then(Data::as_str).unwrap_or(id);
     let found = layers::find(&below, name)
+        // A `name` field renames the agent, so entries for its identifier do not apply.
         .filter(|_| name == id)
         .unwrap_or_else(|| layers::alone(&below, front.metadata.clone()));
     if found.fields.get("disable") == Some(&Data::Bool(true)) {
@@ -158,7 +159,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     Ok(draft.read(bound, metadata))
 }
 
-/// All rules in order, and what they do not do.
+/// Returns all rules in order, and reports those without effect.
 fn rules(
     found: &OpencodeAgent,
     tools: Option<&Data>,
@@ -183,7 +184,7 @@ fn rules(
     all
 }
 
-/// Reports what an agent may do unless another one has started it.
+/// Reports what an agent may do only if no other agent has started it.
 fn apart_as_subagent(unsaid: &[&str], all: &[OpencodeRule], draft: &mut ImportDraft) {
     if unsaid.contains(&"task") && !is_denied(all, "task") {
         let detail = "OpenCode denies it while another agent has started this one: one answer is for \
@@ -192,7 +193,7 @@ fn apart_as_subagent(unsaid: &[&str], all: &[OpencodeRule], draft: &mut ImportDr
     }
 }
 
-/// Denies all tools but those in a list, as other harnesses have one. OpenCode would not start with it.
+/// Denies all tools except those in a list, a form of other harnesses. OpenCode would not start with it.
 fn only(names: &[String], all: &mut Vec<OpencodeRule>) {
     let key = |name: &String| match name.to_lowercase().as_str() {
         "write" | "edit" | "multiedit" | "patch" | "apply_patch" => "edit".to_owned(),
@@ -202,7 +203,7 @@ fn only(names: &[String], all: &mut Vec<OpencodeRule>) {
     };
     let mut keys: BTreeSet<String> = names.iter().map(key).filter(|key| key != "*").collect();
     if keys.contains("read") {
-        // The other tools that read show a part of what it shows.
+        // The other reading tools show only a part of what `read` shows.
         keys.extend(READING.iter().map(|key| (*key).to_owned()));
     }
     let about = |key: &String| {
@@ -217,7 +218,7 @@ fn only(names: &[String], all: &mut Vec<OpencodeRule>) {
     }
 }
 
-/// Reports what of the rules cannot be read, so that it is denied.
+/// Reports rules that cannot be read and therefore deny.
 fn unread(found: &OpencodeAgent, draft: &mut ImportDraft) {
     let Some(Data::Map(entries)) = found.fields.get("permission") else { return };
     let is_action = |data: &Data| data.as_str().is_some_and(|it| it.parse::<Action>().is_ok());
@@ -233,7 +234,7 @@ fn unread(found: &OpencodeAgent, draft: &mut ImportDraft) {
     }
 }
 
-/// An agent of the settings, with the prompt that they have for it or name a file for.
+/// Starts an agent of the settings, with its prompt from there or from a referenced file.
 fn from_settings(
     files: &dyn HarnessFiles,
     found: &OpencodeAgent,
@@ -270,7 +271,7 @@ fn from_settings(
     draft
 }
 
-/// Reports which rules say something and do nothing: another key decides, or a later rule always does.
+/// Reports rules without effect: another key decides, or a later rule always does.
 fn idle(found: &OpencodeAgent, all: &[OpencodeRule], draft: &mut ImportDraft) {
     let own =
         flatten(found.fields.get("permission").unwrap_or(&Data::Null), EncodingView::Strictest);
@@ -285,7 +286,7 @@ fn idle(found: &OpencodeAgent, all: &[OpencodeRule], draft: &mut ImportDraft) {
             continue;
         }
         let covers = |(later, other): (usize, &OpencodeRule)| {
-            // Settings for all agents are there to be said otherwise by one.
+            // An agent may override the settings for all agents, so these are not reported.
             let counts = pattern != "*" || at >= of_agent;
             let all = other.pattern == "*" && takes(&other.key, key);
             later > at && counts && all && other.action != *action
@@ -300,14 +301,14 @@ fn idle(found: &OpencodeAgent, all: &[OpencodeRule], draft: &mut ImportDraft) {
     }
 }
 
-/// What is said of the agent besides its rules.
+/// Imports the fields except the rules.
 fn fields(metadata: &Data, kind: &str, draft: &mut ImportDraft) {
     draft.read_known_fields(NAME, FIELDS, metadata);
     let mode = draft.agent.identity.mode.unwrap_or(at(AgentMode::All));
     let mode = if kind.starts_with("mode") { at(AgentMode::Primary) } else { mode };
     draft.agent.identity.mode = Some(mode);
     match metadata {
-        // There it is the prompt of the agent.
+        // In settings, `prompt` is the prompt of the agent and not an option.
         Data::Map(entries) if kind == "settings" => {
             let others = entries.iter().filter(|(key, _)| key != "prompt").cloned();
             options::keep(&Data::Map(others.collect()), draft);
@@ -316,20 +317,20 @@ fn fields(metadata: &Data, kind: &str, draft: &mut ImportDraft) {
     }
 }
 
-/// Whether such a question is ever asked: no later rule is about all files.
+/// Whether OpenCode's own asks about `.env` files can take effect: no later rule matches all files.
 fn asks_about_secrets(rules: &[OpencodeRule]) -> bool {
     let all = rules.iter().rposition(|rule| rule.pattern == "*" && takes(&rule.key, "read"));
     let after = rules.get(all.map_or(0, |at| at + 1)..).unwrap_or_default();
     without_secrets(after.to_vec()).len() < after.len()
 }
 
-/// The same without the questions about `.env` files, and without the exception from them.
+/// Removes the asks about `.env` files, and the exception from them.
 fn without_secrets(rules: Vec<OpencodeRule>) -> Vec<OpencodeRule> {
     let is_secret = |rule: &OpencodeRule| {
         let own = ["*.env", "*.env.*", "*.env.example"];
         rule.key == "read" && own.contains(&rule.pattern.as_str())
     };
-    // Behind a denial, it is an exception from that.
+    // After a deny, an allow is an exception from that deny, so it stays.
     let denied = rules.iter().position(|rule| is_secret(rule) && rule.action == Action::Deny);
     let rules = rules.into_iter().enumerate().filter(|(at, rule)| match rule.action {
         Action::Deny => true,
@@ -339,7 +340,7 @@ fn without_secrets(rules: Vec<OpencodeRule>) -> Vec<OpencodeRule> {
     rules.map(|(_, rule)| rule).collect()
 }
 
-/// The rules of each section, the first of which is followed.
+/// Imports the rules of each section, of which the first match decides.
 fn permissions(rules: &[OpencodeRule], draft: &mut ImportDraft) {
     let keys = [
         (Section::Bash, "bash"),
@@ -373,8 +374,8 @@ fn permissions(rules: &[OpencodeRule], draft: &mut ImportDraft) {
     by_name(rules, draft);
 }
 
-/// Rules about places anywhere behind an answer to all that is inside, where they would say more of that
-/// than those before them: `*/x` takes an `x` in each place outside, and not at the top of the workspace.
+/// Moves rules for any directory behind a catch-all rule for the workspace, where they would otherwise match
+/// more inside it: `*/x` matches an `x` in every directory outside, but not at the top of the workspace.
 fn apart(rules: Vec<PatternRule>, intent: Action) -> Vec<PatternRule> {
     let is_anywhere = |rule: &PatternRule| rule.pattern.starts_with("/**");
     let is_deeper = |rule: &PatternRule| rule.pattern.starts_with("*/**/");
@@ -385,7 +386,7 @@ fn apart(rules: Vec<PatternRule>, intent: Action) -> Vec<PatternRule> {
     before.into_iter().chain(inside(intent)).chain(anywhere).collect()
 }
 
-/// Tools by name: a key may be about a tool of a server, or about any other.
+/// Imports rules by tool name: a key may match an MCP tool, or any other.
 fn by_name(rules: &[OpencodeRule], draft: &mut ImportDraft) {
     let about: Vec<&OpencodeRule> = rules
         .iter()

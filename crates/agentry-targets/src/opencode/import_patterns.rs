@@ -1,6 +1,6 @@
-//! Patterns of OpenCode, in which `*` takes everything, in our words. A rule that makes something stricter
-//! gets patterns that take all that OpenCode's takes and as little else as can be said; any other gets
-//! patterns that take nothing else.
+//! Translates patterns of OpenCode, in which `*` matches everything. A rule that makes something stricter
+//! gets patterns that cover the original, and as little else as possible. Any other rule gets patterns that
+//! match nothing else.
 
 use agentry_policy::{Action, PatternKind, Section};
 
@@ -8,15 +8,15 @@ use super::files::OUTPUT;
 use super::paths::{collapsed, end_of_name};
 use crate::wildcard::{around, is_special};
 
-/// The most patterns that one becomes.
+/// The most patterns that one pattern may expand to.
 const MOST: usize = 16;
 
-/// Whether a rule may rather say too much: a deny, or a question instead of an allow.
+/// Whether a rule may match too much: a deny, or an ask where the intent is to allow.
 pub(super) fn is_broad(action: Action, intent: Action) -> bool {
     action == Action::Deny || (action == Action::Ask && intent == Action::Allow)
 }
 
-/// The patterns that come nearest to one of OpenCode.
+/// Returns the nearest patterns for one of OpenCode.
 pub(super) fn patterns(
     section: Section,
     pattern: &str,
@@ -40,7 +40,7 @@ pub(super) fn patterns(
                 None => Vec::new(),
             }
         }
-        // The name of a file is seen wherever it lies.
+        // A pattern by file name matches wherever the file is.
         PatternKind::Path if broad || by_name(&pattern) => paths_around(&pattern),
         PatternKind::Path => paths(&pattern),
         PatternKind::Command | PatternKind::Name => vec![pattern],
@@ -54,7 +54,7 @@ fn by_name(pattern: &str) -> bool {
         || (pattern.starts_with('*') && below.is_some_and(|it| end_of_name(it).is_some()))
 }
 
-/// Where something is allowed, `*` stays between slashes, and takes no further words then.
+/// Translates a command pattern of an allow, in which `*` of the model stops at slashes and words.
 fn command(pattern: &str) -> String {
     let is_path = |token: &str| token.contains('/') && token.contains('*');
     let wide = |token: &str| {
@@ -66,7 +66,7 @@ fn command(pattern: &str) -> String {
     if open { format!("{text} *") } else { text }
 }
 
-/// Patterns that together take every command that one of OpenCode takes.
+/// Returns patterns that together cover every command which one of OpenCode matches.
 fn commands_around(pattern: &str) -> Vec<String> {
     let nearest = around(pattern);
     let [near] = nearest.as_slice() else { return nearest };
@@ -76,10 +76,10 @@ fn commands_around(pattern: &str) -> Vec<String> {
     if start.is_empty() {
         return holding(pattern).map_or(nearest, |text| vec![text]);
     }
-    // In the name of a program, only two of them take a `/`.
+    // In the name of a program, only `**` matches a `/`.
     let star = if start.contains(' ') { "*" } else { "**" };
     let rest = pattern.strip_prefix(start).unwrap_or_default().trim_start_matches('*');
-    // The last piece, in the word where the first one is or at the end of another.
+    // The last literal piece may be in the same word as the first, or at the end of another word.
     let open = if rest.ends_with('*') { "*" } else { "" };
     let last = rest.trim_end_matches('*').rsplit(['*', '~', ' ']).next().unwrap_or_default();
     if last.is_empty() || pattern.contains(is_special) {
@@ -88,14 +88,14 @@ fn commands_around(pattern: &str) -> Vec<String> {
     vec![format!("{start}{star}{last}{open}"), format!("{start}{star} ** *{last}{open}")]
 }
 
-/// All commands with a word that holds the longest piece of a pattern.
+/// Returns a pattern for all commands with a word that contains the longest piece of a pattern.
 fn holding(pattern: &str) -> Option<String> {
     let pieces = pattern.split(['*', ' ', '~']).filter(|piece| !piece.contains(is_special));
     let longest = pieces.max_by_key(|piece| piece.len()).filter(|piece| piece.len() > 1)?;
     Some(format!("** **{longest}** **"))
 }
 
-/// Patterns that together take the same files: a `*` takes any number of directories.
+/// Returns patterns that together match the same files: `*` matches any number of directories.
 fn paths(pattern: &str) -> Vec<String> {
     let chars: Vec<char> = collapsed(pattern).chars().collect();
     let mut found = vec![String::new()];
@@ -123,7 +123,7 @@ fn paths(pattern: &str) -> Vec<String> {
     found.iter().map(|text| text.replace("**/**/", "**/")).collect()
 }
 
-/// Patterns that together take every path that one of OpenCode does, outside the workspace as well.
+/// Returns patterns that together cover every path which one of OpenCode matches, also outside the workspace.
 fn paths_around(pattern: &str) -> Vec<String> {
     let mut found = paths(pattern);
     if found.is_empty() {
@@ -131,7 +131,7 @@ fn paths_around(pattern: &str) -> Vec<String> {
         found = paths(&format!("{start}*"));
     }
     let Some(rest) = pattern.strip_prefix('*') else { return found };
-    // Paths outside all start with `..`.
+    // OpenCode sees paths outside as relative paths, which all start with `..`.
     let rest = rest.trim_start_matches('*');
     let dots = rest.trim_start_matches('.');
     let is_up = rest.chars().all(|c| matches!(c, '.' | '/' | '*'))
@@ -145,8 +145,8 @@ fn paths_around(pattern: &str) -> Vec<String> {
     found.into_iter().chain(outside).collect()
 }
 
-/// The names of tools that a key takes. OpenCode calls a tool of a server by both names with `_` between
-/// them, and writes `_` for all that is no letter, digit or `-`.
+/// Returns the names of tools that a key matches. OpenCode joins server and tool with `_`, and replaces each
+/// character other than a letter, a digit or `-` by `_`.
 pub(super) fn names(section: Section, key: &str, broad: bool) -> Vec<String> {
     if key.contains('?') && !broad {
         return Vec::new();
@@ -161,7 +161,7 @@ pub(super) fn names(section: Section, key: &str, broad: bool) -> Vec<String> {
         let (server, rest) = (key.get(..at)?, key.get(at + c.len_utf8()..)?);
         match c {
             '_' => Some(format!("{server}/{}", tool(rest))),
-            // Servers with such names are seldom, and told apart by the keys that name them.
+            // Servers with `_` in their names are rare, and keys that name them distinguish them.
             '*' if !server.contains('_') => {
                 Some(format!("{server}*/{}", tool(&format!("*{rest}"))))
             }

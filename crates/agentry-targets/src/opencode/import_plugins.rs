@@ -1,14 +1,13 @@
-//! Plugins of OpenCode: one may stop a call that the rules allow, and nobody knows which.
+//! Plugins of OpenCode: a plugin may stop any call that the rules allow.
 
 use super::layers::{homes, plugins};
 use crate::HarnessFiles;
 
-/// Words of which a plugin needs one to stop a call: the names of hooks, and what brings in the rest of
-/// it from elsewhere.
+/// Words of which a plugin needs one to stop a call: names of hooks, and ways to load more code.
 const WORDS: &[&str] = &["tool", "permission", "import", "require", "from", "eval"];
 
-/// The first plugin that may decide about calls: one that is named in settings, whose text is somewhere
-/// else, or a file that says one of the words or cannot be read.
+/// Returns the first plugin that may decide about calls: one that settings name, whose code is elsewhere, or
+/// a file that contains one of the words or cannot be read.
 pub(super) fn deciding(files: &dyn HarnessFiles) -> Option<String> {
     let kinds = ["plugin", "plugins"];
     let dirs = homes().flat_map(|home| kinds.map(|kind| format!("{home}/{kind}/")));

@@ -1,6 +1,6 @@
-//! Several tools of OpenCode read, each by rules of its own; a definition has one list for all of them,
-//! which is that of `read`. The others show a part of what it shows: those that are denied as a whole are
-//! kept as such for OpenCode.
+//! Several tools of OpenCode read files, each by its own rules. A definition has one list for all of them,
+//! which is that of `read`. The others show only a part of what `read` shows. Tools that are denied as a
+//! whole are kept in the original front matter.
 
 use crate::memo::RenderMemo;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use crate::example::plain;
 use crate::proof::{PolicyProof, told};
 use crate::render_result::LossKind;
 
-/// Keeps which tools are denied where `read` is not, and reports which are stricter otherwise, so that all
-/// of them are here.
+/// Keeps which tools are denied although `read` is not. Reports tools that are stricter than `read`, since
+/// the strictest rules then apply to all.
 pub(super) fn reading(rules: &[OpencodeRule], model: &mut HarnessModel, draft: &mut ImportDraft) {
     let has = |tool: &str| !is_denied(rules, tool);
     if has("read") {
@@ -29,7 +29,7 @@ pub(super) fn reading(rules: &[OpencodeRule], model: &mut HarnessModel, draft: &
     stricter(model, draft);
 }
 
-/// Whether nothing of a tool is left.
+/// Whether a tool is denied as a whole.
 pub(super) fn is_denied(rules: &[OpencodeRule], tool: &str) -> bool {
     let mut about = rules.iter().rev().filter(|rule| takes(&rule.key, tool));
     let last = about.find(|rule| rule.pattern == "*" || rule.action != Action::Deny);
@@ -45,7 +45,7 @@ fn stricter(model: &HarnessModel, draft: &mut ImportDraft) {
     let (own, memo) = (layers("read"), RenderMemo::default());
     let mut stricter: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for tool in READING.iter().filter(|tool| **tool != "read") {
-        // The sides are swapped: what `read` does must stay within what the tool does.
+        // The sides are swapped: `read` must stay within the tool.
         if let PolicyProof::Fails { example, source, target } =
             told(&memo, Section::Read, &own, &layers(tool))
         {

@@ -1,5 +1,5 @@
-//! The files in which OpenCode finds an agent, and how it joins them: key by key, each key where it
-//! first stood, the last value of each.
+//! The files in which OpenCode finds an agent, and how it merges them: key by key, each key at its first
+//! position with its last value.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use crate::front_matter;
 use crate::jsonc::{JsonDialect, JsoncDocument};
 use crate::rivals::{self, AgentLanguage};
 
-/// Where OpenCode reads something of an agent.
+/// A place where OpenCode reads a part of an agent.
 enum LayerPlace {
-    /// A file of settings.
+    /// A settings file.
     Settings(&'static str),
-    /// A directory with directories of agents in it.
+    /// A directory that contains directories of agents.
     Agents(&'static str),
 }
 
 use LayerPlace::{Agents, Settings};
 
-/// All of them, from the weakest to the strongest.
+/// All places, from the weakest to the strongest.
 const PLACES: &[LayerPlace] = &[
     Settings("~/.config/opencode/config.json"),
     Settings("~/.config/opencode/opencode.json"),
@@ -44,7 +44,7 @@ const PLACES: &[LayerPlace] = &[
     Agents("~/.opencode"),
 ];
 
-/// The files of settings.
+/// Returns the settings files.
 fn all_settings() -> impl Iterator<Item = &'static str> {
     PLACES.iter().filter_map(|place| match place {
         Settings(path) => Some(*path),
@@ -52,7 +52,7 @@ fn all_settings() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The directories with agents.
+/// Returns the directories that contain directories of agents.
 pub(super) fn homes() -> impl Iterator<Item = &'static str> {
     PLACES.iter().filter_map(|place| match place {
         Agents(home) => Some(*home),
@@ -60,31 +60,31 @@ pub(super) fn homes() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The settings that may lie in any directory of a repository.
+/// Settings files that any directory of a repository may have.
 const IN_A_PROJECT: &[&str] =
     &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"];
-/// What a directory of agents may be called. Of two files in directories of one kind, OpenCode takes
-/// one and passes over the other.
+/// The names of directories of agents. Of two files in directories of one kind, OpenCode uses one and ignores
+/// the other.
 const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
 
-/// What only an agent that nobody has started may do without a word.
+/// Tools that are allowed by default only while no other agent has started this one.
 const FOR_PRIMARY: &[&str] = &["task", "todowrite"];
 
 /// An agent as OpenCode finds it.
 #[derive(Debug, Default)]
 pub(super) struct OpencodeAgent {
-    /// All that is said of it, joined.
+    /// All its fields, merged.
     pub(super) fields: Data,
-    /// What holds for every agent before its own rules.
+    /// The rules for every agent, which come before its own.
     pub(super) shared: Data,
-    /// Where something is said of it.
+    /// The files that mention it.
     pub(super) places: Vec<String>,
-    /// The servers of tools that are set up.
+    /// The MCP servers that are defined.
     pub(super) servers: Vec<String>,
 }
 
 impl OpencodeAgent {
-    /// All rules in order, the last that matches is followed.
+    /// Returns all rules in order; the last match decides.
     pub(super) fn rules(&self, view: EncodingView) -> Vec<OpencodeRule> {
         let mut rules = super::ruleset::defaults();
         rules.extend(flatten(&self.shared, view));
@@ -92,15 +92,15 @@ impl OpencodeAgent {
         rules
     }
 
-    /// What is denied an agent while another one has started it, unless it has a rule with that very key:
-    /// one of those that are `said`.
+    /// Returns the tools that an agent is denied while another one has started it, unless a rule in `said`
+    /// has exactly that key.
     pub(super) fn unsaid(&self, said: &[OpencodeRule]) -> Vec<&'static str> {
         let is_new = |key: &&str| said.iter().all(|rule| rule.key != *key);
         let keys = FOR_PRIMARY.iter().copied().filter(is_new);
         keys.filter(|_| self.mode() != Some(AgentMode::Primary)).collect()
     }
 
-    /// The same as rules of an agent that is always started by another one.
+    /// Returns these denials as rules, for an agent that is always started by another one.
     pub(super) fn of_subagents(&self, said: &[OpencodeRule]) -> Vec<OpencodeRule> {
         let denied = |key: &str| OpencodeRule {
             key: key.to_owned(),
@@ -117,17 +117,18 @@ impl OpencodeAgent {
     }
 }
 
-/// What OpenCode makes of an agent with these fields, of which it finds nothing elsewhere.
+/// Returns the agent with these fields if OpenCode finds nothing else about it.
 pub(super) fn alone(files: &dyn HarnessFiles, fields: Data) -> OpencodeAgent {
     let mut reading = LayerReading::default();
     all_settings().for_each(|path| reading.settings(files, path, None));
     let mut found = reading.done();
     found.add(fields, "");
+    // The fields have no file of their own here.
     found.places.clear();
     found
 }
 
-/// What OpenCode finds of the agent `name`; nothing if there is none.
+/// Returns the agent `name` as OpenCode finds it; `None` if there is none.
 pub(super) fn find(files: &dyn HarnessFiles, name: &str) -> Option<OpencodeAgent> {
     let mut reading = LayerReading::default();
     for place in PLACES {
@@ -140,22 +141,23 @@ pub(super) fn find(files: &dyn HarnessFiles, name: &str) -> Option<OpencodeAgent
     let is_other = |id: &Data| id.as_str() != Some(name);
     let renamed = found.fields.get("name").is_some_and(is_other);
     let disabled = found.fields.get("disable") == Some(&Data::Bool(true));
+    // OpenCode finds a renamed agent only under its new name.
     (!found.places.is_empty() && !renamed && !disabled).then_some(found)
 }
 
-/// What was read so far.
+/// The state while files are merged.
 #[derive(Default)]
 struct LayerReading {
     found: OpencodeAgent,
-    /// `tools` and `permission` of the settings, each joined by itself.
+    /// `tools` and `permission` of the settings, each merged separately.
     tools: Data,
     permission: Data,
-    /// What settings say of the agent as a mode, which comes last of all.
+    /// Entries for the agent under `mode`, which are merged last.
     modes: Vec<(Data, &'static str)>,
 }
 
 impl LayerReading {
-    /// Reads a file of settings: what it says of all agents, and of one.
+    /// Reads a settings file: the rules for all agents, and the fields of one.
     fn settings(&mut self, files: &dyn HarnessFiles, path: &'static str, name: Option<&str>) {
         let Some(settings) = files.text(path).and_then(|text| settings(&text)) else { return };
         let join = |before: &mut Data, after: Data| *before = joined(std::mem::take(before), after);
@@ -171,7 +173,7 @@ impl LayerReading {
         self.modes.extend(of_it("mode").map(|fields| (fields, path)));
     }
 
-    /// Reads the files of an agent in a directory; nothing if nobody knows which of two counts.
+    /// Reads the files of an agent in a directory; `None` if it is not known which of two files counts.
     fn agents(&mut self, files: &dyn HarnessFiles, home: &str, name: &str) -> Option<()> {
         for paths in markdown_in(home, name) {
             let [first, second] = paths.map(|path| files.text(&path).map(|text| (path, text)));
@@ -199,7 +201,7 @@ impl LayerReading {
     }
 }
 
-/// The plugins that settings name.
+/// Returns the plugins that settings name.
 pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<String> {
     let all = all_settings().filter_map(|path| files.text(path).and_then(|text| settings(&text)));
     let plugins = all.filter_map(|settings| settings.get("plugin").cloned());
@@ -215,7 +217,7 @@ pub(super) fn plugins(files: &dyn HarnessFiles) -> Vec<String> {
     plugins.flat_map(names).collect()
 }
 
-/// The agents that a file of settings says something of.
+/// Returns the agents that a settings file mentions.
 pub(super) fn names(files: &dyn HarnessFiles, path: &str) -> Vec<String> {
     let settings = files.text(path).and_then(|text| settings(&text)).unwrap_or_default();
     let mut names = Vec::new();
@@ -228,7 +230,7 @@ pub(super) fn names(files: &dyn HarnessFiles, path: &str) -> Vec<String> {
     names
 }
 
-/// Where an agent may be written, in the order in which OpenCode reads it.
+/// Returns the possible paths of an agent, in the order in which OpenCode reads them.
 fn markdown(name: &str) -> impl Iterator<Item = [String; 2]> {
     homes().flat_map(move |home| markdown_in(home, name))
 }
@@ -238,7 +240,7 @@ fn markdown_in(home: &str, name: &str) -> impl Iterator<Item = [String; 2]> {
     KINDS.iter().map(move |kinds| kinds.map(place))
 }
 
-/// Where something is said of the agent `name`, whether it can be read or not.
+/// Returns the files that mention the agent `name`, even unreadable ones.
 pub(super) fn places(files: &dyn HarnessFiles, name: &str) -> Vec<String> {
     let mut reading = LayerReading::default();
     all_settings().for_each(|path| reading.settings(files, path, Some(name)));
@@ -247,8 +249,8 @@ pub(super) fn places(files: &dyn HarnessFiles, name: &str) -> Vec<String> {
     found.into_iter().chain(written).collect()
 }
 
-/// Where something is said of the agent `name` above the project. OpenCode joins that as well, and it is
-/// not known which of them weighs more.
+/// Returns a file above the project that mentions the agent `name`. OpenCode merges it too, and the
+/// precedence is not known.
 pub(super) fn above(files: &dyn HarnessFiles, name: &str) -> Option<String> {
     rivals::above(files).find_map(|dir| {
         let below = |path: &str| files.text(&format!("{dir}{path}"));
@@ -264,7 +266,7 @@ pub(super) fn above(files: &dyn HarnessFiles, name: &str) -> Option<String> {
     })
 }
 
-/// Files of agents by the names that they give themselves, whatever they are called.
+/// Returns agent files by the `name` field in them.
 pub(super) fn renamed(files: &dyn HarnessFiles) -> BTreeMap<String, Vec<String>> {
     let kinds = KINDS.iter().flatten();
     let dirs: Vec<String> =
@@ -276,14 +278,14 @@ pub(super) fn renamed(files: &dyn HarnessFiles) -> BTreeMap<String, Vec<String>>
     })
 }
 
-/// The file that OpenCode would take instead of the one at `path`, or pass over.
+/// Returns the other file of the same agent, of which OpenCode uses only one.
 pub(super) fn rival(files: &dyn HarnessFiles, name: &str, path: &str) -> Option<String> {
     let mut pairs = markdown(name).filter(|paths| paths.iter().any(|known| known == path));
     let others = pairs.next()?.into_iter().filter(|other| other != path);
     others.into_iter().find(|other| files.text(other).is_some())
 }
 
-/// The first settings file that cannot be read, and where: `opencode.json:3:5`.
+/// Returns the first settings file that cannot be parsed, with the position: `opencode.json:3:5`.
 pub(super) fn broken(files: &dyn HarnessFiles) -> Option<String> {
     all_settings().find_map(|path| {
         let text = files.text(path).filter(|text| settings(text).is_none())?;
@@ -297,6 +299,7 @@ impl OpencodeAgent {
     fn add(&mut self, mut fields: Data, path: &str) {
         let rules = own_rules(&fields);
         if let Data::Map(entries) = &mut fields {
+            // Both become one block, so that the keys of a later file override it.
             entries.retain(|(key, _)| key != "permission" && key != "tools");
             if !rules.is_empty() {
                 entries.push(("permission".to_owned(), rules));
@@ -308,13 +311,13 @@ impl OpencodeAgent {
     }
 }
 
-/// What OpenCode makes of an agent that is written as a mode, which agents were once.
+/// Turns an agent that is written as a mode, the older form, into a primary agent.
 fn as_primary(fields: Data) -> Data {
     let mode = ("mode".to_owned(), Data::str(AgentMode::Primary.as_str()));
     joined(fields, Data::Map(vec![mode]))
 }
 
-/// The settings in a file; nothing if it cannot be read. Comments and a last comma are no problem.
+/// Parses a settings file; `None` if it has errors. Comments and trailing commas are allowed.
 fn settings(text: &str) -> Option<Data> {
     let source = SourceFile::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let mut findings = Findings::default();
@@ -322,10 +325,10 @@ fn settings(text: &str) -> Option<Data> {
     (findings.is_empty() && matches!(data, Data::Map(_))).then_some(data)
 }
 
-/// `permission` with the older `tools` before it.
+/// Returns `permission` with the older `tools` before it.
 pub(super) fn own_rules(fields: &Data) -> Data {
     let older = match fields.get("tools") {
-        // Several tools have one key, which must not be there twice.
+        // Several tools map to one key, which must occur only once.
         Some(Data::Map(tools)) => {
             let rules = tools.iter().filter_map(older_rule);
             rules.fold(Data::Map(vec![]), |all, rule| joined(all, Data::Map(vec![rule])))
@@ -335,7 +338,7 @@ pub(super) fn own_rules(fields: &Data) -> Data {
     joined(older, permission_of(fields))
 }
 
-/// `permission`, of which one word is a rule for everything.
+/// Returns `permission`; a plain value becomes a rule for everything.
 fn permission_of(fields: &Data) -> Data {
     match fields.get("permission") {
         Some(word @ Data::Str(_)) => Data::Map(vec![("*".to_owned(), word.clone())]),
@@ -344,13 +347,13 @@ fn permission_of(fields: &Data) -> Data {
     }
 }
 
-/// A tool that changes files in some releases.
+/// A tool that edits files in some releases.
 pub(super) const MULTIEDIT: &str = "multiedit";
 
-/// `write: false` was another way to say `edit: deny`.
+/// Converts an older rule: `write: false` means `edit: deny`.
 fn older_rule((tool, on): &(String, Data)) -> Option<(String, Data)> {
     let Data::Bool(on) = on else { return None };
-    // Not every release takes it for a tool that changes files: nobody may rely on it.
+    // Not every release treats it as an editing tool, so an allow is not relied on.
     if tool == MULTIEDIT && *on {
         return None;
     }
@@ -362,7 +365,7 @@ fn older_rule((tool, on): &(String, Data)) -> Option<(String, Data)> {
     Some((key.to_owned(), Data::str(action.as_str())))
 }
 
-/// Two maps in one: each key stays where it first stood and gets its last value.
+/// Merges two maps: each key keeps its first position and gets its last value.
 fn joined(before: Data, after: Data) -> Data {
     match (before, after) {
         (Data::Map(mut entries), Data::Map(others)) => {
@@ -392,7 +395,7 @@ mod tests {
         assert_eq!(joined(before, after), expected);
     }
 
-    /// All orders of two to four of the tools that change files, each on and off.
+    /// All orders of two to four of the tools that edit files, each on and off.
     fn older() -> Vec<Vec<(String, Data)>> {
         let mut lists: Vec<Vec<(String, Data)>> = vec![vec![]];
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What a session has found out about the rules of OpenCode.
+//! The memo for the rules of OpenCode.
 
 use agentry_policy::memo::MemoTable;
 use agentry_text::Data;
@@ -11,7 +11,7 @@ use crate::render_result::RenderedAgent;
 /// A part of [`RenderMemo`](crate::memo::RenderMemo).
 #[derive(Debug)]
 pub(crate) struct OpencodeMemo {
-    /// `permission` blocks, with what was noted when they were made.
+    /// `permission` blocks, with the losses that were recorded for them.
     pub(super) blocks: MemoTable<BlockQuestion, (Data, RenderedAgent)>,
     pub(super) models: MemoTable<(Vec<OpencodeRule>, Vec<String>), HarnessModel>,
 }

@@ -1,13 +1,13 @@
-//! OpenCode: one Markdown file an agent, with rules of which the last match wins. `fields.rs`
-//! says where each field of the model goes. Rules of the model are written in reverse after `"*"`.
+//! OpenCode: one Markdown file per agent, with rules of which the last match wins. `fields.rs` has the field
+//! table. Rules of the model are written in reverse order after `"*"`.
 //!
-//! The block starts with `"*"` and names every section, so that nothing that holds for all agents
-//! decides; `todowrite` and the like are tools by name. Reading a file is asked about by its path,
-//! `.env` files always: our catch-all would take away the question that OpenCode has by itself. The
-//! tools that are told a pattern instead of a path get the strictest answer of all reading, which is reported.
+//! The block starts with `"*"` and names every section, so that no setting for all agents decides. Other
+//! tools, such as `todowrite`, are matched by name. Reading is decided by path. `.env` files get explicit
+//! asks, because the catch-all rule would remove OpenCode's own. Tools that search by pattern get the
+//! strictest verdict of all reading, which is reported.
 //!
-//! With the guard, what is allowed is asked and one plugin for all agents answers. Nothing is denied then
-//! that the source permits; where no rule can tell the two apart, what is denied is asked about as well.
+//! With the guard, each allow becomes an ask, which one plugin for all agents answers. Nothing is denied then
+//! that the source permits. Where no rule can separate the two, denied calls are asked about as well.
 
 mod blind_spots;
 mod encode;
@@ -32,10 +32,10 @@ pub(crate) use memo::OpencodeMemo;
 
 use crate::{HarnessPlace, Target};
 
-/// What the user calls it.
+/// The name on the command line.
 const NAME: &str = "opencode";
 
-/// OpenCode.
+/// The target for OpenCode.
 pub static TARGET: Target = Target {
     name: NAME,
     title: "OpenCode",

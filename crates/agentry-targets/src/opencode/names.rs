@@ -1,5 +1,5 @@
-//! Tools by name. OpenCode has one list of keys for the tools of MCP servers and for all others, and
-//! calls a tool of a server by both names with `_` between them.
+//! Tools by name. OpenCode has one list of keys for MCP tools and all other tools, and joins server and tool
+//! with `_`.
 
 use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
@@ -14,13 +14,13 @@ use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::RenderSubject;
 use crate::wildcard::NOTHING;
 
-/// The sections that share the keys; what stands behind decides.
+/// The sections that share the keys; the later key decides.
 const SECTIONS: [Section; 2] = [Section::Mcp, Section::Tool];
 
-/// Keys in order, and the answer for what none of them is about.
+/// Keys in order, and the verdict for all other tools.
 type PermissionKeys = (Vec<(String, Action)>, Action);
 
-/// The keys of a block: the answer for all, then those of servers, then the others.
+/// Returns the keys of a block: the verdict for all, then MCP tools, then others.
 pub(super) fn block(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -41,7 +41,7 @@ pub(super) fn block(
     written(keys, all)
 }
 
-/// The keys for the rules of both sections.
+/// Returns the keys for the rules of both sections.
 fn keys(
     subject: &RenderSubject,
     encode: fn(&RenderSubject, Section) -> RuleEncoding,
@@ -52,7 +52,7 @@ fn keys(
     for RuleEncoding { section, entries, .. } in [of_servers, others] {
         for entry in entries {
             let key = if section == Section::Mcp { sanitised(&entry.text) } else { entry.text };
-            // The last of two keys that are the same decides; a block cannot hold both.
+            // The last of two equal keys decides; a block cannot contain both.
             keys.retain(|(known, _)| *known != key);
             if !OWN.contains(&key.as_str()) && key != "*" {
                 keys.push((key, entry.action));
@@ -62,11 +62,11 @@ fn keys(
     (keys, all)
 }
 
-/// The same, made stricter until they stay within both sections.
+/// Makes the keys stricter until they stay within both sections.
 fn narrowed(subject: &RenderSubject) -> PermissionKeys {
     let (mut keys, mut all) = keys(subject, encode);
     for section in SECTIONS {
-        // Making a key stricter for the one section never makes it milder for the other.
+        // A stricter key for one section is never milder for the other.
         let narrowed = view(section, &keys, all)
             .narrowed(&subject.memo, &[], &subject.bounds(section))
             .encoding;
@@ -75,7 +75,7 @@ fn narrowed(subject: &RenderSubject) -> PermissionKeys {
     (keys, all)
 }
 
-/// Keys that deny nothing which the source permits.
+/// Returns keys that deny nothing which the source permits.
 fn below_guard(subject: &RenderSubject, exact: PermissionKeys) -> PermissionKeys {
     let leaves = |section| {
         let there = unmasked(&view(section, &exact.0, exact.1), exact.0.len());
@@ -86,7 +86,7 @@ fn below_guard(subject: &RenderSubject, exact: PermissionKeys) -> PermissionKeys
     }
     let (mut keys, mut all) = keys(subject, encode_floor);
     for section in SECTIONS {
-        // Asking about a key for the one section never denies it to the other.
+        // An ask for one section never denies the key for the other.
         let there = unmasked(&view(section, &keys, all), keys.len());
         let lowered = floor::lowered(&subject.memo, there, &subject.bounds(section));
         (keys, all) = of_view(lowered, keys.len());
@@ -94,20 +94,20 @@ fn below_guard(subject: &RenderSubject, exact: PermissionKeys) -> PermissionKeys
     (keys, all)
 }
 
-/// So many keys without what is none of their business.
+/// Extracts the first `keys` entries, without the masks behind them.
 fn of_view(view: RuleEncoding, keys: usize) -> PermissionKeys {
     let entries = view.entries.into_iter().take(keys);
     (entries.map(|entry| (entry.text, entry.action)).collect(), view.default)
 }
 
-/// How a section sees the keys, with what is none of its business out of the way.
+/// Encodes the keys for one section, with masks for names that belong to the other.
 fn view(section: Section, keys: &[(String, Action)], default: Action) -> RuleEncoding {
     let entries = keys.iter().map(|(key, action)| entry(section, key, *action)).collect();
     masked(RuleEncoding { section, order: MatchOrder::Last, entries, default }, &[], Action::Deny)
 }
 
-/// Where the source is compared with what is stricter, masks must not count; that for names that could
-/// be taken for others is none then.
+/// Disables the masks, for a proof that the source stays within the keys. The mask for ambiguous names is
+/// removed.
 fn unmasked(encoding: &RuleEncoding, keys: usize) -> RuleEncoding {
     let mut encoding = encoding.clone();
     encoding.entries.truncate(keys + 2);
@@ -119,7 +119,7 @@ fn written(keys: Vec<(String, Action)>, all: Action) -> Vec<(String, Data)> {
     let word = |action: Action| Data::str(action.as_str());
     let mut block = vec![("*".to_owned(), word(all))];
     if all == Action::Allow {
-        // These are no tools; what OpenCode says of them by itself stays.
+        // These are not tools; the block repeats OpenCode's defaults, which `*` would override.
         block.push(("doom_loop".to_owned(), word(Action::Ask)));
         block.push(("plan_enter".to_owned(), word(Action::Deny)));
         block.push(("plan_exit".to_owned(), word(Action::Deny)));
@@ -128,7 +128,7 @@ fn written(keys: Vec<(String, Action)>, all: Action) -> Vec<(String, Data)> {
     block
 }
 
-/// A server whose name goes on after `_` would be taken for another one.
+/// Reports that a server whose name continues after `_` would be mistaken for another one.
 fn ambiguous(subject: &RenderSubject, keys: &[(String, Action)], out: &mut RenderedAgent) {
     let rules = subject.permissions.get(Section::Mcp).map(|rules| rules.rules.as_slice());
     let allowed = rules.unwrap_or_default().iter().find(|rule| {
@@ -144,7 +144,7 @@ fn ambiguous(subject: &RenderSubject, keys: &[(String, Action)], out: &mut Rende
     }
 }
 
-/// A pattern `server/tool` as OpenCode calls it: what is no letter, digit or `-` is `_`.
+/// Converts a pattern `server/tool` to OpenCode's name: `_` replaces all but letters, digits and `-`.
 pub(super) fn sanitised(pattern: &str) -> String {
     let each = |c: char| match c {
         '*' => '*',
@@ -154,15 +154,15 @@ pub(super) fn sanitised(pattern: &str) -> String {
     pattern.replace("**", "*").chars().map(each).collect()
 }
 
-/// A key about tools by name.
+/// Encodes a key about tools by name.
 pub(super) fn entry(section: Section, key: &str, action: Action) -> EncodedRule {
     let regex = if section == Section::Mcp { of_servers(key) } else { WILDCARDS.whole(key) };
     EncodedRule { text: key.to_owned(), action, matches: MatchBounds::exactly(regex) }
 }
 
-/// What a key matches of the tools of servers.
+/// Returns what a key matches among MCP tools.
 fn of_servers(key: &str) -> String {
-    // A trailing ` *` may take nothing.
+    // A trailing ` *` may match nothing.
     let key = key.strip_suffix(" *").unwrap_or(key);
     let each = |c: char| match c {
         '*' | '?' => WILDCARDS.plain(c.encode_utf8(&mut [0; 4])),
@@ -176,10 +176,9 @@ fn of_servers(key: &str) -> String {
 
 const OF_A_DIRECTORY: &str = "(?s:.)*/(?s:.)*";
 
-/// The same with `action` for names that no such tool has, or that other rules decide about: a name
-/// with `_` is one of a server, and a server has one in its name only if such a one is set up. So are
-/// names of tools of a server with other characters than letters, digits, `_` and `-`, which OpenCode
-/// takes for `_`, where rules are looked at as all that they may permit.
+/// Adds masks with `action` for names that no such tool has, or that other rules decide about. A name with
+/// `_` belongs to a server; a server has `_` in its name only if such a server is defined. In the mildest
+/// view, MCP tool names with other characters are masked too, because OpenCode replaces these by `_`.
 pub(super) fn masked(
     mut encoding: RuleEncoding,
     servers: &[String],
@@ -190,7 +189,7 @@ pub(super) fn masked(
     let masks = match encoding.section {
         Section::Mcp => {
             let odd = (!odd_server).then_some("[^/]*[^A-Za-z0-9/-][^/]*/(?s:.)*");
-            // What is written must not give a tool away because another one might be called `a.b`.
+            // A rendered rule must not deny a tool only because another one might be named `a.b`.
             let odd_tool = (action == Action::Deny).then_some("[^/]*/[^/]*[^A-Za-z0-9_/-](?s:.)*");
             let masks = ["[^/]*", "[^/]*/[^/]*/(?s:.)*"].into_iter().chain(odd).chain(odd_tool);
             masks.map(str::to_owned).collect()
@@ -209,7 +208,7 @@ pub(super) fn masked(
     encoding
 }
 
-/// Rules of each section about tools by name that deny what no such tool is called.
+/// Returns rules per section that deny names which no such tool has.
 pub(super) fn unreal(servers: &[String]) -> Vec<RuleList> {
     let rules = |section| {
         let all = RuleEncoding {

@@ -1,5 +1,5 @@
-//! What OpenCode does not know of an agent is passed on to the provider of its model. An imported agent
-//! keeps that, and gets it back; never what might permit something.
+//! Fields that OpenCode does not know, and passes on to the model provider. An imported agent keeps them, and
+//! they are restored; never a field that might permit something.
 
 use agentry_text::Data;
 
@@ -11,10 +11,10 @@ use crate::fields::is_known;
 use crate::original::{self, OriginalFrontMatter};
 use crate::subject::RenderSubject;
 
-/// Where an agent keeps it.
+/// The key under which an agent keeps them.
 const PASSED_ON: &str = "fields";
 
-/// Parts of keys that may be about what an agent may do, in one version or another.
+/// Parts of keys that may concern permissions in some version.
 const TELLING: &[&str] = &[
     "permission",
     "permit",
@@ -45,11 +45,11 @@ const TELLING: &[&str] = &[
     "written",
 ];
 
-/// The deepest and the longest value that is kept.
+/// The deepest nesting and the greatest length of a value that is kept.
 const DEEPEST: usize = 4;
 const LONGEST: usize = 4_000;
 
-/// Keeps what is passed on, and notes what else has no row.
+/// Keeps the fields that are passed on, and reports other fields without a row.
 pub(super) fn keep(metadata: &Data, draft: &mut ImportDraft) {
     let Data::Map(entries) = metadata else { return };
     let fields = entries.iter().filter(|(key, value)| is_option(key, value));
@@ -61,7 +61,7 @@ pub(super) fn keep(metadata: &Data, draft: &mut ImportDraft) {
     }
 }
 
-/// What an agent keeps so, as far as it is nothing else.
+/// Returns the kept fields of an agent, checked again.
 pub(super) fn fields(subject: &RenderSubject) -> impl Iterator<Item = (&str, &Data)> {
     let entries = match OriginalFrontMatter::of(&subject.agent, NAME).get(PASSED_ON) {
         Some(Data::Map(entries)) => entries.as_slice(),
@@ -82,6 +82,7 @@ fn is_key(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let tells = TELLING.iter().any(|part| lower.contains(part));
     let fits = !key.is_empty() && key.len() <= 64 && key.chars().all(is_plain);
+    // JavaScript would move a key that looks like a number.
     fits && !tells && !is_number(key)
 }
 

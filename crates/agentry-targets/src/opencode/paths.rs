@@ -1,8 +1,8 @@
-//! What OpenCode's patterns about files match, over paths as the machines see them.
+//! What OpenCode's file patterns match, as regular expressions over paths.
 //!
-//! `edit` and `read` are compared with the path as seen from the workspace, `external_directory` with
-//! the directory of a file and `/*`. A backslash in the name of a file counts as `/` there; nobody has
-//! such files, and no rule could tell them apart.
+//! `edit` and `read` are compared with the path relative to the workspace, `external_directory` with the
+//! directory of a file and `/*`. OpenCode treats a backslash in a file name as `/`. Such names are ignored
+//! here, since no rule could distinguish them.
 
 use agentry_policy::PathAnchors;
 
@@ -11,7 +11,7 @@ use crate::encoding::MatchBounds;
 use crate::model::{escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
 
-/// `~` and `$HOME` at the start of a pattern are written out, whatever it is about.
+/// Expands `~` and `$HOME` at the start of any pattern.
 pub(super) fn with_home(pattern: &str) -> String {
     let home = PathAnchors::default().home.unwrap_or_default();
     if let Some(rest) = pattern.strip_prefix("$HOME") {
@@ -23,10 +23,10 @@ pub(super) fn with_home(pattern: &str) -> String {
     }
 }
 
-/// All files outside the workspace, for `edit` and `read`.
+/// The pattern for all files outside the workspace, in `edit` and `read`.
 pub(super) const OUTSIDE: &str = "../*";
 
-/// A pattern about files, seen from the workspace; those outside start with `../`.
+/// Returns what a file pattern matches, relative to the workspace; paths outside start with `../`.
 pub(super) fn seen_from_workspace(pattern: &str) -> MatchBounds {
     let pattern = with_home(&pattern.replace('\\', "/"));
     if pattern == "*" {
@@ -35,10 +35,11 @@ pub(super) fn seen_from_workspace(pattern: &str) -> MatchBounds {
     if pattern == OUTSIDE {
         return MatchBounds::exactly(format!("(?:{}{ANYTHING})?", other_places()));
     }
+    // How such a path resolves depends on the location of the workspace, which is not known.
     if pattern.starts_with("..") {
         return MatchBounds { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
     }
-    // Every segment is followed by `/`, the last one too.
+    // Every segment is followed by `/`, including the last one.
     let root = regex_of_path(&PathAnchors::default().workspace);
     let plain = WILDCARDS.whole(&pattern);
     let inside = format!("{root}{plain}/");
@@ -52,7 +53,7 @@ pub(super) fn seen_from_workspace(pattern: &str) -> MatchBounds {
             least: format!("{least}|{inside}"),
         };
     }
-    // What starts with a wildcard also takes paths outside.
+    // A pattern that starts with a wildcard also matches paths outside.
     let anywhere = pattern.starts_with(['*', '?']);
     let most = if anywhere { format!("{plain}/|{inside}") } else { inside.clone() };
     let part = pattern.strip_suffix('*').and_then(end_of_name).map(escape);
@@ -60,19 +61,19 @@ pub(super) fn seen_from_workspace(pattern: &str) -> MatchBounds {
     MatchBounds { most, least: name.unwrap_or(inside) }
 }
 
-/// How the name of a file ends that a pattern takes at any depth: `.md` of `*.md`.
+/// Returns the end of a file name that a pattern matches at any depth: `.md` for `*.md`.
 pub(super) fn end_of_name(pattern: &str) -> Option<&str> {
     let end = pattern.strip_prefix('*')?.trim_start_matches('*');
     let plain = !end.contains(['*', '?', '/']) && end.chars().any(|c| c != '.');
     plain.then_some(end)
 }
 
-/// What a pattern takes below some directory: `x/*` of `*/x/*`. Outside the workspace, `..` is one.
+/// Returns the part of a pattern below any directory: `x/*` for `*/x/*`. Outside, `..` counts as a directory.
 fn below_a_directory(pattern: &str) -> Option<&str> {
     pattern.strip_prefix('*')?.trim_start_matches('*').strip_prefix('/')
 }
 
-/// Which paths outside the workspace have, below some directory, what a pattern says.
+/// Returns which paths outside the workspace match a pattern below some directory.
 fn beyond(pattern: &str) -> MatchBounds {
     let others = other_places();
     let is_open = pattern.starts_with('*');
@@ -80,7 +81,7 @@ fn beyond(pattern: &str) -> MatchBounds {
     let name = first_name(rest);
     let root = format!("{}/", root_name());
     let takes_root = if is_open { root.contains(&name) } else { root.starts_with(&name) };
-    // The `..` by which such a path is seen may be what dots take.
+    // Dots in a pattern may match the `..` of a path outside.
     if takes_root || name.chars().all(|c| matches!(c, '.' | '/')) {
         return MatchBounds { most: format!("{others}{ANYTHING}"), least: NOTHING.to_owned() };
     }
@@ -90,7 +91,7 @@ fn beyond(pattern: &str) -> MatchBounds {
         format!("(?:{others}(?:{ANYTHING}/)?)?")
     };
     let most = format!("{start}{}/", WILDCARDS.whole(rest));
-    // However far up a file lies, its name is seen; the directories above it may not be.
+    // The file name is always visible; directories between it and the workspace may be hidden by `..`.
     let least = if rest.contains('/') {
         NOTHING.to_owned()
     } else {
@@ -99,7 +100,7 @@ fn beyond(pattern: &str) -> MatchBounds {
     MatchBounds { most, least }
 }
 
-/// How the first name in a pattern starts, as far as that is known, with a `/` where it ends.
+/// Returns the literal start of the first name in a pattern, with a `/` if it ends there.
 fn first_name(pattern: &str) -> String {
     let known = pattern.split(['*', '?']).next().unwrap_or_default();
     match known.split_once('/') {
@@ -109,7 +110,7 @@ fn first_name(pattern: &str) -> String {
     }
 }
 
-/// A pattern of which the wildcards take no `/`.
+/// Converts a pattern whose wildcards do not match `/`.
 fn within_a_name(pattern: &str) -> String {
     let each = |c: char| match c {
         '*' => "[^/]*".to_owned(),
@@ -119,13 +120,13 @@ fn within_a_name(pattern: &str) -> String {
     pattern.chars().map(each).collect()
 }
 
-/// The first directory on the way to the workspace.
+/// The first directory in the path of the workspace.
 fn root_name() -> String {
     let workspace = PathAnchors::default().workspace;
     workspace.split('/').find(|part| !part.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// The first directory of all paths but those in the workspace.
+/// A regular expression for the first directory of any path outside the workspace.
 fn other_places() -> String {
     let root = root_name();
     let known = root.char_indices().map(|(at, c)| {
@@ -137,7 +138,7 @@ fn other_places() -> String {
     format!("(?:{})/", others.join("|"))
 }
 
-/// One `*` for several in a row: each of them takes everything.
+/// Replaces each run of `*` by one, which matches the same.
 pub(super) fn collapsed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -148,7 +149,7 @@ pub(super) fn collapsed(text: &str) -> String {
     out
 }
 
-/// A pattern about directories outside. What is said of a directory holds for what is below it.
+/// Returns what a pattern about directories outside matches, including everything below them.
 pub(super) fn directory(pattern: &str) -> MatchBounds {
     let pattern = with_home(&collapsed(pattern).replace('\\', "/"));
     if pattern == "*" {
@@ -168,9 +169,9 @@ pub(super) fn directory(pattern: &str) -> MatchBounds {
     }
 }
 
-/// The patterns of `edit` or `read` that come nearest to one of a source.
+/// Returns the nearest `edit` or `read` patterns for a source pattern.
 pub(super) fn words_inside(pattern: &str) -> Vec<String> {
-    // What lies anywhere may lie inside.
+    // A file in any directory may also be inside the workspace.
     let pattern = pattern.strip_prefix('/').filter(|it| it.starts_with("**/")).unwrap_or(pattern);
     if is_rooted(pattern) || pattern.split('/').any(|part| part == "..") {
         return Vec::new();
@@ -182,9 +183,9 @@ pub(super) fn words_inside(pattern: &str) -> Vec<String> {
     for (at, part) in parts.iter().enumerate() {
         let next = parts.get(at + 1);
         match (*part, next) {
-            // What follows takes any number of directories by itself.
+            // The next part matches any number of directories itself.
             ("**", Some(next)) if next.starts_with('*') => {}
-            // With a directory between, and without.
+            // `**` also matches no directory, so there are two variants.
             ("**", Some(_)) => {
                 let flat = found.iter().filter(|text| !text.ends_with("*/"));
                 let deeper: Vec<_> = flat.map(|text| format!("{text}*/")).collect();
@@ -201,8 +202,8 @@ pub(super) fn words_inside(pattern: &str) -> Vec<String> {
     found.iter().map(|text| text.replace("**", "*")).collect()
 }
 
-/// The patterns of `external_directory` that come nearest to one of a source: it is never asked about
-/// a single file, so that an allow must be about all that is below a directory.
+/// Returns the nearest `external_directory` patterns for a source pattern. OpenCode never asks about a single
+/// file there, so an allow must cover everything below a directory.
 pub(super) fn words_outside(pattern: &str, is_allow: bool) -> Vec<String> {
     if !is_rooted(pattern) || pattern.split('/').any(|part| part == "..") {
         return Vec::new();
@@ -211,7 +212,7 @@ pub(super) fn words_outside(pattern: &str, is_allow: bool) -> Vec<String> {
     match plain.strip_suffix("/**") {
         Some(dir) if !dir.contains("**") => vec![format!("{dir}/*")],
         _ if is_allow => Vec::new(),
-        // A directory at any depth.
+        // A directory of this name at any depth.
         Some(dir) if dir.strip_prefix("/**/").is_some_and(|name| !name.contains("**")) => {
             let name = dir.trim_start_matches("/**/");
             vec![format!("/{name}/*"), format!("/*/{name}/*")]
@@ -228,7 +229,7 @@ fn is_rooted(pattern: &str) -> bool {
     pattern.starts_with('/') || pattern == "~" || pattern.starts_with("~/")
 }
 
-/// What OpenCode would take for something else stands for any one character.
+/// Replaces characters that OpenCode would interpret by `?`, which matches any one character.
 fn plain(pattern: &str) -> String {
     let pattern = pattern.replace('\\', "?");
     match pattern.strip_prefix('$') {

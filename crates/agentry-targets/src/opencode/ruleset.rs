@@ -1,4 +1,4 @@
-//! What OpenCode makes of its rules: one list over all layers, the last entry wins whose key and
+//! How OpenCode applies its rules: one list over all layers, in which the last entry wins whose key and
 //! pattern both match.
 
 use agentry_policy::{Action, Section};
@@ -13,7 +13,7 @@ use crate::wildcard::{ANYTHING, NOTHING, WildcardDialect};
 
 pub(super) const WILDCARDS: WildcardDialect = WildcardDialect { question: true, sole: false };
 
-/// One flattened rule.
+/// One rule of the flattened list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct OpencodeRule {
     pub(super) key: String,
@@ -21,13 +21,14 @@ pub(super) struct OpencodeRule {
     pub(super) action: Action,
 }
 
-/// The permissions that OpenCode asks about reading for.
+/// The permissions for tools that read.
 pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 
-/// What OpenCode lets the agent `name` do.
+/// Returns what OpenCode lets the agent `name` do.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let found = layers::find(files, name)?;
     let mut rules = found.rules(EncodingView::Mildest);
+    // These come last, because the last match decides.
     rules.extend(found.of_subagents(&rules));
     let servers = found.servers;
     let answer = || of(&rules, &servers, EncodingView::Mildest);
@@ -37,8 +38,8 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
     })
 }
 
-/// What holds for an agent that says nothing. That the output of tools, where it was cut off, may be
-/// read again is reported as a gap.
+/// The default rules of OpenCode. That truncated tool output may always be read is not among them; it is
+/// reported as a gap.
 pub(super) fn defaults() -> Vec<OpencodeRule> {
     let rule = |key: &str, pattern: &str, action| OpencodeRule {
         key: key.to_owned(),
@@ -59,7 +60,7 @@ pub(super) fn defaults() -> Vec<OpencodeRule> {
     ]
 }
 
-/// The rules of a `permission` block, in order. What cannot be read gets the answer of the view:
+/// Flattens a `permission` block to rules, in order. An invalid value gets the verdict of the view, since
 /// OpenCode would refuse to start.
 pub(super) fn flatten(block: &Data, view: EncodingView) -> Vec<OpencodeRule> {
     let unread = if view == EncodingView::Mildest { Action::Allow } else { Action::Deny };
@@ -87,7 +88,7 @@ pub(super) fn flatten(block: &Data, view: EncodingView) -> Vec<OpencodeRule> {
     }
 }
 
-/// The entries of a map as JavaScript goes through them: keys that look like numbers come first.
+/// Returns the entries of a map in the order of JavaScript: keys that look like numbers come first.
 fn in_order(entries: &[(String, Data)]) -> Vec<&(String, Data)> {
     let mut entries: Vec<_> = entries.iter().collect();
     entries.sort_by_key(|(key, _)| {
@@ -103,9 +104,9 @@ pub(super) fn is_number(key: &str) -> bool {
     digits && (key == "0" || !key.starts_with('0'))
 }
 
-/// The rules as ways to do something, with these servers set up.
+/// Builds the model of the rules, with these MCP servers defined.
 pub(super) fn of(rules: &[OpencodeRule], servers: &[String], view: EncodingView) -> HarnessModel {
-    // What no tool is called makes no difference to what the ways are compared with.
+    // Names that no tool has must not affect the comparison, so each view masks them its own way.
     let unreal = if view == EncodingView::Mildest { Action::Deny } else { Action::Allow };
     let mut model = HarnessModel::default();
     let list = |key: &str, section| encoding(rules, key, section).seen(view);
@@ -135,19 +136,19 @@ pub(super) fn of(rules: &[OpencodeRule], servers: &[String], view: EncodingView)
     model
 }
 
-/// Whether a rule counts for a tool as a whole: an answer to some of its calls may be none to others.
+/// Whether a rule counts for a whole tool, since a pattern may match only some of its calls.
 pub(super) fn is_about_tool(rule: &OpencodeRule, view: EncodingView) -> bool {
     rule.pattern == "*" || (rule.action == Action::Allow) == (view == EncodingView::Mildest)
 }
 
-/// The rules about one permission.
+/// Encodes the rules of one permission.
 fn encoding(rules: &[OpencodeRule], permission: &str, section: Section) -> RuleEncoding {
     let about = rules.iter().filter(|rule| takes(&rule.key, permission));
     let entries = about.map(|rule| entry(section, &rule.pattern, rule.action)).collect();
     RuleEncoding { section, order: MatchOrder::Last, entries, default: Action::Ask }
 }
 
-/// The permissions that have rules of their own: no other tool has one of these names.
+/// The permissions with their own rules: no other tool has one of these names.
 pub(super) const OWN: &[&str] = &[
     "bash",
     "edit",
@@ -171,13 +172,13 @@ pub(super) const OWN: &[&str] = &[
     "plan_exit",
 ];
 
-/// Whether a key is about a permission. A trailing ` *` may take nothing.
+/// Whether a key matches a permission. A trailing ` *` may match nothing.
 pub(super) fn takes(key: &str, permission: &str) -> bool {
     let bare = key.strip_suffix(" *").is_some_and(|bare| WILDCARDS.takes(bare, permission));
     bare || WILDCARDS.takes(key, permission)
 }
 
-/// A pattern of a section, as OpenCode reads it.
+/// Encodes a pattern of a section as OpenCode reads it.
 pub(super) fn entry(section: Section, pattern: &str, action: Action) -> EncodedRule {
     let matches = match section {
         Section::Bash => WILDCARDS.command(&with_home(pattern)),

@@ -1,4 +1,4 @@
-//! Writes the files of agents for OpenCode.
+//! Renders agents for OpenCode, and the plugin that asks the guard.
 
 use agentry_policy::Action;
 use agentry_text::Data;
@@ -21,7 +21,7 @@ use crate::render_result::{
 use crate::skills;
 use crate::subject::{BundledSkill, PromptTextKind, RenderSubject};
 
-/// Directories of a project in which OpenCode finds skills by itself.
+/// Directories of a project in which OpenCode finds skills itself.
 const SKILLS: &[&str] =
     &[".opencode/skill", ".opencode/skills", ".claude/skills", ".agents/skills"];
 
@@ -38,6 +38,7 @@ pub(super) fn render(
         for rival in others {
             out.rival(rival.clone(), "OpenCode", settings);
         }
+        // A file in the home directory is never replaced, so it is only reported.
         for other in own {
             let detail = format!("your own `{other}` has this name too: one of the two counts");
             out.lose("name", LossKind::Gap, detail);
@@ -52,7 +53,7 @@ pub(super) fn render(
     ProjectRendering { agents, shared }
 }
 
-/// Refuses an agent whose name is given elsewhere in a way that nobody can rely on.
+/// Refuses an agent whose name another file uses with unknown precedence.
 fn taken(rival: Option<String>, out: &mut RenderedAgent) {
     if let Some(rival) = rival {
         let message = format!("`{rival}` is about an agent of this name too, and may win");
@@ -61,7 +62,7 @@ fn taken(rival: Option<String>, out: &mut RenderedAgent) {
     }
 }
 
-/// Where OpenCode looks.
+/// The directory that OpenCode reads in a scope.
 fn home(settings: &RenderSettings<'_>) -> &'static str {
     match settings.scope {
         RenderScope::Project => ".opencode",
@@ -100,7 +101,7 @@ fn metadata(
 ) -> Data {
     let as_written =
         given(subject, "permission").is_some_and(|it| is_kept(subject, it.value.as_ref()));
-    // Nothing is stricter than it was where all of it comes back.
+    // If the whole original block is restored, nothing was narrowed and nothing is reported.
     let mut unsaid = RenderedAgent::default();
     let told = if as_written { &mut unsaid } else { &mut *out };
     let permission = permission(subject, settings, told);
@@ -108,7 +109,7 @@ fn metadata(
     shown(with_options(subject, metadata))
 }
 
-/// Whether these are the permissions that an agent had when it was imported.
+/// Whether these are the permissions that the agent had when it was imported.
 fn is_kept(subject: &RenderSubject, permission: Option<&Data>) -> bool {
     let kept = OriginalFrontMatter::of(&subject.agent, NAME).grants();
     kept.is_some_and(|kept| kept.get("permission") == permission)
@@ -122,7 +123,7 @@ fn asks(rules: &Data) -> bool {
     }
 }
 
-/// The metadata with what OpenCode passes on to the provider of the model, before the permissions.
+/// Adds the fields that OpenCode passes on to the model provider, before the permissions.
 fn with_options(subject: &RenderSubject, metadata: Data) -> Data {
     let Data::Map(mut entries) = metadata else { return metadata };
     let options = options::fields(subject).map(|(key, value)| (key.to_owned(), value.clone()));
@@ -132,7 +133,7 @@ fn with_options(subject: &RenderSubject, metadata: Data) -> Data {
     Data::Map(entries)
 }
 
-/// Reports servers: OpenCode has none for a single agent.
+/// Reports MCP servers: OpenCode has none for a single agent.
 fn shared_servers(subject: &RenderSubject, out: &mut RenderedAgent) {
     let servers = subject.agent.tools.mcp.iter().flatten();
     let servers: Vec<_> = servers.map(|server| format!("`{}`", server.name)).collect();
@@ -145,13 +146,14 @@ fn shared_servers(subject: &RenderSubject, out: &mut RenderedAgent) {
     }
 }
 
-/// What else OpenCode would find under the name: it joins all of it.
+/// Reports other files about an agent of this name, which OpenCode merges.
 fn others(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
     path: &str,
     out: &mut RenderedAgent,
 ) {
+    // The file that is about to be written must not count as another one.
     let own = HarnessPath::parse(path);
     let change =
         |other: HarnessPath<'_>| if other == own { FileChange::Hidden } else { FileChange::None };
@@ -177,7 +179,7 @@ fn others(
     }
 }
 
-/// Copies the skills; those of a project are found there, not from the home directory.
+/// Copies the skills. Skills of a project are found in place, unless agents are rendered for the user.
 fn skills(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut RenderedAgent) {
     let known = if settings.scope == RenderScope::Project { SKILLS } else { &[] };
     let to = format!("{}/skills", home(settings));
@@ -202,9 +204,10 @@ fn is_complete(text: &str) -> bool {
         .is_some_and(|(data, _)| says(&data, "name") && says(&data, "description"))
 }
 
-/// The plugin that puts the calls of all agents to the guard.
+/// The plugin that asks the guard about the calls of all agents.
 fn plugin(subjects: &[RenderSubject], settings: &RenderSettings<'_>) -> RenderedFile {
     let definition = |subject: &RenderSubject| {
+        // The losses were already recorded when the agent was rendered.
         let rules = permission(subject, settings, &mut RenderedAgent::default());
         serde_json::json!([subject.path, subject.digest, allowing(&rules)])
     };
@@ -216,14 +219,14 @@ fn plugin(subjects: &[RenderSubject], settings: &RenderSettings<'_>) -> Rendered
     RenderedFile::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
 }
 
-/// The keys of some rules in order, and whether each allows whatever a tool is called with.
+/// Returns the keys of some rules in order, and whether each allows any call.
 fn allowing(rules: &Data) -> Vec<(&str, bool)> {
     let Data::Map(entries) = rules else { return Vec::new() };
     let is_allow = |value: &Data| value.as_str() == Some(Action::Allow.as_str());
     entries.iter().map(|(key, value)| (key.as_str(), is_allow(value))).collect()
 }
 
-/// What the guard cannot help.
+/// Reports what the guard cannot prevent.
 fn limits_of_the_guard(settings: &RenderSettings<'_>, out: &mut RenderedAgent) {
     if settings.scope == RenderScope::User {
         let hint = "render for the project, or without `--guard`";

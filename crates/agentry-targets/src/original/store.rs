@@ -1,8 +1,8 @@
-//! Where an imported agent keeps the original front matter of its harness: a block of the extension `x-harness`.
+//! Where an imported agent keeps the original front matter of its harness: the extension `x-harness`.
 //!
-//! Preferences stand in the block by their own names. `as-written` holds the fields that let the agent do something,
-//! `tools` the tools it had of a section of which it did not have all. Fields of the model that the format of the
-//! definition has no place for stand there by the name of the model.
+//! Each harness has one block. Preferences are kept under their names, fields with grants in `as-written`.
+//! `tools` lists the tools of each section of which the agent did not have all. A field of the model that the
+//! definition format lacks is kept under its name in the model.
 
 use std::borrow::Cow;
 
@@ -16,19 +16,19 @@ use crate::front_matter::list_items;
 use crate::render::is_built_in;
 use crate::subject::RenderSubject;
 
-/// The tools that an agent has of a section, where they are not all.
+/// The tools that the agent had, of each section of which it did not have all.
 pub(crate) const TOOLS: &str = "tools";
-/// The fields that let the agent do something, as they were written.
+/// The fields with grants, as they were written.
 pub(super) const AS_WRITTEN: &str = "as-written";
-/// The models of the agent.
+/// The preferred models.
 pub(crate) const MODEL: &str = "model";
-/// What some definitions have on one line only.
+/// The description, which some definition formats limit to one line.
 const DESCRIPTION: &str = "description";
 
-/// A field of the model that some formats of definitions have no place for.
+/// A field of the model that some definition formats lack.
 struct SpareField {
     key: &'static str,
-    /// Where it stands in the model.
+    /// The place in the model.
     place: &'static str,
     get: fn(&Agent) -> Option<Data>,
     set: fn(&mut Agent, &Data),
@@ -73,15 +73,15 @@ const SPARE: &[SpareField] = &[
     },
 ];
 
-/// The extension, with a block a harness.
+/// The extension, with one block per harness.
 const KEY: &str = "x-harness";
 
-/// Where it is that an agent keeps something for a harness, in words.
+/// The place of a harness' block, for messages.
 pub fn place(harness: &str) -> String {
     format!("{KEY}.{harness}")
 }
 
-/// What an agent keeps of the front matter that one harness had for it.
+/// The original front matter that an agent keeps for one harness.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OriginalFrontMatter<'a> {
     block: Option<&'a Data>,
@@ -96,12 +96,12 @@ impl<'a> OriginalFrontMatter<'a> {
         self.block?.get(key)
     }
 
-    /// Whether this value is kept.
+    /// Whether the block holds this value.
     pub(crate) fn has(self, key: &str, value: &Data) -> bool {
         self.get(key) == Some(value)
     }
 
-    /// The names in a list that is kept.
+    /// Returns the names in a list of the block.
     pub(crate) fn names(self, key: &str) -> Vec<&'a str> {
         match self.get(key) {
             Some(Data::List(items)) => items.iter().filter_map(Data::as_str).collect(),
@@ -109,25 +109,25 @@ impl<'a> OriginalFrontMatter<'a> {
         }
     }
 
-    /// A field that permits nothing, if the harness takes its value.
+    /// Returns the original value of a field that permits nothing, if it fits.
     pub(crate) fn preference(self, field: &TargetField) -> Option<&'a Data> {
         let fits = field.preference?;
         self.get(field.name).filter(|value| fits(value))
     }
 
-    /// The fields that let the agent do something, as they were written.
+    /// Returns the fields with grants, as they were written.
     pub(crate) fn grants(self) -> Option<&'a Data> {
         self.get(AS_WRITTEN).filter(|grants| matches!(grants, Data::Map(_)))
     }
 
-    /// Whether the agent may have a tool of these groups: where it had some of a group, only those.
+    /// Whether the agent may have a tool: where it had some tools of a group, it gets only those.
     pub(crate) fn may_have(self, groups: &[Vec<&str>], tool: &str) -> bool {
         let had = self.names(TOOLS);
         let mut others = groups.iter().filter(|group| group.contains(&tool)).flatten();
         had.contains(&tool) || !others.any(|other| had.contains(other))
     }
 
-    /// The model that the agent had, while it still prefers that to any other.
+    /// Returns the original model while it is still the agent's first choice.
     pub(crate) fn model(self, agent: &Agent) -> Option<String> {
         let names = list_items(self.get(MODEL)?)?;
         let first = agent.model.preferred.as_ref()?.first()?;
@@ -135,7 +135,7 @@ impl<'a> OriginalFrontMatter<'a> {
     }
 }
 
-/// Keeps a value for a harness.
+/// Stores a value in the block of a harness.
 pub(crate) fn set(agent: &mut Agent, harness: &str, key: &str, value: Data) {
     let known = agent.extensions.iter().position(|(known, _)| known == KEY);
     let at = known.unwrap_or_else(|| {
@@ -155,7 +155,7 @@ pub(crate) fn set(agent: &mut Agent, harness: &str, key: &str, value: Data) {
     }
 }
 
-/// Keeps a value for a harness no longer.
+/// Removes a value from the block of a harness.
 pub(super) fn remove(agent: &mut Agent, harness: &str, key: &str) {
     let all = agent.extensions.iter_mut().filter(|(known, _)| known == KEY);
     let of_harness = all.filter_map(|(_, all)| match &mut all.value {
@@ -169,8 +169,8 @@ pub(super) fn remove(agent: &mut Agent, harness: &str, key: &str) {
     }
 }
 
-/// The agent with all that its harness understands and that `result`, what a definition format made of it, does
-/// not say; nothing if it says all of that. And the places of these fields in the model.
+/// Returns the agent with every spare field kept in its block that `result`, the converted agent, lacks;
+/// `None` if it lacks none. Also returns the places of these fields in the model.
 pub fn completed(
     agent: &Agent,
     result: &Agent,
@@ -193,7 +193,7 @@ pub fn completed(
     (!places.is_empty()).then_some((more, places))
 }
 
-/// Whether two texts differ only in their blanks and in the full stop at the end.
+/// Whether two texts differ only in white space and a final full stop.
 fn is_alike(one: Option<&str>, other: Option<&str>) -> bool {
     let plain = |text: Option<&str>| {
         let text = text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -202,11 +202,11 @@ fn is_alike(one: Option<&str>, other: Option<&str>) -> bool {
     plain(one) == plain(other)
 }
 
-/// What a harness called the agent, if the definition has another name or the harness has an agent of that
-/// name itself.
+/// The name in the harness, if the definition has another name or the harness has a built-in agent of that
+/// name.
 const NAME: &str = "name";
 
-/// Keeps what a harness called an agent.
+/// Keeps the name that an agent had in its harness.
 pub(crate) fn keep_name(agent: &mut Agent, target: &Target, called: Option<String>) {
     let own = is_built_in(target, agent.name()).then(|| agent.name().to_owned());
     if let Some(name) = called.or(own).filter(|name| is_name(name)) {
@@ -214,22 +214,24 @@ pub(crate) fn keep_name(agent: &mut Agent, target: &Target, called: Option<Strin
     }
 }
 
-/// Whether a text can be the name of a file everywhere, and of an agent.
+/// Whether a text is valid as a file name on every system, and as an agent name.
 fn is_name(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // Windows drops a final dot, and `..` could leave the directory.
     let plain = text.chars().all(fits) && !text.contains("..") && !text.ends_with('.');
     plain && text.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// What a harness called an agent that it is rendered for again under its own name.
+/// Returns the original name of an agent, if it is rendered again under the same name.
 pub(crate) fn name<'a>(target: &Target, subject: &'a RenderSubject) -> Option<&'a str> {
     let kept =
         OriginalFrontMatter::of(&subject.agent, target.name).get(NAME).and_then(Data::as_str)?;
+    // An alias in `agentry.toml` overrides the original name.
     let same = agentry_model::slug(kept) == subject.name || kept == subject.name;
     (is_name(kept) && same && subject.agent.name() == agentry_model::slug(kept)).then_some(kept)
 }
 
-/// Agents with what they keep for a harness where they say nothing else.
+/// Fills fields that agents leave out from what they keep for a harness.
 pub(crate) fn filled<'a>(
     target: &Target,
     subjects: &'a [RenderSubject],
@@ -259,7 +261,7 @@ fn fill(agent: &mut Agent, harness: &str) {
     }
     let description = OriginalFrontMatter::of(agent, harness).get(DESCRIPTION);
     let description = description.and_then(|text| text.as_str().map(str::to_owned));
-    // The original counts only while the definition says the same on one line.
+    // The original counts only while the definition's description still has the same text.
     if let (Some(original), Some(said)) = (description, agent.identity.description.as_mut())
         && is_alike(Some(&original), Some(&said.value))
     {

@@ -1,4 +1,4 @@
-//! An agent is rendered with its original grants, and read again, to see which of them it may have.
+//! Trial renderings: an agent is rendered with its original grants and read back, to see which it may have.
 
 use crate::harness_files::{ChangedFiles, FileChange, FileRoot, HarnessPath};
 use agentry_policy::{Action, PolicyContext, RuleList, Section};
@@ -14,7 +14,7 @@ use crate::render::FutureFiles;
 use crate::render_result::{ProjectRendering, RenderSettings};
 use crate::subject::{PolicySlack, RenderSubject};
 
-/// An agent that is rendered to see what its grants come to.
+/// An agent under trial, with its target and settings.
 pub(super) struct GrantTrial<'a> {
     target: &'a Target,
     import: &'a HarnessImport,
@@ -34,13 +34,13 @@ impl<'a> GrantTrial<'a> {
         (!rows.is_empty()).then_some(Self { target, import, rows, subject, settings })
     }
 
-    /// Whether metadata has the same grants as other metadata.
+    /// Whether two sets of metadata have the same grants.
     pub(super) fn agree(&self, one: &Data, other: &Data) -> bool {
         let keys: Vec<&str> = self.rows.iter().map(|(key, _)| *key).collect();
         self.import.grants.agree(&keys, one, other)
     }
 
-    /// The grants that the agent gets back, if it would not have the same without them.
+    /// Returns the grants to restore, if rendering without them would give another result.
     pub(super) fn useful(&self) -> Option<Vec<OriginalGrant>> {
         let plain = self.read(&[]).map(|read| read.metadata);
         self.granted().filter(|granted| {
@@ -52,7 +52,7 @@ impl<'a> GrantTrial<'a> {
         })
     }
 
-    /// The grants that the agent gets back; none if the definition says something else than they do.
+    /// Returns the grants to restore; `None` if the definition was changed since the import.
     pub(super) fn granted(&self) -> Option<Vec<OriginalGrant>> {
         let kept = super::kept(&self.subject.agent, self.target)?;
         let original = |(key, _): &(&'static str, FieldGrant)| OriginalGrant {
@@ -61,6 +61,7 @@ impl<'a> GrantTrial<'a> {
         };
         let all: Vec<OriginalGrant> = self.rows.iter().map(original).collect();
         let mut values = all.iter().filter_map(|grant| grant.value.as_ref());
+        // Each item of a list costs a trial rendering.
         if values.any(is_long) {
             return None;
         }
@@ -72,12 +73,13 @@ impl<'a> GrantTrial<'a> {
         let fits = |grants: &&Vec<OriginalGrant>| {
             grants.iter().all(|grant| self.fits(grant)) && self.holds(grants)
         };
+        // Restoring all grants at once is the common case and needs only one proof.
         let whole = [&all, &closed].into_iter().find(fits).cloned();
         Some(whole.unwrap_or_else(|| self.one_by_one(&all)))
     }
 
-    /// The grants that may be had, each besides those before it. Whichever come first: what is given is
-    /// proved together each time, and never taken back.
+    /// Returns the grants that hold, tried in order, each together with those before it. A grant that was
+    /// accepted is never removed again.
     fn one_by_one(&self, all: &[OriginalGrant]) -> Vec<OriginalGrant> {
         let mut granted = Vec::new();
         for grant in all {
@@ -88,7 +90,7 @@ impl<'a> GrantTrial<'a> {
         granted
     }
 
-    /// Whether a grant may be had besides others.
+    /// Whether a grant holds together with others.
     fn may_have(&self, grant: &OriginalGrant, others: &[OriginalGrant]) -> bool {
         self.fits(grant) && self.holds(&[others, std::slice::from_ref(grant)].concat())
     }
@@ -99,7 +101,7 @@ impl<'a> GrantTrial<'a> {
         grant.value.as_ref().is_none_or(fits)
     }
 
-    /// Of a grant that is a list, what may be had of it besides others, if the agent has less without it.
+    /// Returns the items of a list that hold together with other grants, if the agent has less without them.
     fn some_of(&self, grant: &OriginalGrant, others: &[OriginalGrant]) -> Option<OriginalGrant> {
         let wanted = names(grant.value.as_ref()?)?;
         let is_text = matches!(grant.value, Some(Data::Str(_)));
@@ -119,9 +121,9 @@ impl<'a> GrantTrial<'a> {
         list.iter().any(|item| !has.contains(item)).then(|| of(&list))
     }
 
-    /// Looks at the files that the agent would have with these grants. What is outside the project, or one
-    /// person's own in it, does not count, so that the same definition gives the same files everywhere. Nor do
-    /// other agents, which would be read once for each of them.
+    /// Renders the agent with these grants and looks at its files. Files outside the project and personal
+    /// settings are hidden, so that a definition gives the same files on every machine. Other agents are
+    /// hidden because they would be read once per trial.
     fn rendered<T>(
         &self,
         grants: &[OriginalGrant],
@@ -149,7 +151,7 @@ impl<'a> GrantTrial<'a> {
         look(&rendering, &FutureFiles::of(&rendering, &settings))
     }
 
-    /// Whether the harness would do nothing with these grants that the definition denies.
+    /// Whether these grants permit nothing that the definition denies.
     fn holds(&self, grants: &[OriginalGrant]) -> bool {
         let model =
             self.rendered(grants, |_, written| written.model(self.target.model, self.subject));
@@ -159,7 +161,7 @@ impl<'a> GrantTrial<'a> {
         })
     }
 
-    /// The agent as it would be read with these grants.
+    /// Returns the agent as it would be imported with these grants.
     pub(super) fn read(&self, grants: &[OriginalGrant]) -> Option<HarnessAgent> {
         self.rendered(grants, |rendering, written| {
             let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
@@ -168,8 +170,8 @@ impl<'a> GrantTrial<'a> {
         })
     }
 
-    /// Whether the definition says what an agent was read as, in all that it was read otherwise without the
-    /// grants (`plain`). It may deny more: whether that holds is asked where the grants are given back.
+    /// Whether the definition still matches the agent as it was imported, in each section that the grants
+    /// change (`plain` is without them). It may deny more: [`GrantTrial::holds`] checks that.
     fn is_said(&self, read: HarnessAgent, plain: HarnessAgent) -> bool {
         let memo = &self.subject.memo;
         let [read, plain] = [read, plain]
@@ -177,7 +179,7 @@ impl<'a> GrantTrial<'a> {
             .map(|agent| RenderSubject::of(agent, &PolicyContext::default(), memo));
         let holds =
             |one: &[RuleList], other: &[RuleList]| within(memo, one, other) == PolicyProof::Holds;
-        // No harness says anything about variables.
+        // No harness has rules about environment variables.
         let mut sections = Section::ALL.iter().filter(|section| **section != Section::Env);
         sections.all(|section| {
             let [own, read, plain] =
@@ -188,7 +190,7 @@ impl<'a> GrantTrial<'a> {
     }
 }
 
-/// The same rules with everything allowed that they deny.
+/// The same rules with each deny turned into an allow.
 fn undenied(rules: &[RuleList]) -> Vec<RuleList> {
     let mut rules = rules.to_vec();
     for rule in rules.iter_mut().flat_map(RuleList::all_mut) {

@@ -1,26 +1,26 @@
-//! The metadata of pi-subagents: no YAML, but a dialect that is read line by line.
+//! The metadata of pi-subagents, which is not YAML but a line-based dialect.
 //!
-//! Quotes around a whole value are taken off and nothing inside is unescaped; a comment after a value
-//! belongs to it; lists are commas or `- ` lines; a file that starts with a byte order mark has no
-//! metadata. What is written here means the same to a YAML reader.
+//! Quotes around a whole value are removed, and nothing inside is unescaped. A comment after a value belongs
+//! to the value. Lists use commas or `- ` lines. A file that starts with a byte order mark has no metadata.
+//! Rendered metadata means the same to a YAML parser.
 
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Data, FileId, Findings, SourceFile};
 
 use crate::front_matter::MARK;
 
-/// The fields of a file in their order; of two with one name the later counts.
+/// The fields of a file in order; of two with the same name, the later one counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PiFields(pub(super) Vec<(String, String)>);
 
 impl PiFields {
-    /// The value of a field.
+    /// Returns the value of a field.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         let found = self.0.iter().rfind(|(other, _)| other == key);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The entries of a list; nothing if it was not written at all.
+    /// Returns the entries of a list; `None` if the field is missing.
     pub(super) fn list(&self, key: &str) -> Option<Vec<String>> {
         self.get(key).map(list)
     }
@@ -31,16 +31,16 @@ impl PiFields {
     }
 }
 
-/// What is written after a key.
+/// The value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PiValue {
-    /// A text.
+    /// A text, which may need quotes.
     Text(String),
-    /// What is read by somebody else: JSON, numbers, nothing at all.
+    /// A value that is written unchanged: JSON, a number, or nothing.
     Raw(String),
 }
 
-/// A file: a mark, the fields and the body; the key of a value that this dialect cannot say otherwise.
+/// Writes a file: mark, fields and body. Fails with the key of a value that the dialect cannot express.
 pub(super) fn write(
     origin: &str,
     fields: &[(&str, PiValue)],
@@ -62,7 +62,7 @@ pub(super) fn write(
     Ok(format!("{out}---\n{space}{body}{end}"))
 }
 
-/// A text as it is written so that Pi and a YAML reader both read it back; nothing if there is no way.
+/// Writes a text so that both Pi and a YAML parser read it back; `None` if that is impossible.
 fn spelled(text: &str) -> Option<String> {
     if text.is_empty() || text.contains(is_break) {
         return None;
@@ -78,6 +78,7 @@ fn pi_reads(way: &str) -> Option<String> {
 
 fn yaml_reads(way: &str, text: &str) -> bool {
     let source = SourceFile::new(FileId::BUILT_IN, "", &format!("key: {way}\n"));
+    // The text must mean the same in both versions of YAML.
     [YamlVersion::V1_1, YamlVersion::V1_2].into_iter().all(|version| {
         let mut findings = Findings::default();
         let node = yaml::parse(&source, 0..source.text.len(), version, &mut findings);
@@ -86,7 +87,7 @@ fn yaml_reads(way: &str, text: &str) -> bool {
     })
 }
 
-/// The fields and the body of a file; nothing if Pi sees no metadata in it.
+/// Returns the fields and the body of a file; `None` if Pi sees no metadata in it.
 pub(super) fn read(text: &str) -> Option<(PiFields, String)> {
     let text = text.replace("\r\n", "\n");
     let rest = text.strip_prefix("---")?;
@@ -101,7 +102,7 @@ pub(super) fn read(text: &str) -> Option<(PiFields, String)> {
     Some((reader.fields, body))
 }
 
-/// The entries of a list, between commas or on lines of their own.
+/// Returns the entries of a list, separated by commas or one per line.
 pub(super) fn list(value: &str) -> Vec<String> {
     let entries = value.split('\n').flat_map(|line| {
         let line = trim(line);
@@ -114,7 +115,7 @@ pub(super) fn list(value: &str) -> Vec<String> {
 #[derive(Debug, Default)]
 struct PiReader {
     fields: PiFields,
-    /// A key whose value stands on the lines below it, if there are any.
+    /// A key whose value may follow on the next lines.
     open: Option<OpenField>,
 }
 
@@ -177,7 +178,7 @@ impl PiReader {
     }
 }
 
-/// A line `key: value`; anything else is passed over.
+/// Splits a line `key: value`; any other line is ignored.
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -185,17 +186,17 @@ fn key_and_value(line: &str) -> Option<(&str, &str)> {
     is_key.then_some((key, trim(value)))
 }
 
-/// A value without the quotes around the whole of it.
+/// Removes quotes around a whole value.
 fn unquoted(value: &str) -> &str {
     let inside = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    // A single quote is both the first and the last character: nothing is left of it.
+    // A lone quote is both the first and the last character, so nothing remains.
     if value.len() == 1 && value.starts_with(['"', '\'']) {
         return "";
     }
     inside('"').or_else(|| inside('\'')).unwrap_or(value)
 }
 
-/// Lines joined by spaces; those that stand further in, and empty ones, stay lines.
+/// Joins lines by spaces; more indented lines and empty ones stay separate.
 fn folded(block: &str) -> String {
     let mut out = String::new();
     let (mut before, mut blank) = (false, 0);
@@ -218,12 +219,12 @@ fn folded(block: &str) -> String {
     trim(&out).to_owned()
 }
 
-/// What ends a line for the reader, so that a key before it is not seen.
+/// Whether a character ends a line in JavaScript's regular expressions, which hides the key before it.
 fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// Without white space at the ends, as JavaScript understands it.
+/// Removes white space at both ends as JavaScript defines it.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
 }

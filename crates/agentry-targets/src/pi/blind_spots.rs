@@ -1,5 +1,5 @@
-//! What Pi does not look at: any call at all. It only matters where the whole shell is allowed, but not
-//! all that can be done with it.
+//! What Pi does not check: any call. This only matters where the whole shell is allowed, but not everything
+//! that a shell can do.
 
 use crate::blind_spots::{redirected, words};
 use crate::gap::{ADDRESSES, BlindSpot, FILES, MisreadLine};

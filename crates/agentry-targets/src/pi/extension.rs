@@ -1,4 +1,4 @@
-//! The guard on Pi's side: extensions that put each call to `agentry guard`, one for an agent as a
+//! The guard on Pi's side: extensions that ask `agentry guard` about each call, one for an agent as a
 //! subagent and one for it as the main session.
 
 use agentry_policy::Section;
@@ -12,7 +12,7 @@ const CHILD: &str = include_str!("extension/child.ts");
 const MAIN: &str = include_str!("extension/main.ts");
 const ASK: &str = include_str!("extension/ask.ts");
 
-/// The tools that the extension gives back, with what makes them and the section that they need.
+/// The tools that the extension provides, with their constructors and sections.
 const TOOLS: &[(&str, &str, Section)] = &[
     ("read", "createReadTool", Section::Read),
     ("bash", "createBashTool", Section::Bash),
@@ -41,7 +41,7 @@ fn filled(template: &str, subject: &RenderSubject) -> String {
         .replace("@GUARD@", &guard.to_string())
 }
 
-/// Whether a file is the guard of that agent and nobody has changed it.
+/// Whether a file is the unchanged guard of that agent.
 pub(super) fn is_guard_of(text: &str, name: &str) -> bool {
     [CHILD, MAIN].into_iter().any(|template| {
         let template = format!("{template}{ASK}");
@@ -51,7 +51,7 @@ pub(super) fn is_guard_of(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a line is one of the template with something in the place of its words.
+/// Whether a line is the template's line with its placeholders filled.
 fn is_filled(template: &str, line: &str, name: &str) -> bool {
     let inner = |word: &str| {
         let (start, end) = template.split_once(word)?;

@@ -1,4 +1,4 @@
-//! The fields of an agent of pi-subagents. All values are texts on one line.
+//! The field table of pi-subagents. All values are texts on one line.
 
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
@@ -12,8 +12,8 @@ use crate::original;
 use crate::render_result::LossKind::{Dropped, Narrowed};
 use crate::subject::RenderSubject;
 
-/// The models that are tried after the first. Pi has agents with some of these and no first one, which
-/// start with the model of the session: such an agent keeps them.
+/// The models after the first. An agent of Pi may have fallbacks without a first model; it then starts with
+/// the model of the session, and the import keeps the fallbacks.
 pub(super) const FALLBACKS: &str = "fallbackModels";
 
 pub(super) const FIELDS: &[TargetField] = &[
@@ -22,7 +22,7 @@ pub(super) const FIELDS: &[TargetField] = &[
         .stands_for("description", Yes("`description`, one line"))
         .reads(read_description),
     field("tools").grants(|_, value| has_tool_names(value)),
-    // A file that Pi itself writes or reads.
+    // Files that Pi itself writes or reads.
     field("output").grants(are_project_files).noted(PLACELESS),
     field("defaultReads").grants(are_project_files).noted(PLACELESS),
     field("excludeTools"),
@@ -32,13 +32,13 @@ pub(super) const FIELDS: &[TargetField] = &[
     field(FALLBACKS),
     field("skill"),
     field("skills").stands_for("skills", Partly("`skills`, where the agent may read")),
-    // It shows an agent more than its own, and never comes back.
+    // This shows an agent more than its own skills, so it is never restored.
     field("inheritSkills"),
     field("toolBudget").stands_for("max_turns", Partly("`toolBudget`, which counts calls")).loses(
         Narrowed,
         "Pi counts calls of tools and not turns: a turn with several calls counts as many",
     ),
-    // For releases that still have it.
+    // For releases that still support it.
     field("turnBudget"),
     field("advertise"),
     field("thinking").preferred(is_word),
@@ -112,7 +112,7 @@ fn has_tool_names(value: &Data) -> bool {
     original::names(value).is_some_and(|names| names.iter().all(|name| name.chars().all(fits)))
 }
 
-/// Whether these are files of the project. Behind a link, such a file lies elsewhere.
+/// Whether these are files of the project. A symbolic link may lead outside, so outside must not be denied.
 fn are_project_files(subject: &RenderSubject, value: &Data) -> bool {
     let leaves = subject.permissions.mildest(Section::ExternalDirectory) < Action::Deny;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');

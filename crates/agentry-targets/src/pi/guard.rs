@@ -15,10 +15,10 @@ use crate::guard::{
 
 pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
 
-/// What a child needs to speak to its parent; there is no section about it.
+/// Tools for a child to talk to its parent; no section is about them.
 const COORDINATION: &[&str] =
     &["contact_supervisor", "structured_output", "intercom", "bg_wait", "subagent_supervisor"];
-/// What `subagent` does without starting one.
+/// Actions of `subagent` that start no agent.
 const LOOKING: &[&str] = &["list", "get", "models", "status", "doctor", "inspect"];
 
 fn question(text: &str) -> Result<GuardQuestion, String> {
@@ -26,13 +26,14 @@ fn question(text: &str) -> Result<GuardQuestion, String> {
     let tool = guard::needed(&question, "tool", "a question")?;
     let directory = guard::directory(&question, "directory")?;
     let input = guard::input(&question, "input")?;
+    // The extension of the guard prefixes its replacements of Pi's tools.
     let tool = tool.strip_prefix("guarded_").unwrap_or(tool);
     let calls = calls(tool, input, directory)?;
     let searches = searches(tool, input, directory, &calls)?;
     Ok(GuardQuestion { directory: directory.to_owned(), calls, searches })
 }
 
-/// Everything that a call touches.
+/// Returns everything that a call touches.
 fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, String)>, String> {
     let what = format!("`{tool}`");
     let needed = |key: &str| guard::needed(input, key, &what);
@@ -53,7 +54,7 @@ fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, Str
     }
 }
 
-/// What a search is about: names of files, or what is in them.
+/// Returns what a search reads: names of files, or their contents.
 fn searches(
     tool: &str,
     input: &Value,
@@ -69,7 +70,7 @@ fn searches(
     Ok(calls.iter().flat_map(|(_, path)| FileSearch::each(path, directory, pattern)).collect())
 }
 
-/// One call for each text under these keys; at least one.
+/// Returns one call per text under these keys; at least one is required.
 fn all(input: &Value, keys: &[&str], section: Section) -> Result<Vec<(Section, String)>, String> {
     let mut calls = Vec::new();
     for value in keys.iter().filter_map(|key| input.get(key)) {
@@ -83,7 +84,7 @@ fn all(input: &Value, keys: &[&str], section: Section) -> Result<Vec<(Section, S
     if calls.is_empty() { Err(format!("{section} without a subject")) } else { Ok(calls) }
 }
 
-/// The agents that work is handed to.
+/// Returns the agents that work is delegated to.
 fn delegated(input: &Value) -> Result<Vec<(Section, String)>, String> {
     if let Some(action) = optional(input, "action", "`subagent`")? {
         return if LOOKING.contains(&action) {
@@ -92,6 +93,7 @@ fn delegated(input: &Value) -> Result<Vec<(Section, String)>, String> {
             Ok(vec![(Section::Tool, format!("subagent {action}"))])
         };
     }
+    // Other inputs may start more agents, or change what one may do.
     let known = ["agent", "task", "async", "cwd", "model", "context", "skill"];
     let is_known = |key: &String| known.contains(&key.as_str());
     if !input.as_object().is_some_and(|input| input.keys().all(is_known)) {
@@ -100,8 +102,9 @@ fn delegated(input: &Value) -> Result<Vec<(Section, String)>, String> {
     all(input, &["agent"], Section::Delegate)
 }
 
-/// A path as Pi takes it: `..` goes up by name, whatever links there are.
+/// Resolves a path as Pi does: `..` goes up by name, regardless of symbolic links.
 fn path(given: &str, directory: &str) -> Result<String, String> {
+    // Pi treats these as ordinary spaces, and drops a leading `@`.
     let is_space = |c: char| {
         matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
     };

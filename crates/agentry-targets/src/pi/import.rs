@@ -1,4 +1,4 @@
-//! Reads an agent of Pi: its tools are its permissions.
+//! Imports agents of Pi, whose permissions are their tools.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
@@ -30,7 +30,7 @@ pub(super) const IMPORT: HarnessImport = HarnessImport {
     grants: GrantReading { meant, ..GrantReading::PLAIN },
 };
 
-/// An agent without a list of tools has those that Pi has by itself.
+/// Normalises metadata: an agent without a list of tools has Pi's default tools.
 fn meant(metadata: &Data) -> Data {
     let Data::Map(mut fields) = metadata.clone() else { return metadata.clone() };
     if metadata.get("tools").is_none() {
@@ -75,11 +75,11 @@ fn import(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportEr
     Ok(draft.read(bound, metadata))
 }
 
-/// What only Pi understands, and what of its tools is not what it seems.
+/// Keeps what only Pi understands, and reports entries of the tools that mean something else.
 fn keep(fields: &PiFields, metadata: &Data, tools: &PiTools, draft: &mut ImportDraft) {
     draft.read_fields(NAME, FIELDS, metadata);
     let has = |tool: &str| tools.names.contains(tool);
-    // An agent that only fetches pages may still be given a shell.
+    // An agent that only fetches pages may still get a shell.
     let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));
     draft.keep_tools(NAME, &groups.collect::<Vec<_>>(), |_| true, has);
     for name in tools.names.iter().filter(|name| is_foreign(name) && !is_tool(name)) {
@@ -99,10 +99,10 @@ fn keep(fields: &PiFields, metadata: &Data, tools: &PiTools, draft: &mut ImportD
     }
 }
 
-/// What the name of a tool never has, unless somebody wrote a list as YAML has them.
+/// Characters that no tool name contains, unless the list was written as YAML.
 const ODD: [char; 6] = ['[', ']', '"', '\'', '#', ' '];
 
-/// Whether a name can be that of a tool which somebody else brings, or of a server.
+/// Whether a name can be a tool of an extension, or of an MCP server.
 fn is_tool(name: &str) -> bool {
     match name.strip_prefix("mcp:") {
         Some(server) => is_plain(server) && !name.contains(ODD),
@@ -122,7 +122,7 @@ fn why_not(text: &str) -> String {
     "Pi refuses its `permission`".to_owned()
 }
 
-/// The limit of rounds, or of calls, of which there is at least one in a round.
+/// Reads the limit of turns, or of calls, of which each turn has at least one.
 fn turns(fields: &PiFields) -> Option<i64> {
     let number = |key: &str, inner: &str| {
         let value: Value = serde_json::from_str(fields.get(key)?).ok()?;
@@ -131,13 +131,13 @@ fn turns(fields: &PiFields) -> Option<i64> {
     number("turnBudget", "maxTurns").or_else(|| number("toolBudget", "hard"))
 }
 
-/// The tools that a model decides about: the nearest word for it is ask.
+/// Returns the tools that a model decides about; the nearest verdict is ask.
 fn asked(fields: &PiFields) -> Vec<String> {
     let rules = permissions(fields).unwrap_or_default();
     rules.into_iter().filter(|(_, action)| *action == Action::Ask).map(|(tool, _)| tool).collect()
 }
 
-/// Tools that give a part of a section, which is not granted for that.
+/// Reports tools that cover only a part of a section, which is not granted.
 fn partial(tools: &PiTools) -> Vec<String> {
     let has = |name: &str| tools.names.contains(name);
     let mut out = Vec::new();
@@ -153,7 +153,7 @@ fn partial(tools: &PiTools) -> Vec<String> {
     out
 }
 
-/// The rules that say what the tools say: allow for what can be done with them, deny for the rest.
+/// Imports the rules: an allow for each section that the tools cover, a deny for the rest.
 fn policy(tools: &PiTools, asked: &[String], skills: &[String], draft: &mut ImportDraft) {
     let action = |name: &str| match tools.names.contains(name) {
         true if asked.iter().any(|tool| tool == name) => Action::Ask,
@@ -164,6 +164,7 @@ fn policy(tools: &PiTools, asked: &[String], skills: &[String], draft: &mut Impo
     let edit =
         if has("edit") { action("edit").strictest(action("write")) } else { action("write") };
     let fetch = if has("fetch_content") { "fetch_content" } else { "bash" };
+    // The section bounds both reads and edits, so the milder verdict counts.
     let files = action("read").min(edit);
     for (section, answer) in [
         (Section::Bash, action("bash")),
@@ -186,7 +187,7 @@ fn is_plain(pattern: &str) -> bool {
     !pattern.trim_end_matches("/*").contains('*')
 }
 
-/// What is said of tools that somebody else brings: those of servers, and others by name.
+/// Imports rules for foreign tools: MCP tools, and others by name.
 fn by_name(tools: &PiTools, action: impl Fn(&str) -> Action, draft: &mut ImportDraft) {
     let rule = |pattern: String, action| PatternRule { pattern, action };
     let (mut servers, mut others) = (Vec::new(), Vec::new());

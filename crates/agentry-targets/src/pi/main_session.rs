@@ -1,4 +1,4 @@
-//! Which agent is Pi's main session: there is one `SYSTEM.md`, and it knows no limits.
+//! Chooses the agent for Pi's main session: there is one `SYSTEM.md`, and it has no limits.
 
 use agentry_model::AgentMode;
 use agentry_policy::Section;
@@ -7,16 +7,16 @@ use super::tools::{free, stricter};
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::RenderSubject;
 
-/// What becomes of an agent that people start.
+/// The role of an agent in Pi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PiRole {
-    /// It is the main session.
+    /// The main session.
     Main,
-    /// It is a subagent.
+    /// A subagent.
     Sub,
 }
 
-/// The part of each agent; those that cannot have theirs are refused, or it is noted.
+/// Returns the role of each agent; an impossible role is refused or reported.
 pub(super) fn parts(
     subjects: &[RenderSubject],
     settings: &RenderSettings<'_>,
@@ -54,7 +54,7 @@ pub(super) fn mode(subject: &RenderSubject) -> AgentMode {
     subject.agent.identity.mode.map_or(AgentMode::All, |mode| mode.value)
 }
 
-/// A main session may do everything; without the guard so must the agent.
+/// Decides whether an agent can be the main session, which may do everything unless the guard limits it.
 fn main(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut RenderedAgent) -> PiRole {
     if settings.guard {
         let detail = "the main session has no limits where `.pi/extensions/agentry-guard.ts` is \
@@ -62,6 +62,7 @@ fn main(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut Render
         out.lose("permissions", LossKind::Gap, detail);
         return PiRole::Main;
     }
+    // Asking the user is nothing that a session does by itself.
     let sections = Section::ALL.iter().filter(|section| **section != Section::Question);
     let stricter = sections.copied().find_map(|section| {
         if settings.close_gaps { stricter(subject, section) } else { free(subject, section).err() }

@@ -1,9 +1,9 @@
-//! Pi with pi-subagents: one Markdown file an agent, tools by name, and nothing that looks at a call.
-//! `fields.rs` says where each field of the model goes.
+//! Pi with pi-subagents: one Markdown file per agent, with tools by name and no checks of calls. `fields.rs`
+//! has the field table.
 //!
-//! With the guard, Pi's own tools are all taken away and the extension of the agent brings its own,
-//! which ask first. An ask without a guard is a tool that is not there: pi-subagents would let a model
-//! decide it.
+//! With the guard, all of Pi's own tools are removed, and the extension of the agent provides replacements
+//! that ask first. Without the guard, a section that asks gets no tool, because pi-subagents would let a
+//! model answer.
 
 mod agent_file;
 mod blind_spots;
@@ -22,10 +22,10 @@ use crate::HarnessPlace;
 use crate::Target;
 use crate::render_result::RenderScope;
 
-/// What the user calls it.
+/// The name on the command line.
 const NAME: &str = "pi";
 
-/// Pi.
+/// The target for Pi.
 pub static TARGET: Target = Target {
     name: NAME,
     title: "Pi",
@@ -61,20 +61,20 @@ pub static TARGET: Target = Target {
     import: Some(import::IMPORT),
 };
 
-/// Where the files of an agent are, below the project or the home directory.
+/// The paths of an agent's files, below the project or the home directory.
 #[derive(Debug)]
 struct PiPaths {
-    /// Its definition.
+    /// The agent file.
     agent: String,
-    /// Its guard as a subagent.
+    /// The guard of the agent as a subagent.
     guard: String,
-    /// Its prompt as the main session.
+    /// The prompt of the agent as the main session.
     system: String,
-    /// Its guard as the main session.
+    /// The guard of the agent as the main session.
     session: String,
-    /// Where skills are found.
+    /// The directory of skills.
     skills: String,
-    /// The instructions of every session.
+    /// The instructions for every session.
     context: String,
 }
 
@@ -93,7 +93,7 @@ fn place(scope: RenderScope, name: &str) -> PiPaths {
     }
 }
 
-/// The places of an agent, the one that wins first.
+/// Returns the paths of an agent in both scopes; the first one wins.
 fn places(name: &str) -> [PiPaths; 2] {
     [RenderScope::Project, RenderScope::User].map(|scope| place(scope, name))
 }

@@ -1,4 +1,4 @@
-//! What Pi lets an agent do: everything that can be done with the tools it gets.
+//! The model of Pi: an agent may do everything that its tools can do.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,7 @@ use crate::HarnessFiles;
 use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::model::{HarnessModel, always, escape, regex_of_path};
 
-/// What pi-subagents keeps for itself: an agent whose rules name one of these is not loaded, like one
-/// whose rules name `bash`.
+/// Reserved names of pi-subagents: an agent whose rules name one of these is not loaded.
 const RESERVED: &[&str] =
     &["bash", "contact_supervisor", "intercom", "bg_wait", "structured_output"];
 
@@ -27,13 +26,13 @@ pub(super) struct PiDefinition {
 /// The tools of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PiTools {
-    /// By name, as they are written.
+    /// The names as they are written.
     pub(super) names: BTreeSet<String>,
-    /// Whether code that nobody has looked at brings more of them.
+    /// Whether unchecked extensions bring more tools.
     pub(super) others: bool,
 }
 
-/// What Pi lets the agent `name` do.
+/// Returns what Pi lets the agent `name` do.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
     let place = places(name).into_iter().find(|place| files.text(&place.agent).is_some())?;
     let definition = read(&files.text(&place.agent)?)?;
@@ -41,7 +40,7 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
         return None;
     }
     let mut model = of(&tools(&definition.fields, files, name, EncodingView::Mildest));
-    // Pi itself writes what the agent said, and tells it what to read.
+    // Pi itself writes the output of the agent, and loads the files to read.
     for (key, section) in [("output", Section::Edit), ("defaultReads", Section::Read)] {
         let paths = definition.fields.list(key).unwrap_or_default();
         let paths: Vec<String> = paths.iter().map(|path| in_workspace(path)).collect();
@@ -50,23 +49,24 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
         }
     }
     let system = files.text(&place.system);
-    // The main session is this agent if it is told what this agent is told.
+    // The main session is this agent if both have the same prompt.
     let is_main =
         system.is_some_and(|text| agent_file::trim(&text.replace("\r\n", "\n")) == definition.body);
     let guarded =
         files.text(&place.session).is_some_and(|text| extension::is_guard_of(&text, name));
+    // Pi itself puts no limits on a main session.
     if is_main && !guarded {
         whatever(&mut model, "main session");
     }
     Some(model)
 }
 
-/// A file of the project, as the machines see it.
+/// A regular expression for a file of the project.
 fn in_workspace(path: &str) -> String {
     regex_of_path(&format!("{}/{path}", PathAnchors::default().workspace))
 }
 
-/// A file as Pi reads it; nothing if it would be passed over.
+/// Parses an agent file; `None` if Pi would skip it.
 pub(super) fn read(text: &str) -> Option<PiDefinition> {
     let (fields, body) = agent_file::read(text)?;
     let has = |key| fields.get(key).is_some_and(|value: &str| !value.is_empty());
@@ -74,7 +74,7 @@ pub(super) fn read(text: &str) -> Option<PiDefinition> {
     valid.then_some(PiDefinition { fields, body })
 }
 
-/// The answers for tools by name; nothing if they make the file invalid.
+/// Returns the verdicts for tools by name; `None` if they make the file invalid.
 pub(super) fn permissions(fields: &PiFields) -> Option<Vec<(String, Action)>> {
     let text = match (fields.get("permissions"), fields.get("permission")) {
         (Some(_), Some(_)) => return None,
@@ -93,7 +93,7 @@ pub(super) fn permissions(fields: &PiFields) -> Option<Vec<(String, Action)>> {
     entries.iter().map(answer).collect()
 }
 
-/// The tools that an agent gets, with what the settings of the project say.
+/// Returns the tools of an agent, with the overrides of the project's settings.
 pub(super) fn tools(
     fields: &PiFields,
     files: &dyn HarnessFiles,
@@ -116,6 +116,7 @@ pub(super) fn tools(
         None => (named(DEFAULT), foreign || extensions.is_none()),
     };
     let skills = fields.list("skills").or_else(|| fields.list("skill")).unwrap_or_default();
+    // Pi adds `read`, with which an agent loads its skills.
     if !skills.is_empty() && !names.is_empty() {
         names.insert("read".to_owned());
     }
@@ -132,7 +133,7 @@ pub(super) fn tools(
     PiTools { names, others }
 }
 
-/// The tools that are listed for an agent; nothing is what Pi has by default.
+/// Returns the listed tools of an agent; `None` means Pi's default.
 fn listed(
     fields: &PiFields,
     files: &dyn HarnessFiles,
@@ -142,7 +143,7 @@ fn listed(
     let overridden = overridden(files, name);
     match (overridden.is_empty(), view) {
         (true, _) => fields.list("tools"),
-        // Any of them may hold, so the one that gives most counts.
+        // Any of these lists may apply, so the most generous result counts.
         (false, EncodingView::Mildest) => {
             let all: Option<Vec<Vec<String>>> = overridden.into_iter().collect();
             all.map(|lists| lists.concat())
@@ -159,15 +160,14 @@ fn named(tools: &[&str]) -> BTreeSet<String> {
     tools.iter().map(|tool| (*tool).to_owned()).collect()
 }
 
-/// Whether an extension is the guard of the agent, as it was rendered.
+/// Whether an extension is the unchanged guard of the agent.
 fn is_guard(path: &str, files: &dyn HarnessFiles, name: &str) -> bool {
     let text = places(name).into_iter().find_map(|place| files.text(&place.guard));
     path == format!("../guard/{name}.ts")
         && text.is_some_and(|text| extension::is_guard_of(&text, name))
 }
 
-/// The tools that the settings of a project may give an agent instead of its own; nothing is what Pi has
-/// by default.
+/// Returns the lists of tools with which settings may override an agent's own; `None` means Pi's default.
 fn overridden(files: &dyn HarnessFiles, name: &str) -> Vec<Option<Vec<String>>> {
     let texts = [".pi/settings.json", ".pi/agent/settings.json"].map(|path| files.text(path));
     let settings = texts.into_iter().flatten().filter_map(|text| serde_json::from_str(&text).ok());
@@ -189,7 +189,7 @@ fn overridden(files: &dyn HarnessFiles, name: &str) -> Vec<Option<Vec<String>>> 
     found
 }
 
-/// The tools as ways to do something.
+/// Builds the model of the tools.
 pub(super) fn of(tools: &PiTools) -> HarnessModel {
     let mut model = HarnessModel::default();
     for name in &tools.names {
@@ -203,6 +203,7 @@ pub(super) fn of(tools: &PiTools) -> HarnessModel {
                     );
                 }
             }
+            // The other reserved tools only connect an agent to its caller.
             None if RESERVED.contains(&name.as_str()) => {}
             None => other(&mut model, name),
         }
@@ -213,14 +214,14 @@ pub(super) fn of(tools: &PiTools) -> HarnessModel {
     model
 }
 
-/// The tools as what is sure to be permitted: what each is for, not what can be done with it as well. But
-/// Pi has nothing of its own for pages, so that its shell is for them too.
+/// Returns what the tools surely permit: their purpose, not everything that they can do. Pi has no tool of
+/// its own for pages, so its shell counts for them too.
 pub(super) fn bound(tools: &PiTools, skills: &[String]) -> HarnessModel {
     let mut model = HarnessModel::default();
     let has = |name: &str| tools.names.contains(name);
-    // A part of what a section permits is not all of it.
+    // A tool that covers only a part of a section does not count.
     let whole = |name: &str| match name {
-        // What writes files changes them as well.
+        // A tool that writes files can also change them.
         "edit" => has("write"),
         "grep" | "find" | "ls" => has("read"),
         _ => true,
@@ -253,14 +254,13 @@ pub(super) fn bound(tools: &PiTools, skills: &[String]) -> HarnessModel {
     model
 }
 
-/// Whether a tool is one that somebody else brings.
+/// Whether an extension or an MCP server provides a tool.
 pub(super) fn is_foreign(name: &str) -> bool {
     let known = |tool: &super::tools::PiTool| tool.name == name;
     !TOOLS.iter().chain(NEVER).any(known) && !RESERVED.contains(&name)
 }
 
-/// A tool that somebody else brings: one of a server, or one by name.
-/// No name of a tool has a `/` in it.
+/// Returns the section of a foreign tool, and an expression for it. The name of a tool contains no `/`.
 fn named_tool(name: &str) -> (Section, String) {
     match name.strip_prefix("mcp:") {
         Some(server) if server.contains('/') => (Section::Mcp, escape(server)),
@@ -269,13 +269,13 @@ fn named_tool(name: &str) -> (Section, String) {
     }
 }
 
-/// The same as a way to do something.
+/// Adds a foreign tool.
 fn other(model: &mut HarnessModel, name: &str) {
     let (section, regex) = named_tool(name);
     model.add(section, name, vec![only(section, name, vec![regex])]);
 }
 
-/// Allows what one of these matches, and nothing else.
+/// Allows what one of these regular expressions matches, and nothing else.
 fn only(section: Section, text: &str, regexes: Vec<String>) -> RuleList {
     let entry = |regex| EncodedRule {
         text: text.to_owned(),
@@ -286,7 +286,7 @@ fn only(section: Section, text: &str, regexes: Vec<String>) -> RuleList {
     RuleEncoding { section, order: MatchOrder::First, entries, default: Action::Deny }.rules()
 }
 
-/// Everything that a program can do; asking the person is nothing that it does by itself.
+/// Allows everything that a program can do by itself, which excludes asking the user.
 fn whatever(model: &mut HarnessModel, tool: &str) {
     for section in Section::ALL.iter().filter(|section| **section != Section::Question) {
         model.add(*section, tool, vec![always(*section, Action::Allow, tool)]);

@@ -1,17 +1,17 @@
-//! Other files in which Pi finds an agent of the same name. In one directory, at any depth, the file whose
-//! path comes last counts; `~/.agents` counts more than `~/.pi/agent/agents`, and `.agents` of a project
-//! less than its `.pi/agents`.
+//! Other files in which Pi finds an agent of the same name. In one directory, at any depth, the file with the
+//! last path counts. `~/.agents` takes precedence over `~/.pi/agent/agents`, and `.pi/agents` of a project
+//! over its `.agents`.
 
 use super::agent_file::{self, PiFields};
 use super::place;
 use crate::render_result::{LossKind, RenderScope, RenderSettings, RenderedAgent};
 use crate::rivals::{self, AgentLanguage, FilesByName};
 
-/// The files of agents that are there.
+/// Existing agent files.
 pub(super) struct PiRivals {
-    /// Those that may win.
+    /// Files that may take precedence.
     strong: FilesByName,
-    /// Those that never do.
+    /// Files that never take precedence.
     weak: FilesByName,
 }
 
@@ -26,13 +26,14 @@ impl PiRivals {
                 rivals::by_name(settings.existing, AgentLanguage::Markdown, dirs, |text| {
                     name(&fields(text)?)
                 });
+            // Chains are not agents.
             found.values_mut().for_each(|paths| paths.retain(|path| !path.ends_with(".chain.md")));
             found
         };
         Self { strong: named(strong), weak: named(weak) }
     }
 
-    /// Refuses an agent whose name is taken, or reports who else has it.
+    /// Refuses an agent whose name is taken, or reports other agents of that name.
     pub(super) fn report(
         &self,
         name: &str,
@@ -67,12 +68,12 @@ fn fields(text: &str) -> Option<PiFields> {
     agent_file::read(text).map(|(fields, _)| fields)
 }
 
-/// A field that says something.
+/// Returns a field that is not empty.
 fn says<'a>(fields: &'a PiFields, key: &str) -> Option<&'a str> {
     fields.get(key).filter(|text| !text.is_empty())
 }
 
-/// The name of an agent; Pi passes over a file that says neither this nor what it is for.
+/// Returns the name of an agent; Pi skips a file without a name or a description.
 fn name(fields: &PiFields) -> Option<String> {
     says(fields, "description")?;
     says(fields, "name").map(str::to_owned)

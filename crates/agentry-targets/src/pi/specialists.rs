@@ -1,4 +1,4 @@
-//! The list of agents that a main session may hand work to, in the part of `AGENTS.md` that is ours.
+//! The list of subagents for a main session, in the marked part of `AGENTS.md`.
 
 use super::TARGET;
 use super::main_session::PiRole;
@@ -8,7 +8,7 @@ use crate::subject::RenderSubject;
 
 const NAME: &str = "pi";
 
-/// The file with the list; nothing if there is no list and was none.
+/// Builds the file with the list; `None` if there is no list and was none.
 pub(super) fn file(
     subjects: &[RenderSubject],
     parts: &[PiRole],
@@ -49,7 +49,7 @@ fn line(subject: &RenderSubject) -> String {
     let description = identity.description.as_ref();
     let purpose = description
         .map_or_else(String::new, |text| format!(": {}", super::write::one_line(&text.value)));
-    // A mark inside the list would end it.
+    // A mark inside the list would end it early.
     format!("- `{}`{shown}{purpose}\n", subject.name).replace("<!--", "&lt;!--")
 }
 

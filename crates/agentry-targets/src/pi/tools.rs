@@ -1,6 +1,5 @@
-//! The tools of Pi, and which of them an agent may have: Pi checks no call, so a tool is left out
-//! unless its agent may call it in every way. What a command does beyond its line, which other harnesses do
-//! not look at either, is a gap.
+//! The tools of Pi, and which of them an agent may have. Pi checks no call, so an agent gets a tool only if
+//! it may use it in every way. What a command does beyond its line is a gap, as in other harnesses.
 
 use agentry_policy::{Action, Section};
 
@@ -21,7 +20,7 @@ pub(super) struct PiTool {
     pub(super) reaches: &'static [Section],
 }
 
-/// Every tool that is known, in the order in which they are written.
+/// Every known tool, in the order in which they are written.
 pub(super) const TOOLS: &[PiTool] = &[
     PiTool { name: "read", reaches: &[Section::Read] },
     PiTool { name: "grep", reaches: &[Section::Read] },
@@ -34,26 +33,26 @@ pub(super) const TOOLS: &[PiTool] = &[
     PiTool { name: "web_search", reaches: &[Section::Websearch] },
 ];
 
-/// The tools of which an agent may have some, though its definition says the same of all.
+/// Groups of tools with the same permissions, of which an agent may have only some.
 pub(super) fn groups() -> [Vec<&'static str>; 3] {
     [vec!["read", "grep", "find", "ls"], vec!["edit", "write"], vec!["bash", "fetch_content"]]
 }
 
-/// Tools that are known and never written: another shell, and agents that are bound by no limits of
-/// the one that calls them.
+/// Known tools that are never written: another shell, and subagents, which the limits of their caller do not
+/// bind.
 pub(super) const NEVER: &[PiTool] = &[
     PiTool { name: "powershell", reaches: &[Section::Bash] },
     PiTool { name: "subagent", reaches: Section::ALL },
 ];
 
-/// The tools that are built into Pi.
+/// The built-in tools of Pi.
 pub(super) const BUILT_IN: &[&str] =
     &["read", "grep", "find", "ls", "bash", "powershell", "edit", "write"];
 
-/// The tools that an agent has if its file does not name any.
+/// The tools of an agent whose file names none.
 pub(super) const DEFAULT: &[&str] = &["read", "bash", "powershell", "edit", "write"];
 
-/// The sections that decide about a tool each, with the tools.
+/// The sections that decide about tools, with the names of these tools.
 const SECTIONS: &[(Section, &str)] = &[
     (Section::Bash, "`bash`"),
     (Section::Edit, "`edit` and `write`"),
@@ -62,7 +61,7 @@ const SECTIONS: &[(Section, &str)] = &[
     (Section::Websearch, "`web_search`"),
 ];
 
-/// The tools that the agent may have.
+/// Returns the tools that the agent may have.
 pub(super) fn granted(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<&'static str> {
     let is_open = |section: &Section| {
         free(subject, *section).is_ok()
@@ -76,7 +75,7 @@ pub(super) fn granted(subject: &RenderSubject, settings: &RenderSettings<'_>) ->
     tools.filter(is_closed).map(|tool| tool.name).collect()
 }
 
-/// What the source is stricter about in commands than a shell without any limits, beyond its rules.
+/// Returns where the source is stricter about commands than an unlimited shell, beyond its rules.
 fn unseen(subject: &RenderSubject) -> Option<PolicyGap> {
     let mut shell = HarnessModel::default();
     let everything = always(Section::Bash, Action::Allow, "Pi does not look");
@@ -84,7 +83,7 @@ fn unseen(subject: &RenderSubject) -> Option<PolicyGap> {
     gaps(subject, &shell, BLIND).into_iter().next()
 }
 
-/// Whether everything in a section is allowed; why not otherwise.
+/// Succeeds if everything in a section is allowed; otherwise explains why not.
 pub(super) fn free(subject: &RenderSubject, section: Section) -> Result<(), String> {
     let everything = always(section, Action::Allow, "Pi does not look");
     match told(&subject.memo, section, &[everything], &subject.bounds(section)) {
@@ -102,7 +101,7 @@ pub(super) fn is_used(subject: &RenderSubject, section: Section) -> bool {
     within(&subject.memo, &subject.bounds(section), &[nothing]) != PolicyProof::Holds
 }
 
-/// What the source protects in a section, and a tool without any limits does not.
+/// Returns what the source protects in a section and an unlimited tool does not.
 fn gap(subject: &RenderSubject, section: Section) -> Option<UnprotectedSubject> {
     built_in_protection::first(
         subject,
@@ -111,7 +110,7 @@ fn gap(subject: &RenderSubject, section: Section) -> Option<UnprotectedSubject> 
     )
 }
 
-/// What the source is stricter about than a tool without any limits.
+/// Explains where the source is stricter than an unlimited tool.
 pub(super) fn stricter(subject: &RenderSubject, section: Section) -> Option<String> {
     let protected = || {
         let found = gap(subject, section)?;
@@ -126,12 +125,12 @@ pub(super) fn stricter(subject: &RenderSubject, section: Section) -> Option<Stri
 
 const EXACT: &str = "the guard would make it exact";
 
-/// Notes the tools that were left out.
+/// Reports the tools that were left out.
 pub(super) fn report(subject: &RenderSubject, granted: &[&str], out: &mut RenderedAgent) {
     for (section, tools) in SECTIONS {
         let field = format!("permissions.{section}");
         let own = TOOLS.iter().find(|tool| tool.reaches.first() == Some(section));
-        // An agent that may write a file can say all of it anew.
+        // An agent that may write a file can rewrite all of it, so `edit` is no loss.
         let writes = *section == Section::Edit && granted.contains(&"write");
         if writes || own.is_some_and(|tool| granted.contains(&tool.name)) {
             continue;

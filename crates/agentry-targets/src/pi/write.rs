@@ -1,4 +1,4 @@
-//! Writes the files of agents for Pi.
+//! Renders agents for Pi: their files, their guards, and the list of subagents.
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, RuleList, Section, SectionCall};
@@ -24,7 +24,7 @@ use crate::render_result::{
 use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{loss, skills};
 
-/// Directories of a project in which Pi finds skills by itself.
+/// Directories of a project in which Pi finds skills itself.
 const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
 
 pub(super) fn render(
@@ -61,7 +61,7 @@ fn agent(
     } else {
         plain(subject, settings, &mut fields, out)
     };
-    // The metadata of Pi is lines and no data: what is given back goes in by hand.
+    // Pi's metadata is lines and not data, so restored grants are added here.
     for OriginalGrant { key, value } in subject.grants.iter().filter(|it| it.key != "tools") {
         let items = value.as_ref().and_then(list_items);
         fields.extend(items.map(|items| (*key, raw(items.join(", ")))));
@@ -90,7 +90,7 @@ fn agent(
     }
 }
 
-/// How the prompt is used, and the other preferences of the original front matter.
+/// Writes how the prompt is used, and the other original preferences.
 fn prompting(subject: &RenderSubject) -> Vec<(&'static str, PiValue)> {
     let mut fields = vec![
         ("systemPromptMode", raw("replace")),
@@ -110,12 +110,12 @@ fn raw(text: impl Into<String>) -> PiValue {
     PiValue::Raw(text.into())
 }
 
-/// A text on one line.
+/// Joins a text to one line.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The tools of an agent without a guard; whether it can read.
+/// Writes the tools of an agent without the guard; returns whether it can read.
 fn plain(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -132,10 +132,11 @@ fn plain(
     if tools.is_empty() {
         loss::toolless(subject, &HarnessModel::default(), Some(loss::BY_GUARD), out);
     }
-    // A list is always written: Pi would give an agent without one all that it has. Who starts the
-    // agent can always be spoken to.
+    // A list is always written, because Pi gives an agent without one all tools. Contacting the caller is
+    // always allowed.
     let listed = if tools.is_empty() { "contact_supervisor".to_owned() } else { tools.join(", ") };
     fields.push(("tools", raw(listed)));
+    // pi-subagents does not load an agent whose rules name `bash`.
     let denied = TOOLS.iter().filter(|tool| {
         tool.name != "bash"
             && !tools.contains(&tool.name)
@@ -157,7 +158,7 @@ fn plain(
     tools.contains(&"read")
 }
 
-/// The tools of an agent with the guard; whether it can read.
+/// Writes the tools of an agent with the guard; returns whether it can read.
 fn guarded(
     subject: &RenderSubject,
     settings: &RenderSettings<'_>,
@@ -188,14 +189,14 @@ fn guarded(
     is_used(subject, Section::Read)
 }
 
-/// Whether there is anything that a person is asked about.
+/// Whether the policy asks about anything.
 fn asks(subject: &RenderSubject) -> bool {
     let sections = [Section::Bash, Section::Edit, Section::Read];
     let asks = |rules: &RuleList| rules.all().any(|rule| rule.action == Action::Ask);
     sections.into_iter().any(|section| subject.bounds(section).iter().any(asks))
 }
 
-/// The models to try.
+/// Writes the models to try.
 fn model(subject: &RenderSubject, out: &mut RenderedAgent) -> Vec<(&'static str, PiValue)> {
     let preferred = subject.agent.model.preferred.as_ref();
     let names = preferred.into_iter().flatten().map(|model| model.value.clone());
@@ -215,7 +216,7 @@ fn model(subject: &RenderSubject, out: &mut RenderedAgent) -> Vec<(&'static str,
     fields
 }
 
-/// The skills that the agent is shown; Pi would give it `read` to load them.
+/// Writes the skills of the agent; Pi would give it `read` to load them.
 fn shown(
     subject: &RenderSubject,
     can_read: bool,
@@ -247,7 +248,7 @@ fn shown(
     (!names.is_empty()).then(|| ("skills", PiValue::Text(names.join(", "))))
 }
 
-/// The limit of rounds: releases of pi-subagents that know no rounds count calls.
+/// Writes the limit of turns; releases of pi-subagents without turns count calls.
 fn budget(subject: &RenderSubject, out: &mut RenderedAgent) -> Vec<(&'static str, PiValue)> {
     let Some(turns) = subject.agent.behaviour.max_turns else { return Vec::new() };
     let turns = turns.value;
