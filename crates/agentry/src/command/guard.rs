@@ -13,7 +13,7 @@ use agentry_compile::{CompiledAgent, at, read};
 use serde_json::Value;
 
 use crate::args::GuardArguments;
-use crate::command::render::{LEDGER, agentry_home};
+use crate::command::render::LEDGER;
 use crate::disk::DiskWorld;
 
 /// The most bytes of a question.
