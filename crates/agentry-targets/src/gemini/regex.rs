@@ -38,7 +38,7 @@ pub(super) fn write(pattern: &str, action: Action) -> Option<String> {
     (text.len() <= LONGEST).then_some(text)
 }
 
-/// Converts an expression that [`write`] made back to wildcards; `None` for any other.
+/// Converts an expression that [`write()`] made back to wildcards; `None` for any other.
 pub(super) fn read(regex: &str) -> Option<String> {
     let (middle, end) = if let Some(head) = regex.strip_suffix(END_OR_SPACE) {
         (head, " *")
