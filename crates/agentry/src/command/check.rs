@@ -1,4 +1,4 @@
-//! `agentry check`: finds agents and says what is wrong with them.
+//! `agentry check`: finds agents and reports what is wrong with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
@@ -24,9 +24,9 @@ use crate::save;
 
 use super::check_report::CheckReport;
 
-/// Agents are checked side by side in groups, so that memory does not grow with their number.
+/// Agents are checked in parallel in groups, so that memory does not grow with their number.
 const GROUP: usize = 256;
-/// Fewer agents than these are looked at one after the other: starting threads takes longer.
+/// Fewer agents than this are checked on one thread: starting threads takes longer.
 const FEW: usize = 8;
 
 pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
@@ -129,7 +129,7 @@ impl<'a> CheckRun<'a> {
                 }
             }
         };
-        // A defect in one reader must not take the other files with it.
+        // A panic in one parser must not stop the check of the other files.
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|_| CheckedAgent { broken: true, ..CheckedAgent::default() })
     }
@@ -150,7 +150,7 @@ impl<'a> CheckRun<'a> {
         self.seen.push((checked.workspace, checked.name, found.clone()));
     }
 
-    /// Writes what was mended. Where that fails, the agent is reported as it still is.
+    /// Writes the fixes. If that fails, the agent is reported unfixed.
     fn save(&mut self, found: &FoundAgent, checked: CheckedAgent) -> CheckedAgent {
         for (path, bytes) in &checked.files {
             if let Err(error) = save::replace(path, bytes) {
@@ -167,7 +167,7 @@ impl<'a> CheckRun<'a> {
         checked
     }
 
-    /// Names that two agents share; those agents are read once more to show the place.
+    /// Reports names that two agents share; those agents are read again to get the span.
     fn names(&mut self) {
         let names =
             self.seen.iter().map(|(workspace, name, _)| (workspace.as_str(), name.as_str()));
@@ -187,7 +187,7 @@ impl<'a> CheckRun<'a> {
         }
     }
 
-    /// Checks a receipt that lies beside the agents of a home.
+    /// Checks a receipt next to the agents of a home.
     fn receipt(&mut self, receipt: &HomeReceipt) {
         let config = self.configs.of(self.disk, &receipt.home);
         let checked = check_receipt(self.disk, receipt, &config);
@@ -235,7 +235,7 @@ impl<'a> CheckRun<'a> {
     }
 }
 
-/// What is kept of an agent that was checked.
+/// The part of a checked agent that is kept for the report.
 #[derive(Debug, Default)]
 struct CheckedAgent {
     name: String,
@@ -251,7 +251,7 @@ impl CheckedAgent {
     fn new(compiled: CompiledAgent, files: Vec<(String, Vec<u8>)>, fixed: usize) -> Self {
         let name = compiled.agent.identity.name.map_or(String::new(), |name| name.value);
         let CompiledAgent { workspace, diagnostics, sources, .. } = compiled;
-        // The texts are only kept for showing findings.
+        // The source text is needed only to show findings.
         let sources = if diagnostics.is_empty() { SourceFiles::default() } else { sources };
         Self { name, workspace, diagnostics, sources, files, fixed, broken: false }
     }
@@ -266,14 +266,14 @@ fn exit(summary: &CheckSummary, deny_warnings: bool, unreadable: bool) -> ExitKi
     }
 }
 
-/// Whether a path stays where it starts from.
+/// Whether a path has no part that leads out of its start directory.
 fn is_plain(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     !path.starts_with('~')
         && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// The most bytes of a baseline; a device or an endless pipe is never read.
+/// The size limit of a baseline, so that a device or an endless pipe is never read.
 const BASELINE_BYTES: u64 = 64 * 1024 * 1024;
 
 fn read_baseline(path: &str) -> Result<Baseline, CliFailure> {

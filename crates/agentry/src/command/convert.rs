@@ -1,4 +1,4 @@
-//! `agentry convert`: an agent in another format, and what is lost on the way.
+//! `agentry convert`: writes an agent in another format and reports the losses.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ConvertArguments) -> CliOutcome {
     Ok(if refused { ExitKind::Findings } else { ExitKind::Done })
 }
 
-/// The agent in the other format, unless it would be wider or broken there.
+/// Converts the agent; fails if the result would be wider than the source, or broken.
 fn converted(
     disk: &DiskWorld,
     args: &ConvertArguments,
@@ -62,7 +62,7 @@ fn converted(
     }
     let mut converted = convert(&agent, to, target);
     converted.losses.extend(relocated.losses);
-    // An agent without a policy asks a person; in a format that denies instead, it can do less.
+    // An agent without a policy asks the user; a format that denies instead narrows it.
     let was_asked = compiled.whole().policy.is_empty()
         && info(compiled.found.format).denies_without_policy.is_none();
     if let Some(why) = format.denies_without_policy.filter(|_| was_asked && !keep_base) {
@@ -118,7 +118,7 @@ fn is_moved(dir: &str, compiled: &CompiledAgent) -> bool {
     absolute(dir) != absolute(&compiled.found.dir)
 }
 
-/// Takes the relative paths out of the scope, and says whether there were any.
+/// Removes the relative paths from the scope, and returns whether there were any.
 fn leave_scope_behind(agent: &mut Agent) -> bool {
     let Some(scope) = agent.policy.trust.as_mut().and_then(|trust| trust.scope.as_mut()) else {
         return false;
@@ -128,7 +128,7 @@ fn leave_scope_behind(agent: &mut Agent) -> bool {
     scope.len() < before
 }
 
-/// What is written at `output`: a file for some formats, a directory for the others.
+/// The target at `output`: a file for some formats, a directory for the others.
 pub(super) fn target(to: Format, output: &str, dir: String) -> WriteTarget {
     let output = Path::new(output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
@@ -136,8 +136,8 @@ pub(super) fn target(to: Format, output: &str, dir: String) -> WriteTarget {
     WriteTarget { name, shape, place: PolicyContext { dir, ..PolicyContext::default() } }
 }
 
-/// The files of an older agent of the same format in the target, which the result does not have:
-/// beside the new files they would become a part of the new agent.
+/// Lists files of an older agent in the target that the result does not have.
+/// Left there, they would become a part of the new agent.
 fn stale(
     disk: &DiskWorld,
     args: &ConvertArguments,
@@ -145,7 +145,7 @@ fn stale(
     converted: &ConvertedAgent,
 ) -> Vec<String> {
     let dir = args.output.trim_end_matches('/');
-    // Where the source itself lies, what has no place in the result must not be lost for good.
+    // In the directory of the source itself nothing is removed: it may be the only copy.
     if !args.force || !is_moved(dir, compiled) || !Path::new(dir).is_dir() {
         return Vec::new();
     }
@@ -159,8 +159,7 @@ fn stale(
     paths
 }
 
-/// The path of a file below `dir` that was read as a part of its agent. What runs left behind is
-/// none.
+/// The path of a source file below `dir`; none for files that runs wrote.
 fn part(dir: &str, file: &SourceFile) -> Option<String> {
     let path = file.path.strip_prefix(dir)?.strip_prefix('/')?;
     let metadata = std::fs::symlink_metadata(&*file.path).ok()?;
@@ -235,12 +234,12 @@ fn report(
     }
 }
 
-/// Whether something of the source is missing or changed, rather than something new.
+/// Whether a part of the source is missing or changed, rather than something added.
 pub(super) fn is_lost(loss: &ConversionLoss) -> bool {
     loss.kind != ConversionLossKind::Added
 }
 
-/// A line of the list that a person reads.
+/// A row of the list of losses.
 fn row(loss: &ConversionLoss) -> Vec<String> {
     let field = format!("  {}", visible(&loss.field));
     let detail = visible(&loss.detail).into_owned();

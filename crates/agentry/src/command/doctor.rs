@@ -1,4 +1,4 @@
-//! `agentry doctor`: what this machine supports, and what to do about the rest.
+//! `agentry doctor`: reports what this machine supports, and how to fix the rest.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,13 +12,13 @@ use crate::command::sandbox::this_program;
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
-/// One thing that was looked at.
+/// The result of one check of the machine.
 struct DoctorFinding {
     what: &'static str,
-    /// Whether all is well; nothing if it does not matter here.
+    /// Whether the check passed; `None` if it does not apply here.
     well: Option<bool>,
     found: String,
-    /// What to do.
+    /// How to fix it.
     help: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DoctorArguments) -> CliOutcome {
     Ok(if well { ExitKind::Done } else { ExitKind::Findings })
 }
 
-/// A confinement as most agents have one, but for its network.
+/// A typical confinement of an agent, except for its network.
 fn usual() -> Confinement {
     Confinement { reads: vec!["/usr".into()], ..Confinement::default() }
 }
@@ -78,7 +78,7 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
     ]
 }
 
-/// What keeps an ordinary user from making namespaces, on the systems where something does.
+/// The system setting that blocks user namespaces, on systems that have one.
 fn namespaces_help() -> Option<String> {
     let says =
         |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|it| it.trim() == value);
