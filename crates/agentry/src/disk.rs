@@ -1,4 +1,4 @@
-//! The world as it is: files on disk. A placeholder that a running agent holds open counts as missing.
+//! The [`World`] of files on disk. A placeholder that a running agent holds open counts as missing.
 
 use agentry_compile::SessionMemo;
 use std::collections::HashMap;
@@ -23,34 +23,34 @@ use crate::model_query;
 use crate::output::said;
 use crate::workspace_cache::WorkspaceCache;
 
-/// The files of this machine, seen from the current directory.
+/// The files of this machine, relative to the current directory.
 #[derive(Debug, Default)]
 pub(crate) struct DiskWorld {
     workspaces: WorkspaceCache,
-    /// The current directory, once it was asked for.
+    /// The current directory, memoised.
     current: OnceLock<PathBuf>,
     peeked: Mutex<PeekedFiles>,
-    /// Asked of the environment once.
+    /// The facts of the environment, memoised.
     machine: OnceLock<MachineFacts>,
     bases: BaseMemo,
     memo: Arc<SessionMemo>,
 }
 
 impl DiskWorld {
-    /// The same files, read anew, with what was found out before.
+    /// The same files, read again; facts about the machine are kept.
     pub(crate) fn again(&self) -> Self {
         Self { memo: Arc::clone(&self.memo), ..Self::default() }
     }
 }
 
-/// Files that the search looked into, until their readers ask for them.
+/// Files that the search opened, kept until their parsers ask for them.
 #[derive(Debug, Default)]
 struct PeekedFiles {
     files: HashMap<String, Vec<u8>>,
     bytes: usize,
 }
 
-/// The most bytes of files that are kept for their readers.
+/// The most bytes that are kept for parsers.
 const MOST_PEEKED: usize = 16 * 1024 * 1024;
 
 impl PeekedFiles {
@@ -61,7 +61,7 @@ impl PeekedFiles {
         }
     }
 
-    /// The bytes of `path`, once: a second read is meant to see what changed.
+    /// The bytes of `path`, once: a second read must see later changes.
     fn take(&mut self, path: &str) -> Option<Vec<u8>> {
         let bytes = self.files.remove(path)?;
         self.bytes = self.bytes.saturating_sub(bytes.len());
@@ -69,10 +69,10 @@ impl PeekedFiles {
     }
 }
 
-/// A tree with no more entries is walked by this thread alone: others would start when it has ended.
+/// A tree with at most this many entries is walked by one thread: more threads would start too late.
 const FEW: usize = 1_000;
 
-/// Directories that no search looks into, beside what `.gitignore` says.
+/// Directories that no search enters, in addition to `.gitignore`.
 const NEVER: &[&str] = &[".git", "node_modules"];
 
 impl FileTree for DiskWorld {
@@ -225,7 +225,7 @@ impl WorldServices for DiskWorld {
     }
 }
 
-/// The facts as the environment gives them. A path that is not UTF-8 counts as none.
+/// The facts of the environment. A path that is not UTF-8 counts as missing.
 fn machine_facts() -> MachineFacts {
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
     let home = std::env::home_dir();
@@ -241,8 +241,8 @@ fn machine_facts() -> MachineFacts {
     }
 }
 
-/// The bytes of a file of `size` bytes, as a rule in one go. It may grow while it is read: then at
-/// most one byte more than `limit` is read.
+/// The bytes of a file of `size` bytes, usually in one read. If the file grows meanwhile, at most one byte
+/// more than `limit` is read.
 pub(crate) fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     let size = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
     let mut bytes = vec![0; size];
@@ -254,7 +254,7 @@ pub(crate) fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         }
-        // All that there was, and room for more.
+        // The read filled exactly the expected size and left the spare byte free: end of file.
         if filled + 1 == size {
             break;
         }
@@ -266,13 +266,13 @@ pub(crate) fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<
     Ok(bytes)
 }
 
-/// The current directory has an empty name here.
+/// The current directory is the empty path here.
 fn here(path: &str) -> &Path {
     Path::new(if path.is_empty() { "." } else { path })
 }
 
-/// What `path` leads to, unless a link leads out of `root`. Without a link on the way nothing is
-/// resolved, which keeps the common case at one look per part below the root.
+/// The metadata of `path`, unless a link leads out of `root`. Without a link on the way nothing is
+/// resolved, so that the common case needs one system call for each part below the root.
 fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     if let Some(metadata) = plain(root, path)? {
         return Ok(metadata);
@@ -304,7 +304,7 @@ fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     fs::metadata(here(path)).map_err(|error| refusal(&error))
 }
 
-/// What `path` leads to, if its text starts with `root` and no part after that is a link.
+/// The metadata of `path`, if its text starts with `root` and no later part is a link.
 fn plain(root: &str, path: &str) -> Result<Option<Metadata>, ReadError> {
     let Some(below) = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) else {
         return Ok(None);
@@ -340,17 +340,17 @@ fn kind_of(path: &Path) -> EntryKind {
         Ok(metadata) if metadata.is_file() && is_placeholder(path) => EntryKind::Missing,
         Ok(metadata) if metadata.is_file() => EntryKind::File,
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
-        // A device, a loop of links, a file behind a closed directory: let the reader say so.
+        // A device, a loop of links, or a file behind a closed directory: the parser reports it.
         _ => EntryKind::Other,
     }
 }
 
-/// What a link to a directory is, to one who walks through `dir`.
+/// The kind of a link to a directory, for a walk through `dir`.
 fn linked(dir: &str, link: &Path) -> EntryKind {
     let (Ok(real), Ok(target)) = (fs::canonicalize(here(dir)), fs::canonicalize(link)) else {
         return EntryKind::Other;
     };
-    // Two links may lead to each other: every directory on the way counts.
+    // Two links may lead to each other, so every directory on the way is compared.
     let is_target = |above: &Path| fs::canonicalize(above).is_ok_and(|above| above == target);
     if real.starts_with(&target) || here(dir).ancestors().any(is_target) {
         EntryKind::Loop
@@ -359,7 +359,7 @@ fn linked(dir: &str, link: &Path) -> EntryKind {
     }
 }
 
-/// Passes on what a walk from `root` met; directories are of no interest.
+/// Passes on the entries of a walk from `root`, without directories.
 fn met(
     root: &str,
     entry: Result<ignore::DirEntry, ignore::Error>,
@@ -379,7 +379,7 @@ fn met(
     }
 }
 
-/// Whether this only stands for the main file of an agent. A look at every file would take too long.
+/// Whether the entry is a placeholder for the main file of an agent. Checking every file would take too long.
 fn is_held(entry: &ignore::DirEntry) -> bool {
     entry.file_name().to_str().is_some_and(|name| name.starts_with("agent."))
         && is_placeholder(entry.path())
@@ -400,7 +400,7 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(WalkedPath<'_
     visit(WalkedPath::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
 }
 
-/// The real path of an absolute one, beside others whose directories are `known`.
+/// The real path of an absolute one; `known` memoises the directories of others.
 fn real_beside<'p>(
     path: &'p Path,
     known: &mut HashMap<&'p Path, Option<PathBuf>>,
@@ -418,7 +418,7 @@ fn real_beside<'p>(
     }
 }
 
-/// Whether the name of the directory `path` in the other case leads to the same directory.
+/// Whether the directory `path` is found under its name in the other case.
 fn ignores_case(path: &Path) -> bool {
     let Ok(real) = fs::canonicalize(path) else { return false };
     let flipped: Option<PathBuf> = real.to_str().map(|text| {

@@ -1,4 +1,4 @@
-//! Which workspace a directory belongs to. Every agent asks, so each directory is looked at once.
+//! Finds the workspace of a directory. Every agent asks, so each directory is checked once.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,15 +7,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_sandbox::is_placeholder;
 
-/// What is known of directories so far.
+/// The memoised answers.
 #[derive(Debug, Default)]
 pub(crate) struct WorkspaceCache {
-    /// The answers so far, by the very text that was asked.
+    /// The answers, by the exact text of the path.
     answers: RwLock<HashMap<String, Arc<str>>>,
     known: RwLock<HashMap<PathBuf, WorkspaceMarks>>,
 }
 
-/// The nearest directories at or above one that have a mark.
+/// The nearest directories with a marker file, at or above a directory.
 #[derive(Debug, Clone, Default)]
 struct WorkspaceMarks {
     config: Option<Arc<str>>,
@@ -70,7 +70,7 @@ impl WorkspaceCache {
 }
 
 impl WorkspaceMarks {
-    /// The marks of a directory directly below.
+    /// The markers for a directory directly below.
     fn at(self, dir: &Path) -> Self {
         let name = || Some(Arc::from(dir.to_string_lossy()));
         let has = |mark: &str| dir.join(mark).exists() && !is_placeholder(&dir.join(mark));

@@ -1,14 +1,14 @@
-//! «Did you mean» for names that only the disk knows: agents, and what the store and the journal hold.
+//! «Did you mean» for names that are found on disk: agents, objects of the store, runs.
 
 use agentry_compile::text::path::join;
 use agentry_compile::text::suggestion::{did_you_mean, nearest};
 use agentry_compile::{World, at};
 
-/// Where people keep agents.
+/// The directories that usually hold agents.
 const PLACES: [&str; 3] = ["", "agents", ".agents"];
 
-/// The agent that may be meant by a path that does not exist: one beside it, or in one of the usual places,
-/// that is called so or nearly so.
+/// The agent that may be meant by a missing path: one with the same or a similar name, beside the path or in
+/// one of the usual directories.
 pub(super) fn agent(disk: &dyn World, path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -28,7 +28,7 @@ pub(super) fn agent(disk: &dyn World, path: &str) -> Option<String> {
     found.map(|path| format!("did you mean `{path}`?"))
 }
 
-/// A file of an agent by what the agent is called.
+/// The name of an agent from the name of its file.
 fn stem(name: &str) -> &str {
     match name.strip_suffix(".agent.md") {
         Some(stem) => stem.split_once('_').map_or(stem, |(_, name)| name),
@@ -36,7 +36,7 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Which of some names may be meant; else where they are listed.
+/// Suggests one of the names, else the command that lists them.
 pub(super) fn one_of<'a>(
     written: &str,
     known: impl IntoIterator<Item = &'a str>,

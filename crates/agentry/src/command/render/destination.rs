@@ -23,7 +23,7 @@ pub(super) struct RenderRoot {
     pub(super) root: String,
     /// Whether it belongs to a project or to the user.
     pub(super) scope: RenderScope,
-    /// The home directory, if it differs from the project.
+    /// The home directory; `None` for the scope of the user, and where the root is the home itself.
     pub(super) home: Option<String>,
     /// The number of directories above it in the same repository.
     pub(super) above: usize,

@@ -194,7 +194,7 @@ impl RenderProject<'_> {
             let admitted = self.locks.admit(self.disk, &compiled, UnlockedAgent::IsNoted);
             admitted.map_err(LoadFailure::NotAsLocked)?;
             let subject = subject(self.disk, &compiled, None, guarded);
-            // Computed here, because this runs in parallel.
+            // Memoised here, where agents are read in parallel.
             subject.kind();
             Ok(Box::new(subject))
         };

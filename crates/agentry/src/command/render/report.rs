@@ -403,7 +403,7 @@ impl<'a> RenderReport<'a> {
 }
 
 impl RenderCounts {
-    /// The agents of the run, counted or by name.
+    /// The number of agents of the run, and of how many if some are refused.
     fn who(&self, args: &RenderArguments) -> String {
         let all = counted(self.agents, "agent");
         match self.agents.saturating_sub(self.refused) {

@@ -10,8 +10,8 @@ use crate::output::CliFailure;
 use super::project::{GatheredAgents, RenderProject};
 
 impl RenderProject<'_> {
-    /// Whether a harness asks the guard about calls. A harness that has the guard keeps it, unless its removal
-    /// is requested.
+    /// Whether a harness asks the guard about calls. A harness that has the guard keeps it, unless its
+    /// removal is requested.
     pub(super) fn guards(&self, target: &Target) -> bool {
         let has = self.place.ledger.guarded().contains(target.name);
         !self.args.no_guard && (self.asks_for_guard() || has)

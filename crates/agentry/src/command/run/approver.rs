@@ -1,4 +1,4 @@
-//! The person at the terminal: sees the exact call, the rule and what would change, and decides.
+//! Asks the user at the terminal: shows the exact call, the rule and a preview, and reads the decision.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,10 +13,10 @@ use super::stop::StopSwitch;
 use super::terminal::{TerminalView, clean};
 use crate::output::print;
 
-/// What a person can say to a call.
+/// The possible answers to a call.
 const CHOICES: &str = "[y]es  [n]o  [a]lways for this run  always for this [e]xact call  [l]ater";
 
-/// The person at this terminal.
+/// Approvals by the user at this terminal.
 pub(crate) struct TerminalApprover {
     pub(super) lines: LineEditor,
     terminal: Arc<Mutex<TerminalView>>,
@@ -28,18 +28,18 @@ impl TerminalApprover {
         Ok(Self { lines: LineEditor::new()?, terminal, stop: OnceLock::new() })
     }
 
-    /// By which Ctrl-C at a question stops the turn.
+    /// Sets the switch by which Ctrl-C at a question stops the turn.
     pub(super) fn stop_by(&self, stop: &Arc<StopSwitch>) {
         let _ = self.stop.set(Arc::clone(stop));
     }
 
-    /// Reads a line, on a line of its own.
+    /// Reads an answer on a new line.
     pub(super) async fn line(&self, prompt: &str) -> TypedInput {
         self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
         self.lines.read(prompt).await
     }
 
-    /// Ctrl-C at a question: the turn that it belongs to stops.
+    /// Handles Ctrl-C at a question: it stops the turn.
     fn interrupt(&self) {
         if let Some(stop) = self.stop.get() {
             stop.interrupt();
@@ -77,7 +77,7 @@ impl TerminalApprover {
     }
 }
 
-/// A call as a person is asked about it.
+/// The text of a question about a call.
 fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) -> String {
     let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
     let mut text = format!("\nmay `{}` run?\n{}\n", clean(&call.tool), clean(&arguments));

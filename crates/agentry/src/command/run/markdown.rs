@@ -1,19 +1,19 @@
-//! Markdown on a terminal, as it streams in: headings, emphasis and code get a look, everything else
-//! stays as it is written.
+//! Styles Markdown on a terminal as it streams in: headings, emphasis and code. Everything else is
+//! printed as written.
 
-/// What a piece of text looks like.
+/// The escape sequences of the styles.
 const BOLD: &str = "\x1b[1m";
 const CODE: &str = "\x1b[36m";
 const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Where the stream stands.
+/// The state of the stream.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "looks are independent of each other")]
 pub(super) struct MarkdownStream {
-    /// Marks that may still grow: `*`, `` ` ``, `#`.
+    /// Markers that may still grow: `*`, `` ` ``, `#`.
     pending: String,
-    /// Whether something of the present line was seen.
+    /// Whether the current line has text already.
     inside_line: bool,
     bold: bool,
     code: bool,
@@ -22,7 +22,7 @@ pub(super) struct MarkdownStream {
 }
 
 impl MarkdownStream {
-    /// The next piece, with its looks.
+    /// The next piece, styled.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for char in piece.chars() {
@@ -45,7 +45,7 @@ impl MarkdownStream {
         out
     }
 
-    /// What is left at the end.
+    /// The rest at the end of the stream.
     pub(super) fn finish(&mut self) -> String {
         let mut out = String::new();
         self.settle('\n', &mut out);
@@ -68,7 +68,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Decides what the marks before `next` mean.
+    /// Decides what the pending markers before `next` mean.
     fn settle(&mut self, next: char, out: &mut String) {
         let marks = std::mem::take(&mut self.pending);
         let at_start = !self.inside_line;
@@ -99,7 +99,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Emphasis does not outlive its line.
+    /// Ends emphasis at the end of its line.
     fn end_of_line(&mut self, out: &mut String) {
         self.inside_line = false;
         if self.bold || self.code || self.heading {
@@ -123,7 +123,7 @@ impl MarkdownStream {
 mod tests {
     use super::*;
 
-    /// The looks as tags.
+    /// The styled text, with tags for escape sequences.
     fn shown(text: &str, size: usize) -> String {
         let mut markdown = MarkdownStream::default();
         let chars: Vec<char> = text.chars().collect();
