@@ -37,7 +37,7 @@ pub(crate) struct DiskWorld {
 }
 
 impl DiskWorld {
-    /// The same files, read again; facts about the machine are kept.
+    /// The same files, to be read again; only the memo is kept.
     pub(crate) fn again(&self) -> Self {
         Self { memo: Arc::clone(&self.memo), ..Self::default() }
     }
@@ -91,7 +91,9 @@ impl FileTree for DiskWorld {
         let bytes = fs::File::open(path).and_then(|file| contents(file, metadata.len(), limit));
         let bytes = bytes.map_err(|error| refusal(&error))?;
         match bytes.len() as u64 {
+            // The file grew after its size was checked.
             size if size > limit => Err(ReadError::TooLarge(size)),
+            // The sandbox holds this name with a placeholder; to the reader no file is there.
             _ if bytes == PLACEHOLDER.as_bytes() => Err(ReadError::Missing),
             _ => Ok(bytes),
         }
@@ -109,6 +111,7 @@ impl FileTree for DiskWorld {
         let mut out = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| refusal(&error))?;
+            // A name that is not UTF-8 cannot be part of an agent.
             let Ok(name) = entry.file_name().into_string() else { continue };
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_dir() => EntryKind::Directory,
@@ -131,9 +134,11 @@ impl FileTree for DiskWorld {
 
     fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         let mut walk = ignore::WalkBuilder::new(here(path));
+        // Agents lie in hidden directories too, and `.gitignore` counts outside of a repository.
         walk.hidden(false).require_git(false).filter_entry(|entry| {
             !entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name))
         });
+        // One more than the limit shows whether the tree is larger.
         let few: Vec<_> = walk.build().take(FEW + 1).collect();
         if few.len() <= FEW {
             return few.into_iter().for_each(|entry| met(path, entry, visit));
@@ -230,6 +235,7 @@ fn machine_facts() -> MachineFacts {
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
     let home = std::env::home_dir();
     let given = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    // The XDG specification says that a relative path must be ignored.
     let base = given.filter(|path| path.is_absolute());
     let config = base.or_else(|| Some(home.as_ref()?.join(".config")));
     let ollama_host = std::env::var("OLLAMA_HOST").ok();
@@ -283,6 +289,7 @@ fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     let mut last = None;
     for part in below.components() {
         match part {
+            // With links on the way, `..` may lead anywhere.
             Component::ParentDir => return Err(ReadError::Escapes),
             Component::CurDir => {}
             _ => at.push(part),
@@ -296,6 +303,7 @@ fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     }
     if linked {
         let root = fs::canonicalize(here(root)).map_err(|error| refusal(&error))?;
+        // A link is allowed as long as its target stays below the root.
         let real = fs::canonicalize(path).map_err(|error| refusal(&error))?;
         if !real.starts_with(root) {
             return Err(ReadError::Escapes);
@@ -328,6 +336,7 @@ fn plain(root: &str, path: &str) -> Result<Option<Metadata>, ReadError> {
 
 fn refusal(error: &io::Error) -> ReadError {
     match error.kind() {
+        // A file in the middle of the path means that nothing is below it.
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         io::ErrorKind::IsADirectory => ReadError::NotAFile,
         _ => ReadError::Refused(said(error)),
@@ -405,6 +414,7 @@ fn real_beside<'p>(
     path: &'p Path,
     known: &mut HashMap<&'p Path, Option<PathBuf>>,
 ) -> Option<PathBuf> {
+    // `..` behind a link cannot be resolved by text.
     let climbs = path.components().any(|part| part == Component::ParentDir);
     let (Some(dir), Some(name), false) = (path.parent(), path.file_name(), climbs) else {
         return real(path);
@@ -413,6 +423,7 @@ fn real_beside<'p>(
     match fs::symlink_metadata(&at) {
         Ok(found) if found.is_symlink() => real(path),
         Ok(_) => Some(at),
+        // A file that does not exist yet has a real path through its directory.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Some(at),
         Err(_) => None,
     }
@@ -428,6 +439,7 @@ fn ignores_case(path: &Path) -> bool {
         PathBuf::from(text.chars().map(flip).collect::<String>())
     });
     flipped
+        // A path without letters says nothing about case.
         .filter(|other| *other != real)
         .is_some_and(|other| fs::canonicalize(other).is_ok_and(|other| other == real))
 }

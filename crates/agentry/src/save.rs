@@ -115,6 +115,7 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
             let staged = change.parents(&full).and_then(|()| staged(&full, text, self.durable));
             ready.push((staged.map_err(|error| (full.clone(), error))?, full));
         }
+        // From here on only renames can fail, so that an undo is rarely needed.
         for (file, full) in ready {
             change.put(file, &full).map_err(|error| (full, error))?;
         }
@@ -142,9 +143,11 @@ fn staged(target: &Path, bytes: &[u8], durable: bool) -> io::Result<NamedTempFil
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
     #[cfg(unix)]
+    // Less the umask, as for any new file; the default of a temporary file is 0600.
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(parent(target))?;
     file.write_all(bytes)?;
+    // A replaced file keeps its permissions.
     if let Ok(metadata) = fs::metadata(target) {
         file.as_file().set_permissions(metadata.permissions())?;
     }
@@ -226,6 +229,7 @@ impl SaveTransaction {
             self.keep(path)?;
             file.persist(path).map_err(|error| error.error)?;
         } else {
+            // Fails if another process created the file meanwhile.
             file.persist_noclobber(path).map_err(|error| error.error)?;
             self.steps.push(SaveStep::Wrote(path.to_path_buf()));
         }
@@ -265,6 +269,7 @@ impl SaveTransaction {
         let mut left = Vec::new();
         for step in self.steps.into_iter().rev() {
             match step {
+                // Fails on a directory with files of others, which then stays.
                 SaveStep::Made(dir) => drop(fs::remove_dir(dir)),
                 SaveStep::Wrote(path) => drop(fs::remove_file(path)),
                 SaveStep::Kept(old, path) => {
@@ -310,6 +315,7 @@ fn stays_below(dir: &str, path: &str) -> Result<(), CliFailure> {
     }
     let mut at = Path::new(dir).to_path_buf();
     for part in Path::new(path).components() {
+        // Also refuses `..` and absolute paths.
         let Component::Normal(name) = part else {
             return Err(CliFailure::new(format!("`{path}` would be written outside `{dir}`")));
         };

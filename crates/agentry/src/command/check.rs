@@ -38,6 +38,7 @@ pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     let mut run = CheckRun::new(args, &disk, &config)?;
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
+    // A path that the user names is checked even if the configuration excludes it.
     let named = |found: &FoundAgent| args.paths.contains(&found.path);
     let configs = &run.configs;
     let wanted = |found: &&FoundAgent| {
@@ -61,7 +62,7 @@ struct CheckRun<'a> {
     configs: ConfigCache,
     baseline_path: Option<String>,
     report: CheckReport<'a>,
-    /// What is kept of each agent: workspace, format, name and where it was found.
+    /// The workspace, the name and the path of each agent, to find duplicate names.
     seen: Vec<(String, String, FoundAgent)>,
     fixed: usize,
 }
@@ -73,6 +74,7 @@ impl<'a> CheckRun<'a> {
         config: &'a WorkspaceConfig,
     ) -> Result<Self, CliFailure> {
         let configured = match &config.baseline {
+            // A workspace is not trusted to name files elsewhere on the disk.
             Some(path) if !is_plain(path) => {
                 let message =
                     format!("the baseline `{path}` of `agentry.toml` leaves the workspace");
@@ -82,6 +84,7 @@ impl<'a> CheckRun<'a> {
         };
         let baseline_path = args.baseline.clone().or(configured);
         let known = match &baseline_path {
+            // A new baseline must contain the old findings too, so none is filtered.
             Some(path) if !args.write_baseline => read_baseline(path)?,
             _ => Baseline::default(),
         };
@@ -177,10 +180,12 @@ impl<'a> CheckRun<'a> {
             else {
                 continue;
             };
+            // An agent without a name has its own finding.
             if second.1.is_empty() {
                 continue;
             }
             let mut compiled = agentry_compile::read(self.disk, &second.2);
+            // Its own findings were reported by the first check.
             compiled.diagnostics.clear();
             compiled.name_taken(&first.2, &self.configs.of(self.disk, &second.2.dir));
             self.report.diagnostics(&compiled.diagnostics, &compiled.sources);
@@ -196,6 +201,7 @@ impl<'a> CheckRun<'a> {
 
     fn finish(mut self, found: &AgentDiscovery) -> CliOutcome {
         let own = self.disk.absolute(&self.config.root);
+        // The findings of the first configuration were reported at the start.
         let is_other = |other: &&Arc<WorkspaceConfig>| self.disk.absolute(&other.root) != own;
         for other in self.configs.all().iter().filter(is_other) {
             self.report.diagnostics(&other.diagnostics, &other.sources);
@@ -205,6 +211,7 @@ impl<'a> CheckRun<'a> {
         for path in &found.empty {
             let none = none_in(self.disk, path);
             remark(&format!("note: {}", none.message));
+            // The hint matters only if no path had an agent.
             if let Some(hint) = none.hint.filter(|_| found.agents.is_empty()) {
                 remark(&format!("  = help: {hint}"));
             }
@@ -260,6 +267,7 @@ impl CheckedAgent {
 fn exit(summary: &CheckSummary, deny_warnings: bool, unreadable: bool) -> ExitKind {
     let found = summary.errors > 0 || (deny_warnings && summary.warnings > 0);
     match (unreadable, found) {
+        // An incomplete check must not look like a complete one with findings.
         (true, _) => ExitKind::Usage,
         (false, true) => ExitKind::Findings,
         (false, false) => ExitKind::Done,

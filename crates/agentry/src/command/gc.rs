@@ -43,6 +43,7 @@ fn locked(disk: &DiskWorld) -> Result<BTreeSet<String>, CliFailure> {
             return Err(CliFailure::new(format!("`{}` cannot be read: {said}", path.display())));
         }
     };
+    // Any digest counts, in whatever field. 71 bytes are `sha256:` and 64 hexadecimal digits.
     let digests = text.match_indices("sha256:").filter_map(|(at, _)| text.get(at..at + 71));
     Ok(digests.map(str::to_owned).collect())
 }

@@ -125,6 +125,7 @@ fn one(
         name.value.clone_from(&free);
     }
     let mut losses = whole.losses;
+    // The agent is written again under its new name, which reports the losses of writing again.
     losses.retain(|loss| loss.of_reading);
     losses.push(ImportLoss {
         field: "name".to_owned(),
@@ -186,6 +187,7 @@ fn written(
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
     let around = found.files(disk);
+    // Original grants are useful only if the format keeps every rule; otherwise they are dropped.
     let bare = original::forgotten(found.harness, agent, &converted.agent, &around);
     if let Some(bare) = &bare {
         let field = original::grants_place(found.harness);
@@ -199,6 +201,7 @@ fn written(
     }
     let agent = bare.as_ref().unwrap_or(agent);
     let completed = completed(agent, &converted.agent, harness);
+    // Fields that the format has no place for are kept for the harness, so the agent is written again.
     if let Some((more, _)) = &completed {
         converted = convert(more, args.to, &target);
     }
@@ -213,6 +216,7 @@ fn written(
 impl ImportedFiles {
     /// Whether an agent of that name would have the same paths as this one.
     fn is_called(&self, name: &str) -> bool {
+        // Some file systems ignore case, so `A` and `a` would be one file.
         self.name.eq_ignore_ascii_case(name)
     }
 }
@@ -280,6 +284,7 @@ fn write(args: &ImportArguments, agents: &[ImportedFiles]) -> Result<(), CliFail
     let relative: Option<Vec<(String, String)>> = all.iter().map(below).collect();
     let (dir, files) = match relative {
         Some(files) => (if dir.is_empty() { "/" } else { dir }, files),
+        // A single agent may be written to the output path itself, which is then a file.
         None => ("", all),
     };
     FileSaving { dir, files: &files, beside: &[], stale: &[], mode, durable: true }.save()

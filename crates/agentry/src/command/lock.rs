@@ -44,6 +44,7 @@ fn find(disk: &DiskWorld, args: &LockArguments) -> Result<Vec<FoundAgent>, CliFa
     let root = if root.is_empty() { ".".to_owned() } else { root };
     let paths = if whole { vec![root.clone()] } else { args.agents.clone() };
     let config = WorkspaceConfig::read(disk, &root);
+    // Excludes apply to a full run only; a named agent is always wanted.
     let exclude = |path: &str| whole && config.excludes_path(path);
     let found = discover(disk, &paths, None, &exclude);
     let mut wrong: Vec<_> =
@@ -75,6 +76,7 @@ fn or_gone(disk: &DiskWorld, failure: CliFailure) -> CliFailure {
     };
     let root = disk.workspace(split(&path).0);
     let (whole, top) = (disk.absolute(&path), disk.absolute(&root));
+    // A lock lists paths relative to its workspace.
     let key = whole.strip_prefix(top.trim_end_matches('/')).unwrap_or(&whole).trim_matches('/');
     let is_key = |other: &str| {
         other.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -151,6 +153,7 @@ fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
         key,
         name: locked.name.clone(),
         digest: locked.digest.clone(),
+        // An unchanged agent needs no new entry, which saves memory for large workspaces.
         locked: changes.as_ref().is_ok_and(|all| !all.is_empty()).then(|| Box::new(locked)),
         changes,
         // The source text is needed only to show problems.
@@ -179,6 +182,7 @@ impl LockCache {
         known.unwrap_or_else(|| {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
             let read = || Arc::new(lock::read(disk, root));
+            // Read under the write lock, so that parallel agents read the file once.
             known.entry(root.to_owned()).or_insert_with(read).clone()
         })
     }
@@ -249,6 +253,7 @@ impl LockWorkspace<'_> {
         for looked in std::mem::take(&mut self.agents) {
             agents.push(self.agent(&mut file, looked)?);
         }
+        // An unchanged lock is not rewritten, and an empty workspace gets none.
         let same = old.as_ref().map_or_else(|| file.is_empty(), |old| *old == file);
         let written = !self.args.check && !same;
         if written {
@@ -269,6 +274,7 @@ impl LockWorkspace<'_> {
         }
         if let Some(mut locked) = locked.filter(|_| !self.args.check) {
             if let Some(before) = file.get(&key).map_err(unusable)? {
+                // The tools of MCP servers are pinned elsewhere, and a new lock must not drop them.
                 locked.keep_tools(&before);
             }
             file.set(&key, &locked);

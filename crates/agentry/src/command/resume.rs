@@ -74,7 +74,7 @@ fn enter(directory: &Path) -> Result<(), CliFailure> {
     })
 }
 
-/// Refuses an agent that changed since the run began, unless its policy is at most narrower.
+/// Refuses an agent whose definition changed or whose policy became wider, unless the user accepts it.
 fn unchanged(
     ground: &PreparedAgent,
     about: &RunDescription,

@@ -54,6 +54,7 @@ impl TerminalApprover {
                     self.interrupt();
                     return ApprovalReply::No(None);
                 }
+                // Ctrl-D is no decision: the run is parked, and `resume` asks again.
                 TypedInput::End => return ApprovalReply::Park,
             };
             let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
@@ -80,6 +81,7 @@ impl TerminalApprover {
 /// The text of a question about a call.
 fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) -> String {
     let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
+    // Everything from the model is cleaned: escape sequences could fake a question.
     let mut text = format!("\nmay `{}` run?\n{}\n", clean(&call.tool), clean(&arguments));
     if let Some(preview) = preview {
         let _ = writeln!(text, "\n{}", clean(preview));

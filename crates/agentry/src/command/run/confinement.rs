@@ -29,6 +29,7 @@ impl ConfinedCommands {
         let has_any = ground.tool_names(None).iter().any(|name| name == "bash");
         let looking = (has_any && !unconfined).then(|| {
             let commands = Arc::clone(&commands);
+            // The call memoises its answer; only the side effect is wanted.
             std::thread::spawn(move || drop(commands.confined_by()))
         });
         Self { commands, unconfined, has_any, looking }

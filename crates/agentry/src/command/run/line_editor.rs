@@ -57,6 +57,7 @@ impl LineEditor {
     /// is discarded.
     pub(super) fn restore(&self) -> bool {
         const NO_BRACKETED_PASTE: &str = "\x1b[?2004l";
+        // A locked editor means that a read is waiting.
         let Some(found) = self.found.as_ref().filter(|_| self.editor.try_lock().is_err()) else {
             return false;
         };

@@ -32,6 +32,7 @@ impl MarkdownStream {
             }
             let heading = self.heading;
             self.settle(char, &mut out);
+            // The space after the `#` markers is dropped with them.
             if self.heading && !heading && char == ' ' {
                 continue;
             }
@@ -48,6 +49,7 @@ impl MarkdownStream {
     /// The rest at the end of the stream.
     pub(super) fn finish(&mut self) -> String {
         let mut out = String::new();
+        // A marker at the very end is resolved as before a line break.
         self.settle('\n', &mut out);
         if self.bold || self.code || self.heading || self.fence {
             out.push_str(PLAIN);
@@ -58,6 +60,7 @@ impl MarkdownStream {
 
     fn is_mark(&self, char: char) -> bool {
         if !self.pending.is_empty() {
+            // Only the same character extends a marker.
             return self.pending.starts_with(char);
         }
         match char {
@@ -77,6 +80,7 @@ impl MarkdownStream {
         }
         self.inside_line = true;
         match (marks.as_str(), next) {
+            // A fence is kept, so that the block stays visible without colours.
             ("```", _) if at_start => {
                 self.fence = !self.fence;
                 out.push_str(if self.fence { DIM } else { PLAIN });
@@ -95,6 +99,7 @@ impl MarkdownStream {
                 self.heading = true;
                 self.look(out);
             }
+            // Anything else is literal text.
             _ => out.push_str(&marks),
         }
     }

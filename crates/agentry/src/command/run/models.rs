@@ -67,6 +67,7 @@ pub(crate) fn find(
         Err(nothing) if nothing.unpriced.is_empty() => {
             Ok(FoundModels::Nothing(nothing.to_string()))
         }
+        // Models exist, but a cost limit cannot be enforced without their prices.
         Err(nothing) => Err(unpriced(&nothing.unpriced)),
     }
 }
@@ -98,6 +99,7 @@ fn ask_servers(ground: &PreparedAgent, named: Option<&str>, models: &mut [ModelC
         candidates(ground, named, ModelLookup::Local)
     };
     for (at, model) in models.iter_mut().enumerate() {
+        // A candidate of a hosted provider keeps its outcome.
         let Some(url) = server(model) else { continue };
         model.outcome = match asked.get(at).filter(|_| listening.contains(&url)) {
             Some(asked) => asked.outcome.clone(),
@@ -129,6 +131,7 @@ fn is_listening(url: &str) -> bool {
 fn door(url: &str) -> Option<(String, u16)> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
+    // A URL without a port means the default one of its scheme.
     let usual = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
     let (name, port) = match host.rsplit_once(':') {
         // An IPv6 address in brackets contains colons that do not start a port.

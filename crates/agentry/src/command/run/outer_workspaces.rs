@@ -33,6 +33,7 @@ pub(super) fn admit(
     let own = compiled.workspace.clone();
     let locks = RenderLocks::default();
     let admitted = outer.iter().try_for_each(|root| {
+        // A lock lists agents relative to its own workspace.
         compiled.workspace.clone_from(root);
         locks.admit(disk, compiled, UnlockedAgent::Passes)
     });

@@ -91,6 +91,7 @@ impl PreparedAgent {
         })?;
         let settings = settings.with_environment(&variable);
         let config = config(&disk, &found.dir)?;
+        // No server is asked yet: a replay and `agentry test` must work offline.
         let plan = resolve(&*disk, &compiled, &settings, ModelLookup::Nobody);
         show(&plan.problems(), &compiled.sources);
         if !plan.problems().is_empty() {
@@ -148,6 +149,7 @@ impl PreparedAgent {
             run: directory,
             home: self.judge.places().home.as_ref().map(PathBuf::from),
             protected: self.protected.iter().map(PathBuf::from).collect(),
+            // Both spellings: a call may name the home through a link.
             hidden: real(&self.home).into_iter().chain([self.home.clone()]).collect(),
         };
         let rulebook = Rulebook {
@@ -234,6 +236,7 @@ pub(crate) fn surroundings(
         home: disk.machine().home.clone().map(PathBuf::from),
         agentry_home: agentry_home(),
         definition: decides,
+        // A relative entry of `PATH` would depend on the directory of the command.
         programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
     }
 }

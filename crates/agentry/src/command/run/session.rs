@@ -76,6 +76,7 @@ struct PendingRecording {
 impl PendingRecording {
     fn new(ground: &PreparedAgent, directory: &Path, path: &str) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
+        // Secrets are redacted while recording, never afterwards.
         let redactor = Arc::clone(&ground.redactor);
         let name = ground.agent.name();
         let recorder = CassetteRecorder::create(&part, name, now(), redactor, ground.places());
@@ -237,10 +238,12 @@ impl<'a> RunSession<'a> {
             let resumes = !waits || is_under_way(self.driver.state());
             let ending = if resumes { self.driver.resume().await? } else { None };
             match args.prompt.clone() {
+                // The resumed step ended the run, for example at a limit: there is no turn for a new prompt.
                 _ if resumes && matches!(self.driver.state().phase, RunPhase::Ended(_)) => {
                     Ok(ending)
                 }
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
+                // A conversation continues at the prompt, once the unfinished step is done.
                 None if talks => talk::talk(&mut self).await,
                 None => Ok(ending),
             }
@@ -261,6 +264,7 @@ impl<'a> RunSession<'a> {
             print("\n");
         }
         let outcome = ending.map_err(broken).and_then(|ending| self.finish(ending));
+        // Not a plain drop, which would wait for the blocking read of the line editor.
         runtime.shutdown_background();
         // A read may have started between the first restore and the shutdown.
         lines.as_ref().map(restore);
@@ -319,6 +323,7 @@ fn about(
 /// Whether a step is unfinished and continues before a new prompt is sent.
 fn is_under_way(state: &StepState) -> bool {
     match &state.phase {
+        // A run that ended at a limit continues only if the limit was raised.
         RunPhase::Ended(RunEnding::OverBudget { .. }) => state.exceeded().is_none(),
         RunPhase::Ended(ending) => matches!(ending, RunEnding::Parked { .. }),
         phase => *phase != RunPhase::Idle,
@@ -343,6 +348,7 @@ impl RunObservers {
         let attendant = attendant.map(Arc::new);
         let person: Arc<dyn Approver> = match (&attendant, on_ask) {
             (Some(attendant), _) => attendant.clone(),
+            // Without a terminal no user can approve: an `ask` is denied, or the run is parked.
             (None, AskFallback::Deny) => Arc::new(AbsentApprover::Denies),
             (None, AskFallback::Park) => Arc::new(AbsentApprover::Parks),
         };

@@ -106,6 +106,7 @@ async fn next([ends, closes]: &mut [Signal; 2]) -> bool {
 /// run handles the signals itself.
 pub(super) fn end_at(lines: &LineEditor) {
     let Ok(runtime) = runtime() else { return };
+    // Signal handlers can be registered only inside a runtime.
     let inside = runtime.enter();
     let Ok(mut endings) = endings() else { return };
     drop(inside);

@@ -47,14 +47,17 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
         };
         match line.as_str() {
             "" => {}
+            // A message cannot start with `/`; a mistyped command is never sent to the model.
             word if word.starts_with('/') => command(session, word),
             _ => {
+                // The history is a file, so secrets are redacted in it.
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
                 let ending = session.driver.say(line).await?;
                 let over =
                     matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
                 last = Some(ending);
+                // A reached limit or a failure ends the run, not only the turn.
                 if over {
                     return Ok(last);
                 }

@@ -47,6 +47,7 @@ pub(crate) struct TerminalView {
 impl TerminalView {
     pub(crate) fn new() -> Self {
         let out = io::stdout();
+        // A dumb terminal has no escape sequences to clear the status line.
         let rich = out.is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
         Self { rich, color: style(&out).color, ..Self::default() }
     }
@@ -69,6 +70,7 @@ impl TerminalView {
                 (self.limits, self.spent) = (*limits, *spent);
             }
             RunOutput::Limits { limits } => self.limits = *limits,
+            // Elsewhere the text waits for the end of its turn: only then is it known to be the answer.
             RunOutput::Text { text } if self.rich => self.stream(text),
             RunOutput::Turn { text, spent, calls, model, .. } => {
                 self.model.clone_from(model);
@@ -235,6 +237,7 @@ impl TerminalView {
 
     /// Shows the status on a line that is overwritten later.
     fn under_way(&mut self) {
+        // A status line must not overwrite text of the model.
         if !self.rich || self.open {
             return;
         }
