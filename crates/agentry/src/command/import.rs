@@ -187,7 +187,7 @@ fn written(
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
     let around = found.files(disk);
-    // Original grants are useful only if the format keeps every rule; otherwise they are dropped.
+    // Original grants count only if the result grants the same; otherwise they are dropped.
     let bare = original::forgotten(found.harness, agent, &converted.agent, &around);
     if let Some(bare) = &bare {
         let field = original::grants_place(found.harness);

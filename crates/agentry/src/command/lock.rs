@@ -274,7 +274,7 @@ impl LockWorkspace<'_> {
         }
         if let Some(mut locked) = locked.filter(|_| !self.args.check) {
             if let Some(before) = file.get(&key).map_err(unusable)? {
-                // The tools of MCP servers are pinned elsewhere, and a new lock must not drop them.
+                // A definition does not list the tools of its servers; those of an unchanged server are kept.
                 locked.keep_tools(&before);
             }
             file.set(&key, &locked);

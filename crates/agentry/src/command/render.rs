@@ -82,6 +82,7 @@ fn once(
     let (groups, mut exit) = groups(disk, args)?;
     let mut out = Vec::new();
     for group in groups {
+        // A nested workspace without targets is skipped.
         let Some(targets) = targets(args, &group)? else { continue };
         let place = RenderRoot::of(disk, args, &group.config, &group.root)?;
         let (config, locks) = (&group.config, RenderLocks::default());
@@ -149,6 +150,7 @@ fn by_workspace(
     let mut known = BTreeMap::from([(first.clone(), 0)]);
     for agent in agents {
         let own = disk.workspace(&agent.dir);
+        // Everything in one output directory shares one ledger, so it must be planned together.
         let key = if args.output.is_some() { first.clone() } else { disk.absolute(&own) };
         let at = match known.get(&key) {
             Some(at) => *at,

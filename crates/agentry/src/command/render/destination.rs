@@ -80,6 +80,7 @@ impl RenderRoot {
     fn full(&self, path: HarnessPath<'_>) -> Option<String> {
         match path.root {
             FileRoot::Home => Some(join(self.home.as_ref()?, path.path)),
+            // A harness searches upwards only to the root of the repository.
             _ if path.path.matches("../").count() > self.above => None,
             _ => Some(join(&self.root, path.path)),
         }

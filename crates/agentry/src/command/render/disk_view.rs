@@ -56,6 +56,7 @@ impl DiskView {
                 return other;
             }
         };
+        // The directories on the way have no links, so later files in them need one check only.
         write(&self.clear).insert(dir.to_owned());
         let known = read(&self.files).get(&join(root, path)).cloned();
         if let Some(ViewedFile { bytes, digest }) = known {
@@ -85,6 +86,7 @@ impl DiskView {
         known.unwrap_or_else(|| {
             let absent = missing(dir);
             recorder.note(&["absent", dir], &[u8::from(absent)]);
+            // Another thread may have answered first; every caller gets the same answer.
             *write(&self.absent).entry(dir.to_owned()).or_insert(absent)
         })
     }
@@ -146,6 +148,7 @@ fn as_bytes(present: &PresentFile) -> Vec<u8> {
 }
 
 fn optional(answer: Option<&[u8]>) -> Vec<u8> {
+    // The prefix distinguishes an empty file from a missing one.
     answer.map_or_else(|| b"-".to_vec(), |bytes| [b"+", bytes].concat())
 }
 
@@ -194,6 +197,7 @@ fn in_the_way(metadata: &fs::Metadata, is_last: bool) -> Option<&'static str> {
 }
 
 fn follow(path: &str) -> Option<Vec<u8>> {
+    // Opening a pipe or a device could block.
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file.then(|| bytes(Path::new(path)).ok()).flatten()
 }

@@ -67,6 +67,7 @@ fn listed(files: &[ChangedFile]) -> Vec<Vec<String>> {
     for ChangedFile { word, path, note, plain } in files {
         match alike.get(word).filter(|_| *plain) {
             None => rows.push(row(word, format!("{}{note}", visible(path)))),
+            // Its group was counted at the position of the first file.
             Some(_) if counted.contains(word) => {}
             Some(paths) => {
                 counted.push(word);

@@ -40,6 +40,7 @@ impl RenderLocks {
         let lock = self.of(disk, &compiled.workspace);
         let lock = match lock.as_ref() {
             Ok(Some(lock)) => lock,
+            // A workspace without a lock accepts every agent.
             Ok(None) => return Ok(()),
             Err(error) => {
                 let failure = CliFailure::new(error.message.clone()).hint(error.hint.clone());

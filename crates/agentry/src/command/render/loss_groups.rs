@@ -41,6 +41,7 @@ pub(super) fn grouped(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<Stri
     let mut lines = by_agents(lines(told));
     let mut seen: HashMap<_, HashSet<&str>> = HashMap::new();
     for line in &mut lines {
+        // Lines that differ only in their example get the same key.
         let key = gist(&line.plain(), line.section());
         let kind = (line.order, line.fields.clone(), line.target(), key.clone());
         let agents = seen.entry(kind).or_default();
@@ -164,6 +165,7 @@ impl<'a> LossLine<'a> {
         let is_narrowed = ORDER.get(self.order) == Some(&LossKind::Narrowed);
         match (self.differs, self.fields.len() > 1 && is_narrowed && self.targets.len() == 1) {
             (false, _) => return detail,
+            // An example of one section would be wrong for the others.
             (true, true) => return gist(&detail, self.section()),
             (true, false) => {}
         }
@@ -211,6 +213,7 @@ fn by_reasons(lines: Vec<LossLine<'_>>) -> Vec<LossLine<'_>> {
         match known.iter().find(is_other).and_then(|at| out.get_mut(*at)) {
             Some(known) => {
                 known.targets.extend(line.targets);
+                // No single reason holds for all targets, so none is shown.
                 (known.key, known.detail) = (REASONS.into(), REASONS.into());
                 known.differs = false;
             }
@@ -232,6 +235,7 @@ fn merged<'a, K: Eq + Hash>(
     let mut places: HashMap<K, usize> = HashMap::new();
     let mut out: Vec<LossLine<'a>> = Vec::new();
     for line in lines {
+        // A new key points to the line that is pushed below.
         let at = *places.entry(key(&line)).or_insert(out.len());
         match out.get_mut(at) {
             Some(first) => {

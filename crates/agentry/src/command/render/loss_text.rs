@@ -18,6 +18,7 @@ pub(super) fn gist(detail: &str, section: &str) -> String {
         }
         None => detail.to_owned(),
     };
+    // The tools of a server differ from agent to agent, so they are not part of the shared text.
     if let Some((before, after)) = out.split_once(" left out")
         && let Some((head, _)) = before.split_once(": `")
     {

@@ -53,6 +53,7 @@ impl RenderProject<'_> {
         let others = self.others().filter(|agent| !named.contains(*agent));
         let paths: BTreeSet<String> = others.map(|agent| self.path(agent)).collect();
         let there = paths.into_iter().filter(|path| self.disk.kind(path) == EntryKind::File);
+        // Nothing is excluded: these agents were rendered already.
         discover(self.disk, &there.collect::<Vec<_>>(), None, &|_| false).agents
     }
 
@@ -93,6 +94,7 @@ impl RenderProject<'_> {
         let named = self.targets.iter().any(|target| target.name == entry.target);
         // A full run also covers targets that the workspace no longer lists.
         let unlisted = self.args.targets.is_empty() && self.args.agents.is_empty();
+        // A shared file has no agent; it goes only if no agent of another workspace needs it.
         if entry.agent.is_empty() {
             return named || (unlisted && !self.is_for_others(&entry.target));
         }

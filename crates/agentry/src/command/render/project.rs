@@ -113,7 +113,9 @@ impl RenderProject<'_> {
         let gathered = self.gather(found);
         self.has_primaries(&gathered)?;
         let GatheredAgents { subjects, agents, broken, not_as_locked } = gathered;
+        // The files of agents that cannot be read now are kept: an error must not remove a rendered agent.
         let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
+        // Our own files of the last run are not settings of the user.
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = RenderLedger::new(known.cloned().collect());
         let existing = FilesAround { place: &self.place, recorder: self.disk, ledger: &known };
@@ -122,6 +124,7 @@ impl RenderProject<'_> {
         let runs = run(&self.job(&existing, &guard, &close_gaps), &subjects);
         let plan = self.plan(&runs, &agents, &held);
         let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(RenderedAgent::is_lossy);
+        // With `--strict`, one loss in any agent means that nothing is written.
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
         if !dry {
             self.write(&plan)?;
@@ -284,6 +287,7 @@ impl RenderProject<'_> {
             let text = plan.ledger.to_text().into_bytes();
             match &self.place.elsewhere {
                 Some(path) => beside.push((path.clone(), text)),
+                // An empty ledger is removed like any other rendered file.
                 None if plan.ledger.is_empty() => stale.push(LEDGER.to_owned()),
                 None => files.push((LEDGER.to_owned(), text)),
             }

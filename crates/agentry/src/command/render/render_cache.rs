@@ -38,6 +38,7 @@ impl RenderCache {
     pub(super) fn of(disk: &DiskWorld, args: &RenderArguments) -> Option<Self> {
         let wish = format!("{} {}", disk.absolute(""), wish(args));
         let program = std::env::current_exe().and_then(fs::metadata).ok()?;
+        // Size and time too: a development build changes without its version.
         let (version, size) = (env!("CARGO_PKG_VERSION"), program.len());
         let head = format!("agentry {version} {size} {:?} {wish:?}", program.modified().ok()?);
         let path = cache()?.join("render").join(sha256(wish.as_bytes()));
@@ -48,6 +49,7 @@ impl RenderCache {
     pub(super) fn unchanged(&self, disk: &DiskWorld) -> Option<String> {
         let text = fs::read_to_string(&self.path).ok()?;
         let (seal, rest) = text.split_once('\n')?;
+        // Checked before anything of the file is parsed.
         if seal != self.seal(rest) {
             return None;
         }
@@ -88,6 +90,7 @@ impl RenderCache {
 
     /// The seal of a text: it cannot be forged without the key.
     fn seal(&self, text: &str) -> String {
+        // Hashed twice with the key, as in HMAC: a plain hash could be extended without the key.
         let inner = sha256(format!("{}\ninner\n{text}", self.key).as_bytes());
         sha256(format!("{}\nouter\n{inner}", self.key).as_bytes())
     }
@@ -142,6 +145,7 @@ fn key() -> Option<String> {
     let key = agentry_compile::model::digest::hex(&seed);
     fs::create_dir_all(path.parent()?).ok()?;
     let mut options = fs::OpenOptions::new();
+    // If another process creates the key meanwhile, this run works without a cache.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

@@ -54,6 +54,7 @@ impl RenderProject<'_> {
         let render = &self.config.render;
         for target in &self.targets {
             let Some(name) = render.primary(target) else { continue };
+            // The setting may use the name in the harness, which can differ from the agent's.
             let has = |known: &str| known == name || render.name(target, known) == name;
             if !subjects.iter().any(|subject| has(&subject.name)) {
                 let message = format!(
@@ -76,6 +77,7 @@ impl RenderProject<'_> {
             names.iter().filter(|name| !is_ours(name)).cloned().collect()
         };
         let name = |target: &&'static Target| target.name.to_owned();
+        // A target without a guard must not be recorded as guarded.
         let has_guard = |target: &&&'static Target| target.guard.is_some() && self.guards(target);
         let guarded = self.targets.iter().filter(has_guard).map(name);
         let closed = self.targets.iter().filter(|target| self.closes_gaps(target)).map(name);

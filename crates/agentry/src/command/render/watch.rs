@@ -69,7 +69,7 @@ struct RenderWatch<'a> {
 impl<'a> RenderWatch<'a> {
     fn new(args: &'a RenderArguments, sender: Sender<WatchEvent>) -> Result<Self, CliFailure> {
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            // An event without known paths may be any change.
+            // After an error any file may have changed; the empty path triggers a run.
             let paths = event.map(|event| changed(event).unwrap_or_default());
             match paths {
                 Ok(paths) if paths.is_empty() => {}
@@ -89,6 +89,7 @@ impl<'a> RenderWatch<'a> {
         let root = here(&disk.workspace(start));
         let mut dirs = BTreeSet::from([PathBuf::from(&root)]);
         let mut paths = vec![root.clone()];
+        // Named agents may lie outside of the workspace.
         paths.extend(self.args.agents.iter().cloned());
         for path in paths {
             disk.walk(&path, &mut |met| {
@@ -122,6 +123,7 @@ impl<'a> RenderWatch<'a> {
         let mut due = false;
         loop {
             let wake = if due {
+                // Editors write a file in several steps; wait until they are done.
                 match wakes.recv_timeout(QUIET) {
                     Ok(wake) => wake,
                     Err(RecvTimeoutError::Timeout) => return false,
@@ -154,6 +156,7 @@ impl<'a> RenderWatch<'a> {
 /// The paths of an event that can change the result.
 fn changed(event: Event) -> Option<Vec<PathBuf>> {
     match event.kind {
+        // Our own reads cause access events: they would start an endless loop.
         EventKind::Access(_) | EventKind::Other => None,
         EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_) => {
             Some(event.paths)
