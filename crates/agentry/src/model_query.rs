@@ -68,6 +68,7 @@ fn fetch(request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(|error| said(&error))?.block_on(read(request))
     };
+    // A panic in the HTTP client must not end the run.
     let panicked = || Err("it cannot be asked".to_owned());
     std::thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|_| panicked()))
 }

@@ -111,6 +111,7 @@ pub(crate) fn when_unread(stop: impl Fn() + Send + Sync + 'static) {
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
     if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        // The action may print as well, which would wait for this lock.
         drop(out);
         if let Some(stop) = UNREAD.get() {
             return stop();

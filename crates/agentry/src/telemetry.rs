@@ -93,6 +93,7 @@ impl RunTelemetry {
         if !ENDPOINTS.iter().any(|name| is_set(&name)) {
             return Ok(None);
         }
+        // Must happen before the first client is made.
         agentry_runtime::provider::http::choose_cryptography();
         let exporter =
             SpanExporter::builder().with_http().with_http_client(TelemetryCollector::new()?);

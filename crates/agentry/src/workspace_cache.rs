@@ -37,6 +37,7 @@ impl WorkspaceCache {
     }
 
     fn find(&self, path: &str) -> String {
+        // `..` would make the directories of the text wrong; the real path is asked instead.
         let climbs = Path::new(path).components().any(|part| part == Component::ParentDir);
         if climbs
             && let Some(real) = fs::canonicalize(path)
@@ -56,6 +57,7 @@ impl WorkspaceCache {
                 None => unknown.push(dir),
             }
         }
+        // From the outermost directory down, since each one inherits the markers above it.
         for dir in unknown.into_iter().rev() {
             marks = marks.at(&dir);
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -73,6 +75,7 @@ impl WorkspaceMarks {
     /// The markers for a directory directly below.
     fn at(self, dir: &Path) -> Self {
         let name = || Some(Arc::from(dir.to_string_lossy()));
+        // A placeholder of a running sandbox is not a workspace.
         let has = |mark: &str| dir.join(mark).exists() && !is_placeholder(&dir.join(mark));
         Self {
             config: if has("agentry.toml") { name() } else { self.config },

@@ -50,6 +50,7 @@ fn converted(
     let (path, to) = (&compiled.found.path, args.to);
     let format = info(to);
     let has_base = !args.resolved && !compiled.bases.is_empty();
+    // Otherwise the inherited values are written into the result.
     let keep_base = has_base && format.can_express("base");
     let mut agent = convertible(compiled, to, keep_base);
     let dir = directory(args, target);
@@ -124,6 +125,7 @@ fn leave_scope_behind(agent: &mut Agent) -> bool {
         return false;
     };
     let before = scope.len();
+    // Only these mean the same directory from anywhere.
     scope.retain(|path| path.starts_with('/') || path.starts_with("~/"));
     scope.len() < before
 }
@@ -159,10 +161,11 @@ fn stale(
     paths
 }
 
-/// The path of a source file below `dir`; none for files that runs wrote.
+/// The path below `dir` of a file that was read as a part of its agent; none for files of runs.
 fn part(dir: &str, file: &SourceFile) -> Option<String> {
     let path = file.path.strip_prefix(dir)?.strip_prefix('/')?;
     let metadata = std::fs::symlink_metadata(&*file.path).ok()?;
+    // An empty text of a file with bytes means that the file was listed and not read.
     let was_read = metadata.is_file() && (!file.text.is_empty() || metadata.len() == 0);
     (was_read && !path.starts_with("runs/")).then(|| path.to_owned())
 }

@@ -51,6 +51,7 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
     vec![
         DoctorFinding {
             what: "namespaces",
+            // A missing back end is a problem only if the other one cannot replace it.
             well: Some(namespaces.is_none()).filter(|well| *well || alone.is_some()),
             found: namespaces.clone().unwrap_or_else(|| "can be made".to_owned()),
             help: namespaces.and_then(|_| namespaces_help()),
@@ -70,6 +71,7 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
         },
         DoctorFinding {
             what: "control groups",
+            // Never «missing»: without control groups the sandbox still works.
             well: support.control_groups.then_some(true),
             found: if support.control_groups { "can be made" } else { "cannot be made" }.to_owned(),
             help: (!support.control_groups)
@@ -120,6 +122,7 @@ fn home() -> DoctorFinding {
         let help = Some("set AGENTRY_HOME to a directory".to_owned());
         return DoctorFinding { what: "home", well: Some(false), found: "none".to_owned(), help };
     };
+    // The home may not exist yet; then its nearest parent must be writable.
     let nearest = home.ancestors().find(|path| path.is_dir());
     let writable = nearest.is_some_and(|path| tempfile::tempfile_in(path).is_ok());
     let help = (!writable).then(|| "make it writable, or set AGENTRY_HOME".to_owned());

@@ -58,10 +58,12 @@ fn answer(args: &GuardArguments) -> GuardAnswer {
 /// Reads the question from standard input.
 fn question() -> Result<String, String> {
     let input = io::stdin();
+    // A user who starts the guard by hand would wait forever.
     if input.is_terminal() {
         return Err("the question of a harness is expected on standard input".to_owned());
     }
     let mut bytes = Vec::new();
+    // One more byte shows that the limit was exceeded.
     let read = input.lock().take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("the question cannot be read: {error}"))?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -86,6 +88,7 @@ fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition
     let known: Value = serde_json::from_str(&text).map_err(|error| format!("`{file}`: {error}"))?;
     let agents = known.get("agents").and_then(Value::as_object);
     let agents = agents.ok_or_else(|| format!("`{file}` lists no agents"))?;
+    // The hook runs for every agent of the harness, also for those of others.
     let Some(entry) = asking_agent(question)?.and_then(|name| agents.get(&name)) else {
         return Ok(None);
     };
@@ -112,6 +115,7 @@ fn guarded<'a>(disk: &DiskWorld, named: &'a GuardDefinition) -> Result<GuardedAg
 pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec<String> {
     let path = join(&compiled.workspace, LEDGER);
     let text = std::fs::read_to_string(path).unwrap_or_default();
+    // A damaged ledger protects no rendered files, but the definition itself stays protected.
     let ledger = RenderLedger::parse(&text).unwrap_or_default();
     let program = std::env::current_exe().ok();
     let program = program.and_then(|path| path.into_os_string().into_string().ok());

@@ -82,6 +82,7 @@ fn placed(
     }
     let inner =
         |path: &str| path.strip_prefix(manifest.dir())?.strip_prefix('/').map(str::to_owned);
+    // The name of the directory may be part of the agent, so its digest decides about the layout.
     let flat = !name.is_empty() && stays(&|path| Some(format!("{name}/{}", inner(path)?)));
     let place =
         |path: &String| if flat { inner(path) } else { None }.unwrap_or_else(|| path.clone());
@@ -99,6 +100,7 @@ fn placed(
 fn root_mark(dir: &str, files: &[(String, Vec<u8>)]) -> Option<(String, Vec<u8>)> {
     let is_there = |mark: &str| Path::new(dir).join(mark).exists();
     let comes = files.iter().any(|(path, _)| path == CONFIG);
+    // A Git root is the root of a workspace as well.
     let needed = !comes && !is_there(CONFIG) && !is_there(".git");
     needed.then(|| (CONFIG.to_owned(), ROOT_MARK.as_bytes().to_owned()))
 }

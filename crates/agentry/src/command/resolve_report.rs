@@ -78,6 +78,7 @@ fn candidates(models: &[ModelCandidate]) -> Vec<Vec<String>> {
         let (outcome, why) = outcome(&first.outcome);
         Some(vec![first.wish.as_str().to_owned(), name, outcome.to_owned(), why.to_owned()])
     };
+    // Only neighbours are grouped, so that the order of preference stays visible.
     models.chunk_by(same).filter_map(row).collect()
 }
 

@@ -103,6 +103,7 @@ fn unplayed(agents: &[String], played: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, 
     let mut out = BTreeMap::new();
     for agent in agents.iter().map(Path::new) {
         let Some(name) = agent.file_name().and_then(|name| name.to_str()) else { continue };
+        // A cassette is often named after the agent without its file extension.
         let name = name.split('.').next().filter(|name| !name.is_empty()).unwrap_or(name);
         let parent = agent.parent().unwrap_or(Path::new(""));
         for directory in [agent, parent] {

@@ -48,6 +48,7 @@ pub(crate) fn run(args: &PolicyWhyArguments) -> CliOutcome {
 /// protected paths, if they decide.
 fn answer(disk: &DiskWorld, judge: &Judge, protected: &[String], call: SectionCall<'_>) -> Verdict {
     let mut verdict = judge.judge(call, &WorldLinks(disk));
+    // The same with protected names and paths, which no rule can allow.
     let all = judged(disk, judge, protected, call);
     if all.action == verdict.action {
         return verdict;

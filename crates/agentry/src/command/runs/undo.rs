@@ -74,6 +74,7 @@ fn taken_back(
         Ok((journal, ..)) => journal,
         // Files can be restored without the journal.
         Err(JournalError::Damaged { .. }) => {
+            // Still locked, so that no other process continues the run meanwhile.
             let held = journal::hold(home, id).map_err(failed)?;
             return undone(&held.directory);
         }
