@@ -1,4 +1,4 @@
-//! What is measured, and how good it has to be.
+//! Measures the start of the program and `check`, with the target of each ratio.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::program::confirm;
 use crate::reference::Reference;
 use crate::report::{Row, Table, bytes, seconds};
 
-/// The most memory that a check may take.
+/// The memory limit of a check, in bytes.
 const MEMORY: u64 = 100_000_000;
 /// A program that does nothing.
 const NOTHING: &str = "/bin/true";
 
-/// Checking many agents: against reading the same bytes, how it grows, and its memory.
+/// Checking many agents: compared with reading the same bytes, how it grows, and its memory.
 pub(crate) fn checking(
     program: &Path,
     small: &Corpus,
@@ -44,7 +44,7 @@ pub(crate) fn checking(
     Ok(())
 }
 
-/// Checking agents of all formats, and manifests alone: against the reference implementation of the
+/// Checking agents of all formats, and manifests alone, compared with the reference implementation of the
 /// manifest format on as many manifests.
 pub(crate) fn reference(
     program: &Path,
@@ -72,7 +72,7 @@ pub(crate) fn reference(
     Ok(())
 }
 
-/// Starting the program: against a program that does nothing.
+/// Starting the program, compared with a program that does nothing.
 pub(crate) fn starting(program: &Path, small: &Corpus, table: &mut Table) -> Result<(), String> {
     eprintln!("starting it");
     let file = small.files.iter().find(|path| path.extension().is_some_and(|end| end == "agent"));
