@@ -46,6 +46,7 @@ pub(crate) fn times(
     rounds: usize,
     mut command: impl FnMut() -> Result<Command, String>,
 ) -> Result<Vec<Duration>, String> {
+    // The first run fills the caches and does not count.
     time(&mut command()?)?;
     let mut times = (0..rounds).map(|_| time(&mut command()?)).collect::<Result<Vec<_>, _>>()?;
     times.sort();
@@ -99,6 +100,7 @@ pub(crate) fn peak_memory(program: &Path, dir: &Path) -> Result<u64, String> {
 pub(crate) fn child(program: &str, arguments: &[&str]) -> Result<bool, String> {
     time(&mut quiet(program, arguments))?;
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
+    // macOS reports bytes, Linux kibibytes.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     println!("{}", usage.max_rss() * unit);
     Ok(true)

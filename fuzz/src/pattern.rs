@@ -37,6 +37,7 @@ fn command(pattern: &str, action: Action, subject: &str) {
     let rules = rules(Section::Bash, vec![rule(Section::Bash, pattern, action)], other(action));
     let direct = rules.first(PatternSubject::Command(&argv)).action;
     let set: Vec<ShellArg> = argv.iter().enumerate().map(|(at, word)| pieces(word, at)).collect();
+    // A set may be too large to decide; that is a valid answer.
     let DeciderSet::Known(found) = deciders(&rules, &set) else { return };
     let found: Vec<Action> = found.iter().map(|decider| rules.at(decider.rule).action).collect();
     assert_eq!(found, [direct], "`{pattern}:{action}` about {argv:?}");
@@ -63,12 +64,13 @@ fn path(pattern: &str, action: Action, subject: &str) {
 
 /// Whether the automaton of a pattern accepts one subject, asked as a comparison of two policies.
 fn one_of(section: Section, pattern: &str, action: Action, subject: &str) {
+    // The subject becomes a pattern below, so it must not contain wildcards.
     let is_plain = |c: char| c.is_ascii_graphic() && !"*~\\".contains(c);
     if subject.is_empty() || !subject.chars().all(is_plain) {
         return;
     }
     let direct = rule(section, pattern, action).pattern.matches(PatternSubject::Text(subject));
-    // Here everything but the subject is denied; there everything that the pattern matches.
+    // `here` denies everything but the subject; `there` denies everything that the pattern matches.
     let here = rules(section, vec![rule(section, subject, Action::Allow)], Action::Deny);
     let mut there = rule(section, pattern, action);
     there.action = Action::Deny;

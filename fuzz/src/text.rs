@@ -44,6 +44,7 @@ pub fn comes_back(
     let written = emit(data);
     let source = SourceFiles::default().add("written", &written);
     let mut findings = Findings::default();
+    // The written forms are compared, since spans differ between the two values.
     let again = emit(&parse(&source, &mut findings).to_data());
     assert!(!findings.has_errors(), "{findings:#?}\n{written}");
     assert_eq!(again, written);
