@@ -5,7 +5,7 @@ use crate::clients::Action;
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Case {
-    /// The name of the call.
+    /// The tool that is called.
     pub(crate) tool: &'static str,
     /// The section of the policy that judges it.
     pub(crate) section: &'static str,

@@ -44,6 +44,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Finished, St
     let code = ended.recv_timeout(limit);
     // Also after a normal end: background processes must not outlive the client.
     let _ = kill_process_group(group, Signal::KILL);
+    // A process that left the group may still hold the pipe.
     let text = |stream: Receiver<String>| stream.recv_timeout(LINGER).unwrap_or_default();
     Ok(Finished {
         stdout: text(stdout),
@@ -69,6 +70,7 @@ fn collect(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
         let mut bytes = Vec::new();
         if let Some(mut stream) = stream {
             let _ = stream.by_ref().take(MOST_OUTPUT).read_to_end(&mut bytes);
+            // A full pipe would block the client.
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
         let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());

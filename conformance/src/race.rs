@@ -103,6 +103,7 @@ fn replayed(program: &Path, root: &Path) -> Result<Duration, String> {
         }
         let mut laps = Vec::new();
         for _ in 0..ROUNDS {
+            // Nothing listens there: a replay must not send a request.
             let mut command = racer.command(&scratch, "http://127.0.0.1:9")?;
             let played = process::run(command.arg("--replay").arg(&cassette), LIMIT)?;
             if played.code != Some(0) {
@@ -124,6 +125,7 @@ fn print(name: &str, laps: &[Lap], step: Option<Duration>) {
         times.sort();
         times.get(times.len() / 2).map_or(0.0, Duration::as_secs_f64)
     };
+    // The last round is the one in which memory is sampled.
     let memory = laps.last().map_or(0, |lap| lap.memory);
     let row = json!({
         "name": name, "calls": CALLS, "first_request_s": middle(|lap| lap.first),

@@ -97,6 +97,7 @@ fn unload(scratch: &Scratch, client: Client) -> bool {
     match client {
         Client::OpenCode => scratch.remove(".opencode/plugins"),
         Client::Pi => {
+            // The directory stays, because the driver chooses the tool names by it.
             scratch.remove(".pi/guard") && scratch.write_project(".pi/guard/.keep", "").is_ok()
         }
         Client::ClaudeCode | Client::Gemini | Client::Codex => false,
@@ -120,6 +121,7 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
     let done = process::run(&mut command, LIMIT)?;
     match done.code {
         Some(0) => {}
+        // A refusal is a valid result; every other failure is an error of the suite.
         Some(1) => return Ok(Placed::Refused(refusal(&done.stdout, &done.stderr))),
         _ => return Err(format!("`agentry render` failed: {}", done.stderr.trim())),
     }

@@ -51,6 +51,7 @@ impl Scratch {
         let scratch = Self { root: root.to_owned() };
         scratch.build().map_err(|error| format!("`{}`: {error}", root.display()))?;
         let mut git = Command::new("git");
+        // A hook or another tool may have set `GIT_DIR` to our own repository.
         git.args(["init", "--quiet"]).current_dir(scratch.project()).env_remove("GIT_DIR");
         process::run(&mut git, Duration::from_secs(20))?;
         Ok(scratch)
@@ -72,6 +73,7 @@ impl Scratch {
         }
         let path = format!("export PATH='{}':\"$PATH\"\n", self.stand_ins().display());
         fs::write(self.shell_start(), &path)?;
+        // Interactive and login shells ignore `BASH_ENV`.
         for name in [".bashrc", ".bash_profile"] {
             fs::write(self.home().join(name), &path)?;
         }
@@ -88,8 +90,8 @@ impl Scratch {
         self.root.join("home")
     }
 
-    /// The directory for temporary files, beside the projects. Nothing is left elsewhere; Codex demands a home
-    /// that is not below it; Pi caches compiled code there, which takes longest of all.
+    /// The directory for temporary files, beside the projects. Nothing is left elsewhere; Codex demands a
+    /// home that is not below it; Pi caches compiled code there, which takes longest of all.
     fn temporary(&self) -> PathBuf {
         self.root.with_file_name("temporary")
     }

@@ -170,6 +170,7 @@ impl Subject<'_> {
         let played = self.play(role, calls.iter().flatten().cloned().collect())?;
         let name = script_of(role);
         let Some(opening) = played.opening(name) else {
+            // Some clients do not start an agent without tools; then no call can run.
             if has_no_tools(&played.finished.stdout) {
                 let listing = Listing { is_absent: true, ..Listing::default() };
                 return Ok((listing, vec![Verdict::Unavailable; actions.len()]));
@@ -236,6 +237,7 @@ impl Subject<'_> {
         let refusal = guarded(result.unwrap_or_default())
             .or_else(|| self.driver().refusal(played, &id, result.unwrap_or_default()));
         match (refusal, result) {
+            // The result is only an error message about an unknown tool.
             (_, Some(_)) if !is_offered => Some(Verdict::Unavailable),
             (Some(verdict), _) if was_made => Some(verdict),
             (_, Some(_)) => Some(Verdict::Ran),
@@ -256,6 +258,7 @@ impl Subject<'_> {
                 format!("{}: look at the files and review them", Script::new(SUB, vec![]).cue());
             scripts.insert(0, Script::new(MAIN, driver.delegate(self.agent, &task)));
         }
+        // The evidence of an earlier session must not count for this one.
         fs::write(self.scratch.log(), "").map_err(|error| error.to_string())?;
         let server = Server::start(scripts, &self.scratch.log())?;
         let address = server.address();
@@ -263,6 +266,7 @@ impl Subject<'_> {
         let started = (role == Role::Main).then_some(self.agent);
         let start = self.start(started, &address, &prompt);
         driver.prepare(&start)?;
+        // Not `?` yet: the server must be stopped first.
         let finished = process::run(&mut driver.command(&start), driver.limit());
         let record = server.finish();
         let log = fs::read_to_string(self.scratch.log()).unwrap_or_default();

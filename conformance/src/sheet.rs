@@ -99,6 +99,7 @@ pub(crate) fn ask(
     let mut sheets: Vec<Sheet> = Vec::new();
     for role in [Role::Main, Role::Sub] {
         let is_failing = matches!(order.guard, Guard::Broken | Guard::Unloaded);
+        // One role is enough to show what a failing hook does, and each session is slow.
         if is_failing && !sheets.is_empty() {
             break;
         }
@@ -123,6 +124,7 @@ fn sheet(
     let scratch = scratch(house, &name)?;
     let rendering = match rendering::place(house, &scratch, order)? {
         Placed::Done(rendering) => rendering,
+        // A refusal does not depend on the role, so it is reported once.
         Placed::Refused(why) if role == Role::Main => {
             return Ok(Some(Sheet { note: Some(why), ..Sheet::empty(order, role) }));
         }

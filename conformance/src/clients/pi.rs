@@ -73,6 +73,7 @@ impl Driver for Pi {
     }
 
     fn delegate(&self, agent: &str, task: &str) -> Vec<Call> {
+        // The first call makes the client print the description of the agent.
         vec![
             Call::new("subagent", json!({ "action": "get", "agent": agent })),
             Call::new("subagent", json!({ "agent": agent, "task": task, "async": false })),

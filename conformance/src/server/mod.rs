@@ -136,6 +136,7 @@ impl Server {
     /// Stops listening and returns the record.
     pub(crate) fn finish(self) -> Record {
         for _ in &self.workers {
+            // Each call wakes one worker.
             self.http.unblock();
         }
         for worker in self.workers {
@@ -174,6 +175,7 @@ impl State {
     fn reply(&self, request: &mut Request) -> Result<(&'static str, String), String> {
         let path = request.url().split('?').next().unwrap_or_default().to_owned();
         if *request.method() != Method::Post {
+            // Some clients list the models first; an empty list is enough for them.
             let models = json!({ "object": "list", "data": [], "models": [] });
             let is_list = path.ends_with("/models");
             let list = is_list.then(|| (JSON, models.to_string()));
@@ -185,6 +187,7 @@ impl State {
             return Ok((JSON, json!({ "input_tokens": 1, "totalTokens": 1 }).to_string()));
         }
         let mut conversation = protocol.read(&body);
+        // Gemini asks for a stream by the path, not by the body.
         conversation.stream |= path.contains(":streamGenerateContent");
         let answer = self.answer(&conversation)?;
         let text = protocol.write(&answer, conversation.stream);
