@@ -1,5 +1,5 @@
-//! Command lines and what becomes of them: every file in `commands/` is a table of lines with the
-//! verdict that their rules must give. The workspace is `/workspace`, the home `/home/user`.
+//! Command lines and their verdicts: every file in `commands/` is a table of lines with the verdict that
+//! their rules must give. The workspace is `/workspace`, the home `/home/user`.
 
 #![expect(clippy::expect_used, reason = "a table that cannot be read has failed")]
 

@@ -1,5 +1,5 @@
-//! Where calls start and what file systems do with names: a file system that takes `.ENV` for `.env`, lines
-//! that start outside the workspace.
+//! Directories of calls and quirks of file systems: names that ignore case, such as `.ENV` for `.env`, and
+//! lines that start outside of the workspace.
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{

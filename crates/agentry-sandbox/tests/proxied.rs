@@ -1,4 +1,4 @@
-//! A command in a network of its own reaches named hosts through the proxy, and nothing else.
+//! A command in its own network namespace reaches named hosts through the proxy, and nothing else.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 

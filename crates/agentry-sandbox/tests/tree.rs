@@ -1,4 +1,4 @@
-//! The file tree that commands see: a home of their own, with what may be used in its place.
+//! The file tree that commands see: their own home, with the usable paths mounted in place.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 

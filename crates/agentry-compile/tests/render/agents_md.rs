@@ -1,4 +1,4 @@
-//! AGENTS.md: words for whoever reads them.
+//! AGENTS.md: instructions for every agent that reads it.
 
 use crate::{Wish, agent, one, rendering, told};
 

@@ -1,5 +1,5 @@
-//! `policy why` and the guard say the same: whatever a harness asks in its own words is answered as the call
-//! that it stands for.
+//! `policy why` and the guard agree: a question of a harness gets the verdict of the call that it stands
+//! for.
 
 use agentry_compile::policy::{Action, Judge, Section, SectionCall};
 use agentry_compile::render::{GuardedAgent, RenderLedger, guard, judged, protect, searched};

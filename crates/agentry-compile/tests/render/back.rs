@@ -1,4 +1,4 @@
-//! From a harness back to a definition, and to the harness again.
+//! Import from a harness to a definition, and rendering for the same harness.
 
 use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;

@@ -1,4 +1,4 @@
-//! The sample of the document, with all that is around it.
+//! The sample of the agent-toml document, with all files around it.
 
 use agentry_compile::targets::ProjectRendering;
 

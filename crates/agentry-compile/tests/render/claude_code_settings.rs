@@ -1,4 +1,4 @@
-//! Claude Code: settings that are there already, the guard, and agents that are read.
+//! Claude Code: existing settings, the guard, and imported agents.
 
 use agentry_compile::policy::{Action, Section};
 use agentry_compile::targets::{RenderScope, target};

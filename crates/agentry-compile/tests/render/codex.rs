@@ -1,4 +1,4 @@
-//! Codex: a sandbox, approvals, and rules for everybody at once.
+//! Codex: a sandbox, approvals, and rules for all agents at once.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::target;

@@ -1,4 +1,4 @@
-//! GitHub Copilot: tools as a whole, no rules.
+//! GitHub Copilot: whole tools, without rules.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::{RenderScope, target};

@@ -1,4 +1,4 @@
-//! Cursor: its agents are read, with the permissions around them.
+//! Cursor: imports its agents, with the permissions around them.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;

@@ -1,4 +1,4 @@
-//! What the guard answers, whatever the harness: a stand-in asks `SECTION SUBJECT`.
+//! The answers of the guard, independent of the harness: a stand-in asks `SECTION SUBJECT`.
 
 use agentry_compile::render::{GuardedAgent, RenderLedger, guard, protect};
 use agentry_compile::targets::guard::{FileSearch, GuardAnswer, GuardProtocol, GuardQuestion};

@@ -1,4 +1,4 @@
-//! Bad input, and what several harnesses have in common: Codex, Gemini CLI, Copilot.
+//! Hostile input, and what Codex, Gemini CLI and Copilot have in common.
 
 use agentry_compile::targets::{RenderScope, TARGETS};
 

@@ -1,5 +1,5 @@
-//! From the files of a harness to a definition and back to the same harness: what it permits for sure
-//! stays the same, what it may permit gets no more, and all that is said of the agent is said again.
+//! Import from a harness and rendering for the same harness: what it certainly permits stays the same, what
+//! it may permit does not grow, and every other field of the agent is kept.
 
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{PathAnchors, Permissions, RuleList, Section};

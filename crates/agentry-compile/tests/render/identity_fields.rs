@@ -1,5 +1,5 @@
-//! From the files of a harness to a definition and back, field by field: what the harness reads in the
-//! second file is what it read in the first. Where it is not, a line here says why.
+//! Import from a harness and back, field by field: the harness reads the same value from both files. Every
+//! exception is a line here with its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 

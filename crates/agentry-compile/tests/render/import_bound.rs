@@ -1,5 +1,5 @@
-//! Whatever the files of a harness say: what is read from them permits no more than the harness does,
-//! in every definition format. The harness is asked over texts as they are typed, without any machine.
+//! An imported agent permits no more than its harness does, in every definition format, for any files.
+//! The rules of the harness are applied to texts as they are typed, without automata.
 
 use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;

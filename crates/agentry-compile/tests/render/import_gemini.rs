@@ -1,4 +1,4 @@
-//! What the settings of Gemini take away is not granted by what is imported.
+//! An import does not grant what the settings of Gemini CLI remove.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;

@@ -1,4 +1,4 @@
-//! What a hook or a plugin may deny is not allowed by what is imported.
+//! An import does not allow what a hook or a plugin may deny.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;

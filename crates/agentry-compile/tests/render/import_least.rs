@@ -1,4 +1,4 @@
-//! What is imported is bounded by what a harness permits for sure, not by what it may permit.
+//! An import is bounded by what a harness certainly permits, not by what it may permit.
 
 use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;

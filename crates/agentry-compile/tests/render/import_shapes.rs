@@ -1,5 +1,5 @@
-//! Files as people really write them, shape by shape: each is read without losing its prompt and without
-//! permitting more than it says, or refused with the place of what is wrong.
+//! Files as people really write them, shape by shape: each is imported with its prompt and without
+//! permitting more than it says, or refused with a position.
 
 use agentry_compile::policy::Section;
 

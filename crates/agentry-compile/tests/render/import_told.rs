@@ -1,4 +1,4 @@
-//! What import leaves out or takes for something else is told, harness by harness.
+//! Everything that an import drops or interprets is reported, harness by harness.
 
 use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;

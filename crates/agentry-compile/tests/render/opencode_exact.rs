@@ -1,6 +1,6 @@
 //! OpenCode with the guard enforces the source exactly: its rules deny nothing that the source permits,
-//! since the guard cannot lift that, and allow nothing that it does not allow. Where they ask about what is
-//! denied, that is told.
+//! since the guard cannot lift a denial, and allow nothing that the source does not allow. A rule that asks
+//! where the source denies is reported.
 
 use agentry_compile::policy::{Action, RuleList, Section};
 use agentry_compile::targets::memo::RenderMemo;

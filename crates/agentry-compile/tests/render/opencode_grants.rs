@@ -1,5 +1,5 @@
-//! An agent of OpenCode gets `permission` and `tools` back as they were written where what is rendered would
-//! mean something else, and never what its definition denies.
+//! An agent of OpenCode gets its original `permission` and `tools` back where the rendered ones would mean
+//! something else, and never a grant that its definition denies.
 
 use crate::back::{definition, imported};
 use crate::{GUARD, Wish, one, rendering, told};

@@ -1,4 +1,4 @@
-//! OpenCode with the guard: what is allowed is asked, and the plugin answers.
+//! OpenCode with the guard: allowed calls are set to `ask`, and the plugin answers.
 
 use crate::{GUARD, agent, chiron, file, one, rendering, told};
 

@@ -1,4 +1,4 @@
-//! From OpenCode and back.
+//! Import from OpenCode, and rendering for it again.
 
 use agentry_compile::policy::Section;
 

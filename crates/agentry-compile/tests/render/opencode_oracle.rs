@@ -1,5 +1,5 @@
-//! OpenCode's rules once more, over texts as it sees them and without any machine: what was written is
-//! never milder than what the judge of the source says.
+//! A second implementation of OpenCode's rules, on texts and without automata: the rendered rules are never
+//! milder than the judge of the source.
 
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, PolicyContext, Section, SectionCall};

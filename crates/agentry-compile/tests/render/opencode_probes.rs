@@ -1,5 +1,5 @@
-//! Agents of OpenCode as people write them, there and back: calls get the answers that they got, by rules
-//! that are read here once more, over texts and without any machine. No call gets a milder one.
+//! Agents of OpenCode as people write them, imported and rendered again: calls get the same verdicts, by a
+//! second implementation of the rules on texts, without automata. No call gets a milder one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! OpenCode: the tools that look at many files at once have one answer for all of them.
+//! OpenCode: a tool that searches many files gets one verdict for all of them.
 
 use crate::{Wish, agent, file, one, rendering, told};
 

@@ -1,6 +1,5 @@
-//! An imported agent gets the words of its harness back where a definition can only ask. Never more than
-//! that: what the definition denies stays denied, and words that say something else than the definition
-//! count for nothing.
+//! An imported agent gets its original grants back where a definition can only ask. Never more: what the
+//! definition denies stays denied, and grants that differ from the definition have no effect.
 
 use agentry_compile::policy::{Action, RuleList, Section};
 use agentry_compile::targets::memo::RenderMemo;

@@ -1,4 +1,4 @@
-//! What the user's own settings allow is told, and changes nothing that is written.
+//! What the user's own settings allow is reported, and changes no rendered file.
 
 use agentry_compile::targets::RenderScope;
 

@@ -1,4 +1,4 @@
-//! Pi: a tool is there or it is not, and nobody looks at what is done with it.
+//! Pi: a tool is available or not; its calls are not checked.
 
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::import::import;

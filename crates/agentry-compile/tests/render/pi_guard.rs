@@ -1,4 +1,4 @@
-//! Pi with the guard: its own tools are gone, and those that stand in for them ask first.
+//! Pi with the guard: the built-in tools are replaced by tools that ask the guard first.
 
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{RenderScope, RenderSettings, render, target};

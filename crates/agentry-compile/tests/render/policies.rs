@@ -1,5 +1,4 @@
-//! Policies made up at random, as people write them and as nobody should: for every target's property
-//! tests.
+//! Random policies, both usual and unusual ones, for the property tests of every target.
 
 use agentry_compile::policy::compare::ExampleSubject;
 use agentry_compile::policy::{PathAnchors, PatternKind, Section};

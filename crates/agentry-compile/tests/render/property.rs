@@ -1,4 +1,4 @@
-//! Whatever the policy: no target permits more than its source, by machines and by sampling.
+//! No target permits more than its source, for any policy: checked by automata and by sampling.
 
 use agentry_compile::policy::compare::{ExampleSubject, decide};
 use agentry_compile::policy::path::NoLinks;

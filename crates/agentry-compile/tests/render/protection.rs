@@ -1,4 +1,5 @@
-//! What Agentry protects whatever the rules say: told where a harness does not, and closed on demand.
+//! Protected names, whatever the rules say: reported where a harness does not protect them, and protected by
+//! extra rules on demand.
 
 use agentry_compile::policy::commands::secrets;
 use agentry_compile::policy::compare::decide;

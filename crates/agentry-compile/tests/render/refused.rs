@@ -1,4 +1,4 @@
-//! An agent that is refused leaves nothing behind, not even in the files that all agents share.
+//! A refused agent leaves nothing behind, not even in the files that all agents share.
 
 use agentry_compile::targets::ProjectRendering;
 

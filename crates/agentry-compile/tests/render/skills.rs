@@ -1,4 +1,4 @@
-//! Skills: copied byte for byte, whatever harness they are for.
+//! Skills are copied byte for byte, for every harness.
 
 use agentry_compile::targets::TARGETS;
 

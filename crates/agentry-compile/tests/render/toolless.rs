@@ -1,4 +1,4 @@
-//! An agent that no harness can give a tool to without giving it too much.
+//! An agent that gets no tool, because every tool would grant too much.
 
 use crate::{Wish, one, told};
 

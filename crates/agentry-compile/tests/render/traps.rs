@@ -1,4 +1,4 @@
-//! Traps that several targets have in common, each by its name.
+//! Traps that several targets have in common, each by name.
 
 use agentry_compile::targets::{ProjectRendering, TARGETS};
 

@@ -1,4 +1,4 @@
-//! Traps that every target has to get past, for those that have no test of their own.
+//! Traps that every target must avoid, for targets without their own test.
 
 use agentry_compile::targets::{
     LossKind, ProjectRendering, RenderScope, RenderedAgent, RenderedFile, TARGETS,

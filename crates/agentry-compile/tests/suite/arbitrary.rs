@@ -1,4 +1,4 @@
-//! Agents made of bytes: any byte string gives an agent, so that a failing one can be shrunk.
+//! Builds agents from bytes: every byte string is an agent, so that a failing one can be shrunk.
 
 use agentry_compile::model::{
     Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, AgentMode, AgentRef,

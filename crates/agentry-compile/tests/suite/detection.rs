@@ -1,4 +1,4 @@
-//! What is taken for an agent, and for which format.
+//! Detects what is an agent, and its format.
 
 use crate::world::{agents, report, world};
 

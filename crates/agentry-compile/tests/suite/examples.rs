@@ -1,4 +1,4 @@
-//! Every rule is documented by a bad and a good example; here they are run.
+//! Every rule has a bad and a good example in its documentation; both are checked here.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The forms of texts: what the reader takes, the schema takes, and the samples show both.
+//! The forms of texts: the parser and the schema accept the same, and the samples show both.
 
 use agentry_compile::formats::FORMATS;
 use agentry_compile::text::table::TextForm;

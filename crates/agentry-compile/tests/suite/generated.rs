@@ -1,5 +1,5 @@
-//! The generated reference. A stale page is rewritten, then the test fails: look at it, commit it,
-//! run again.
+//! The generated reference. A stale page is rewritten, then the test fails: review it, commit it, and
+//! run the test again.
 
 use std::path::PathBuf;
 

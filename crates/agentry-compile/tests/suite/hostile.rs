@@ -1,4 +1,4 @@
-//! Bytes that nobody meant as an agent: a finding with a place, never a panic, and soon.
+//! Bytes that are no agent: a finding with a span, never a panic, and within a short time.
 
 use agentry_compile::model::Format;
 use agentry_compile::text::report::human::ReportStyle;

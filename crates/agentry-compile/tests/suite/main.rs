@@ -1,5 +1,5 @@
-//! The pipeline on worlds made of text: every rule's examples, round trips of generated agents, and
-//! the generated reference.
+//! The pipeline on worlds in memory: the examples of every rule, round trips of generated agents, and the
+//! generated reference.
 
 #![allow(
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! What each target can say: the page is written from the rows of the targets, the rows are held
-//! against what rendering reports, and both against the matrix of the agent-toml document.
+//! The abilities of each target: the page is generated from the rows of the targets, the rows are checked
+//! against the losses of rendering, and both against the matrix of the agent-toml document.
 
 use agentry_compile::render::{RenderConfig, RenderJob, run};
 use agentry_compile::targets::{

@@ -1,4 +1,4 @@
-//! Generated agents through every writer and back.
+//! Writes generated agents in every format and reads them again.
 
 use agentry_compile::formats::{FORMATS, FormatInfo, OutputShape, WriteTarget, convert};
 use agentry_compile::model::{Agent, ConversionLoss, ConversionLossKind, Format, tree};

@@ -1,4 +1,4 @@
-//! One mistake of syntax is one finding: what stands behind it is not known, and so not wrong.
+//! One syntax error is one finding: the text after it is unknown, so it gets no further findings.
 
 use crate::world::{findings, world};
 

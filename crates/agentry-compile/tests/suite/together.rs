@@ -1,4 +1,4 @@
-//! Targets that are rendered side by side give what they give one after the other.
+//! Targets that are rendered in parallel give the same files as one after the other.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The one place that knows the API: text in, text out.
+//! The only helper that calls the API: text in, text out.
 
 use agentry_compile::model::Format;
 use agentry_compile::{

@@ -1,4 +1,4 @@
-//! The lines of one run: made by the grammar, taken from the tables, and both of them damaged.
+//! The lines of one run: from the grammar, from the tables, and mutations of both.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Proof by running: whatever is judged `allow` runs only what the rules allow.
+//! Proof by execution: a line with the verdict `allow` runs only what the rules allow.
 //!
 //! ```text
 //! grammar, mutations, tables ─▶ line ─▶ Judge ─ allow ─▶ bash, confined, with logging stand-ins
@@ -7,8 +7,8 @@
 //!                                            the rules again, on what really happened
 //! ```
 //!
-//! The lines are the same in every run. `AGENTRY_EXECUTION_LINES=100000` makes more of them, and
-//! `AGENTRY_EXECUTION_SEED` others.
+//! The lines are the same in every run. `AGENTRY_EXECUTION_LINES=100000` generates more of them, and
+//! `AGENTRY_EXECUTION_SEED` other ones.
 #![expect(
     clippy::expect_used,
     clippy::print_stderr,

@@ -1,4 +1,4 @@
-//! Looks at what a line did with the eyes of the rules that allowed it.
+//! Judges what a line really did by the rules that allowed it.
 
 use agentry_policy::Section;
 

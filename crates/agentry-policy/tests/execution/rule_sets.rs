@@ -1,4 +1,4 @@
-//! The rules under which lines are judged and what they ran is looked at again.
+//! The rules that judge a line, and then the commands that it really ran.
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{

@@ -1,8 +1,8 @@
-//! A place where lines can be run: bubblewrap, without network, in a directory of its own, with a
-//! `PATH` of stand-ins that write down how they were called.
+//! A sandbox for lines: bubblewrap, without network, in its own directory, with a `PATH` of stand-ins that
+//! record their arguments.
 //!
-//! The stand-ins of programs that run other programs then really do so; what those start are
-//! stand-ins again. One sandbox runs many lines, one after the other.
+//! Stand-ins of programs that run other programs really do so; those programs are stand-ins again. One
+//! sandbox runs many lines, one after the other.
 
 use std::collections::BTreeMap;
 use std::fs;

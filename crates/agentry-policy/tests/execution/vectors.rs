@@ -1,4 +1,4 @@
-//! The tables of command lines in `tests/commands`, as material to mutate.
+//! The tables of command lines in `tests/commands`, as input for mutations.
 
 use std::fs;
 

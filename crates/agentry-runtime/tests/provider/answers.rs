@@ -1,4 +1,4 @@
-//! What a model says arrives whole, in every protocol, and goes back to it as it wants it.
+//! An answer of a model arrives complete in every protocol, and is sent back in the form it expects.
 
 use std::sync::Arc;
 

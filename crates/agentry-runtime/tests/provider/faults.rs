@@ -1,4 +1,4 @@
-//! Whatever a server does wrong ends as a failure of the right kind.
+//! Every fault of a server ends as a failure of the right kind.
 
 use std::time::Duration;
 

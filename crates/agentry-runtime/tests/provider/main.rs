@@ -1,5 +1,5 @@
-//! Providers: requests as they are written, answers as they are read, faults as they are understood,
-//! against a scripted model on loopback.
+//! Providers: written requests, parsed answers and classified faults, against a scripted model on
+//! loopback.
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 
 mod answers;

@@ -1,4 +1,4 @@
-//! From the models that an agent may run on to those that can be asked here, and what they cost.
+//! From the models that an agent may run on to those that are usable here, with their prices.
 
 use agentry_compile::model::Agent;
 use agentry_compile::text::{Data, FileId, Span, Spanned};

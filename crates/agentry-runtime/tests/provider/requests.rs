@@ -1,4 +1,4 @@
-//! One conversation as every protocol writes it.
+//! One conversation, written in every protocol.
 
 use std::sync::Arc;
 

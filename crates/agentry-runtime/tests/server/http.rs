@@ -1,4 +1,4 @@
-//! As much HTTP as a model server needs: one thread a connection, kept alive, answers in chunks.
+//! A minimal HTTP server for a model: one thread for each connection, keep-alive, chunked answers.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};

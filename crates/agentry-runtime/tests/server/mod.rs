@@ -1,4 +1,4 @@
-//! A model on loopback that plays scripts, goes wrong on demand and remembers what it was asked.
+//! A model server on loopback that plays scripts, fails on demand and records its requests.
 //!
 //! ```text
 //! let server = Server::playing([

@@ -1,4 +1,4 @@
-//! The protocols: how a request is read and how a turn is written.
+//! The protocols: how a request is parsed and how a turn is written.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a shell cannot try: system calls. Each says `ESCAPED` if it was let through.
+//! Escapes that a shell cannot try: system calls. Each prints `ESCAPED` if it succeeds.
 
 use std::ffi::CString;
 use std::os::linux::net::SocketAddrExt as _;

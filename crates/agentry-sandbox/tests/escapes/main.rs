@@ -1,5 +1,5 @@
-//! Ways out of the sandbox, tried from inside: each back end must refuse all of them, for the
-//! administrator and for an ordinary user.
+//! Escapes from the sandbox, tried from inside: each back end must refuse all of them, for root and for
+//! an ordinary user.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 #![allow(unsafe_code, reason = "ways out are system calls that no library makes")]

@@ -1,4 +1,4 @@
-//! The ways out, as a shell would take them.
+//! The escapes that a shell can try.
 
 use agentry_sandbox::BackEnd;
 

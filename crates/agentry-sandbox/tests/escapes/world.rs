@@ -1,4 +1,4 @@
-//! A small world with things to protect, and a look at whether they are as they were.
+//! A directory tree with protected files, and a check whether they are unchanged.
 
 use std::io::Read as _;
 use std::net::{TcpListener, UdpSocket};

@@ -1,4 +1,4 @@
-//! Known findings: an old repository adopts `check`, and only new findings fail.
+//! Baselines: an old repository adopts `check`, and only new findings fail.
 
 use crate::test::{BROKEN, Test, WARNED};
 

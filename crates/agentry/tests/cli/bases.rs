@@ -1,4 +1,4 @@
-//! Bases on a real disk: hostile ones, ones from elsewhere, and what is pushed of an agent that has one.
+//! Bases on a real disk: hostile ones, ones from other directories, and `push` of an agent with a base.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `agentry check`: the four reports, and how it ends.
+//! `agentry check`: the four output formats and the exit codes.
 
 use crate::test::{BROKEN, HELPER, Test, WARNED};
 

@@ -1,4 +1,4 @@
-//! `agentry check` of what is no definition: what programs and people are told.
+//! `agentry check` on files that are no definitions: its messages and its JSON.
 
 use crate::test::{HELPER, Test};
 

@@ -1,4 +1,4 @@
-//! `agentry check` of all agents of a workspace: names that clash, and this very repository.
+//! `agentry check` on a whole workspace: duplicate names, and this repository itself.
 
 use crate::test::{HELPER, Test};
 

@@ -1,4 +1,4 @@
-//! `agentry.toml`: excludes, severities, and what is wrong with the file itself.
+//! `agentry.toml`: excludes, severities, and errors in the file itself.
 
 use crate::test::{BROKEN, HELPER, Test, WARNED};
 

@@ -1,4 +1,4 @@
-//! Commands of real runs, confined: what they may not touch, and what is left of a run that is killed.
+//! Confined commands of real runs: what they cannot touch, and what a killed run leaves.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 

@@ -1,4 +1,4 @@
-//! `agentry convert`: every format to every other, and what is lost.
+//! `agentry convert`: every format to every other, with the losses.
 
 use crate::new::FORMATS;
 use crate::test::{BROKEN, HELPER, Test};

@@ -1,4 +1,4 @@
-//! `agentry convert`: what an agent means stays what it means.
+//! `agentry convert`: the meaning of an agent does not change.
 
 use crate::test::{HELPER, Ran, Test};
 

@@ -1,4 +1,4 @@
-//! `agentry convert`: what an agent names by relative paths is still there in the new place.
+//! `agentry convert`: files that an agent names by relative paths are found from the new directory.
 
 use crate::test::{HELPER, Test};
 

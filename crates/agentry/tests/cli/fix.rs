@@ -1,4 +1,4 @@
-//! `--fix` and `--fix-unsafe`: what is mended, and what is left alone.
+//! `--fix` and `--fix-unsafe`: what is fixed, and what is left alone.
 
 use std::fs;
 

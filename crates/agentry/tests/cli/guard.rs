@@ -1,4 +1,4 @@
-//! `agentry guard`: whatever goes wrong is a denial.
+//! `agentry guard`: every failure is a denial.
 
 use std::io::Write as _;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! `agentry hash`: what an agent is called by its content.
+//! `agentry hash`: the digest of an agent.
 
 use crate::test::{BROKEN, HELPER, Test};
 

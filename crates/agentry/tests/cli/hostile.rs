@@ -1,4 +1,4 @@
-//! Files that nobody should have to meet: the program neither hangs, nor panics, nor shows them raw.
+//! Hostile files: the program neither hangs nor panics, and never prints them raw.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! `agentry lock`: what is pinned, what is told, and that nothing half-written remains.
+//! `agentry lock`: what is pinned, what is reported, and that no partial file remains.
 
 use std::fs;
 

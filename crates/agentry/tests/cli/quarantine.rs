@@ -1,4 +1,4 @@
-//! What commands made under protected names is taken away and told; what others made never is.
+//! Files that commands create under protected names are quarantined and reported; other files never are.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 

@@ -1,5 +1,5 @@
-//! The README and the guides say what the program really does: their files are written, their
-//! commands are run, and what they show is compared. A stale page is rewritten, then the test fails.
+//! The README and the guides match the program: their files are written, their commands run, and their
+//! outputs compared. A stale page is rewritten, then the test fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};

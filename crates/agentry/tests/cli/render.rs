@@ -1,4 +1,4 @@
-//! `agentry render`: what it writes, what it says, how it ends.
+//! `agentry render`: its files, its report and its exit codes.
 
 use crate::test::{HELPER, Test};
 

@@ -1,4 +1,4 @@
-//! Examples in what `agentry render` reports: `agentry policy why` says the same of them.
+//! The examples in the report of `agentry render`: `agentry policy why` gives the same verdicts.
 
 use crate::render::agent;
 use crate::test::Test;

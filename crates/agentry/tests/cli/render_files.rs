@@ -1,4 +1,4 @@
-//! `agentry render` and the files that are there already: nobody's work is lost.
+//! `agentry render` on existing files: no work of the user is lost.
 
 use std::fs;
 

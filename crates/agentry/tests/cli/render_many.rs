@@ -1,4 +1,4 @@
-//! `agentry render` with so many agents that nobody reads a line a file.
+//! `agentry render` with very many agents: the report stays short.
 
 use std::fs;
 

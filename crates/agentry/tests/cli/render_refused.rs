@@ -1,4 +1,4 @@
-//! `agentry render` and agents that are refused, or that the user's own settings reach.
+//! `agentry render` of refused agents, and of agents that the user's own settings affect.
 
 use crate::render::agent;
 use crate::test::Test;

@@ -1,4 +1,4 @@
-//! `agentry render` when nothing changed: the answer is remembered, and never a wrong one.
+//! `agentry render` without changes: the answer comes from the cache, and is never a wrong one.
 
 use std::fs;
 use std::path::PathBuf;

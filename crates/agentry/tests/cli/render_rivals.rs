@@ -1,5 +1,5 @@
-//! `agentry render` where an agent of the same name is there already, under another name of a file: the
-//! usual case after an import.
+//! `agentry render` next to an agent of the same name in a file of another name: the usual case after an
+//! import.
 
 use crate::render::agent;
 use crate::test::Test;

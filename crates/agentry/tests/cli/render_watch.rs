@@ -1,5 +1,5 @@
-//! `agentry render --watch`: a run for each change, until Ctrl-C. Nothing here sleeps; everything
-//! waits for what the program says.
+//! `agentry render --watch`: one run for each change, until Ctrl-C. The tests never sleep; they wait for
+//! output of the program.
 
 #![cfg(unix)]
 

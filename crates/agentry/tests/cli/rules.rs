@@ -1,4 +1,4 @@
-//! `agentry rules`: what is looked for, and why.
+//! `agentry rules`: the list of rules and their explanations.
 
 use crate::test::Test;
 

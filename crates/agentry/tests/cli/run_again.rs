@@ -1,4 +1,4 @@
-//! `resume`: a run that was stopped, killed or has ended goes on as what it was, and never as more.
+//! `resume`: a run that was stopped, killed or has ended continues, and never with more rights.
 #![cfg(unix)]
 
 use std::io::Read as _;

@@ -1,4 +1,4 @@
-//! What calls do, print and leave behind, as whoever started the run sees it.
+//! What calls do, print and leave behind, as the user of the run sees it.
 #![cfg(target_os = "linux")]
 
 use std::io::{Read as _, Write as _};

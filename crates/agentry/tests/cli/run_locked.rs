@@ -1,4 +1,4 @@
-//! What `agentry.lock` says, around a run: what nobody looked at does not run, and no model hears of it.
+//! `agentry.lock` and runs: an agent that was not reviewed does not run, and is sent to no model.
 
 use crate::run::{WRITER, with, writer};
 use crate::server::{Server, Turn};

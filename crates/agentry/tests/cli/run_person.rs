@@ -1,4 +1,4 @@
-//! What a person at a terminal sees, answers and types.
+//! A run with a user at the terminal: what is shown, answered and typed.
 #![cfg(target_os = "linux")]
 
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Ctrl-C, and whoever ends the program or closes its terminal: what was under way stops, nothing is left
-//! running, the terminal is as it was, and the run can be gone on with.
+//! Ctrl-C, termination signals and a closed terminal: the current step stops, no process remains, the
+//! terminal is restored, and the run can be resumed.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! `agentry sandbox explain` and `agentry doctor`: what confines commands on this machine.
+//! `agentry sandbox explain` and `agentry doctor`: how commands are confined on this machine.
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `agentry schema`: JSON Schemas that hold for what `new` makes.
+//! `agentry schema`: JSON Schemas that accept the output of `new`.
 
 use agentry_compile::text::yaml::{self, YamlVersion};
 use agentry_compile::text::{Findings, SourceFiles, acl, json, markdown, toml};

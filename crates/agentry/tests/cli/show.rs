@@ -1,4 +1,4 @@
-//! `agentry show`: an agent as it is understood.
+//! `agentry show`: an agent as Agentry reads it.
 
 use crate::test::{BROKEN, HELPER, Test};
 

@@ -1,4 +1,4 @@
-//! `agentry keygen`, `sign` and `verify`: who stands behind an agent of the store.
+//! `agentry keygen`, `sign` and `verify`: the signatures of an agent in the store.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The store when things go wrong: killed writers, several at once, a full disk, bytes that changed,
-//! layouts of other times.
+//! The store under failures: killed and parallel writers, a full disk, changed bytes, layouts of other
+//! versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `agentry gc`: what goes from the store, and what stays.
+//! `agentry gc`: what is removed from the store, and what stays.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What a collector hears of a run.
+//! The spans that a collector receives for a run.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

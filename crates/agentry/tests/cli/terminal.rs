@@ -1,5 +1,5 @@
-//! The program at a pseudo terminal, which `script` of util-linux makes, and the processes that belong to
-//! it. Whoever waits here waits for something to happen, and not for ever.
+//! Runs the program at a pseudo terminal, made by `script` of util-linux, and finds its processes. Every
+//! wait is for an event, and has a limit.
 #![cfg(target_os = "linux")]
 
 use std::fs;

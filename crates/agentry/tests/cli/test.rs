@@ -1,5 +1,5 @@
-//! The one builder of these tests: files in a directory of their own, the real program run there,
-//! and all that it said as one text.
+//! The builder of these tests: files in a temporary directory, the real program run there, and its whole
+//! output as one text.
 
 use std::ffi::OsStr;
 use std::fmt;

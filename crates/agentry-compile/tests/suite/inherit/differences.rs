@@ -1,5 +1,5 @@
-//! Where a merged manifest differs from the reference's, each with the reason: the agent and the field,
-//! what the reference says, what is said here, and why.
+//! Intended differences of a merged manifest from the reference implementation: agent, field, both values
+//! and the reason.
 
 const WRITTEN: &str = "what the child writes wins; the reference drops it in silence";
 const SERVERS: &str =

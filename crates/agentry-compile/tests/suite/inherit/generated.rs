@@ -1,4 +1,4 @@
-//! Chains of agents made up at random: whatever is merged, no agent may do more than its base.
+//! Random chains of agents: however they are merged, no agent may do more than its base.
 
 use agentry_compile::policy::Section;
 use agentry_compile::{MemoryWorld, policy_diff};

@@ -1,4 +1,4 @@
-//! What becomes of each block of a base and a child.
+//! The merge of each block of a base and a child.
 
 use agentry_compile::model::tree;
 use agentry_compile::{prompt, resolved, rows};

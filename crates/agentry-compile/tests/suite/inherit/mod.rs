@@ -1,4 +1,4 @@
-//! Agents that are built on agents: what is merged, what stays, what is refused.
+//! Inheritance: what is merged, what stays, what is refused.
 
 mod chains;
 mod differences;

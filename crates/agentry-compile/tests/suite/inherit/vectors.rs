@@ -1,4 +1,4 @@
-//! What the reference makes of parents and children, and where this differs on purpose.
+//! Compares merged parents and children with the reference implementation, with the intended differences.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Lines by a grammar of the shell: lists, pipelines, compound commands, redirections, wrappers.
+//! Generates lines from a grammar of the shell: lists, pipelines, compound commands, redirections, wrappers.
 
 use super::random::Random;
 use super::words::{argument, command};

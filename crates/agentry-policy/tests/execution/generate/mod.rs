@@ -1,4 +1,4 @@
-//! Made-up lines: by a grammar, and damaged.
+//! Generates lines, from a grammar and by mutation.
 
 mod grammar;
 mod mutate;

@@ -1,4 +1,4 @@
-//! Small damages to a line, as an attacker or a bad quoting function would make them.
+//! Small mutations of a line, as an attacker or a bad quoting function would make them.
 
 use super::random::Random;
 

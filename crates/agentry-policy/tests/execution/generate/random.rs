@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same in every run; or the bytes of a fuzzer.
+//! Pseudo-random numbers that are the same in every run, or the bytes of a fuzzer.
 
 /// Where decisions come from.
 pub(crate) enum Random {

@@ -1,4 +1,4 @@
-//! Words of made-up commands: names, arguments, and everything that may become either.
+//! The words of generated commands: names, arguments, and text that may become either.
 
 use super::grammar;
 use super::random::Random;
