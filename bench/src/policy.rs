@@ -70,10 +70,11 @@ pub(crate) fn verdicts(table: &mut Table) {
     ));
 }
 
-/// Verdicts on one line with 110,000 commands.
+/// Verdicts on lines of 100 and of 10,000 chained commands.
 fn chains(judge: &Judge, table: &mut Table) {
     let [short, long] = [100, 10_000].map(|count| "git log -5 && ".repeat(count) + "ls");
     let best = |line: &str, rounds: usize| {
+        // The minimum, because the long line is measured too rarely for a median.
         (0..rounds).map(|_| timed(|| decide(judge, line))).min().unwrap_or_default()
     };
     let (few, many) = (best(&short, 50), best(&long, 5));
@@ -109,6 +110,7 @@ fn compare(count: usize, limit: Duration, table: &mut Table) {
         best.unwrap_or_default(),
         limit,
     );
+    // A fast «unknown» is no result.
     row.is_met &= is_known;
     if !is_known {
         row.measured += ", no answer";

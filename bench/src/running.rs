@@ -25,11 +25,13 @@ struct Runner {
 pub(crate) fn racing(table: &mut Table) -> Result<(), String> {
     eprintln!("racing the clients");
     let build = "build --profile dist --quiet --package agentry --package agentry-conformance";
+    // Built together, so that both programs lie in one directory.
     run(Command::new("cargo").args(build.split(' ')))?;
     let arguments = "run --profile dist --quiet --package agentry-conformance -- race";
     let mut race = Command::new("cargo");
     let output = race.args(arguments.split(' ')).stderr(std::process::Stdio::inherit()).output();
     let output = output.map_err(|error| format!("the race cannot be started: {error}"))?;
+    // The exit code of the suite for «no client could be tested».
     if output.status.code() == Some(3) {
         table.skip("a run against the clients".to_owned(), "no client could be had".to_owned());
         return Ok(());

@@ -28,6 +28,7 @@ pub(crate) fn checking(
     let [few, cat] = medians(15, [check(small), quiet("cat", &small.files)])?;
     let what = format!("check {} agents / cat", small.agents);
     table.add(ratio(what, few, cat, "cat", 10.0));
+    // Measured again beside the large corpus: only values of the same rounds are compared.
     let [few, many] = medians(7, [check(small), check(large)])?;
     let what = format!("check {} agents / {}", large.agents, small.agents);
     table.add(ratio(what, many, few, "agentry", 11.0));
@@ -89,6 +90,7 @@ pub(crate) fn starting(program: &Path, small: &Corpus, table: &mut Table) -> Res
 pub(crate) fn ratio(what: String, ours: Duration, theirs: Duration, name: &str, most: f64) -> Row {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     let shown = |ratio: f64| {
+        // «1/50» reads better than «0.02».
         if ratio < 1.0 { format!("1/{:.0}", 1.0 / ratio) } else { format!("{ratio:.1}") }
     };
     Row {

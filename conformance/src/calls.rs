@@ -69,6 +69,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
 fn case(line: &str) -> Option<Case> {
     let (tool, rest) = line.split_once(' ')?;
     let (tool, section) = *TOOLS.iter().find(|(name, _)| *name == tool)?;
+    // `[ -f x ]` at the end of a line is a command, not a blind spot.
     let trapped = rest.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     let (trap, subject) = trapped.map_or((None, rest), |(trap, rest)| (Some(trap), rest));
     Some(Case { tool, section, trap: trap.map(str::to_owned), subject: subject.to_owned() })

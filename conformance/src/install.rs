@@ -33,6 +33,7 @@ impl Installed {
 
 /// The directory for clients of these versions, below the build directory.
 pub(crate) fn cache(target: &Path) -> PathBuf {
+    // New versions get a new directory; the old ones stay usable.
     let digest = Sha256::digest(PACKAGES.as_bytes());
     let bytes = digest.iter().take(6);
     let hash = bytes.fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte));

@@ -80,6 +80,7 @@ pub(super) fn object(
     store: &AgentStore,
     text: &str,
 ) -> Result<StoreObject, CliFailure> {
+    // A path wins over a reference of the same text.
     if !Path::new(text).exists() {
         let reference = text.parse().map_err(failed)?;
         let digest = store.resolve(&reference).map_err(|error| missed(store, error))?;
@@ -98,6 +99,7 @@ pub(super) fn object(
         !object.files.iter().any(|(other, stored)| other == path && stored == bytes)
     };
     match gathered.files.iter().find(differs) {
+        // A digest covers what an agent means; its files may still differ, for example in a comment.
         Some((path, _)) => {
             let message = format!("`{path}` is another file than the one in the store");
             Err(CliFailure::new(message).hint("push it as a new version").finding())

@@ -18,11 +18,13 @@ pub(super) fn agent(disk: &dyn World, path: &str) -> Option<String> {
         let directory = if place.is_empty() { "." } else { place };
         let entries = disk.list(directory, directory).ok()?;
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        // Users often leave out the file extension.
         let meant = nearest(name, names.iter().copied()).or_else(|| {
             let near = nearest(stem(name), names.iter().map(|other| stem(other)))?;
             names.iter().copied().find(|other| stem(other) == near)
         })?;
         let path = if place.is_empty() { meant.to_owned() } else { join(place, meant) };
+        // A similar name that is no agent would mislead.
         at(disk, &path).is_ok().then_some(path)
     });
     found.map(|path| format!("did you mean `{path}`?"))

@@ -50,6 +50,7 @@ fn missing(
     match wanted {
         Some(key) if !has(key) => Some(format!("is not signed by `{key}`")),
         None if signers.is_empty() => Some("is not signed".to_owned()),
+        // Without any configured key, a signature by an unknown key is accepted.
         None if (trust.required || !trust.keys.is_empty()) && !trust.keys.iter().any(has) => {
             Some("is not signed by a key that you trust".to_owned())
         }

@@ -90,6 +90,7 @@ pub(super) fn search(
         }
     }
     out.sort_by(|a, b| key(a).cmp(&key(b)));
+    // Paths may overlap, such as a project and a file in it.
     out.dedup_by(|a, b| key(a) == key(b));
     (out, wrong)
 }
@@ -104,6 +105,7 @@ pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
         let ends = import.places.iter().map(|(_, end)| *end);
         ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
     };
+    // A made-up file name tests whether this directory is itself one that a harness searches.
     let looked_at = readers(None).into_iter().any(|(_, import)| is_place(import));
     let holds_files = || below(disk, path, "", &mut Vec::new()).next().is_some();
     (looked_at && holds_files()) || !project(disk, path, None, &mut Vec::new()).is_empty()
@@ -200,6 +202,7 @@ fn unknown(path: &str, only: Option<&'static Target>) -> CliFailure {
 /// The root and the path below it, if the file lies where the harness searches.
 fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a str)> {
     import.places.iter().find_map(|(dir, end)| {
+        // The innermost directory counts: a project may lie inside another one.
         let at = whole.rfind(&format!("/{dir}/"))?;
         let (root, file) = (whole.get(..at)?, whole.get(at + 1..)?);
         file.ends_with(end).then_some((if root.is_empty() { "/" } else { root }, file))
@@ -232,6 +235,7 @@ fn project(
             for file in files.filter(|file| file.ends_with(end)) {
                 let path = join(root, &file);
                 match agent(&path) {
+                    // Other files may lie there too, such as a README.
                     Ok(Some(text)) if (import.is_one)(&file, &text) => {
                         let root = root.to_owned();
                         out.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
@@ -242,6 +246,7 @@ fn project(
             }
         }
     }
+    // With other failures, «no agent found» would only hide them.
     if out.is_empty() && wrong.len() == before {
         wrong.push(none(root, only));
     }

@@ -81,6 +81,7 @@ pub(super) fn text(path: &str, most: u64) -> Result<Option<String>, String> {
     match read {
         Err(error) => refused(&error),
         Ok(size) if size as u64 > most => Err(too_large(size as u64, most)),
+        // The sandbox of a running agent holds this name; no file is there.
         Ok(_) if bytes == PLACEHOLDER.as_bytes() => Ok(None),
         Ok(_) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
     }

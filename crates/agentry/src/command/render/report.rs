@@ -93,6 +93,7 @@ impl<'a> RenderReport<'a> {
                 told.extend(self.target(done, name));
             }
         }
+        // Losses of several targets are grouped once, after all of them.
         if !told.is_empty() {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
             self.text.push_str(gap);
@@ -158,6 +159,7 @@ impl<'a> RenderReport<'a> {
                 })
             };
             match change.kind {
+                // Text output does not need the objects, which are many.
                 _ if !self.is_for_programs() => {}
                 PlannedChangeKind::Remove => self.removed.push(entry()),
                 _ => self.files.push(entry()),
@@ -314,6 +316,7 @@ impl<'a> RenderReport<'a> {
 
     /// Shows how files differ from the rendering.
     fn drift(&mut self, done: &ProjectOutcome) {
+        // A refused file differs from the rendering as well.
         let refused = done.plan.refused.iter().filter_map(|refused| refused.instead.as_deref());
         let before = self.text.len();
         for change in done.plan.changes.iter().chain(refused) {

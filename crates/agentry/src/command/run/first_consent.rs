@@ -42,6 +42,7 @@ pub(crate) fn consent(
         rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
     columns(&rows).lines().for_each(remark);
     let attended = TerminalView::is_attended() && args.format == RunFormat::Human;
+    // The list is shown with `--yes` too, so that it is in the log.
     let agreed = args.yes || (attended && agrees());
     if !agreed {
         return Err(CliFailure::new(format!("`{}` was not run: nobody consented", ground.path()))

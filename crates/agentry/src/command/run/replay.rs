@@ -60,7 +60,7 @@ pub(crate) fn run(
     Err(CliFailure::new(message).hint(hint).finding())
 }
 
-/// Plays a cassette. The user's messages are the recorded ones, unless `prompt` replaces them.
+/// Plays a cassette with the recorded messages of the user; `prompt` replaces the first one.
 pub(crate) fn play(
     ground: &PreparedAgent,
     cassette: &Path,
@@ -92,10 +92,12 @@ pub(crate) fn play(
         clock: Arc::new(move || clock.now()),
         output: Arc::clone(hears),
         redactor: Arc::clone(&ground.redactor),
+        // Recorded back-off pauses are skipped.
         waits: false,
     };
     let mut driver = RunDriver::new(parts, approvals);
     played.stop_by(driver.canceller());
+    // The recorded limits apply; a cassette without them gets the agent's own.
     let began = played.began().unwrap_or_else(|| {
         let limits = limits(&ground.agent, &SpendingArguments::default(), &SpendingCaps::default());
         began(&ground.agent, limits, played.models(), None)
