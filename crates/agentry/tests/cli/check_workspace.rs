@@ -30,7 +30,7 @@ fn two_formats_of_one_name() {
     "#);
 }
 
-/// What this repository holds for tests is none of its agents.
+/// The test data of this repository are not its agents.
 #[test]
 fn this_repository() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
