@@ -1,4 +1,4 @@
-//! Agents to measure with: all five formats, as large as real ones, the same in every run.
+//! Writes agents to measure with: all five formats, as large as real ones, the same in every run.
 
 mod formats;
 mod prose;
@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 
 use prose::Prose;
 
-/// Which formats a corpus has.
+/// The formats of a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// All five, in turn.
     Mixed,
-    /// All five, in turn, and no two bring a skill of one name: they go to one project.
+    /// All five, in turn, with unique skill names, because they are rendered into one project.
     Together,
-    /// Manifests of one file only.
+    /// Manifests with a single file only.
     Manifests,
-    /// Manifests that are built on one another, three levels deep.
+    /// Manifests that inherit from each other, three levels deep.
     Inherited,
 }
 
 /// Agents on disk.
 #[derive(Debug)]
 pub(crate) struct Corpus {
-    /// Where they are.
+    /// Their directory.
     pub(crate) dir: PathBuf,
-    /// How many.
+    /// The number of agents.
     pub(crate) agents: usize,
     /// Every file.
     pub(crate) files: Vec<PathBuf>,
-    /// The sizes of all files together.
+    /// The total size of all files.
     pub(crate) bytes: u64,
 }
 
-/// Agents of one folder; nobody keeps thousands of agents side by side.
+/// The number of agents in one directory; real projects do not have thousands side by side.
 const FOLDER: usize = 100;
 
 impl Corpus {
@@ -59,7 +59,7 @@ impl Corpus {
     }
 }
 
-/// The files of the agent with that number: paths and texts.
+/// The files of the agent with this number: paths and texts.
 fn agent(number: usize, kind: Kind) -> Vec<(String, String)> {
     let prose = &mut Prose::new(number as u64);
     let name = format!("agent-{number:05}");
@@ -74,7 +74,7 @@ fn agent(number: usize, kind: Kind) -> Vec<(String, String)> {
     if kind == Kind::Together { together(&name, files) } else { files }
 }
 
-/// The same with skills of the agent's own name.
+/// The same files, with skills named after the agent.
 fn together(name: &str, files: Vec<(String, String)>) -> Vec<(String, String)> {
     let renamed = |(path, text): (String, String)| {
         let mut path = path;
@@ -86,7 +86,7 @@ fn together(name: &str, files: Vec<(String, String)>) -> Vec<(String, String)> {
     files.into_iter().map(renamed).collect()
 }
 
-/// Of every fifty agents, the first is built on none, the next five on the first, the rest on those.
+/// Of every fifty agents, the first has no base, the next five inherit from it, the rest from those five.
 fn inherited(number: usize, name: &str, prose: &mut Prose) -> Vec<(String, String)> {
     let place = number % 50;
     let base = match place {
@@ -96,7 +96,7 @@ fn inherited(number: usize, name: &str, prose: &mut Prose) -> Vec<(String, Strin
     };
     let mut files = formats::manifest(name, prose);
     for (_, text) in &mut files {
-        // Who looks for skills in vain is not sound.
+        // A manifest with skills that cannot be found would have findings.
         *text = text.replace("  - web-search\n", "").replace("  - cite-sources\n", "  - git\n");
         if let Some(base) = base {
             *text = format!("base: ./agent-{base:05}.agent\n{text}");

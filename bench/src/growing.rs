@@ -1,5 +1,5 @@
-//! How a run grows with its calls. What it sends grows faster, because a model is told all that was said
-//! each time; what it does must not.
+//! Measures how the time of a run grows with its calls. Requests grow faster, because each one contains the
+//! whole conversation; the rest of a run must not.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,10 +14,10 @@ use crate::measure::{processor_time, quiet};
 use crate::report::Table;
 use crate::targets::ratio;
 
-/// Calls of the two runs.
+/// The number of calls of the two runs.
 const FEW: usize = 500;
 const MANY: usize = 2_000;
-/// How much longer the second may take: four times as many calls, and a little for what is sent.
+/// The limit of the ratio: four times as many calls, and a margin for the larger requests.
 const MOST: f64 = 6.0;
 
 const AGENT: &str = "\
@@ -29,7 +29,7 @@ max_turns = 10000
 intent = \"allow\"
 ";
 
-/// Measures a run of few calls and one of many, each a turn of its own.
+/// Measures a run of few calls and one of many, with one call in each turn.
 pub(crate) fn growing(program: &Path, folder: &Path, table: &mut Table) -> Result<(), String> {
     eprintln!("running {FEW} and {MANY} calls");
     let few = run(program, &folder.join("few"), FEW)?;
@@ -50,7 +50,7 @@ fn run(program: &Path, folder: &Path, calls: usize) -> Result<Duration, String> 
     std::thread::spawn(move || {
         let mut asked = 0;
         for stream in listener.incoming().flatten() {
-            // Who goes away is done.
+            // A client that disconnects is finished.
             let _ = answer(&stream, calls, &mut asked);
         }
     });
@@ -61,7 +61,7 @@ fn run(program: &Path, folder: &Path, calls: usize) -> Result<Duration, String> 
     processor_time(&mut command)
 }
 
-/// A model that makes so many calls, without reading what it is told.
+/// Answers as a model that makes this many calls, without parsing the requests.
 fn answer(stream: &TcpStream, calls: usize, asked: &mut usize) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::with_capacity(1 << 20, stream);

@@ -1,4 +1,4 @@
-//! What a call costs that is put to the guard: a whole process, from its start to its answer.
+//! Measures a call that the guard answers: a whole process, from its start to its answer.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use crate::measure::{quiet, times};
 use crate::reference::run;
 use crate::report::{Row, Table, seconds};
 
-/// The most that a call may take.
+/// The time limit of a call.
 const MOST: Duration = Duration::from_millis(10);
-/// How often it is asked.
+/// The number of measured calls.
 const ROUNDS: usize = 300;
 
-/// Calls from the simplest to what a model writes on a good day.
+/// Calls from the simplest to a complex command line of a model.
 const CALLS: &[(&str, &str)] = &[
     ("git status", "one command"),
     ("cd docs && git log --oneline -- src | head -5 > log.txt; sh -c 'rm -rf build'", "a list"),
@@ -47,7 +47,7 @@ pub(crate) fn guarding(program: &Path, folder: &Path, table: &mut Table) -> Resu
     Ok(())
 }
 
-/// A call as Claude Code would put it.
+/// A call in the protocol of Claude Code.
 fn question(folder: &Path, corpus: &Corpus, line: &str) -> Result<PathBuf, String> {
     let path = folder.join("question.json");
     let text = format!(

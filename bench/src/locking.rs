@@ -1,4 +1,4 @@
-//! Locking agents that are built on one another, and reading one from the store.
+//! Measures locking of agents that inherit, and reading a base from the store.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::program::confirm;
 use crate::report::{Row, Table, seconds};
 use crate::targets::ratio;
 
-/// Resolving and locking, and finding that nothing changed: against checking the same files.
+/// Resolving and locking, and checking an unchanged lock, compared with `check` on the same files.
 pub(crate) fn locking(program: &Path, corpus: &Corpus, table: &mut Table) -> Result<(), String> {
     fs::write(corpus.dir.join("agentry.toml"), "").map_err(|error| error.to_string())?;
     confirm(program, &corpus.dir, corpus.agents)?;
@@ -20,7 +20,7 @@ pub(crate) fn locking(program: &Path, corpus: &Corpus, table: &mut Table) -> Res
         command.current_dir(&corpus.dir);
         command
     };
-    // Writing the lock anew each time, as the first time.
+    // The lock is removed each time, so that every round writes it anew.
     let script = r#"rm -f agentry.lock && exec "$0" lock"#;
     let mut anew = quiet("sh", ["-c".as_ref(), script.as_ref(), program.as_os_str()]);
     anew.current_dir(&corpus.dir);
@@ -33,7 +33,7 @@ pub(crate) fn locking(program: &Path, corpus: &Corpus, table: &mut Table) -> Res
     Ok(())
 }
 
-/// An agent whose base is read from the store and verified: against one whose base is a file.
+/// An agent whose base is read from the store and verified, compared with a base in a file.
 pub(crate) fn storing(
     program: &Path,
     corpus: &Corpus,

@@ -1,5 +1,5 @@
-//! How fast the program is, in ratios that are measured side by side in one run, so that they mean
-//! the same on any machine. `cargo xtask bench` runs it; a missed target ends it with 1.
+//! Benchmarks: ratios that are measured side by side in one run, so that they mean the same on any
+//! machine. `cargo xtask bench` runs them; a missed target ends with exit code 1.
 
 mod corpus;
 mod growing;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
-        // This program is its own helper.
+        // This program is also the helper of the sandbox.
         [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures everything; whether every target was met.
+/// Runs all benchmarks; returns whether every target was met.
 fn run() -> Result<bool, String> {
     let program = program::build()?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
@@ -85,7 +85,7 @@ fn run() -> Result<bool, String> {
     Ok(shown(&table))
 }
 
-/// Verdicts and comparisons of policies alone: no program is built or started.
+/// Verdicts and comparisons of policies only: no program is built or started.
 fn policy_table() -> Table {
     let mut table = Table::default();
     policy::verdicts(&mut table);
@@ -93,7 +93,7 @@ fn policy_table() -> Table {
     table
 }
 
-/// Locking and the store alone.
+/// Locking and the store only.
 fn lock_table() -> Result<Table, String> {
     let program = program::build()?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
@@ -104,14 +104,14 @@ fn lock_table() -> Result<Table, String> {
     Ok(table)
 }
 
-/// Confined commands alone.
+/// Confined commands only.
 fn sandbox_table() -> Result<Table, String> {
     let mut table = Table::default();
     sandbox::confining(&mut table)?;
     Ok(table)
 }
 
-/// Rendering alone.
+/// Rendering only.
 fn render_table() -> Result<Table, String> {
     let program = program::build()?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
@@ -121,7 +121,7 @@ fn render_table() -> Result<Table, String> {
     Ok(table)
 }
 
-/// Running alone.
+/// Running only.
 fn run_table() -> Result<Table, String> {
     let program = program::build()?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
@@ -131,7 +131,7 @@ fn run_table() -> Result<Table, String> {
     Ok(table)
 }
 
-/// Prints the table; whether every target was met.
+/// Prints the table; returns whether every target was met.
 fn shown(table: &Table) -> bool {
     print!("{table}");
     table.is_met()

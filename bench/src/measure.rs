@@ -1,4 +1,4 @@
-//! Runs programs and takes their time and memory.
+//! Runs programs and measures their time and memory.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-/// The word by which this program asks itself to run another and to tell its memory.
+/// The argument with which this program starts itself to run another one and report its memory.
 pub(crate) const CHILD: &str = "--child";
 
 /// A program with its arguments, silent and without input.
@@ -22,8 +22,8 @@ pub(crate) fn quiet<S: AsRef<OsStr>>(
     command
 }
 
-/// The medians of `rounds` runs of each command. The commands take turns, so that a busy moment of
-/// the machine hits all of them alike.
+/// The medians of `rounds` runs of each command. The commands alternate, so that a busy moment of the
+/// machine affects all of them.
 pub(crate) fn medians<const N: usize>(
     rounds: usize,
     mut commands: [Command; N],
@@ -41,11 +41,12 @@ pub(crate) fn medians<const N: usize>(
     Ok(times.map(median))
 }
 
-/// The times of `rounds` runs, the shortest first.
+/// The times of `rounds` runs, shortest first.
 pub(crate) fn times(
     rounds: usize,
     mut command: impl FnMut() -> Result<Command, String>,
 ) -> Result<Vec<Duration>, String> {
+    // The first run fills the caches and does not count.
     time(&mut command()?)?;
     let mut times = (0..rounds).map(|_| time(&mut command()?)).collect::<Result<Vec<_>, _>>()?;
     times.sort();
@@ -64,7 +65,7 @@ fn time(command: &mut Command) -> Result<Duration, String> {
     }
 }
 
-/// The time that processors spend on one run, whatever it waits for.
+/// The processor time of one run, without waiting.
 pub(crate) fn processor_time(command: &mut Command) -> Result<Duration, String> {
     let before = of_children()?;
     time(command)?;
@@ -78,13 +79,13 @@ fn of_children() -> Result<Duration, String> {
     Ok(user + system)
 }
 
-/// The middle one.
+/// The median.
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// The most memory in bytes that `agentry check` of `dir` holds at once.
+/// The peak memory of `agentry check` on `dir`, in bytes.
 pub(crate) fn peak_memory(program: &Path, dir: &Path) -> Result<u64, String> {
     let own = std::env::current_exe().map_err(|error| format!("who am I: {error}"))?;
     let mut command = Command::new(own);
@@ -94,11 +95,12 @@ pub(crate) fn peak_memory(program: &Path, dir: &Path) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("no number of bytes: `{}`", text.trim()))
 }
 
-/// Runs one program and prints the most memory it had. In a process of its own, because the system
-/// only tells the most that any child so far had.
+/// Runs one program and prints its peak memory. In its own process, because the system reports only the
+/// maximum over all children so far.
 pub(crate) fn child(program: &str, arguments: &[&str]) -> Result<bool, String> {
     time(&mut quiet(program, arguments))?;
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
+    // macOS reports bytes, Linux kibibytes.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     println!("{}", usage.max_rss() * unit);
     Ok(true)

@@ -1,8 +1,8 @@
-//! How fast a verdict is, and how fast two policies are compared.
+//! Measures verdicts, and comparisons of two policies.
 //!
-//! A verdict is measured against the parsers that it needs, on the same lines in the same run. Files
-//! are not looked at: what the disk costs is no matter of the policy. Times are those that the
-//! processor worked for us, so that a busy machine does not count.
+//! A verdict is compared with the parsers that it needs, on the same lines in the same run. Files are not
+//! read, since the disk is not part of the policy. Times are processor times, so that a busy machine does
+//! not count.
 
 mod samples;
 
@@ -18,25 +18,25 @@ use nix::time::{ClockId, clock_gettime};
 use crate::report::{Row, Table, seconds};
 use samples::{LINES, judge, rules};
 
-/// How often every line is judged.
+/// The number of verdicts for every line.
 const ROUNDS: usize = 400;
-/// How many rules a policy has.
+/// The number of rules of a policy.
 const RULES: usize = 100;
-/// As many rules as a section has that people write.
+/// The largest number of rules that people write in a section.
 const MOST_RULES: usize = 200;
-/// What a verdict may take: in the middle, and for all but one in a hundred.
+/// The limits of a verdict: the median, and the 99th percentile.
 const MEDIAN: Duration = Duration::from_micros(50);
 const SLOW: Duration = Duration::from_micros(200);
-/// What it may take in terms of parsing.
+/// The limit of a verdict, in multiples of the parsing time.
 const TIMES_PARSING: f64 = 3.0;
-/// What a comparison may take.
+/// The time limit of a comparison.
 const COMPARISON: Duration = Duration::from_millis(50);
-/// How long the comparison of two large policies may take.
+/// The time limit of a comparison of two large policies.
 const LARGE_COMPARISON: Duration = Duration::from_secs(1);
-/// What a hundred times as many commands may take: linear, with some air for caches.
+/// The limit for a hundred times as many commands: linear, with a margin for caches.
 const HUNDREDFOLD: f64 = 150.0;
 
-/// Verdicts about ordinary lines, and about long chains.
+/// Verdicts on ordinary lines, and on long chains.
 pub(crate) fn verdicts(table: &mut Table) {
     eprintln!("judging command lines by {RULES} rules");
     let judge = judge(RULES);
@@ -70,10 +70,11 @@ pub(crate) fn verdicts(table: &mut Table) {
     ));
 }
 
-/// A hundred and ten thousand commands in one line.
+/// Verdicts on lines of 100 and of 10,000 chained commands.
 fn chains(judge: &Judge, table: &mut Table) {
     let [short, long] = [100, 10_000].map(|count| "git log -5 && ".repeat(count) + "ls");
     let best = |line: &str, rounds: usize| {
+        // The minimum, because the long line is measured too rarely for a median.
         (0..rounds).map(|_| timed(|| decide(judge, line))).min().unwrap_or_default()
     };
     let (few, many) = (best(&short, 50), best(&long, 5));
@@ -97,7 +98,7 @@ fn compare(count: usize, limit: Duration, table: &mut Table) {
     let mut is_known = true;
     let memo = PolicyMemo::default();
     for _ in 0..5 {
-        // A policy keeps the machines of its patterns once they are built: everyone starts afresh.
+        // A policy memoises the automata of its patterns, so every round starts with a new one.
         let (one, other) = (one.compile(), other.compile());
         let mut answer = None;
         let time = timed(|| answer = Some(refines(&memo, &[&one], &[&other], HazardProtection::On)));
@@ -109,6 +110,7 @@ fn compare(count: usize, limit: Duration, table: &mut Table) {
         best.unwrap_or_default(),
         limit,
     );
+    // A fast «unknown» is no result.
     row.is_met &= is_known;
     if !is_known {
         row.measured += ", no answer";
@@ -127,12 +129,12 @@ fn timed(work: impl FnOnce()) -> Duration {
     worked().saturating_sub(start)
 }
 
-/// How long the processor has worked for this thread.
+/// The processor time of this thread.
 fn worked() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).unwrap_or_default()
 }
 
-/// The two parsers that every verdict needs, as it uses them.
+/// The two parsers that every verdict needs.
 struct Parsers {
     options: brush_parser::ParserOptions,
 }

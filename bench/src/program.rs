@@ -1,10 +1,10 @@
-//! The program that is measured: built as it is released, and asked what it found, so that nobody
-//! measures how fast it does nothing.
+//! Builds the measured program in release mode, and checks its result, so that no benchmark measures a
+//! program that does nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the program as it is released and gives its path.
+/// Builds the program in release mode and returns its path.
 pub(crate) fn build() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -19,7 +19,7 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     Ok(root.join(target).join("dist/agentry"))
 }
 
-/// Makes sure that the program finds `count` agents below `dir` and nothing wrong with them.
+/// Checks that the program finds `count` agents below `dir`, without findings.
 pub(crate) fn confirm(program: &Path, dir: &Path, count: usize) -> Result<(), String> {
     let output = Command::new(program).arg("check").arg(dir).output();
     let output = output.map_err(|error| format!("agentry cannot be started: {error}"))?;

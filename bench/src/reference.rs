@@ -1,5 +1,5 @@
-//! The reference implementation of the manifest format, a Python package: what an author would use
-//! otherwise. It is installed into a temporary folder and asked to load the same files.
+//! The reference implementation of the manifest format, a Python package, as the alternative that authors
+//! have. It is installed into a temporary directory and loads the same files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const PACKAGE: &str = "agentspec-alpibru==0.5.0";
 
-/// Loads fifty manifests to warm up, then every one, and prints the seconds that these took.
+/// Loads fifty manifests to warm up, then all of them, and prints the seconds of the second part.
 const SCRIPT: &str = "
 import pathlib, sys, time
 from agentspec import load_agent
@@ -27,7 +27,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Installs it below `folder`; the reason, where that is not possible.
+    /// Installs it below `folder`; returns the reason if that is not possible.
     pub(crate) fn install(folder: &Path) -> Result<Self, String> {
         let environment = folder.join("python");
         let python = environment.join("bin/python");
@@ -46,7 +46,7 @@ impl Reference {
     }
 }
 
-/// Runs a command; what it prints, or the last line of its complaint.
+/// Runs a command; returns its output, or the last line of its errors.
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output =

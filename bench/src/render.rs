@@ -1,5 +1,5 @@
-//! Rendering: against a converter that people use otherwise, how it grows, and what a check costs
-//! when there is nothing to do.
+//! Measures rendering: compared with a popular converter, how it grows, and the cost of a check with
+//! nothing to do.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,15 +11,15 @@ use crate::reference::run;
 use crate::report::Table;
 use crate::targets::ratio;
 
-/// A cache that holds nothing, so that every run renders.
+/// A cache directory that cannot exist, so that every run renders.
 const NO_CACHE: (&str, &str) = ("XDG_CACHE_HOME", "/dev/null/cache");
 
-/// The converter, and the names that both programs have for two harnesses.
+/// The converter, and the names of two harnesses that both programs know.
 const RULESYNC: &str = "rulesync@17.0.0";
 const TWO: (&str, &str) = ("opencode,claude-code", "opencode,claudecode");
 const THREE: &str = "opencode,claude-code,pi";
 
-/// Measures everything about rendering.
+/// Runs all benchmarks of rendering.
 pub(crate) fn rendering(program: &Path, folder: &Path, table: &mut Table) -> Result<(), String> {
     eprintln!("rendering agents");
     let corpus = |name: &str, count| Corpus::write(&folder.join(name), count, Kind::Together);
@@ -54,13 +54,13 @@ fn knows(program: &Path, targets: &str) -> Result<(), String> {
     run(command.current_dir(empty.path()).args(["render", "--target", targets])).map(drop)
 }
 
-/// The agents of a corpus into a project of their own.
+/// Renders the agents of a corpus into their own project.
 fn render(program: &Path, corpus: &Corpus, folder: &Path) -> Command {
     let out = rendered(corpus, folder);
     let dir = corpus.dir.as_os_str();
     let words = ["render".as_ref(), dir, "--target".as_ref(), THREE.as_ref(), "-o".as_ref()];
     let mut command = quiet(program, words);
-    // What is remembered of the runs goes with the rest.
+    // The render cache is removed with the directory.
     command.arg(out).env("XDG_CACHE_HOME", folder.join("cache"));
     command.env("AGENTRY_HOME", folder.join("home"));
     command
@@ -71,7 +71,7 @@ fn rendered(corpus: &Corpus, folder: &Path) -> PathBuf {
     folder.join("rendered").join(name)
 }
 
-/// As many subagents to the same two harnesses.
+/// Renders as many subagents for the same two harnesses.
 fn against_rulesync(
     program: &Path,
     folder: &Path,
@@ -120,18 +120,18 @@ fn install(folder: &Path) -> Result<PathBuf, String> {
     Ok(place.join("node_modules/.bin/rulesync"))
 }
 
-/// Subagents as rulesync wants them, as large as ours.
+/// Subagents in the format of rulesync, as large as ours.
 fn subagents(project: &Path, count: usize) -> Result<(), String> {
     let head = "name: agent-{}\ntargets: [\"*\"]\ndescription: Agent {}";
     prompts(&project.join(".rulesync/subagents"), count, "agent-{}.md", head)
 }
 
-/// The same as definitions of ours, which say nothing else.
+/// The same subagents as our definitions, with the same content.
 fn as_subagents(dir: &Path, count: usize) -> Result<(), String> {
     prompts(dir, count, "agent-{}.agent.md", "title: agent-{}\ndescription: Agent {}")
 }
 
-/// Files with a head and a prompt, in which `{}` is the number of the agent.
+/// Files with front matter and a prompt, in which `{}` is the number of the agent.
 fn prompts(dir: &Path, count: usize, name: &str, head: &str) -> Result<(), String> {
     let body = "Read what is there before you change it, and say what you found.\n".repeat(40);
     let written = std::fs::create_dir_all(dir).and_then(|()| {

@@ -1,24 +1,24 @@
-//! The table that is printed at the end.
+//! The table of results.
 
 use std::fmt;
 use std::time::Duration;
 
-/// One thing that was measured.
+/// One measurement.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// What was done, and against what.
+    /// The operation, and what it is compared with.
     pub(crate) what: String,
-    /// The two sides.
+    /// The two measured values.
     pub(crate) measured: String,
-    /// One side in terms of the other.
+    /// The ratio of the two.
     pub(crate) ratio: String,
-    /// What it has to be.
+    /// The target of the ratio.
     pub(crate) target: String,
-    /// Whether it is.
+    /// Whether the target is met.
     pub(crate) is_met: bool,
 }
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Row>,
@@ -31,7 +31,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Says that something could not be measured, and why.
+    /// Adds a measurement that was skipped, and the reason.
     pub(crate) fn skip(&mut self, what: String, why: String) {
         self.skipped.push((what, why));
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A duration with three digits that matter.
+/// A duration with three significant digits.
 pub(crate) fn seconds(time: Duration) -> String {
     let micros = time.as_secs_f64() * 1e6;
     let digits = |value: f64, unit: &str| {

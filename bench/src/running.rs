@@ -1,4 +1,4 @@
-//! Running agents: against the real clients on the same model.
+//! Measures runs of agents, compared with the real clients on the same model.
 
 use std::process::Command;
 use std::time::Duration;
@@ -8,28 +8,30 @@ use serde_json::Value;
 use crate::report::{Row, Table, bytes, seconds};
 use crate::targets::ratio;
 
-/// The longest a step of the loop may take.
+/// The time limit of a step of the loop.
 const STEP: Duration = Duration::from_millis(1);
 
-/// One line of the race.
+/// The result of one program.
 struct Runner {
     name: String,
     first: Duration,
     whole: Duration,
     memory: u64,
-    /// A step of a replayed run, where there is one.
+    /// The time of a step of a replayed run, where it can be measured.
     step: Option<Duration>,
 }
 
-/// Agentry against the best of the clients.
+/// Agentry compared with the best of the clients.
 pub(crate) fn racing(table: &mut Table) -> Result<(), String> {
     eprintln!("racing the clients");
     let build = "build --profile dist --quiet --package agentry --package agentry-conformance";
+    // Built together, so that both programs lie in one directory.
     run(Command::new("cargo").args(build.split(' ')))?;
     let arguments = "run --profile dist --quiet --package agentry-conformance -- race";
     let mut race = Command::new("cargo");
     let output = race.args(arguments.split(' ')).stderr(std::process::Stdio::inherit()).output();
     let output = output.map_err(|error| format!("the race cannot be started: {error}"))?;
+    // The exit code of the suite for «no client could be tested».
     if output.status.code() == Some(3) {
         table.skip("a run against the clients".to_owned(), "no client could be had".to_owned());
         return Ok(());

@@ -1,4 +1,4 @@
-//! What it costs to confine commands: the world that is made once a run, and each command in it.
+//! Measures the cost of confinement: the sandbox that is built once for a run, and each command in it.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,15 +10,15 @@ use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, Sandbox, support};
 use crate::measure::median;
 use crate::report::{Row, Table, seconds};
 
-/// How many commands are started, and how many worlds are made.
+/// The number of started commands, and of sandboxes that are built.
 const COMMANDS: usize = 300;
 const WORLDS: usize = 30;
-/// What a confined command may take with namespaces.
+/// The time limit of a command confined by namespaces.
 const ALONE: Duration = Duration::from_millis(10);
-/// What one may take with Landlock, in terms of a bare one.
+/// The limit of a command confined by Landlock, in multiples of an unconfined one.
 const TIMES_BARE: f64 = 2.0;
 
-/// Starts `/bin/true`, bare and confined by each back end. The program that runs is the helper, too.
+/// Starts `/bin/true`, unconfined and confined by each back end. This program is also the helper.
 pub(crate) fn confining(table: &mut Table) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| format!("who am I: {error}"))?;
     let support = support(&program);
@@ -83,7 +83,7 @@ fn measured(
     Ok(())
 }
 
-/// A workspace with the usual things to protect, as far as both back ends can.
+/// A workspace with the usual protected paths, as far as both back ends support them.
 fn confinement(folder: &Path) -> Confinement {
     Confinement {
         reads: ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(Into::into).to_vec(),

@@ -1,4 +1,4 @@
-//! What is measured, and how good it has to be.
+//! Measures the start of the program and `check`, with the target of each ratio.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::program::confirm;
 use crate::reference::Reference;
 use crate::report::{Row, Table, bytes, seconds};
 
-/// The most memory that a check may take.
+/// The memory limit of a check, in bytes.
 const MEMORY: u64 = 100_000_000;
 /// A program that does nothing.
 const NOTHING: &str = "/bin/true";
 
-/// Checking many agents: against reading the same bytes, how it grows, and its memory.
+/// Checking many agents: compared with reading the same bytes, how it grows, and its memory.
 pub(crate) fn checking(
     program: &Path,
     small: &Corpus,
@@ -28,6 +28,7 @@ pub(crate) fn checking(
     let [few, cat] = medians(15, [check(small), quiet("cat", &small.files)])?;
     let what = format!("check {} agents / cat", small.agents);
     table.add(ratio(what, few, cat, "cat", 10.0));
+    // Measured again beside the large corpus: only values of the same rounds are compared.
     let [few, many] = medians(7, [check(small), check(large)])?;
     let what = format!("check {} agents / {}", large.agents, small.agents);
     table.add(ratio(what, many, few, "agentry", 11.0));
@@ -44,7 +45,7 @@ pub(crate) fn checking(
     Ok(())
 }
 
-/// Checking agents of all formats, and manifests alone: against the reference implementation of the
+/// Checking agents of all formats, and manifests alone, compared with the reference implementation of the
 /// manifest format on as many manifests.
 pub(crate) fn reference(
     program: &Path,
@@ -72,7 +73,7 @@ pub(crate) fn reference(
     Ok(())
 }
 
-/// Starting the program: against a program that does nothing.
+/// Starting the program, compared with a program that does nothing.
 pub(crate) fn starting(program: &Path, small: &Corpus, table: &mut Table) -> Result<(), String> {
     eprintln!("starting it");
     let file = small.files.iter().find(|path| path.extension().is_some_and(|end| end == "agent"));
@@ -89,6 +90,7 @@ pub(crate) fn starting(program: &Path, small: &Corpus, table: &mut Table) -> Res
 pub(crate) fn ratio(what: String, ours: Duration, theirs: Duration, name: &str, most: f64) -> Row {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     let shown = |ratio: f64| {
+        // «1/50» reads better than «0.02».
         if ratio < 1.0 { format!("1/{:.0}", 1.0 / ratio) } else { format!("{ratio:.1}") }
     };
     Row {

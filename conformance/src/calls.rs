@@ -1,21 +1,21 @@
-//! The table of calls that every agent tries, as `calls.txt` has it.
+//! The table of calls that every agent tries, parsed from `calls.txt`.
 
 use crate::clients::Action;
 
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Case {
-    /// What is called.
+    /// The tool that is called.
     pub(crate) tool: &'static str,
     /// The section of the policy that judges it.
     pub(crate) section: &'static str,
-    /// What a client may fail to look at here.
+    /// The blind spot that the call tests, if any.
     pub(crate) trap: Option<String>,
-    /// The command line, the path, the address, the glob, or the directory with a glob behind it.
+    /// The command line, the path, the address, the glob, or the directory followed by a glob.
     pub(crate) subject: String,
 }
 
-/// Every tool, and the section that decides about it.
+/// Every tool, with the section that judges it.
 const TOOLS: &[(&str, &str)] = &[
     ("bash", "bash"),
     ("read", "read"),
@@ -28,7 +28,7 @@ const TOOLS: &[(&str, &str)] = &[
 ];
 
 impl Case {
-    /// What the agent does.
+    /// The action of the agent.
     pub(crate) fn action(&self) -> Action {
         let subject = self.subject.clone();
         match self.tool {
@@ -48,7 +48,7 @@ impl Case {
         }
     }
 
-    /// What `policy why` is asked: the subject, and what a search through it is for.
+    /// The arguments of `policy why`: the subject, and the pattern of a search through it.
     pub(crate) fn question(&self) -> (String, Option<String>) {
         match self.action() {
             Action::Glob(pattern) => (".".to_owned(), Some(format!("--search={pattern}"))),
@@ -59,7 +59,7 @@ impl Case {
     }
 }
 
-/// Reads the table; a line that is not understood is an error.
+/// Parses the table; an unknown line is an error.
 pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -69,6 +69,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
 fn case(line: &str) -> Option<Case> {
     let (tool, rest) = line.split_once(' ')?;
     let (tool, section) = *TOOLS.iter().find(|(name, _)| *name == tool)?;
+    // `[ -f x ]` at the end of a line is a command, not a blind spot.
     let trapped = rest.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     let (trap, subject) = trapped.map_or((None, rest), |(trap, rest)| (Some(trap), rest));
     Some(Case { tool, section, trap: trap.map(str::to_owned), subject: subject.to_owned() })
@@ -80,7 +81,7 @@ mod tests {
     use crate::scratch::STAND_INS;
 
     const TABLE: &str = include_str!("../calls.txt");
-    /// What does no harm when it really runs.
+    /// Commands that are harmless when they really run.
     const HARMLESS: &[&str] = &["echo", "ls", "sh", "timeout", "gitk"];
 
     #[test]
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A client may run any of them.
+    /// A client may really run any of them.
     #[test]
     fn no_command_of_the_table_can_do_harm() {
         for case in read(TABLE).expect("a table").iter().filter(|case| case.section == "bash") {

@@ -1,4 +1,4 @@
-//! The clients: what they are called, what they are made of, how they are asked.
+//! The clients: their names, packages and drivers.
 
 use crate::clients::{Driver, claude_code, codex, gemini, opencode, pi};
 
@@ -33,7 +33,7 @@ impl Client {
         }
     }
 
-    /// The client that is called so.
+    /// The client with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|client| client.name() == name)
     }
@@ -43,7 +43,7 @@ impl Client {
         match self {
             Self::OpenCode => &["opencode-ai"],
             Self::ClaudeCode => &["@anthropic-ai/claude-code"],
-            // It wants a newer Node than many machines have.
+            // It needs a newer Node than many machines have.
             Self::Pi => &["@earendil-works/pi-coding-agent", "pi-subagents", "node"],
             Self::Gemini => &["@google/gemini-cli"],
             Self::Codex => &["@openai/codex"],
@@ -61,7 +61,7 @@ impl Client {
         }
     }
 
-    /// How it is configured, started and understood.
+    /// The driver, which configures, starts and interprets it.
     pub(crate) fn driver(self) -> &'static dyn Driver {
         match self {
             Self::OpenCode => &opencode::OpenCode,

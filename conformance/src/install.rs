@@ -1,5 +1,5 @@
-//! Installs the clients at the versions of `clients/package.json`, each in a directory of its own, so
-//! that one that cannot be had does not take the others with it.
+//! Installs the clients at the versions of `clients/package.json`, each in its own directory, so that a
+//! failed installation does not affect the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::process;
 const PACKAGES: &str = include_str!("../clients/package.json");
 const LIMIT: Duration = Duration::from_mins(4);
 
-/// A client on this disk.
+/// An installed client.
 #[derive(Debug, Clone)]
 pub(crate) struct Installed {
     /// Which one.
@@ -31,8 +31,9 @@ impl Installed {
     }
 }
 
-/// Where the clients of these versions are kept, below the directory for build products.
+/// The directory for clients of these versions, below the build directory.
 pub(crate) fn cache(target: &Path) -> PathBuf {
+    // New versions get a new directory; the old ones stay usable.
     let digest = Sha256::digest(PACKAGES.as_bytes());
     let bytes = digest.iter().take(6);
     let hash = bytes.fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte));
@@ -52,7 +53,7 @@ pub(crate) fn install(client: Client, target: &Path) -> Result<Installed, String
         return Ok(installed);
     }
     let cache = cache(target);
-    // Only a complete installation gets its name.
+    // Only a complete installation is renamed to its final name.
     let partial = cache.join(format!("{}.partial", client.name()));
     let _ = fs::remove_dir_all(&partial);
     let say = |error| format!("`{}`: {error}", partial.display());

@@ -1,10 +1,9 @@
-//! Asks the real clients what becomes of rendered agents, offline.
+//! Tests offline how the real clients treat rendered agents.
 //!
-//! A client is installed ([`install`]) and started in a project of its own ([`scratch`]) with the
-//! files that were rendered for it ([`rendering`]). Its model is a server on loopback that plays a
-//! script ([`server`], [`script`]), so that it calls exactly the tools that the suite wants to see
-//! called ([`session`]). What the client lets happen is compared with what the source says
-//! ([`sheet`], [`suite`]).
+//! A client is installed ([`install`]) and started in its own project ([`scratch`]) with the files that
+//! were rendered for it ([`rendering`]). Its model is a server on loopback that plays a script
+//! ([`server`], [`script`]), so that it makes exactly the tool calls that the suite tests ([`session`]).
+//! The results of the client are compared with the policy of the source ([`sheet`], [`suite`]).
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people at a terminal")]
 
 mod calls;
@@ -69,7 +68,7 @@ fn dispatch(house: &House, words: &[&str]) -> Result<End, String> {
     }
 }
 
-/// The clients with these names; all when there are none.
+/// The clients with these names; all if there are none.
 fn clients(names: &[&str]) -> Result<Vec<Client>, String> {
     if names.is_empty() {
         return Ok(Client::ALL.to_vec());
@@ -81,7 +80,7 @@ fn clients(names: &[&str]) -> Result<Vec<Client>, String> {
     names.iter().map(find).collect()
 }
 
-/// The program under test lies beside this one; both are below the directory for build products.
+/// The program under test lies beside this one; both are in the build directory.
 fn house() -> Result<House, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let directory = own.parent().unwrap_or(Path::new("."));
@@ -94,7 +93,7 @@ fn house() -> Result<House, String> {
         ));
     }
     let home = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    // Whoever sets `CI` wants all of them asked.
+    // With `CI` set, every client must be tested.
     let required = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     Ok(House { agentry, target, home, install: true, required })
 }

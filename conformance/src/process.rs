@@ -1,4 +1,4 @@
-//! Runs a client: nothing of our environment, a limit on time and output, and an end for all that it
+//! Runs a client with a clean environment, a limit on time and output, and ends every process that it
 //! started.
 
 use std::io::Read;
@@ -10,27 +10,27 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// What is kept of each stream; the rest is read and thrown away.
+/// The size limit of each stream; the rest is read and dropped.
 const MOST_OUTPUT: u64 = 16 << 20;
-/// How long the streams of an ended process may stay open in the hands of what it left behind.
+/// How long the streams of a finished process may stay open in its background processes.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// What a process left.
+/// The result of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Finished {
-    /// What it printed.
+    /// Its standard output.
     pub(crate) stdout: String,
-    /// What it complained about.
+    /// Its standard error.
     pub(crate) stderr: String,
-    /// Its exit code; none when it was ended by a signal.
+    /// Its exit code; `None` if a signal ended it.
     pub(crate) code: Option<i32>,
-    /// Whether it was ended because its time was over.
+    /// Whether it was ended by the time limit.
     pub(crate) timed_out: bool,
     /// How long it ran.
     pub(crate) time: Duration,
 }
 
-/// Runs a program in a process group of its own and ends the whole group when the time is over.
+/// Runs a program in its own process group and ends the whole group at the time limit.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Finished, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let start = Instant::now();
@@ -42,8 +42,9 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Finished, St
     let stderr = collect(child.stderr.take());
     let ended = wait(child);
     let code = ended.recv_timeout(limit);
-    // Also after a good end: what it left in the background must not outlive it.
+    // Also after a normal end: background processes must not outlive the client.
     let _ = kill_process_group(group, Signal::KILL);
+    // A process that left the group may still hold the pipe.
     let text = |stream: Receiver<String>| stream.recv_timeout(LINGER).unwrap_or_default();
     Ok(Finished {
         stdout: text(stdout),
@@ -69,6 +70,7 @@ fn collect(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
         let mut bytes = Vec::new();
         if let Some(mut stream) = stream {
             let _ = stream.by_ref().take(MOST_OUTPUT).read_to_end(&mut bytes);
+            // A full pipe would block the client.
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
         let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());

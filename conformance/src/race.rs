@@ -1,8 +1,8 @@
-//! How soon a run begins, how long it takes and how much memory it holds: Agentry beside the real
+//! Measures how soon a run starts, how long it takes and how much memory it needs: Agentry beside the real
 //! clients, each with the same calls against the same model.
 //!
-//! Every run makes [`CALLS`] calls of a shell, one a turn. Each row is the median of [`ROUNDS`] rounds
-//! in which all take turns; memory is looked at in a round of its own, since looking takes time.
+//! Every run makes [`CALLS`] shell calls, one in each turn. Each row is the median of [`ROUNDS`] rounds in
+//! which the programs alternate. Memory is measured in a separate round, since sampling takes time.
 
 use std::fs;
 use std::path::Path;
@@ -22,37 +22,37 @@ use crate::script::{Call, Script};
 use crate::server::Server;
 use crate::suite::{End, House};
 
-/// Calls of one run.
+/// The number of calls of one run.
 const CALLS: usize = 50;
-/// Calls of the run that is played.
+/// The number of calls of the replayed run.
 const STEPS: usize = 500;
-/// Runs of each that count.
+/// The number of rounds that count.
 const ROUNDS: usize = 5;
-/// A run that takes longer is over.
+/// The time limit of a run.
 const LIMIT: Duration = Duration::from_mins(2);
-/// Who is raced against.
+/// The clients that are measured beside Agentry.
 const RIVALS: [Client; 3] = [Client::OpenCode, Client::ClaudeCode, Client::Pi];
-/// How often memory is looked at.
+/// The sampling interval of memory.
 const LOOK: Duration = Duration::from_millis(4);
 
-/// Who runs.
+/// A measured program.
 enum Racer<'a> {
     Agentry(&'a Path),
     Rival(Installed),
 }
 
-/// What one run took.
+/// The measurements of one run.
 #[derive(Debug, Clone, Copy)]
 struct Lap {
-    /// Until the model was asked first.
+    /// The time until the first request to the model.
     first: Duration,
-    /// Until the end.
+    /// The total time.
     whole: Duration,
-    /// The most memory of all its processes together, in bytes.
+    /// The peak memory of all its processes together, in bytes.
     memory: u64,
 }
 
-/// Races all that are there and prints a line of JSON each.
+/// Measures all available programs and prints a line of JSON for each.
 pub(crate) fn run(house: &House) -> Result<End, String> {
     let mut racers = vec![Racer::Agentry(&house.agentry)];
     for client in RIVALS {
@@ -84,8 +84,8 @@ pub(crate) fn run(house: &House) -> Result<End, String> {
     Ok(End::Well)
 }
 
-/// What a step of the loop takes beside the model, the disk and the commands: a run of many steps is
-/// recorded, and played against one of none.
+/// The time of a step without the model, the disk and the commands: a run with many steps is recorded,
+/// and its replay is compared with one of no steps.
 fn replayed(program: &Path, root: &Path) -> Result<Duration, String> {
     let scratch = Scratch::new(root)?;
     let racer = Racer::Agentry(program);
@@ -103,6 +103,7 @@ fn replayed(program: &Path, root: &Path) -> Result<Duration, String> {
         }
         let mut laps = Vec::new();
         for _ in 0..ROUNDS {
+            // Nothing listens there: a replay must not send a request.
             let mut command = racer.command(&scratch, "http://127.0.0.1:9")?;
             let played = process::run(command.arg("--replay").arg(&cassette), LIMIT)?;
             if played.code != Some(0) {
@@ -124,6 +125,7 @@ fn print(name: &str, laps: &[Lap], step: Option<Duration>) {
         times.sort();
         times.get(times.len() / 2).map_or(0.0, Duration::as_secs_f64)
     };
+    // The last round is the one in which memory is sampled.
     let memory = laps.last().map_or(0, |lap| lap.memory);
     let row = json!({
         "name": name, "calls": CALLS, "first_request_s": middle(|lap| lap.first),
@@ -141,7 +143,7 @@ impl Racer<'_> {
         }
     }
 
-    /// One run in a project of its own.
+    /// One run in its own project.
     fn lap(&self, root: &Path, looks: bool) -> Result<Lap, String> {
         let scratch = Scratch::new(root)?;
         let action = Action::Bash("echo a-step".to_owned());
@@ -207,7 +209,7 @@ intent = \"deny\"
 rules = [\"echo *:allow\"]
 ";
 
-/// Runs a program; with `looks`, also tells the most memory that it and all below it held at once.
+/// Runs a program; with `looks`, also returns the peak memory of it and all its descendants together.
 fn watched(command: &mut Command, looks: bool) -> Result<(process::Finished, u64), String> {
     if !looks {
         return Ok((process::run(command, LIMIT)?, 0));
@@ -230,7 +232,7 @@ fn watched(command: &mut Command, looks: bool) -> Result<(process::Finished, u64
     })
 }
 
-/// Bytes held by every process below `parent`, shared pages counted once for each.
+/// The memory of every process below `parent`, in bytes; shared pages count once for each process.
 fn memory_below(parent: u32) -> u64 {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     let processes: Vec<(u32, u32, u64)> = entries
@@ -249,10 +251,10 @@ fn memory_below(parent: u32) -> u64 {
     pages * rustix::param::page_size() as u64
 }
 
-/// The parent of a process and the pages that it holds.
+/// The parent of a process and the number of its pages.
 fn stat(id: u32) -> Option<(u32, u64)> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name in parentheses may contain anything.
+    // The process name in parentheses may contain any character.
     let (_, rest) = text.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     Some((fields.get(1)?.parse().ok()?, fields.get(21)?.parse().ok()?))

@@ -1,4 +1,4 @@
-//! The files of an agent for a client, rendered into a scratch project by the program under test.
+//! Renders an agent for a client into a scratch project, with the program under test.
 
 use std::fs;
 use std::path::Path;
@@ -16,27 +16,27 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// Whether the guard is rendered beside the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guard {
-    /// Only what the client itself understands.
+    /// Only the rules of the client itself.
     Without,
-    /// With the client's own hook, which asks Agentry.
+    /// With the hook of the client, which asks Agentry.
     With,
-    /// With the hook, but nothing answers it.
+    /// With the hook, but the guard fails.
     Broken,
-    /// As if the client had not loaded the hook.
+    /// With the guard rendered, but the hook removed, as if the client had not loaded it.
     Unloaded,
 }
 
 impl Guard {
-    /// Every way, in the order of reports.
+    /// Every variant, in the order of reports.
     pub(crate) const ALL: [Self; 4] = [Self::Without, Self::With, Self::Broken, Self::Unloaded];
-    /// The ways that are meant to be used.
+    /// The variants that users have.
     pub(crate) const WORKING: [Self; 2] = [Self::Without, Self::With];
 }
 
 /// What was rendered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rendering {
-    /// What the client is known not to look at.
+    /// The calls that the client is known not to check.
     pub(crate) gaps: Vec<Gap>,
 }
 
@@ -45,18 +45,18 @@ pub(crate) struct Rendering {
 pub(crate) struct Gap {
     /// The section of the policy.
     pub(crate) section: String,
-    /// What the rendering says of it; its name comes first.
+    /// The text of the loss, which starts with the name of the gap.
     pub(crate) detail: String,
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Placed {
     /// The files are there.
     Done(Rendering),
-    /// The program under test would not write them, for this reason.
+    /// The program under test refused to write them, for this reason.
     Refused(String),
-    /// There is nothing of the kind.
+    /// This variant does not exist for the client.
     Nothing,
 }
 
@@ -65,13 +65,13 @@ pub(crate) enum Placed {
 pub(crate) struct Order<'a> {
     /// The agent; its source is `agents/NAME` of the project.
     pub(crate) agent: &'a str,
-    /// For whom.
+    /// The client.
     pub(crate) client: Client,
-    /// With or without the guard.
+    /// The variant of the guard.
     pub(crate) guard: Guard,
 }
 
-/// Puts the files into the scratch project.
+/// Renders the files into the scratch project.
 pub(crate) fn place(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
     scratch.install_agentry(&answerer(house, order.guard))?;
     let placed = render(house, scratch, order)?;
@@ -87,16 +87,17 @@ fn answerer(house: &House, guard: Guard) -> String {
     }
 }
 
-/// Whether a guard is rendered for the client at all.
+/// Whether a guard is rendered for the client.
 fn has_guard(client: Client) -> bool {
     matches!(client, Client::OpenCode | Client::ClaudeCode | Client::Pi)
 }
 
-/// Takes the hook away; whether the client has one in a file of its own.
+/// Removes the hook; returns whether the client has one in a separate file.
 fn unload(scratch: &Scratch, client: Client) -> bool {
     match client {
         Client::OpenCode => scratch.remove(".opencode/plugins"),
         Client::Pi => {
+            // The directory stays, because the driver chooses the tool names by it.
             scratch.remove(".pi/guard") && scratch.write_project(".pi/guard/.keep", "").is_ok()
         }
         Client::ClaudeCode | Client::Gemini | Client::Codex => false,
@@ -111,7 +112,7 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
     let mut command = scratch.command(&house.agentry);
     command.args(["render", &format!("agents/{agent}"), "--target", client.name()]);
     command.args(["--format", "json"]);
-    // A headless Gemini CLI takes only the agents of the user.
+    // A headless Gemini CLI reads only the agents of the user.
     match client {
         Client::Gemini => command.args(["--scope", "user"]),
         _ => command.args(["-o", "."]),
@@ -120,6 +121,7 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
     let done = process::run(&mut command, LIMIT)?;
     match done.code {
         Some(0) => {}
+        // A refusal is a valid result; every other failure is an error of the suite.
         Some(1) => return Ok(Placed::Refused(refusal(&done.stdout, &done.stderr))),
         _ => return Err(format!("`agentry render` failed: {}", done.stderr.trim())),
     }

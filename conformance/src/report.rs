@@ -1,5 +1,5 @@
-//! What a person reads: the tables of the agents with which something is wrong, and one line for each
-//! client at the end. All tables are kept in a file.
+//! The report: tables of the agents with defects, and one summary line for each client. All tables are
+//! written to a file.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::sheet::{Judgement, Row, Sheet};
 use crate::source::Wish;
 use crate::suite::Outcome;
 
-/// Prints what is wrong and how it went, and writes every table to `file`.
+/// Prints the defects and the summaries, and writes every table to `file`.
 pub(crate) fn print(outcomes: &[Outcome], file: &Path) {
     let tables = |is_told: fn(&Sheet) -> bool| {
         let asked = outcomes.iter().filter_map(|it| Some((it.client, it.sheets.as_ref().ok()?)));
@@ -27,7 +27,7 @@ pub(crate) fn print(outcomes: &[Outcome], file: &Path) {
     }
 }
 
-/// A row for each call, a column for each agent in each place; of the agents that are to be told of.
+/// A row for each call and a column for each agent and role; only for the selected sheets.
 fn table(client: &str, sheets: &[Sheet], is_told: fn(&Sheet) -> bool) -> String {
     let mut text = String::new();
     let told = by_agent(sheets);
@@ -50,7 +50,7 @@ fn table(client: &str, sheets: &[Sheet], is_told: fn(&Sheet) -> bool) -> String 
     text
 }
 
-/// What does not fit into the table.
+/// The details that do not fit into the table.
 fn footnotes(sheet: &Sheet) -> String {
     let mut notes = Vec::new();
     if let Some(why) = &sheet.note {
@@ -118,7 +118,7 @@ fn answer(row: &Row) -> String {
     format!("{verdict}{mark}")
 }
 
-/// Columns as wide as their widest cell.
+/// Columns as wide as their widest cells.
 fn aligned(lines: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
@@ -133,7 +133,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// One line: how it went, and what it cost.
+/// One line with the result and the times.
 fn summary(outcome: &Outcome) -> String {
     let name = outcome.client.name();
     let time = format!(

@@ -1,8 +1,8 @@
-//! A project, a home and a `PATH` of stand-ins that a client may do with as it likes.
+//! A project, a home and a `PATH` of stand-ins in which a client can do no harm.
 //!
-//! A stand-in writes down that it was called and does nothing else. Only the shells of a client find
-//! them, through `BASH_ENV`; the client itself finds the real programs, which it uses for its own
-//! business.
+//! A stand-in records that it was called and does nothing else. Only the shells of a client find the
+//! stand-ins, through `BASH_ENV`; the client itself finds the real programs, which it needs for its own
+//! work.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use crate::process;
 
-/// Every program that a command of the suite may name.
+/// Every program that a command of the suite may start.
 pub(crate) const STAND_INS: &[&str] = &[
     "cargo", "curl", "docker", "git", "make", "mv", "node", "npm", "rm", "ssh", "sudo", "tee",
     "touch", "wget",
 ];
 
-/// What the files that are there to be read contain, before their own names.
+/// The content of the readable files, before their own names.
 pub(crate) const SECRET: &str = "forty-two-and-a-half";
 
 /// The files that are there to be read and found.
@@ -31,26 +31,27 @@ pub(crate) const FILES: &[&str] = &[
     "private/plan.md",
 ];
 
-/// What one of them contains.
+/// The content of one of them.
 pub(crate) fn content(file: &str) -> String {
     format!("{SECRET} of {}\n", file.replace('/', " in "))
 }
 
-/// What a stand-in prints before its name.
+/// The output of a stand-in, before its name.
 pub(crate) const CALLED: &str = "this stands in for";
 
-/// The directories of one client's run.
+/// The directories for one run of a client.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     root: PathBuf,
 }
 
 impl Scratch {
-    /// Makes everything anew below `root`.
+    /// Creates everything anew below `root`.
     pub(crate) fn new(root: &Path) -> Result<Self, String> {
         let scratch = Self { root: root.to_owned() };
         scratch.build().map_err(|error| format!("`{}`: {error}", root.display()))?;
         let mut git = Command::new("git");
+        // A hook or another tool may have set `GIT_DIR` to our own repository.
         git.args(["init", "--quiet"]).current_dir(scratch.project()).env_remove("GIT_DIR");
         process::run(&mut git, Duration::from_secs(20))?;
         Ok(scratch)
@@ -72,6 +73,7 @@ impl Scratch {
         }
         let path = format!("export PATH='{}':\"$PATH\"\n", self.stand_ins().display());
         fs::write(self.shell_start(), &path)?;
+        // Interactive and login shells ignore `BASH_ENV`.
         for name in [".bashrc", ".bash_profile"] {
             fs::write(self.home().join(name), &path)?;
         }
@@ -88,28 +90,28 @@ impl Scratch {
         self.root.join("home")
     }
 
-    /// For temporary files, beside the projects: nothing is left elsewhere, Codex wants a home that is
-    /// not below it, and Pi keeps there what it compiled, which takes it longer than all the rest.
+    /// The directory for temporary files, beside the projects. Nothing is left elsewhere; Codex demands a
+    /// home that is not below it; Pi caches compiled code there, which takes longest of all.
     fn temporary(&self) -> PathBuf {
         self.root.with_file_name("temporary")
     }
 
-    /// What the stand-ins wrote down.
+    /// The log of the stand-ins.
     pub(crate) fn log(&self) -> PathBuf {
         self.root.join("calls.log")
     }
 
-    /// Keeps what happened beside the project, for whoever wants to know why.
+    /// Keeps the transcript beside the project, to explain a defect.
     pub(crate) fn keep(&self, transcript: &str) {
         let _ = fs::write(self.root.join("transcript.txt"), transcript);
     }
 
-    /// Where the client and its hooks find `agentry`.
+    /// The directory in which the client and its hooks find `agentry`.
     fn programs(&self) -> PathBuf {
         self.root.join("programs")
     }
 
-    /// Puts a script called `agentry` where the hooks look for it.
+    /// Writes a script called `agentry` to the directory that the hooks search.
     pub(crate) fn install_agentry(&self, script: &str) -> Result<(), String> {
         let path = self.programs().join("agentry");
         write(&path, &format!("#!/bin/sh\n{script}\n"))?;
@@ -117,7 +119,7 @@ impl Scratch {
         fs::set_permissions(&path, mode).map_err(|error| format!("`{}`: {error}", path.display()))
     }
 
-    /// Takes a file or a directory of the project away; whether it was there.
+    /// Removes a file or a directory of the project; returns whether it existed.
     pub(crate) fn remove(&self, path: &str) -> bool {
         let path = self.project().join(path);
         fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).is_ok()
@@ -127,7 +129,7 @@ impl Scratch {
         self.root.join("stand-ins")
     }
 
-    /// What a shell reads first to find the stand-ins.
+    /// The file that a shell reads first to find the stand-ins.
     pub(crate) fn shell_start(&self) -> PathBuf {
         self.root.join("shell-start.sh")
     }
@@ -142,7 +144,7 @@ impl Scratch {
         write(&self.project().join(path), text)
     }
 
-    /// A program in the project with nothing in its environment but what a shell needs.
+    /// A program in the project, with a minimal environment.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.project());

@@ -1,8 +1,8 @@
-//! What the model says: one call of a tool after the other, then a farewell.
+//! The script of the model: one tool call after the other, then a final text.
 //!
-//! A conversation names its script in a user message (`play <name>`). Which call comes next follows
-//! from the results that are already in the conversation, so that a repeated request gets the same
-//! answer and requests for a title or a summary disturb nothing.
+//! A conversation names its script in a user message (`play <name>`). The next call follows from the
+//! results that are already in the conversation, so that a repeated request gets the same answer, and
+//! requests for a title or a summary have no effect.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::server::ToolResult;
 /// A call that the model makes.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// The tool, as the client calls it.
+    /// The tool, by the name that the client uses.
     pub(crate) tool: String,
     /// Its arguments.
     pub(crate) arguments: Value,
-    /// Completes the arguments from what came of earlier calls.
+    /// Completes the arguments from the results of earlier calls.
     pub(crate) complete: Option<fn(&mut Value, &[ToolResult])>,
 }
 
@@ -26,34 +26,34 @@ impl Call {
     }
 }
 
-/// One conversation's worth of answers.
+/// The answers of one conversation.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     /// Letters only.
     pub(crate) name: &'static str,
-    /// One a turn.
+    /// One for each turn.
     pub(crate) calls: Vec<Call>,
-    /// Makes the last answer a call as well, where a client wants one to end with.
+    /// The final answer as a call, where a client requires one.
     pub(crate) last: Option<Call>,
 }
 
 impl Script {
-    /// Calls in order, then a word of farewell.
+    /// Calls in order, then a final text.
     pub(crate) fn new(name: &'static str, calls: Vec<Call>) -> Self {
         Self { name, calls, last: None }
     }
 
-    /// What a user message has to contain to start it.
+    /// The text in a user message that starts the script.
     pub(crate) fn cue(&self) -> String {
         format!("play <{}>", self.name)
     }
 
-    /// The name of the call at `index`.
+    /// The identifier of the call at `index`.
     pub(crate) fn call_id(&self, index: usize) -> String {
         format!("call_{}_{index}", self.name)
     }
 
-    /// What comes after `step` results.
+    /// The answer after `step` results.
     pub(crate) fn answer(&self, step: usize, results: &[ToolResult]) -> Answer {
         let Some(mut call) = self.calls.get(step).or(self.last.as_ref()).cloned() else {
             return Answer::Text("done".to_owned());
@@ -68,13 +68,13 @@ impl Script {
 /// One answer of the model.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// Words, which end the turn.
+    /// Text, which ends the turn.
     Text(String),
-    /// A call of a tool.
+    /// A tool call.
     Call {
-        /// Its name in the conversation.
+        /// Its identifier in the conversation.
         id: String,
-        /// What to call.
+        /// The call.
         call: Call,
     },
 }

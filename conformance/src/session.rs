@@ -1,4 +1,4 @@
-//! One run of a client against the scripted model, and what can be read from it.
+//! Runs a client once against the scripted model, and interprets the result.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,40 +14,40 @@ use crate::server::{Conversation, Record, Server};
 
 /// The script of the agent that the user starts.
 const MAIN: &str = "main";
-/// The script of the agent that is handed a task.
+/// The script of the agent that a task is delegated to.
 const SUB: &str = "sub";
-/// A session that ends early is followed by another with the rest; more than this is a loop.
+/// A session that ends early is followed by another with the remaining calls; more than this is a loop.
 const MOST_SESSIONS: usize = 40;
 
-/// What a client makes of an agent.
+/// How a client presents an agent to its model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Listing {
-    /// What the model is told.
+    /// The system prompt.
     pub(crate) system_prompt: String,
-    /// The tools that it is offered.
+    /// The offered tools.
     pub(crate) tools: BTreeSet<String>,
-    /// The model that is asked.
+    /// The model.
     pub(crate) model: String,
-    /// What steers it.
+    /// The settings of the model.
     pub(crate) parameters: Value,
-    /// `primary`, `subagent` or `all`, where the client tells.
+    /// `primary`, `subagent` or `all`, where the client reports it.
     pub(crate) mode: Option<String>,
-    /// The most turns, where the client tells.
+    /// The limit of turns, where the client reports it.
     pub(crate) steps: Option<u64>,
-    /// When to reach for it, as other agents are told.
+    /// The description that other agents see.
     pub(crate) description: Option<String>,
-    /// Whether the client does not start it at all, since it has no tools.
+    /// Whether the client does not start it at all, because it has no tools.
     pub(crate) is_absent: bool,
 }
 
-/// What is left of a session.
+/// The result of a session.
 #[derive(Debug)]
 pub(crate) struct Played {
-    /// What the model saw.
+    /// The requests to the model.
     pub(crate) record: Record,
-    /// What the client printed.
+    /// The output of the client.
     pub(crate) finished: Finished,
-    /// What the stand-ins wrote down.
+    /// The log of the stand-ins.
     pub(crate) log: String,
 }
 
@@ -58,14 +58,14 @@ impl Played {
         exchanges.find(|it| it.script == Some(script)).map(|it| &it.conversation)
     }
 
-    /// What the model was told came of a call.
+    /// The result of a call that was sent to the model.
     pub(crate) fn result(&self, id: &str) -> Option<&str> {
         let exchanges = self.record.exchanges.iter().rev();
         let mut results = exchanges.flat_map(|it| &it.conversation.results);
         results.find(|result| result.id == id).map(|result| result.text.as_str())
     }
 
-    /// What the stand-ins wrote between this call and the next request.
+    /// The log of the stand-ins between this call and the next request.
     fn evidence(&self, script: &str, step: usize) -> &str {
         let mark = |step: usize| {
             let mut exchanges = self.record.exchanges.iter();
@@ -76,12 +76,12 @@ impl Played {
         self.log.get(start..end).unwrap_or_default()
     }
 
-    /// Whether a task was handed over.
+    /// Whether a task was delegated.
     pub(crate) fn is_delegated(&self) -> bool {
         self.opening(SUB).is_some()
     }
 
-    /// All that the agent of the user is told before it hands over a task.
+    /// Everything that the user's agent is sent before it delegates a task.
     pub(crate) fn heard(&self) -> String {
         let Some(opening) = self.opening(MAIN) else { return String::new() };
         let mut texts = vec![opening.system.clone()];
@@ -93,7 +93,7 @@ impl Played {
         texts.join("\n")
     }
 
-    /// What to look at when the client did not do as expected.
+    /// The details to explain a client that did not behave as expected.
     fn complaint(&self) -> String {
         let Finished { stderr, stdout, code, timed_out, time } = &self.finished;
         let tail = |text: &str| {
@@ -115,11 +115,11 @@ impl Played {
     }
 }
 
-/// An agent in a client, ready to be asked.
+/// An agent in a client, ready to be tested.
 pub(crate) struct Subject<'a> {
     /// The client on this disk.
     pub(crate) installed: &'a Installed,
-    /// Where it runs; the agent's files are there already.
+    /// The directories it runs in, with the agent's files.
     pub(crate) scratch: &'a Scratch,
     /// The agent's name.
     pub(crate) agent: &'a str,
@@ -139,8 +139,8 @@ impl Subject<'_> {
         listing
     }
 
-    /// What the client makes of the agent, and what becomes of each action, in as few sessions as the
-    /// client allows.
+    /// The presentation of the agent, and the verdict of each action, in as few sessions as the client
+    /// allows.
     pub(crate) fn ask(
         &self,
         role: Role,
@@ -170,6 +170,7 @@ impl Subject<'_> {
         let played = self.play(role, calls.iter().flatten().cloned().collect())?;
         let name = script_of(role);
         let Some(opening) = played.opening(name) else {
+            // Some clients do not start an agent without tools; then no call can run.
             if has_no_tools(&played.finished.stdout) {
                 let listing = Listing { is_absent: true, ..Listing::default() };
                 return Ok((listing, vec![Verdict::Unavailable; actions.len()]));
@@ -202,9 +203,9 @@ impl Subject<'_> {
         Ok((self.listing(opening, &played), verdicts))
     }
 
-    /// What became of the call at a place of the script; none if the session ended before it.
+    /// The verdict of the call at an index of the script; `None` if the session ended before it.
     ///
-    /// What is unclear counts as done: that is what must be looked at.
+    /// An unclear result counts as executed, so that it is looked at.
     fn verdict(
         &self,
         played: &Played,
@@ -217,7 +218,7 @@ impl Subject<'_> {
         let was_made =
             played.record.exchanges.iter().any(|it| it.script == Some(name) && it.step == step);
         let proof = match action {
-            // A sandbox may keep a stand-in from its log, but not from printing.
+            // A sandbox may keep a stand-in from writing its log, but not from printing.
             Action::Bash(_) => {
                 let said = result.is_some_and(|text| text.contains(CALLED));
                 said || !played.evidence(name, step).is_empty()
@@ -236,6 +237,7 @@ impl Subject<'_> {
         let refusal = guarded(result.unwrap_or_default())
             .or_else(|| self.driver().refusal(played, &id, result.unwrap_or_default()));
         match (refusal, result) {
+            // The result is only an error message about an unknown tool.
             (_, Some(_)) if !is_offered => Some(Verdict::Unavailable),
             (Some(verdict), _) if was_made => Some(verdict),
             (_, Some(_)) => Some(Verdict::Ran),
@@ -256,6 +258,7 @@ impl Subject<'_> {
                 format!("{}: look at the files and review them", Script::new(SUB, vec![]).cue());
             scripts.insert(0, Script::new(MAIN, driver.delegate(self.agent, &task)));
         }
+        // The evidence of an earlier session must not count for this one.
         fs::write(self.scratch.log(), "").map_err(|error| error.to_string())?;
         let server = Server::start(scripts, &self.scratch.log())?;
         let address = server.address();
@@ -263,6 +266,7 @@ impl Subject<'_> {
         let started = (role == Role::Main).then_some(self.agent);
         let start = self.start(started, &address, &prompt);
         driver.prepare(&start)?;
+        // Not `?` yet: the server must be stopped first.
         let finished = process::run(&mut driver.command(&start), driver.limit());
         let record = server.finish();
         let log = fs::read_to_string(self.scratch.log()).unwrap_or_default();
@@ -290,28 +294,28 @@ fn strings(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// What stands between two marks.
+/// The text between two markers.
 pub(crate) fn between(text: &str, start: &str, end: &str) -> Option<String> {
     let (_, rest) = text.split_once(start)?;
     rest.split_once(end).map(|(found, _)| found.to_owned())
 }
 
-/// Whether a client says that the agent has no tools: then there is nothing to ask it.
+/// Whether a client reports that the agent has no tools: it cannot be tested then.
 fn has_no_tools(output: &str) -> bool {
     output.contains("would be spawned with zero tools") || output.contains("\"tools\":[]")
 }
 
-/// What our own hooks say of a call.
+/// The verdict in the text of our own hooks.
 fn guarded(result: &str) -> Option<Verdict> {
     let words = result.split("agentry: ").nth(1)?;
     let reason = words.lines().next().unwrap_or_default().to_owned();
-    // Without a person, a question is a refusal that says so. What decides is told first.
+    // Without a user, `ask` is a refusal that says so. The deciding part comes first.
     let asks =
         reason.starts_with("needs approval") || reason.contains("nobody is there to be asked");
     Some(if asks { Verdict::Asked } else { Verdict::Refused(reason) })
 }
 
-/// Whether the result of a search shows what one of these files contains, or that it is there.
+/// Whether the result of a search shows the content or the name of one of these files.
 fn shows(result: &str, action: &Action, kept: &[&str]) -> bool {
     let is_shown = |file: &&str| match action {
         Action::Grep(..) => result.contains(content(file).trim()),

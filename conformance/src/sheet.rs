@@ -1,4 +1,4 @@
-//! One agent in one client: what the client makes of it, call by call, beside what the source wants.
+//! Compares one agent in one client with its source, call by call.
 
 use std::time::{Duration, Instant};
 
@@ -13,23 +13,23 @@ use crate::session::{Listing, Subject};
 use crate::source::{Source, Wish};
 use crate::suite::House;
 
-/// What a client's answer is worth.
+/// The comparison of a client's verdict with the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Judgement {
-    /// Just what the source wants.
+    /// The same verdict.
     Same,
-    /// More is refused or asked than the source wants.
+    /// The client refuses or asks more than the source.
     Stricter,
-    /// Milder, where the rendering said so.
+    /// Milder, as the rendering reported.
     Gap,
     /// Milder than the source: a defect.
     Milder,
-    /// Not the answer of `policy why`, although the guard is there: a defect.
+    /// Not the verdict of `policy why`, although the guard is there: a defect.
     Different,
 }
 
 impl Judgement {
-    /// Whether nothing may be handed over like this.
+    /// Whether the result is a defect.
     pub(crate) fn is_defect(self) -> bool {
         matches!(self, Self::Milder | Self::Different)
     }
@@ -40,37 +40,37 @@ impl Judgement {
 pub(crate) struct Row {
     /// What was called.
     pub(crate) case: Case,
-    /// What the source wants.
+    /// The verdict of the source.
     pub(crate) wish: Wish,
     /// What the client did.
     pub(crate) verdict: Verdict,
-    /// What that is worth.
+    /// The comparison of the two.
     pub(crate) judgement: Judgement,
 }
 
-/// One agent in one place of one client.
+/// The results of one agent in one role of one client.
 #[derive(Debug, Clone)]
 pub(crate) struct Sheet {
     /// The agent.
     pub(crate) agent: String,
-    /// Where it ran.
+    /// Its role.
     pub(crate) role: Role,
-    /// With or without the guard.
+    /// The variant of the guard.
     pub(crate) guard: Guard,
-    /// Why there is nothing to see.
+    /// Why there are no results.
     pub(crate) note: Option<String>,
     /// How long it took.
     pub(crate) time: Duration,
-    /// The tools that its model is offered.
+    /// The tools that the client offers.
     pub(crate) tools: Vec<String>,
-    /// What is wrong with that.
+    /// The problems of the presentation to the model.
     pub(crate) complaints: Vec<String>,
-    /// One a call.
+    /// One for each call.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Sheet {
-    /// Whether it is a reason to fail.
+    /// Whether the sheet makes the suite fail.
     pub(crate) fn is_defect(&self) -> bool {
         !self.complaints.is_empty() || self.rows.iter().any(|row| row.judgement.is_defect())
     }
@@ -89,7 +89,7 @@ impl Sheet {
     }
 }
 
-/// The sheets of one agent, rendered in one way: one for each place where it can run.
+/// The sheets of one agent in one variant: one for each role that it can have.
 pub(crate) fn ask(
     house: &House,
     installed: &Installed,
@@ -99,6 +99,7 @@ pub(crate) fn ask(
     let mut sheets: Vec<Sheet> = Vec::new();
     for role in [Role::Main, Role::Sub] {
         let is_failing = matches!(order.guard, Guard::Broken | Guard::Unloaded);
+        // One role is enough to show what a failing hook does, and each session is slow.
         if is_failing && !sheets.is_empty() {
             break;
         }
@@ -110,7 +111,7 @@ pub(crate) fn ask(
     sheets
 }
 
-/// The agent in one place; nothing where it does not run.
+/// The agent in one role; `None` where it does not run.
 fn sheet(
     house: &House,
     installed: &Installed,
@@ -123,6 +124,7 @@ fn sheet(
     let scratch = scratch(house, &name)?;
     let rendering = match rendering::place(house, &scratch, order)? {
         Placed::Done(rendering) => rendering,
+        // A refusal does not depend on the role, so it is reported once.
         Placed::Refused(why) if role == Role::Main => {
             return Ok(Some(Sheet { note: Some(why), ..Sheet::empty(order, role) }));
         }
@@ -137,7 +139,7 @@ fn sheet(
     let mut rows = Vec::new();
     for ((case, verdict), wish) in cases.iter().zip(verdicts).zip(&source.wishes) {
         let wish = *wish;
-        // Where all may be shown, nothing was left out.
+        // Where everything may be shown, nothing was left out.
         let is_whole = wish == Wish::Allow && verdict == Verdict::Partly;
         let verdict = if is_whole { Verdict::Ran } else { verdict };
         let judgement = judge(wish, &verdict, case, (&rendering, guard));
@@ -156,7 +158,7 @@ fn sheet(
     }))
 }
 
-/// A project with the agents of the suite and something to read.
+/// A project with the agents of the suite and readable files.
 pub(crate) fn scratch(house: &House, name: &str) -> Result<Scratch, String> {
     let scratch = Scratch::new(&house.target.join("conformance/runs").join(name))?;
     for path in FILES {
@@ -167,7 +169,7 @@ pub(crate) fn scratch(house: &House, name: &str) -> Result<Scratch, String> {
     Ok(scratch)
 }
 
-/// Where an agent is meant to run, as far as the client lets it; else wherever the client does.
+/// The roles that the agent is meant for and the client supports; else all that the client supports.
 fn places<'a>(wanted: &Value, possible: &'a [Role]) -> &'a [Role] {
     let meant = match wanted["mode"].as_str() {
         Some("primary") => Role::Main,
@@ -178,7 +180,7 @@ fn places<'a>(wanted: &Value, possible: &'a [Role]) -> &'a [Role] {
     place.and_then(|place| possible.get(place..=place)).unwrap_or(possible)
 }
 
-/// What an agent must have kept in every client.
+/// The fields of an agent that every client must keep.
 fn complaints(listing: &Listing, wanted: &Value, role: Role) -> Vec<String> {
     let mut complaints = Vec::new();
     let system = wanted["system"].as_str().unwrap_or_default().trim();
@@ -200,7 +202,7 @@ fn complaints(listing: &Listing, wanted: &Value, role: Role) -> Vec<String> {
 fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -> Judgement {
     let (rendering, guard) = how;
     let answer = match verdict {
-        // Nothing was shown that is not allowed, without the guard: as good as refused.
+        // Without the guard, a result that shows nothing denied is as good as a refusal.
         Verdict::Partly if guard != Guard::With => wish,
         Verdict::Ran | Verdict::Partly => Wish::Allow,
         Verdict::Asked => Wish::Ask,
@@ -211,7 +213,7 @@ fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -
     if answer == wish {
         Judgement::Same
     } else if guard == Guard::Unloaded && answer > Wish::Allow {
-        // Without its hook it may ask about what is denied, and must do nothing unasked.
+        // Without its hook the client may ask where the source denies, but must execute nothing.
         Judgement::Stricter
     } else if answer < wish {
         if is_known { Judgement::Gap } else { Judgement::Milder }
@@ -222,7 +224,7 @@ fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -
     }
 }
 
-/// What the gaps are called in which a client falls into a trap.
+/// The names of the gaps that explain each blind spot.
 const TRAPS: &[(&str, &[&str])] = &[
     ("option", &["other spellings", "dangerous options"]),
     ("redirection", &["redirections", "lines that are no plain words"]),
@@ -235,8 +237,8 @@ const TRAPS: &[(&str, &[&str])] = &[
     ("secret", &["files with secrets", "secrets", "Pi looks at no call"]),
 ];
 
-/// Whether a gap of the section is about this very call. Under the guard the answer is that of
-/// `policy why`, but for what the client itself never asks about, which is reported by its name.
+/// Whether a gap of the section explains this call. Under the guard the verdict is that of `policy why`,
+/// except for calls that the client never asks about, which are reported by name.
 fn excuses(gap: &Gap, case: &Case, guard: Guard) -> bool {
     if guard != Guard::Without {
         return gap.detail.contains(&format!("would not ask about `{}`", case.subject));

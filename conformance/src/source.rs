@@ -1,4 +1,4 @@
-//! What the source says of a call: the answer of `agentry policy why`.
+//! The verdict of the source on a call, from `agentry policy why`.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,27 +10,27 @@ use crate::calls::Case;
 use crate::process;
 use crate::scratch::FILES;
 
-/// What the source wants to become of a call.
+/// The verdict of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Wish {
-    /// It is done.
+    /// The call is executed.
     Allow,
-    /// Somebody is asked.
+    /// The user is asked.
     Ask,
-    /// It is refused.
+    /// The call is refused.
     Deny,
 }
 
-/// An agent of the suite, as its source has it.
+/// An agent of the suite, with its verdicts.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Its name.
     pub(crate) agent: String,
-    /// What `agentry show` prints of it.
+    /// The output of `agentry show`.
     pub(crate) shown: Value,
-    /// What it wants, call by call.
+    /// Its verdicts, call by call.
     pub(crate) wishes: Vec<Wish>,
-    /// The files of the suite that it may not simply read.
+    /// The files of the suite that it may not read without asking.
     pub(crate) kept: Vec<&'static str>,
 }
 
@@ -79,7 +79,7 @@ fn why(
     }
 }
 
-/// What `agentry show` prints of the agent.
+/// The output of `agentry show` for the agent.
 fn show(program: &Path, project: &Path, agent: &str) -> Result<Value, String> {
     let mut command = Command::new(program);
     command.current_dir(project).args(["show", "--format", "json", "--", agent]);

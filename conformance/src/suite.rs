@@ -1,4 +1,4 @@
-//! Agents × clients × calls: what each client lets happen, beside what the source wants.
+//! Runs the suite: agents × clients × calls, each compared with the source.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -15,65 +15,65 @@ use crate::report;
 use crate::sheet::{self, Sheet};
 use crate::source::Source;
 
-/// Two clients at a time: they wait for each other's disk more than for each other's processor.
+/// Two clients at a time: they compete for the disk more than for the processor.
 const WORKERS: usize = 2;
 
-/// The agent whose hooks fail as well.
+/// The agent that is also tested with failing hooks.
 const FAILING: &str = "keeper";
 
-/// Where everything is.
+/// The paths and options of the suite.
 #[derive(Debug, Clone)]
 pub(crate) struct House {
     /// The program under test.
     pub(crate) agentry: PathBuf,
-    /// For build products, installed clients and scratch projects.
+    /// The build directory, for installed clients and scratch projects.
     pub(crate) target: PathBuf,
-    /// This crate: agents and calls.
+    /// The directory of this crate, with agents and calls.
     pub(crate) home: PathBuf,
-    /// Whether a client that is missing is installed.
+    /// Whether missing clients are installed.
     pub(crate) install: bool,
-    /// Whether one that cannot be had is a defect: where all of them are to be asked.
+    /// Whether a client that cannot be installed is a defect.
     pub(crate) required: bool,
 }
 
 impl House {
-    /// The same, with the clients that are there.
+    /// The same, without installing clients.
     pub(crate) fn installed_only(&self) -> Self {
         Self { install: false, required: false, ..self.clone() }
     }
 }
 
-/// All of one client.
+/// The result of one client.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// Which.
     pub(crate) client: Client,
-    /// How long its installation took, if it was not there.
+    /// The time of its installation, if it was missing.
     pub(crate) installing: Duration,
-    /// How long it was asked.
+    /// The time of its tests.
     pub(crate) asking: Duration,
-    /// Whether it must be asked.
+    /// Whether it must be tested.
     pub(crate) required: bool,
     /// The sheets, or why it was skipped.
     pub(crate) sheets: Result<Vec<Sheet>, String>,
 }
 
-/// How it went.
+/// The result of the suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// No answer is a defect.
+    /// No defect.
     Well,
-    /// Some are.
+    /// Some defects.
     Defects,
-    /// No client could be asked.
+    /// No client could be tested.
     Skipped,
 }
 
-/// Asks the clients and prints what they say.
+/// Tests the clients and prints the report.
 pub(crate) fn run(house: &House, clients: &[Client]) -> Result<End, String> {
     let table = fs::read_to_string(house.home.join("calls.txt"));
     let cases = calls::read(&table.map_err(|error| format!("the table of calls: {error}"))?)?;
-    // What a search finds is a part of the question.
+    // The files that a search finds are part of the question.
     let project = sheet::scratch(house, "source")?.project();
     let read = |agent| Source::read(&house.agentry, &project, agent, &cases);
     let agents = agents(house)?.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -103,7 +103,7 @@ pub(crate) fn run(house: &House, clients: &[Client]) -> Result<End, String> {
 }
 
 impl Outcome {
-    /// Whether it is a reason to fail.
+    /// Whether it makes the suite fail.
     pub(crate) fn is_defect(&self) -> bool {
         match &self.sheets {
             Ok(sheets) => sheets.iter().any(Sheet::is_defect),
@@ -139,12 +139,12 @@ fn ask(house: &House, client: Client, agents: &[Source], cases: &[Case]) -> Outc
     Outcome { client, installing, asking, required: house.required, sheets }
 }
 
-/// Every agent, with and without the guard, wherever it can run.
+/// Tests every agent, with and without the guard, in every role.
 fn sheets(house: &House, installed: &Installed, agents: &[Source], cases: &[Case]) -> Vec<Sheet> {
     let mut sheets: Vec<Sheet> = Vec::new();
     for source in agents {
         let agent = source.agent.as_str();
-        // What a failing hook does is the same for all agents, and a start is dear.
+        // A failing hook behaves the same for all agents, and each start is slow.
         let ways = if agent == FAILING { &Guard::ALL[..] } else { &Guard::WORKING[..] };
         for guard in ways {
             let order = Order { agent, client: installed.client, guard: *guard };

@@ -1,4 +1,4 @@
-//! `instructions.md` and all that may stand beside it.
+//! Reads `instructions.md` and all files that may stand beside it.
 #![no_main]
 
 use agentry_compile::model::Format;

@@ -1,4 +1,4 @@
-//! One Markdown file.
+//! Reads a Markdown definition.
 #![no_main]
 
 use agentry_compile::model::Format;

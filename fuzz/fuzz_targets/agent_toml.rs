@@ -1,4 +1,4 @@
-//! `agent.toml` and `system-prompt.md`.
+//! Reads `agent.toml` and `system-prompt.md`.
 #![no_main]
 
 use agentry_compile::model::Format;

@@ -1,4 +1,4 @@
-//! `agent.json` with persona, principles, skills and memory.
+//! Reads `agent.json` with persona, principles, skills and memory.
 #![no_main]
 
 use agentry_compile::model::Format;

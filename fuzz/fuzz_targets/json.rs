@@ -1,4 +1,4 @@
-//! JSON, read and written.
+//! Parses and writes JSON.
 #![no_main]
 
 use agentry_compile::text::json::{emit, parse};

@@ -1,4 +1,4 @@
-//! A manifest with its texts.
+//! Reads a manifest with its texts.
 #![no_main]
 
 use agentry_compile::model::Format;

@@ -1,4 +1,4 @@
-//! Markdown: metadata, sections, fences, paragraphs.
+//! Parses Markdown: metadata, sections, fences, paragraphs.
 #![no_main]
 
 use agentry_compile::text::markdown::{

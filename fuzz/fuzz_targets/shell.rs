@@ -1,4 +1,4 @@
-//! A command line, taken apart.
+//! Parses a command line.
 #![no_main]
 
 use agentry_compile::policy::shell::{ShellContext, PartEffect, analyse};

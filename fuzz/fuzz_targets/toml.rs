@@ -1,4 +1,4 @@
-//! TOML, read and written.
+//! Parses and writes TOML.
 #![no_main]
 
 use agentry_compile::text::toml::{emit, parse};

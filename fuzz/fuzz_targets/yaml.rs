@@ -1,4 +1,4 @@
-//! YAML of both versions.
+//! Parses YAML of both versions.
 #![no_main]
 
 use agentry_compile::text::yaml::{YamlVersion, emit, parse};

@@ -1,4 +1,4 @@
-//! Bytes as the files of one agent.
+//! Splits fuzzer input into the files of one agent, and runs the commands on it.
 
 use agentry_compile::formats::info;
 use agentry_compile::model::Format;
@@ -8,10 +8,10 @@ use agentry_compile::{
     CompiledAgent, WorkspaceConfig, FixMode, FoundAgent, MemoryWorld, check, fix, hash, prompt, resolved, rows,
 };
 
-/// What stands between the files: a form feed, so that seeds are plain text.
+/// The separator between files: a form feed, so that seeds are plain text.
 const BETWEEN: u8 = 0x0C;
 
-/// Where the files of a made-up agent lie, the main file first.
+/// The paths of a made-up agent, the main file first.
 pub const fn files(format: Format) -> &'static [&'static str] {
     match format {
         Format::AgentMd => &["agents/help_helper.agent.md"],
@@ -45,7 +45,7 @@ pub const fn files(format: Format) -> &'static [&'static str] {
     }
 }
 
-/// The agent that `bytes` are: its world, and where it is. A file without bytes is not there.
+/// The agent in `bytes`: its world and its path. An empty file counts as missing.
 pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, FoundAgent) {
     let names = files(format);
     let parts = bytes.splitn(names.len(), |byte| *byte == BETWEEN);
@@ -58,7 +58,7 @@ pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, FoundAgent) {
     (world, found)
 }
 
-/// Does with an agent what the commands do: checks, shows, hashes and mends it.
+/// Does what the commands do with an agent: checks, shows, hashes and fixes it.
 pub fn everything(format: Format, bytes: &[u8]) {
     let (world, found) = agent(format, bytes);
     let config = WorkspaceConfig::default();
@@ -68,7 +68,7 @@ pub fn everything(format: Format, bytes: &[u8]) {
     look_at(&fix(&world, &found, &config, FixMode::Unsafe).compiled);
 }
 
-/// Shows an agent and its findings in every way.
+/// Shows an agent and its findings in every output format.
 fn look_at(compiled: &CompiledAgent) {
     let CompiledAgent { agent, sources, diagnostics, .. } = compiled;
     let _ = (rows(agent, compiled), rows(&resolved(compiled), compiled));
@@ -79,7 +79,7 @@ fn look_at(compiled: &CompiledAgent) {
     }
 }
 
-/// Every place of a finding is a part of its file.
+/// Asserts that every span of a finding is inside its file.
 pub fn fits(diagnostic: &Diagnostic, sources: &SourceFiles) {
     let related = diagnostic.related.iter().map(|label| label.span);
     let edits = diagnostic.fix.iter().flat_map(|fix| fix.edits.iter().map(|edit| edit.span));

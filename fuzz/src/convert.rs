@@ -1,4 +1,4 @@
-//! An agent of any format, written in all five.
+//! Converts an agent of any format to all five.
 
 use agentry_compile::formats::{FORMATS, OutputShape, WriteTarget, convert, info};
 use agentry_compile::model::{Agent, Format};
@@ -7,8 +7,8 @@ use agentry_compile::{WorkspaceConfig, check};
 
 use crate::agent::agent;
 
-/// Reads the agent that `bytes` are (the first byte says its format) and writes it in every format.
-/// What comes of a sound agent must be sound.
+/// Reads the agent in `bytes`, whose first byte is its format, and writes it in every format.
+/// A result of an agent without errors must have no errors.
 pub fn everywhere(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let Some(info) = FORMATS.get(usize::from(first % 8)) else { return };

@@ -1,5 +1,5 @@
-//! Bytes as a command line: what is judged `allow` is run, confined, and must run only what the rules
-//! allow. The sandbox, the rules and the grammar are those of the policy's own test.
+//! Judges fuzzer input as a command line: a line with the verdict `allow` is run, confined, and must run
+//! only what the rules allow. The sandbox, the rules and the grammar are those of the policy's own test.
 
 #[path = "../../crates/agentry-policy/tests/execution/generate/mod.rs"]
 #[expect(unused_imports, reason = "the test takes lines from tables as well")]
@@ -28,7 +28,7 @@ thread_local! {
     });
 }
 
-/// Takes the bytes for a line as it is, or, after a zero, for the choices of the grammar.
+/// Takes the bytes as a command line or, after a zero byte, as choices of the grammar.
 pub fn run(bytes: &[u8]) {
     let line = match bytes {
         [0, choices @ ..] => generate::line_of(choices.to_vec()),

@@ -1,5 +1,5 @@
-//! What the fuzz targets share: bytes become the files of an agent, the agent goes through
-//! everything that a command does with it, and what must always hold is asserted.
+//! What the fuzz targets share: bytes become the files of an agent, every command runs on the agent,
+//! and invariants are asserted.
 
 pub mod agent;
 pub mod convert;

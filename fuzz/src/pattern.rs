@@ -1,4 +1,4 @@
-//! Bytes as one rule and one subject: whoever asks, directly or by machines, gets the same answer.
+//! Checks one rule with one subject: direct matching and the automaton must give the same answer.
 
 use agentry_policy::argv::{ShellArg, WordPiece, ShellWord};
 use agentry_policy::compare::{RefinementAnswer, refines};
@@ -9,7 +9,7 @@ use agentry_policy::{Action, Pattern, PathAnchors, HazardProtection, PolicyRule,
 /// Longer subjects and patterns find nothing new.
 const MAX_BYTES: usize = 60;
 
-/// Reads `SECTION ACTION`, a pattern and a subject, one a line, and asks in both ways.
+/// Reads `SECTION ACTION`, a pattern and a subject, one on each line, and matches in both ways.
 pub fn agrees(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let mut lines = text.splitn(3, '\n');
@@ -28,7 +28,7 @@ pub fn agrees(bytes: &[u8]) {
     }
 }
 
-/// A literal command takes the direct way; in two pieces it is a set with one member.
+/// A literal command is matched directly; split in two pieces it is a set with one member.
 fn command(pattern: &str, action: Action, subject: &str) {
     let argv: Vec<&str> = subject.split(' ').filter(|word| !word.is_empty()).collect();
     if argv.is_empty() || subject.chars().any(char::is_control) {
@@ -37,12 +37,13 @@ fn command(pattern: &str, action: Action, subject: &str) {
     let rules = rules(Section::Bash, vec![rule(Section::Bash, pattern, action)], other(action));
     let direct = rules.first(PatternSubject::Command(&argv)).action;
     let set: Vec<ShellArg> = argv.iter().enumerate().map(|(at, word)| pieces(word, at)).collect();
+    // A set may be too large to decide; that is a valid answer.
     let DeciderSet::Known(found) = deciders(&rules, &set) else { return };
     let found: Vec<Action> = found.iter().map(|decider| rules.at(decider.rule).action).collect();
     assert_eq!(found, [direct], "`{pattern}:{action}` about {argv:?}");
 }
 
-/// A word that is one text in two pieces, except for the command itself.
+/// A word as one text in two pieces, except for the command itself.
 fn pieces(word: &str, at: usize) -> ShellArg {
     let middle = word.char_indices().nth(1).map_or(word.len(), |(middle, _)| middle);
     let (first, second) = word.split_at(middle);
@@ -61,14 +62,15 @@ fn path(pattern: &str, action: Action, subject: &str) {
     }
 }
 
-/// Whether the machine of a pattern takes one subject, asked as a comparison of two policies.
+/// Whether the automaton of a pattern accepts one subject, asked as a comparison of two policies.
 fn one_of(section: Section, pattern: &str, action: Action, subject: &str) {
+    // The subject becomes a pattern below, so it must not contain wildcards.
     let is_plain = |c: char| c.is_ascii_graphic() && !"*~\\".contains(c);
     if subject.is_empty() || !subject.chars().all(is_plain) {
         return;
     }
     let direct = rule(section, pattern, action).pattern.matches(PatternSubject::Text(subject));
-    // Everything but the subject is denied here, and everything that the pattern takes there.
+    // `here` denies everything but the subject; `there` denies everything that the pattern matches.
     let here = rules(section, vec![rule(section, subject, Action::Allow)], Action::Deny);
     let mut there = rule(section, pattern, action);
     there.action = Action::Deny;

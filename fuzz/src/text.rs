@@ -1,18 +1,18 @@
-//! Bytes as one text of a data language.
+//! Parses fuzzer input as text of a data language, and writes it again.
 
 use agentry_compile::text::{Data, Findings, TreeNode, SourceFile, SourceFiles};
 
 use crate::agent::fits;
 
-/// What was read, and whether without an error.
+/// A parsed value, and whether it had no errors.
 pub struct Read<T> {
-    /// What was read.
+    /// The parsed value.
     pub value: T,
     /// Whether there was no error.
     pub is_sound: bool,
 }
 
-/// Reads `bytes`, if they are text, and looks at what was found.
+/// Parses `bytes`, if they are UTF-8, and shows the findings.
 pub fn read<T>(bytes: &[u8], parse: impl FnOnce(&SourceFile, &mut Findings) -> T) -> Option<Read<T>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut sources = SourceFiles::default();
@@ -24,8 +24,8 @@ pub fn read<T>(bytes: &[u8], parse: impl FnOnce(&SourceFile, &mut Findings) -> T
     Some(Read { value, is_sound })
 }
 
-/// Reads `bytes`, writes what they say, and reads that again: it must be free of errors and say the
-/// same, in the words of `emit`.
+/// Parses `bytes`, writes the value, and parses the result: it must have no errors and the same value
+/// in the form of `emit`.
 pub fn round_trip(
     bytes: &[u8],
     parse: impl Fn(&SourceFile, &mut Findings) -> TreeNode,
@@ -35,7 +35,7 @@ pub fn round_trip(
     comes_back(&value.to_data(), parse, emit);
 }
 
-/// Writes `data` and reads it again.
+/// Writes `data` and parses it again.
 pub fn comes_back(
     data: &Data,
     parse: impl Fn(&SourceFile, &mut Findings) -> TreeNode,
@@ -44,6 +44,7 @@ pub fn comes_back(
     let written = emit(data);
     let source = SourceFiles::default().add("written", &written);
     let mut findings = Findings::default();
+    // The written forms are compared, since spans differ between the two values.
     let again = emit(&parse(&source, &mut findings).to_data());
     assert!(!findings.has_errors(), "{findings:#?}\n{written}");
     assert_eq!(again, written);

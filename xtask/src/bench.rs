@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the benchmarks, a crate of their own outside the workspace.
+//! `cargo xtask bench`: runs the benchmarks, a crate outside of the workspace.
 
 use std::path::Path;
 

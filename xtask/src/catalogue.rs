@@ -1,6 +1,6 @@
 //! `cargo xtask catalogue PRICES.json`: writes the catalogue of models from a public price list.
 //!
-//! Only facts are taken from the list (context size, prices, tool use), and only for the models of
+//! Only facts are taken from the list (context window, prices, tool use), and only for the models of
 //! `catalogue/selection.txt`, which also holds our own judgement: the tier and the order. The list is
 //! `model_prices_and_context_window*.json`, which the Python package `litellm` (MIT) ships.
 
@@ -18,7 +18,7 @@ use selection::{Choice, Facts};
 const CATALOGUE: &str = "crates/agentry-compile/src/resolve/catalogue.toml";
 const SELECTION: &str = include_str!("catalogue/selection.txt");
 
-/// How keys of the price list start, by provider.
+/// The prefixes of keys in the price list, by provider.
 const PREFIXES: &[(&str, &str)] = &[
     ("anthropic", ""),
     ("cerebras", "cerebras/"),
@@ -34,7 +34,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("zai", "zai/"),
 ];
 
-/// Rewrites the catalogue; its version goes up when a model or a fact changes.
+/// Rewrites the catalogue; its version increases when a model or a fact changes.
 pub(crate) fn run(prices: &str) -> Result<(), String> {
     let text = fs::read_to_string(prices).map_err(|error| format!("`{prices}`: {error}"))?;
     let prices: Value =
@@ -42,6 +42,7 @@ pub(crate) fn run(prices: &str) -> Result<(), String> {
     let (models, left_out) = models(&selection::parse(SELECTION)?, &prices, &today());
     left_out.iter().for_each(|line| println!("left out: {line}"));
     let old = fs::read_to_string(CATALOGUE).unwrap_or_default();
+    // The header has a date; only the table decides whether anything changed.
     if old.ends_with(&models) {
         println!("{CATALOGUE} is current");
         return Ok(());
@@ -60,13 +61,13 @@ fn header(version: u64, date: &str) -> String {
     )
 }
 
-/// The version of the catalogue that is there; 0 for none.
+/// The version of the existing catalogue; 0 if there is none.
 fn version(old: &str) -> u64 {
     let line = old.lines().find_map(|line| line.strip_prefix("version = "));
     line.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// The table of models, and those that the price list does not have or that are withdrawn.
+/// The table of models, and the models that the price list does not have or that are withdrawn.
 fn models(choices: &[Choice], prices: &Value, today: &str) -> (String, Vec<String>) {
     let (mut out, mut left_out) = ("models = [\n".to_owned(), Vec::new());
     for choice in choices {
@@ -99,6 +100,7 @@ fn facts(choice: &Choice, prices: &Value, today: &str) -> Result<Facts, String> 
         return Err(format!("withdrawn on {date}"));
     }
     let context = entry["max_input_tokens"].as_u64().ok_or("the price list does not have it")?;
+    // Dollars for a million tokens, rounded to four decimals: the product has rounding errors.
     let million = |key: &str| (entry[key].as_f64().unwrap_or(0.0) * 1e10).round() / 1e4;
     Ok(Facts {
         context,

@@ -1,8 +1,8 @@
-//! `cargo xtask ci`: every check, in the order in which a mistake is cheapest to find.
+//! `cargo xtask ci`: runs every check, the cheapest first.
 //!
-//! The first step that fails ends the run. A step that cannot be done here is skipped aloud, and
-//! named again at the end. Every step that builds names the whole workspace: then Cargo chooses the
-//! same features each time, and nothing is compiled twice.
+//! The first failing step ends the run. A step that cannot run here is reported as skipped, also at the
+//! end. Every step that builds names the whole workspace: then Cargo chooses the same features each time,
+//! and nothing is compiled twice.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use crate::process::{self, cargo};
 use crate::step::{self, Outcome};
 use crate::{conformance, docs, install, tidy};
 
-/// How much is checked.
+/// The extent of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Everything.
     Full,
-    /// All but rustdoc.
+    /// Everything but rustdoc.
     Fast,
 }
 
@@ -61,7 +61,7 @@ const fn step(
     Step { name, what, work, in_fast: true }
 }
 
-/// Runs the steps, up to the first that fails.
+/// Runs the steps, up to the first failure.
 pub(crate) fn run(extent: Extent) -> Result<(), String> {
     let start = Instant::now();
     let (mut skipped, mut times) = (Vec::new(), Vec::new());
@@ -85,7 +85,7 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the time went: the three steps that took longest.
+/// The three slowest steps.
 fn slowest(mut times: Vec<(Duration, &str)>) -> String {
     times.sort_unstable_by(|one, other| other.cmp(one));
     let shown = times.iter().take(3).map(|(time, name)| format!("{name} {}", step::seconds(*time)));
@@ -99,10 +99,10 @@ fn farewell(time: &str, skipped: &[&str]) -> String {
     }
 }
 
-/// The tests in an environment that nobody's shell can change.
+/// The tests, in an environment that does not depend on the user's shell.
 ///
-/// All of the workspace, unless the arguments name a package. Snapshots are compared and never
-/// written, and nothing that steers `agentry` or its colours is handed down.
+/// Runs the whole workspace, unless the arguments name a package. Snapshots are compared and never
+/// written, and no variable that controls `agentry` or its colours is inherited.
 pub(crate) fn tests(arguments: &[&str]) -> Command {
     let is_narrowed = arguments.iter().any(|word| matches!(*word, "-p" | "--package"));
     let mut command = cargo("test --no-fail-fast");
@@ -112,13 +112,14 @@ pub(crate) fn tests(arguments: &[&str]) -> Command {
         command.env_remove(name);
     }
     let own = std::env::vars_os().map(|(name, _)| name);
+    // The home of a developer must not affect the tests.
     for name in own.filter(|name| name.to_string_lossy().starts_with("AGENTRY_")) {
         command.env_remove(name);
     }
     command
 }
 
-/// Checks the dependencies, where the tool for it is installed.
+/// Checks the dependencies, if the tool for it is installed.
 pub(crate) fn deny() -> Result<Outcome, String> {
     if process::succeeds(&mut cargo("deny --version")) {
         return command("deny check --hide-inclusion-graph licenses bans sources");
@@ -127,10 +128,10 @@ pub(crate) fn deny() -> Result<Outcome, String> {
     Ok(Outcome::Skipped(why.to_owned()))
 }
 
-/// Runs the tests, and fails if one of them changed a file: a generated page was stale then.
+/// Runs the tests, and fails if one of them changed a file: then a generated page was stale.
 fn tests_change_nothing() -> Result<Outcome, String> {
     let before = fingerprint();
-    // A dot for each test; those that fail are named at the end.
+    // A dot for each test; failures are named at the end.
     process::run(&mut tests(&["--", "--quiet"]))?;
     let Ok(before) = before else {
         println!("SKIPPED: no Git checkout, so nobody can tell whether a test changed a file");
@@ -143,7 +144,7 @@ fn tests_change_nothing() -> Result<Outcome, String> {
     Err("the tests changed files; look at them, commit them and run again".to_owned())
 }
 
-/// How the files differ from the last commit: equal before and after when nothing was rewritten,
+/// The differences of the files from the last commit: equal before and after if nothing was rewritten,
 /// whether or not the tree was clean.
 fn fingerprint() -> Result<String, String> {
     let status = process::output(&mut process::program("git status --porcelain -uall"))?;

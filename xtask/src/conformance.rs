@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: the real clients are asked what becomes of rendered agents.
+//! `cargo xtask conformance`: tests how the real clients treat rendered agents.
 
 use std::process::Command;
 
@@ -6,18 +6,18 @@ use crate::install;
 use crate::process::{self, cargo};
 use crate::step::Outcome;
 
-/// The exit code that says that no client could be asked.
+/// The exit code of a suite that could not test any client.
 const NOBODY: i32 = 3;
 
-/// Builds what is asked with and what is asked about, and runs it.
+/// Builds the suite and the program under test, and runs the suite.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     build()?;
     install::ensure_searches()?;
     process::run(tool("run").args(arguments))
 }
 
-/// As a step of `ci`: with the clients that are there, or with all of them where `CI` is set, since
-/// they are more than a gigabyte.
+/// The step of `ci`: only installed clients, or all of them where `CI` is set, since they need more than
+/// a gigabyte.
 pub(crate) fn step() -> Result<Outcome, String> {
     build()?;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
@@ -36,12 +36,12 @@ pub(crate) fn step() -> Result<Outcome, String> {
     }
 }
 
-/// As part of the whole workspace: what the tests compiled is used again.
+/// Builds the whole workspace, so that the results of the tests are reused.
 fn build() -> Result<(), String> {
     process::run(&mut cargo("build --workspace --bin agentry --bin agentry-conformance"))
 }
 
-/// The program that asks; it lies beside this one.
+/// The program of the suite, which lies beside this one.
 fn tool(command: &str) -> Command {
     let own = std::env::current_exe().unwrap_or_default();
     let name = format!("agentry-conformance{}", std::env::consts::EXE_SUFFIX);

@@ -1,6 +1,6 @@
-//! `cargo xtask docs`: rustdoc without warnings, and pages whose links lead somewhere.
+//! `cargo xtask docs`: builds rustdoc without warnings, and checks the links of the pages.
 //!
-//! Links to other sites are not followed: a check that needs the network fails for reasons of its own.
+//! Links to other sites are not followed: a check that needs the network may fail for other reasons.
 
 mod page;
 
@@ -11,14 +11,14 @@ use crate::files::{self, File};
 use crate::process::cargo;
 use page::Page;
 
-/// The documentation of the code, private items included, with warnings as errors.
+/// The command for the documentation of the code, private items included, with warnings as errors.
 pub(crate) fn rustdoc() -> Command {
     let mut command = cargo("doc --workspace --no-deps --document-private-items");
     command.env("RUSTDOCFLAGS", "-D warnings");
     command
 }
 
-/// Fails when a relative link or an anchor of a page leads nowhere.
+/// Fails if a relative link or an anchor of a page leads nowhere.
 pub(crate) fn check_links() -> Result<(), String> {
     let broken = broken_links(&files::all()?);
     match broken.len() {
@@ -44,13 +44,13 @@ fn broken_links(files: &[File]) -> Vec<String> {
     broken
 }
 
-/// Pages are for readers; other Markdown files are agents, which may say what they like.
+/// Whether a file is a page; other Markdown files are agents, with any content.
 fn is_page(file: &File) -> bool {
     let is_prose = !file.path.contains('/') || file.path.starts_with("docs/");
     file.extension() == Some("md") && (is_prose || file.path.ends_with("/README.md"))
 }
 
-/// What is wrong with a link on the page `from`.
+/// The problem of a link on the page `from`.
 fn problem(
     from: &str,
     target: &str,
@@ -69,6 +69,7 @@ fn problem(
     if !path.is_empty() && !files.iter().any(exists) {
         return Some(format!("there is no `{path}`"));
     }
+    // Anchors are checked in pages only, not in source files.
     let page = pages.get(&*path)?;
     let is_known = anchor.is_empty() || page.anchors.iter().any(|known| known == anchor);
     (!is_known).then(|| format!("`{path}` has no heading `#{anchor}`"))
@@ -84,6 +85,7 @@ fn resolve(from: &str, target: &str) -> Option<String> {
     for part in target.split('/') {
         match part {
             "" | "." => {}
+            // More `..` than directories leaves the repository.
             ".." => drop(parts.pop()?),
             name => parts.push(name),
         }

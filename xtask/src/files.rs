@@ -1,4 +1,4 @@
-//! The text files of the repository, as every check of `tidy` and `docs` sees them.
+//! The text files of the repository, for every check of `tidy` and `docs`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use crate::process::{output, program};
 /// One file.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
-    /// From the root of the repository, with `/` between its parts.
+    /// The path from the root of the repository, with `/` between its parts.
     pub(crate) path: String,
-    /// All of it.
+    /// The whole text.
     pub(crate) text: String,
 }
 
@@ -19,7 +19,7 @@ impl File {
         self.extension() == Some("rs")
     }
 
-    /// What its name ends with, after the last dot.
+    /// The part of its name after the last dot.
     pub(crate) fn extension(&self) -> Option<&str> {
         Path::new(&self.path).extension()?.to_str()
     }
@@ -50,10 +50,11 @@ pub(crate) fn all() -> Result<Vec<File>, String> {
     let listing = output(&mut program("git ls-files -z --cached --others --exclude-standard"));
     let paths = match listing {
         Ok(listing) => listing.split_terminator('\0').map(PathBuf::from).collect(),
-        // A source archive has no history: take all that is no build product.
+        // A source archive has no history: take every file outside of build directories.
         Err(_) => walk(Path::new("."))?,
     };
     let read = |path: PathBuf| {
+        // A binary file, or one that is deleted but still tracked, is skipped.
         let text = std::fs::read_to_string(&path).ok()?;
         let path = path.to_string_lossy().replace('\\', "/");
         Some(File { path, text })

@@ -1,16 +1,16 @@
-//! `cargo xtask fuzz`: feeds the readers made-up bytes until the time is over or one breaks.
+//! `cargo xtask fuzz`: feeds the parsers random bytes until the time is over or one panics.
 
 use std::path::Path;
 
 use crate::process::{self, program, succeeds};
 
 const TARGETS: &str = "fuzz/fuzz_targets";
-/// What the fuzzer finds interesting goes to the first folder; the second is kept with the code.
+/// The fuzzer adds new inputs to the first directory; the second one is kept with the code.
 const INPUTS: [&str; 2] = ["fuzz/corpus", "fuzz/seeds"];
-/// Words to put in, inputs as large as a definition, and no input may take long.
+/// A dictionary, a size limit like that of a definition, and a time limit for each input.
 const OPTIONS: &str = "-dict=fuzz/words.dict -max_len=8192 -timeout=10";
 
-/// What was asked for.
+/// The parsed arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     target: Option<String>,
@@ -40,7 +40,7 @@ impl Request {
     }
 }
 
-/// Looks for the tools and the targets, then fuzzes.
+/// Checks the tools and the targets, then fuzzes.
 pub(crate) fn run(request: &Request) -> Result<(), String> {
     let known = targets()?;
     if !succeeds(&mut program("cargo +nightly fuzz --version")) {

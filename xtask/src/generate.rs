@@ -1,14 +1,14 @@
-//! `cargo xtask generate`: rewrites every file that is written from the code.
+//! `cargo xtask generate`: rewrites every file that is generated from the code.
 //!
 //! The generators are ordinary tests whose names start with `generated_`: such a test compares, and
-//! rewrites a stale file before it fails. So running them once writes, and running them again shows
-//! that what was written is current.
+//! rewrites a stale file before it fails. So the first run writes, and the second one confirms that the
+//! files are current.
 
 use std::process::Command;
 
 use crate::{ci, process};
 
-/// Rewrites what is stale.
+/// Rewrites stale files.
 pub(crate) fn write() -> Result<(), String> {
     if process::output(generators().env(WRITING, "1")).is_ok() {
         println!("every generated file is current");
@@ -20,16 +20,16 @@ pub(crate) fn write() -> Result<(), String> {
     Ok(())
 }
 
-/// Fails when a file was stale (it is rewritten all the same).
+/// Fails if a file was stale (it is rewritten anyway).
 pub(crate) fn check() -> Result<(), String> {
     process::run(&mut generators())
         .map_err(|error| format!("{error}\n\nrewritten files are to be committed"))
 }
 
-/// Set while files are meant to be rewritten.
+/// Set while files may be rewritten.
 const WRITING: &str = "AGENTRY_GENERATE";
 
-/// Doc tests cannot be named, so they are left out.
+/// The command for the generators. Doc tests cannot be selected by name, so they are left out.
 fn generators() -> Command {
     ci::tests(&["--quiet", "--lib", "--bins", "--tests", "generated_"])
 }

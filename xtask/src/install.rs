@@ -1,16 +1,16 @@
-//! What `ci` needs beyond a bare Rust toolchain, and how it gets it.
+//! Installs what `ci` needs in addition to a Rust toolchain.
 
 use crate::process::{program, run, succeeds};
 
 /// A tool that a step or a test needs.
 struct Need {
-    /// What a person calls it.
+    /// Its name in messages.
     what: &'static str,
-    /// Succeeds when it is there.
+    /// A command that succeeds if it is installed.
     probe: &'static str,
-    /// What may bring it, tried in turn.
+    /// Commands that may install it, tried in turn.
     install: &'static [&'static str],
-    /// What happens where nothing brings it; nothing if it must be there.
+    /// The consequence if it cannot be installed; `None` if it is required.
     otherwise: Option<&'static str>,
 }
 
@@ -41,7 +41,7 @@ const NEEDS: &[Need] = &[
     },
 ];
 
-/// What Pi searches with; it would fetch both itself, and there is no network where it is asked.
+/// The search programs of Pi, which would download them; the suite runs it without a network.
 const SEARCHES: &[Need] = &[
     Need {
         what: "ripgrep",
@@ -57,12 +57,12 @@ const SEARCHES: &[Need] = &[
     },
 ];
 
-/// Installs what is missing; says nothing of what is there.
+/// Installs missing tools; installed ones are not mentioned.
 pub(crate) fn ensure() -> Result<(), String> {
     NEEDS.iter().try_for_each(Need::ensure)
 }
 
-/// The same for what the clients use.
+/// The same for the programs that clients need.
 pub(crate) fn ensure_searches() -> Result<(), String> {
     SEARCHES.iter().try_for_each(Need::ensure)
 }

@@ -1,7 +1,6 @@
-//! The one door to everything a contributor does: `cargo xtask ci` is what CI runs.
+//! The entry point for every task of a contributor: `cargo xtask ci` is what CI runs.
 //!
-//! A command is a file. It needs nothing but Rust; where a further tool would help, its absence is
-//! said aloud.
+//! Each command is a file. It needs only Rust; the absence of a further tool is reported.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people at a terminal")]
 
 mod bench;
@@ -78,7 +77,7 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Goes to the root of the repository, so that every path below is relative to it.
+/// Changes to the root of the repository, so that every path below is relative to it.
 fn enter_root() -> Result<(), String> {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

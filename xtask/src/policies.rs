@@ -1,9 +1,9 @@
-//! `cargo xtask policies`: as many policies made up at random as are asked for, rendered for every
-//! target and compared with their source.
+//! `cargo xtask policies`: renders random policies for every target, and compares them with their
+//! source.
 
 use crate::process::{self, cargo};
 
-/// As many as take an hour.
+/// The default number of policies, which takes an hour.
 const COUNT: u32 = 10_000;
 const TEST: &str = "property::no_target_permits_more_than_the_source";
 
@@ -16,7 +16,7 @@ pub(crate) fn count(arguments: &[&str]) -> Result<u32, String> {
     }
 }
 
-/// Renders the policies; prints what became of them in each target.
+/// Renders the policies; prints the results for each target.
 pub(crate) fn run(count: u32) -> Result<(), String> {
     let mut command = cargo("test --profile dist --package agentry-compile --test render --");
     command.args(["--exact", TEST, "--nocapture"]);

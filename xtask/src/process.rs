@@ -1,9 +1,9 @@
-//! Runs other programs. What they print goes straight through unless it is asked for.
+//! Runs other programs. Their output is passed through unless the caller asks for it.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// The Cargo that runs us, with arguments split at spaces.
+/// The Cargo that started this program, with arguments split at spaces.
 pub(crate) fn cargo(arguments: &str) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -19,7 +19,7 @@ pub(crate) fn program(line: &str) -> Command {
     command
 }
 
-/// Runs a program and fails as it does.
+/// Runs a program and fails if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let line = shown(command);
     match command.status() {
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// What a program writes to its standard output.
+/// The standard output of a program.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let line = shown(command);
     let output =
@@ -41,13 +41,13 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     Err(format!("`{line}` ended with {}\n{}", output.status, complaint.trim_end()))
 }
 
-/// Whether a program is there and content; its output is thrown away.
+/// Whether a program exists and succeeds; its output is dropped.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// The command as a person would type it.
+/// The command as a user would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let path = std::path::Path::new(command.get_program());
     let name = path.file_stem().unwrap_or(command.get_program());

@@ -1,13 +1,13 @@
-//! How a step of `ci` looks on the terminal: its name, what it runs, how it ended, how long it took.
+//! The output of a step of `ci`: its name, its command, its result and its time.
 
 use std::time::{Duration, Instant};
 
-/// How a step ended that did not fail.
+/// The result of a step that did not fail.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It was done.
+    /// It ran.
     Done,
-    /// It could not be done here; says why, and what would help.
+    /// It cannot run here; the text has the reason and a hint.
     Skipped(String),
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: what no compiler looks at. A check takes files and gives lines to print.
+//! `cargo xtask tidy`: checks that no compiler makes. A check takes files and returns lines to print.
 
 mod arrows;
 mod codemap;
@@ -13,7 +13,7 @@ use crate::files;
 
 pub(crate) use sizes::today;
 
-/// Runs every check and lists what they found.
+/// Runs every check and lists the findings.
 pub(crate) fn run() -> Result<(), String> {
     let files = files::all()?;
     for long in sizes::nearly_too_long(&files) {

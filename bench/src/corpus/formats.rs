@@ -1,10 +1,10 @@
-//! One sound agent in each format, as its authors would write it.
+//! One agent without findings in each format, as its authors would write it.
 
 use super::prose::Prose;
 
 type Files = Vec<(String, String)>;
 
-/// How many bytes of instructions an agent has.
+/// The number of bytes of an agent's instructions.
 fn size(prose: &mut Prose) -> usize {
     600 + prose.below(5_000)
 }

@@ -1,4 +1,4 @@
-//! Text that looks written: sentences and lists of made-up instructions, drawn from a seed.
+//! Generates text that looks written: sentences and lists of made-up instructions, drawn from a seed.
 
 use std::fmt::Write as _;
 

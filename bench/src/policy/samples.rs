@@ -1,11 +1,11 @@
-//! A policy as people write them, and the command lines of an ordinary day.
+//! A policy as people write it, and typical command lines.
 
 use agentry_policy::{
     Action, Judge, Permissions, PathAnchors, RuleList, Section, SectionRules, LayerSource, layer,
 };
 use agentry_text::{FileId, Span, Spanned};
 
-/// What agents run all day.
+/// Command lines that agents run often.
 pub(crate) const LINES: &[&str] = &[
     "ls",
     "git status",
@@ -57,7 +57,7 @@ const TOOLS: &[&str] = &[
 pub(crate) struct Written(Permissions);
 
 impl Written {
-    /// The rules about commands, without anything remembered.
+    /// The rules about commands, with nothing memoised.
     pub(crate) fn compile(&self) -> RuleList {
         let layer = layer(LayerSource::Permissions, &self.0, &PathAnchors::default());
         let found = layer.sections.into_iter().find(|rules| rules.section == Section::Bash);

@@ -9,7 +9,7 @@ use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
-/// How Claude Code is asked.
+/// The driver of Claude Code.
 pub(crate) struct ClaudeCode;
 
 impl Driver for ClaudeCode {
@@ -17,8 +17,7 @@ impl Driver for ClaudeCode {
         &[Role::Main, Role::Sub]
     }
 
-    /// Trusts the project: without it the project's own allow rules and the hooks of its agents are
-    /// left out.
+    /// Trusts the project: otherwise its allow rules and the hooks of its agents are ignored.
     fn prepare(&self, start: &Start<'_>) -> Result<(), String> {
         let project = start.scratch.project().display().to_string();
         let settings = json!({
@@ -30,7 +29,7 @@ impl Driver for ClaudeCode {
 
     fn command(&self, start: &Start<'_>) -> Command {
         let mut command = start.scratch.command(&start.installed.program());
-        // Its shells start from a snapshot that undoes `BASH_ENV`, and read this file after it.
+        // Its shells start from a snapshot that resets `BASH_ENV`, and read this file afterwards.
         command.env("CLAUDE_ENV_FILE", start.scratch.shell_start());
         command.env("ANTHROPIC_BASE_URL", start.model).env("ANTHROPIC_API_KEY", "none");
         for name in [
@@ -111,7 +110,7 @@ impl Driver for ClaudeCode {
     }
 }
 
-/// Why a call was not executed, as the events of the client say.
+/// The reason why a call was not executed, from the events of the client.
 fn kind(events: &str, id: &str) -> Option<String> {
     let events = events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let metas = events.filter_map(|event| event["tool_result_meta"].as_array().cloned()).flatten();

@@ -10,11 +10,11 @@ use crate::script::Call;
 use crate::server::ToolResult;
 use crate::session::{Listing, Played, between};
 
-/// The model of the agent: one that the client knows, so that it offers all its tools. The parent's is
-/// unknown to it: only then does it say at once which agents there are.
+/// The model of the agent: one that the client knows, so that it offers all its tools. The model of the
+/// parent is unknown to it, because only then does it list the available agents at once.
 const CHILD: &str = "gpt-5.5";
 
-/// How Codex is asked.
+/// The driver of Codex.
 pub(crate) struct Codex;
 
 impl Driver for Codex {
@@ -52,9 +52,9 @@ impl Driver for Codex {
             Action::Read(file) => {
                 Call::new("exec_command", json!({ "cmd": format!("cat {file}") }))
             }
-            // It searches by commands.
+            // It has no tools for these; it searches by commands.
             Action::List(_) | Action::Glob(_) | Action::Grep(..) | Action::Fetch(_) => return None,
-            // The provider would run it: it is enough that it is offered.
+            // The provider would run this tool: it is enough that it is offered.
             Action::Search(words) => Call::new("web_search", json!({ "query": words })),
         })
     }
@@ -82,7 +82,7 @@ impl Driver for Codex {
     }
 }
 
-/// Waits for the agent that was just started.
+/// Fills in the identifier of the agent that was just started.
 fn name_the_spawned(arguments: &mut Value, results: &[ToolResult]) {
     let spawned = results.last().and_then(|it| serde_json::from_str::<Value>(&it.text).ok());
     arguments["targets"] = json!([spawned.unwrap_or_default()["agent_id"]]);

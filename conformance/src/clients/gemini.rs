@@ -1,5 +1,4 @@
-//! Gemini CLI: agents of the user in `~/.gemini/agents/*.md`; a headless run does not take those of
-//! the project.
+//! Gemini CLI: agents of the user in `~/.gemini/agents/*.md`; a headless run ignores those of the project.
 
 use std::process::Command;
 
@@ -10,7 +9,7 @@ use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
-/// How Gemini CLI is asked.
+/// The driver of Gemini CLI.
 pub(crate) struct Gemini;
 
 impl Driver for Gemini {
@@ -79,7 +78,7 @@ impl Driver for Gemini {
         }
         let reason: String = result.chars().take(160).collect();
         let has = |part: &str| result.contains(part);
-        // What it takes for a secret it keeps from everybody.
+        // It hides files that it takes for secrets from every agent.
         let is_kept = has("Path not in workspace");
         (is_kept
             || has("denied by policy")
@@ -94,8 +93,8 @@ impl Driver for Gemini {
     }
 }
 
-/// A headless run takes away each tool that no rule for all agents could allow, so that a rule for one
-/// agent is never reached. These allow what nobody calls, and nothing else.
+/// The rules that keep tools available. A headless run removes each tool that no rule for all agents can
+/// allow, so that a rule for one agent is never reached. These rules allow only calls that never happen.
 fn shown() -> String {
     let rule = |tool: &str, argument: &str| {
         format!(

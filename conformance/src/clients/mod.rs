@@ -1,4 +1,4 @@
-//! One file a client: how it is configured, started, spoken to and understood.
+//! One file for each client: how it is configured, started, called and interpreted.
 
 pub(crate) mod claude_code;
 pub(crate) mod codex;
@@ -27,7 +27,7 @@ pub(crate) enum Action {
     List(String),
     /// Finds files by a glob.
     Glob(String),
-    /// Searches the files below a directory, those of a glob or all, for what all of them contain.
+    /// Searches the files below a directory, all or those of a glob, for a text that all of them contain.
     Grep(String, Option<String>),
     /// Writes a new file.
     Write(String),
@@ -37,14 +37,14 @@ pub(crate) enum Action {
     Search(String),
 }
 
-/// What became of it.
+/// The result of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It was done.
+    /// It was executed.
     Ran,
-    /// It was done, but nothing was shown that the source keeps from the agent.
+    /// It was executed, but the result shows nothing that the source denies to the agent.
     Partly,
-    /// Somebody would have been asked; nobody was there.
+    /// The user would have been asked; the run is headless.
     Asked,
     /// It was refused, for this reason.
     Refused(String),
@@ -52,70 +52,70 @@ pub(crate) enum Verdict {
     Unavailable,
 }
 
-/// Where an agent runs.
+/// How an agent is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It was started by the user.
+    /// By the user.
     Main,
-    /// Another agent handed it a task.
+    /// By another agent, as a subagent.
     Sub,
 }
 
-/// All that is needed to start a client once.
+/// The inputs to start a client once.
 pub(crate) struct Start<'a> {
     /// The client on this disk.
     pub(crate) installed: &'a Installed,
-    /// Where it runs.
+    /// The directories it runs in.
     pub(crate) scratch: &'a Scratch,
-    /// Where its model listens.
+    /// The address of its model.
     pub(crate) model: &'a str,
-    /// The agent to start; none for the client's own.
+    /// The agent to start; `None` for the client's default agent.
     pub(crate) agent: Option<&'a str>,
-    /// What the user says.
+    /// The prompt of the user.
     pub(crate) prompt: &'a str,
 }
 
-/// How one client is asked. Each method says what the client needs; none waits or runs anything.
+/// How one client is driven. The methods only describe what the client needs; none waits or runs anything.
 pub(crate) trait Driver: Sync {
-    /// Where the agent that was rendered can run.
+    /// The roles that the rendered agent can have.
     fn roles(&self, scratch: &Scratch) -> &'static [Role];
 
-    /// Its longest session.
+    /// The time limit of a session.
     fn limit(&self) -> Duration {
         Duration::from_mins(3)
     }
 
-    /// Writes what it wants to find in its home before it starts.
+    /// Writes the files that the client expects in its home before it starts.
     fn prepare(&self, start: &Start<'_>) -> Result<(), String>;
 
     /// The command line of one session.
     fn command(&self, start: &Start<'_>) -> Command;
 
-    /// The command line of a session of its own agent, as fast as it can be and with every call
+    /// The command line of a session with its default agent, as fast as possible and with every call
     /// allowed.
     fn unlimited(&self, start: &Start<'_>) -> Command {
         self.command(start)
     }
 
-    /// The tool call that stands for an action of an agent in its place; none where it has no such tool.
+    /// The tool call for an action of an agent in this role; `None` where the client has no such tool.
     fn call(&self, action: &Action, scratch: &Scratch, role: Role) -> Option<Call>;
 
-    /// The calls by which its own agent hands a task to another.
+    /// The calls by which the default agent delegates a task to another agent.
     fn delegate(&self, agent: &str, task: &str) -> Vec<Call>;
 
-    /// The call that ends a task, where words do not.
+    /// The call that ends a task, where text does not.
     fn farewell(&self) -> Option<Call> {
         None
     }
 
-    /// What the client says became of a call; none if it does not look refused.
+    /// The verdict that the result of a call shows; `None` if it does not look refused.
     fn refusal(&self, played: &Played, id: &str, result: &str) -> Option<Verdict>;
 
-    /// Adds what only this client tells of an agent.
+    /// Adds the facts about an agent that only this client reports.
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing);
 }
 
-/// Arguments with one more, where there is one.
+/// Arguments with one more, if it has a value.
 fn with(mut arguments: Value, name: &str, value: &Option<String>) -> Value {
     if let Some(value) = value {
         arguments[name] = Value::from(value.as_str());

@@ -1,6 +1,6 @@
-//! OpenCode: agents in `.opencode/agents/*.md`, with rules of their own.
+//! OpenCode: agents in `.opencode/agents/*.md`, each with its own rules.
 //!
-//! A headless run rejects what it would ask about and goes on only with
+//! A headless run rejects calls that it would ask about, and continues only with
 //! `experimental.continue_loop_on_deny`.
 
 use std::process::Command;
@@ -14,11 +14,11 @@ use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
-/// What it would do beside its work.
+/// The features that are switched off, because they are not part of the test.
 const OFF: [&str; 6] =
     ["AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD", "SHARE", "CLAUDE_CODE"];
 
-/// How OpenCode is asked.
+/// The driver of OpenCode.
 pub(crate) struct OpenCode;
 
 impl Driver for OpenCode {
@@ -26,8 +26,8 @@ impl Driver for OpenCode {
         &[Role::Main, Role::Sub]
     }
 
-    /// Keeps it from fetching the types of its plugins, which it does at every start unless a lock
-    /// file says that they are there. Nothing needs them.
+    /// Stops it from fetching the types of its plugins, which it does at every start unless a lock file
+    /// lists them. They are not needed.
     fn prepare(&self, start: &Start<'_>) -> Result<(), String> {
         let root = json!({ "dependencies": { "@opencode-ai/plugin": "*" } });
         let lock = json!({ "lockfileVersion": 3, "packages": { "": root } }).to_string();
@@ -89,7 +89,7 @@ impl Driver for OpenCode {
             listing.description = between(&played.heard(), &start, "\n");
             return;
         }
-        // A start of its own, so only where nothing else tells.
+        // This starts the client again, so it is done only if nothing else gives the answer.
         let Some(told) = debug(start) else { return };
         let text = |name: &str| told[name].as_str().map(str::to_owned);
         listing.description = text("description");
@@ -98,7 +98,7 @@ impl Driver for OpenCode {
     }
 }
 
-/// What `debug agent` prints of the agent.
+/// The output of `debug agent` for the agent.
 fn debug(start: &Start<'_>) -> Option<Value> {
     let mut command = client(start);
     let agent = start.agent?;

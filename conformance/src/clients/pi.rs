@@ -1,4 +1,4 @@
-//! Pi with pi-subagents: agents in `.pi/agents/*.md`, which only run as subagents, or
+//! Pi with pi-subagents: agents in `.pi/agents/*.md`, which run only as subagents, or
 //! `.pi/SYSTEM.md` for the user's own session.
 
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
-/// How Pi is asked.
+/// The driver of Pi.
 pub(crate) struct Pi;
 
 impl Driver for Pi {
@@ -40,7 +40,7 @@ impl Driver for Pi {
         command
     }
 
-    /// It allows everything anyway; without subagents it starts sooner.
+    /// It allows every call by default; without subagents it starts faster.
     fn unlimited(&self, start: &Start<'_>) -> Command {
         let modules = &start.installed.modules;
         let mut command = start.scratch.command(&modules.join("node/bin/node"));
@@ -51,7 +51,7 @@ impl Driver for Pi {
         command
     }
 
-    /// With the guard, a subagent's own tools are gone and others stand in their place.
+    /// With the guard, the tools of a subagent are replaced by others.
     fn call(&self, action: &Action, scratch: &Scratch, role: Role) -> Option<Call> {
         let is_guarded = role == Role::Sub && scratch.project().join(".pi/guard").is_dir();
         let tool =
@@ -73,6 +73,7 @@ impl Driver for Pi {
     }
 
     fn delegate(&self, agent: &str, task: &str) -> Vec<Call> {
+        // The first call makes the client print the description of the agent.
         vec![
             Call::new("subagent", json!({ "action": "get", "agent": agent })),
             Call::new("subagent", json!({ "agent": agent, "task": task, "async": false })),
@@ -80,7 +81,7 @@ impl Driver for Pi {
     }
 
     fn refusal(&self, _played: &Played, _id: &str, result: &str) -> Option<Verdict> {
-        // Its searches need programs that it would fetch.
+        // Its searches need programs that it would download.
         if result.contains("is not available and could not be downloaded") {
             return Some(Verdict::Unavailable);
         }

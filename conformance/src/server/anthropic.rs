@@ -1,4 +1,4 @@
-//! Messages, as Claude Code speaks.
+//! The Messages protocol of Claude Code.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) fn read(body: &Value) -> Conversation {
     }
 }
 
-/// The prompt, and what is added to it between the turns.
+/// The system prompt, with the parts that are added between turns.
 fn system(body: &Value) -> String {
     let prompt = match &body["system"] {
         Value::Array(parts) => parts.iter().map(text).collect(),

@@ -1,4 +1,4 @@
-//! Chat completions, as OpenCode and Pi speak.
+//! The Chat Completions protocol of OpenCode and Pi.
 
 use serde_json::{Value, json};
 

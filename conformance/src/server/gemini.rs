@@ -1,4 +1,4 @@
-//! `generateContent`, as Gemini CLI speaks.
+//! The `generateContent` protocol of Gemini CLI.
 
 use serde_json::{Value, json};
 

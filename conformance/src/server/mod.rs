@@ -1,7 +1,7 @@
-//! A model on loopback that plays scripts and remembers what it was asked.
+//! A model server on loopback that plays scripts and records its requests.
 //!
-//! Four protocols are read into one [`Conversation`]; a [`Script`] answers it; the answer is written
-//! in the same protocol. Requests, their sizes and their number are bounded.
+//! Four protocols are parsed into one [`Conversation`]; a [`Script`] answers it; the answer is written in
+//! the same protocol. The size and the number of requests are limited.
 
 mod anthropic;
 mod chat;
@@ -21,9 +21,9 @@ use crate::script::{Answer, Script};
 
 /// Larger requests are answered with an error.
 const MOST_BYTES: u64 = 16 << 20;
-/// A client that asks more often than this has lost its way.
+/// The limit of requests; a client that sends more is in a loop.
 const MOST_REQUESTS: usize = 2_000;
-/// Clients ask for a title while the conversation goes on.
+/// More than one, because clients ask for a title while the conversation continues.
 const WORKERS: usize = 3;
 
 /// A tool as the client offers it to the model.
@@ -31,56 +31,56 @@ const WORKERS: usize = 3;
 pub(crate) struct Tool {
     /// Its name.
     pub(crate) name: String,
-    /// What it is for.
+    /// Its description.
     pub(crate) description: String,
     /// The JSON Schema of its arguments.
     pub(crate) schema: Value,
 }
 
-/// What came of a call, as the client tells the model.
+/// The result of a call, as the client sends it to the model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ToolResult {
-    /// The call.
+    /// The identifier of the call.
     pub(crate) id: String,
-    /// What the model reads.
+    /// The text that the model reads.
     pub(crate) text: String,
 }
 
-/// A request, whichever protocol it came in.
+/// A request, independent of its protocol.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Conversation {
     /// The system prompt, its parts joined by empty lines.
     pub(crate) system: String,
-    /// What the user said.
+    /// The messages of the user.
     pub(crate) user: Vec<String>,
-    /// What may be called.
+    /// The available tools.
     pub(crate) tools: Vec<Tool>,
-    /// What came of the calls so far.
+    /// The results of the calls so far.
     pub(crate) results: Vec<ToolResult>,
     /// The model's name.
     pub(crate) model: String,
-    /// Everything else that steers the model.
+    /// All other settings of the model.
     pub(crate) parameters: Value,
-    /// Whether the answer is to be streamed.
+    /// Whether the answer is streamed.
     pub(crate) stream: bool,
 }
 
-/// One request and where the script stood.
+/// One request, and the position in the script.
 #[derive(Debug, Clone)]
 pub(crate) struct Exchange {
-    /// When it came.
+    /// When it arrived.
     pub(crate) at: Instant,
-    /// The script that was played; none for requests beside the conversation.
+    /// The script that was played; `None` for requests outside of the conversation.
     pub(crate) script: Option<&'static str>,
-    /// How many results the conversation had.
+    /// The number of results in the conversation.
     pub(crate) step: usize,
-    /// How long the log of the stand-ins was.
+    /// The length of the log of the stand-ins.
     pub(crate) mark: usize,
-    /// What was asked.
+    /// The request.
     pub(crate) conversation: Conversation,
 }
 
-/// A running model.
+/// A running model server.
 pub(crate) struct Server {
     http: Arc<tiny_http::Server>,
     state: Arc<State>,
@@ -91,21 +91,21 @@ struct State {
     scripts: Vec<Script>,
     log: PathBuf,
     exchanges: Mutex<Vec<Exchange>>,
-    /// Requests that no protocol knows; they help to understand a client that failed.
+    /// Requests of no known protocol; they help to explain a client that failed.
     strays: Mutex<Vec<String>>,
 }
 
-/// What the model saw.
+/// The record of a model server.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     /// In the order of arrival.
     pub(crate) exchanges: Vec<Exchange>,
-    /// Requests that were not understood.
+    /// Requests of no known protocol.
     pub(crate) strays: Vec<String>,
 }
 
 impl Server {
-    /// Listens on a free port of loopback; `log` is what the stand-ins write to.
+    /// Listens on a free port of loopback; `log` is the log of the stand-ins.
     pub(crate) fn start(scripts: Vec<Script>, log: &Path) -> Result<Self, String> {
         let http = tiny_http::Server::http("127.0.0.1:0")
             .map_err(|error| format!("cannot listen on loopback: {error}"))?;
@@ -128,14 +128,15 @@ impl Server {
         Ok(Self { http, state, workers })
     }
 
-    /// Where it listens, without a trailing slash.
+    /// Its address, without a trailing slash.
     pub(crate) fn address(&self) -> String {
         format!("http://{}", self.http.server_addr())
     }
 
-    /// Stops listening and hands over what was seen.
+    /// Stops listening and returns the record.
     pub(crate) fn finish(self) -> Record {
         for _ in &self.workers {
+            // Each call wakes one worker.
             self.http.unblock();
         }
         for worker in self.workers {
@@ -174,6 +175,7 @@ impl State {
     fn reply(&self, request: &mut Request) -> Result<(&'static str, String), String> {
         let path = request.url().split('?').next().unwrap_or_default().to_owned();
         if *request.method() != Method::Post {
+            // Some clients list the models first; an empty list is enough for them.
             let models = json!({ "object": "list", "data": [], "models": [] });
             let is_list = path.ends_with("/models");
             let list = is_list.then(|| (JSON, models.to_string()));
@@ -185,13 +187,14 @@ impl State {
             return Ok((JSON, json!({ "input_tokens": 1, "totalTokens": 1 }).to_string()));
         }
         let mut conversation = protocol.read(&body);
+        // Gemini asks for a stream by the path, not by the body.
         conversation.stream |= path.contains(":streamGenerateContent");
         let answer = self.answer(&conversation)?;
         let text = protocol.write(&answer, conversation.stream);
         Ok((if conversation.stream { EVENTS } else { JSON }, text))
     }
 
-    /// Finds the place in the script and notes the request down.
+    /// Finds the position in the script and records the request.
     fn answer(&self, conversation: &Conversation) -> Result<Answer, String> {
         let said = |script: &&Script| {
             let cue = script.cue();
@@ -219,7 +222,7 @@ impl State {
     }
 }
 
-/// How many calls of the script have a result.
+/// The number of calls of the script that have a result.
 fn steps(script: &Script, conversation: &Conversation) -> usize {
     let mine = |result: &&ToolResult| {
         let rest = result.id.strip_prefix("call_").and_then(|id| id.strip_prefix(script.name));
@@ -231,14 +234,14 @@ fn steps(script: &Script, conversation: &Conversation) -> usize {
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-/// How a client speaks to its model.
+/// The protocol between a client and its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Chat,
     Responses,
     Anthropic,
     Gemini,
-    /// Asks how long a prompt is.
+    /// Asks for the number of tokens of a prompt.
     Count,
 }
 
@@ -290,12 +293,12 @@ fn lock<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The values of a list; nothing where there is none.
+/// The values of a list; none if it is not a list.
 fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// A text value, or the texts of its parts joined by lines.
+/// A text value, or the texts of its parts joined by line breaks.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -314,7 +317,7 @@ fn parameters(body: &Value, conversation: &[&str]) -> Value {
     Value::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// Server-sent events, each with its name where it has one.
+/// Server-sent events, each with its name if it has one.
 fn events(list: &[(&str, Value)]) -> String {
     let event = |(name, data): &(&str, Value)| match *name {
         "" => format!("data: {data}\n\n"),
@@ -323,7 +326,7 @@ fn events(list: &[(&str, Value)]) -> String {
     list.iter().map(event).collect()
 }
 
-/// Events that are named as their data is.
+/// Events that are named after the type of their data.
 fn named(frames: &[Value]) -> String {
     let frames = frames.iter();
     let pairs: Vec<_> =
@@ -355,7 +358,7 @@ mod tests {
         answer
     }
 
-    /// A request in each protocol, after no call and after one.
+    /// A request in each protocol, before and after one call.
     fn requests() -> Vec<(&'static str, Value, Value)> {
         let said = "please play <main>";
         let function = json!({ "name": "bash", "description": "runs", "parameters": {} });

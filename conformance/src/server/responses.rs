@@ -1,4 +1,4 @@
-//! Responses, as Codex speaks.
+//! The Responses protocol of Codex.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(super) fn read(body: &Value) -> Conversation {
     }
 }
 
-/// Tools that the provider itself would run have a type and no name.
+/// A tool that the provider itself would run has a type and no name.
 fn tool(value: &Value) -> Tool {
     let name = if value["name"].is_string() { &value["name"] } else { &value["type"] };
     Tool {
@@ -47,7 +47,7 @@ pub(super) fn write(answer: &Answer, stream: bool) -> String {
             json!({ "type": "message", "id": "msg", "role": "assistant", "status": "completed",
                     "content": [part] })
         }
-        // A call with a plain text for arguments is one of a tool without a schema.
+        // A call with plain text as arguments is for a tool without a schema.
         Answer::Call { id, call } if call.arguments.is_string() => {
             json!({ "type": "custom_tool_call", "id": "ctc", "call_id": id, "status": "completed",
                     "name": call.tool, "input": call.arguments })

@@ -1,7 +1,7 @@
 //! A run of fifty writes, with the real driver and tools, is killed at random moments, three hundred
 //! times. At any moment, every write happens once or the user is asked, and no event is lost or repeated.
 //!
-//! The process that is killed is this test itself, started again with a directory to work in.
+//! The killed process is this test itself, started again with its own directory.
 
 #![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
 

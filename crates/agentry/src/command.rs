@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each. This module dispatches to them and holds what they share.
 
 pub(crate) mod check;
 mod check_report;
@@ -48,11 +48,11 @@ use crate::args::ResultFormat;
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, print_json, style};
 
-/// What a search takes for an agent, for those who wonder why it found none.
+/// Lists what a search takes for an agent; shown when it found none.
 const LOOKED_FOR: &str = "looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, \
     `agent.yaml`, `agent.json` or `instructions.md`";
 
-/// Finds the agents at `paths`, and says what is wrong with the paths that are none.
+/// Finds the agents at `paths`, and reports the paths that lead to none.
 fn find(
     disk: &DiskWorld,
     paths: &[String],
@@ -90,13 +90,13 @@ fn find_one(
     }
 }
 
-/// Says that a directory holds no agent, and what was looked for.
+/// Reports that a directory has no agent, and lists what was searched for.
 fn none_in(disk: &DiskWorld, path: &str) -> CliFailure {
     let hint = import::hint(disk, path).unwrap_or_else(|| LOOKED_FOR.to_owned());
     CliFailure::new(format!("no agent found in `{path}`")).hint(hint)
 }
 
-/// What was wrong with the paths themselves.
+/// Converts the problems of the paths themselves to failures.
 fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     let missing = found.missing.iter().map(|path| {
         let failure = CliFailure::new(format!("`{path}` does not exist")).about(path);
@@ -116,7 +116,7 @@ fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
 
 /// Checks one agent; its errors are shown and end the command.
 fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
-    // What a reader could not understand stays an error here, whatever a suppression says of it.
+    // A parse error stays an error here, even where a suppression covers it.
     let compiled = read_agent(disk, found);
     if !compiled.has_errors() {
         return Ok(compiled);
@@ -130,8 +130,8 @@ fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFail
 /// An agent with errors, by its path.
 type BrokenAgent<'a> = (&'a str, &'a [Diagnostic], &'a SourceFiles);
 
-/// Says which agents have errors, where 1 means that something was found by comparing. A program gets
-/// `{"errors": […]}`.
+/// Reports agents with errors in commands where exit code 1 means that a comparison found something.
+/// With JSON output it prints `{"errors": […]}`.
 fn incomparable(broken: &[BrokenAgent<'_>], so: &str, format: ResultFormat) -> CliFailure {
     let mut errors = Vec::new();
     for (_, findings, sources) in broken {
@@ -153,7 +153,7 @@ fn show_errors(compiled: &CompiledAgent) {
     show(&compiled.diagnostics, &compiled.sources);
 }
 
-/// Prints the errors among `findings`; what failed because of them is the command.
+/// Prints the errors among `findings` and returns the failure of the command.
 fn reported(findings: &[Diagnostic], sources: &SourceFiles, failure: &str) -> CliFailure {
     show(findings, sources);
     CliFailure::new(failure)

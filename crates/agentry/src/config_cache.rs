@@ -1,4 +1,4 @@
-//! What `agentry.toml` says, workspace by workspace.
+//! Reads the `agentry.toml` of each workspace once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,7 +7,7 @@ use agentry_compile::{FileTree as _, WorkspaceConfig};
 
 use crate::disk::DiskWorld;
 
-/// The configurations of the workspaces that were met, each read once.
+/// The configurations of the visited workspaces.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigCache {
     known: RwLock<BTreeMap<String, Arc<WorkspaceConfig>>>,

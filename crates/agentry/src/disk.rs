@@ -1,4 +1,4 @@
-//! The world as it is: files on disk. A placeholder that a running agent holds open counts as missing.
+//! The [`World`] of files on disk. A placeholder that a running agent holds open counts as missing.
 
 use agentry_compile::SessionMemo;
 use std::collections::HashMap;
@@ -23,34 +23,34 @@ use crate::model_query;
 use crate::output::said;
 use crate::workspace_cache::WorkspaceCache;
 
-/// The files of this machine, seen from the current directory.
+/// The files of this machine, relative to the current directory.
 #[derive(Debug, Default)]
 pub(crate) struct DiskWorld {
     workspaces: WorkspaceCache,
-    /// The current directory, once it was asked for.
+    /// The current directory, memoised.
     current: OnceLock<PathBuf>,
     peeked: Mutex<PeekedFiles>,
-    /// Asked of the environment once.
+    /// The facts of the environment, memoised.
     machine: OnceLock<MachineFacts>,
     bases: BaseMemo,
     memo: Arc<SessionMemo>,
 }
 
 impl DiskWorld {
-    /// The same files, read anew, with what was found out before.
+    /// The same files, to be read again; only the memo is kept.
     pub(crate) fn again(&self) -> Self {
         Self { memo: Arc::clone(&self.memo), ..Self::default() }
     }
 }
 
-/// Files that the search looked into, until their readers ask for them.
+/// Files that the search opened, kept until their parsers ask for them.
 #[derive(Debug, Default)]
 struct PeekedFiles {
     files: HashMap<String, Vec<u8>>,
     bytes: usize,
 }
 
-/// The most bytes of files that are kept for their readers.
+/// The most bytes that are kept for parsers.
 const MOST_PEEKED: usize = 16 * 1024 * 1024;
 
 impl PeekedFiles {
@@ -61,7 +61,7 @@ impl PeekedFiles {
         }
     }
 
-    /// The bytes of `path`, once: a second read is meant to see what changed.
+    /// The bytes of `path`, once: a second read must see later changes.
     fn take(&mut self, path: &str) -> Option<Vec<u8>> {
         let bytes = self.files.remove(path)?;
         self.bytes = self.bytes.saturating_sub(bytes.len());
@@ -69,10 +69,10 @@ impl PeekedFiles {
     }
 }
 
-/// A tree with no more entries is walked by this thread alone: others would start when it has ended.
+/// A tree with at most this many entries is walked by one thread: more threads would start too late.
 const FEW: usize = 1_000;
 
-/// Directories that no search looks into, beside what `.gitignore` says.
+/// Directories that no search enters, in addition to `.gitignore`.
 const NEVER: &[&str] = &[".git", "node_modules"];
 
 impl FileTree for DiskWorld {
@@ -91,7 +91,9 @@ impl FileTree for DiskWorld {
         let bytes = fs::File::open(path).and_then(|file| contents(file, metadata.len(), limit));
         let bytes = bytes.map_err(|error| refusal(&error))?;
         match bytes.len() as u64 {
+            // The file grew after its size was checked.
             size if size > limit => Err(ReadError::TooLarge(size)),
+            // The sandbox holds this name with a placeholder; to the reader no file is there.
             _ if bytes == PLACEHOLDER.as_bytes() => Err(ReadError::Missing),
             _ => Ok(bytes),
         }
@@ -109,6 +111,7 @@ impl FileTree for DiskWorld {
         let mut out = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| refusal(&error))?;
+            // A name that is not UTF-8 cannot be part of an agent.
             let Ok(name) = entry.file_name().into_string() else { continue };
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_dir() => EntryKind::Directory,
@@ -131,9 +134,11 @@ impl FileTree for DiskWorld {
 
     fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
         let mut walk = ignore::WalkBuilder::new(here(path));
+        // Agents lie in hidden directories too, and `.gitignore` counts outside of a repository.
         walk.hidden(false).require_git(false).filter_entry(|entry| {
             !entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name))
         });
+        // One more than the limit shows whether the tree is larger.
         let few: Vec<_> = walk.build().take(FEW + 1).collect();
         if few.len() <= FEW {
             return few.into_iter().for_each(|entry| met(path, entry, visit));
@@ -225,11 +230,12 @@ impl WorldServices for DiskWorld {
     }
 }
 
-/// The facts as the environment gives them. A path that is not UTF-8 counts as none.
+/// The facts of the environment. A path that is not UTF-8 counts as missing.
 fn machine_facts() -> MachineFacts {
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
     let home = std::env::home_dir();
     let given = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    // The XDG specification says that a relative path must be ignored.
     let base = given.filter(|path| path.is_absolute());
     let config = base.or_else(|| Some(home.as_ref()?.join(".config")));
     let ollama_host = std::env::var("OLLAMA_HOST").ok();
@@ -241,8 +247,8 @@ fn machine_facts() -> MachineFacts {
     }
 }
 
-/// The bytes of a file of `size` bytes, as a rule in one go. It may grow while it is read: then at
-/// most one byte more than `limit` is read.
+/// The bytes of a file of `size` bytes, usually in one read. If the file grows meanwhile, at most one byte
+/// more than `limit` is read.
 pub(crate) fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     let size = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
     let mut bytes = vec![0; size];
@@ -254,7 +260,7 @@ pub(crate) fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         }
-        // All that there was, and room for more.
+        // The read filled exactly the expected size and left the spare byte free: end of file.
         if filled + 1 == size {
             break;
         }
@@ -266,13 +272,13 @@ pub(crate) fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<
     Ok(bytes)
 }
 
-/// The current directory has an empty name here.
+/// The current directory is the empty path here.
 fn here(path: &str) -> &Path {
     Path::new(if path.is_empty() { "." } else { path })
 }
 
-/// What `path` leads to, unless a link leads out of `root`. Without a link on the way nothing is
-/// resolved, which keeps the common case at one look per part below the root.
+/// The metadata of `path`, unless a link leads out of `root`. Without a link on the way nothing is
+/// resolved, so that the common case needs one system call for each part below the root.
 fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     if let Some(metadata) = plain(root, path)? {
         return Ok(metadata);
@@ -283,6 +289,7 @@ fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     let mut last = None;
     for part in below.components() {
         match part {
+            // With links on the way, `..` may lead anywhere.
             Component::ParentDir => return Err(ReadError::Escapes),
             Component::CurDir => {}
             _ => at.push(part),
@@ -296,6 +303,7 @@ fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     }
     if linked {
         let root = fs::canonicalize(here(root)).map_err(|error| refusal(&error))?;
+        // A link is allowed as long as its target stays below the root.
         let real = fs::canonicalize(path).map_err(|error| refusal(&error))?;
         if !real.starts_with(root) {
             return Err(ReadError::Escapes);
@@ -304,7 +312,7 @@ fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     fs::metadata(here(path)).map_err(|error| refusal(&error))
 }
 
-/// What `path` leads to, if its text starts with `root` and no part after that is a link.
+/// The metadata of `path`, if its text starts with `root` and no later part is a link.
 fn plain(root: &str, path: &str) -> Result<Option<Metadata>, ReadError> {
     let Some(below) = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) else {
         return Ok(None);
@@ -328,6 +336,7 @@ fn plain(root: &str, path: &str) -> Result<Option<Metadata>, ReadError> {
 
 fn refusal(error: &io::Error) -> ReadError {
     match error.kind() {
+        // A file in the middle of the path means that nothing is below it.
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         io::ErrorKind::IsADirectory => ReadError::NotAFile,
         _ => ReadError::Refused(said(error)),
@@ -340,17 +349,17 @@ fn kind_of(path: &Path) -> EntryKind {
         Ok(metadata) if metadata.is_file() && is_placeholder(path) => EntryKind::Missing,
         Ok(metadata) if metadata.is_file() => EntryKind::File,
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
-        // A device, a loop of links, a file behind a closed directory: let the reader say so.
+        // A device, a loop of links, or a file behind a closed directory: the parser reports it.
         _ => EntryKind::Other,
     }
 }
 
-/// What a link to a directory is, to one who walks through `dir`.
+/// The kind of a link to a directory, for a walk through `dir`.
 fn linked(dir: &str, link: &Path) -> EntryKind {
     let (Ok(real), Ok(target)) = (fs::canonicalize(here(dir)), fs::canonicalize(link)) else {
         return EntryKind::Other;
     };
-    // Two links may lead to each other: every directory on the way counts.
+    // Two links may lead to each other, so every directory on the way is compared.
     let is_target = |above: &Path| fs::canonicalize(above).is_ok_and(|above| above == target);
     if real.starts_with(&target) || here(dir).ancestors().any(is_target) {
         EntryKind::Loop
@@ -359,7 +368,7 @@ fn linked(dir: &str, link: &Path) -> EntryKind {
     }
 }
 
-/// Passes on what a walk from `root` met; directories are of no interest.
+/// Passes on the entries of a walk from `root`, without directories.
 fn met(
     root: &str,
     entry: Result<ignore::DirEntry, ignore::Error>,
@@ -379,7 +388,7 @@ fn met(
     }
 }
 
-/// Whether this only stands for the main file of an agent. A look at every file would take too long.
+/// Whether the entry is a placeholder for the main file of an agent. Checking every file would take too long.
 fn is_held(entry: &ignore::DirEntry) -> bool {
     entry.file_name().to_str().is_some_and(|name| name.starts_with("agent."))
         && is_placeholder(entry.path())
@@ -400,11 +409,12 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(WalkedPath<'_
     visit(WalkedPath::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
 }
 
-/// The real path of an absolute one, beside others whose directories are `known`.
+/// The real path of an absolute one; `known` memoises the directories of others.
 fn real_beside<'p>(
     path: &'p Path,
     known: &mut HashMap<&'p Path, Option<PathBuf>>,
 ) -> Option<PathBuf> {
+    // `..` behind a link cannot be resolved by text.
     let climbs = path.components().any(|part| part == Component::ParentDir);
     let (Some(dir), Some(name), false) = (path.parent(), path.file_name(), climbs) else {
         return real(path);
@@ -413,12 +423,13 @@ fn real_beside<'p>(
     match fs::symlink_metadata(&at) {
         Ok(found) if found.is_symlink() => real(path),
         Ok(_) => Some(at),
+        // A file that does not exist yet has a real path through its directory.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Some(at),
         Err(_) => None,
     }
 }
 
-/// Whether the name of the directory `path` in the other case leads to the same directory.
+/// Whether the directory `path` is found under its name in the other case.
 fn ignores_case(path: &Path) -> bool {
     let Ok(real) = fs::canonicalize(path) else { return false };
     let flipped: Option<PathBuf> = real.to_str().map(|text| {
@@ -428,6 +439,7 @@ fn ignores_case(path: &Path) -> bool {
         PathBuf::from(text.chars().map(flip).collect::<String>())
     });
     flipped
+        // A path without letters says nothing about case.
         .filter(|other| *other != real)
         .is_some_and(|other| fs::canonicalize(other).is_ok_and(|other| other == real))
 }

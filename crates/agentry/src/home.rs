@@ -1,8 +1,8 @@
-//! Agentry's own directory: `$AGENTRY_HOME`, else `~/.agentry`.
+//! The home directory of Agentry: `$AGENTRY_HOME`, else `~/.agentry`.
 
 use std::path::{Path, PathBuf};
 
-/// The directory, whether it exists or not; nothing if there is no home at all.
+/// The directory, whether or not it exists; `None` if the user has no home.
 pub(crate) fn agentry_home() -> Option<PathBuf> {
     let given = std::env::var_os("AGENTRY_HOME").filter(|path| !path.is_empty());
     match given {
@@ -14,12 +14,12 @@ pub(crate) fn agentry_home() -> Option<PathBuf> {
     }
 }
 
-/// Where is written down what a run leaves on the machine while it lasts.
+/// The directory that lists what a run leaves on the machine while it lasts.
 pub(crate) fn leavings(home: &Path) -> PathBuf {
     home.join("leavings")
 }
 
-/// Takes away what killed runs left. What cannot be taken away now is tried again the next time.
+/// Removes what killed runs left. A failed removal is tried again the next time.
 pub(crate) fn sweep() {
     if let Some(home) = agentry_home() {
         let _ = agentry_sandbox::sweep(&leavings(&home));

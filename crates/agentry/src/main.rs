@@ -1,4 +1,4 @@
-//! The program: arguments, the real world, printing, exit codes. The only room that prints or exits.
+//! The program: arguments, the real world, printing, exit codes. The only crate that prints or exits.
 
 mod args;
 mod command;
@@ -20,7 +20,7 @@ use clap::Parser as _;
 use crate::args::{CliArguments, CliCommand};
 
 fn main() -> ExitCode {
-    // The program starts itself once more to confine commands: before it has a second thread.
+    // The sandbox starts this program as its helper, which must run before a second thread exists.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|first| first == agentry_sandbox::HELPER) {
         return agentry_sandbox::serve().into();

@@ -1,5 +1,5 @@
-//! Asks servers which models they have. A key goes to the one address that it is for: redirections are
-//! not followed, and nothing of a key is ever printed.
+//! Asks servers which models they have. A key is sent only to its own address: redirects are not followed,
+//! and no part of a key is printed.
 
 use std::error::Error as _;
 use std::io;
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::output::said;
 
-/// How long a server on this machine may take.
+/// The timeout for a server on this machine.
 const LOCAL: Duration = Duration::from_secs(2);
-/// How long a hosted provider may take.
+/// The timeout for a hosted provider.
 const HOSTED: Duration = Duration::from_secs(10);
-/// The most bytes of a list.
+/// The size limit of a list.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 /// The models that a server on this machine lists at `url`.
@@ -26,7 +26,7 @@ pub(crate) fn local(url: &str) -> Option<Vec<String>> {
     names(&serde_json::from_slice(&body).ok().filter(|_| status.is_success())?)
 }
 
-/// The models that a provider lists, or why it does not answer.
+/// The models that a provider lists, or why the request failed.
 pub(crate) fn hosted(endpoint: &ModelsEndpoint) -> Result<Vec<String>, String> {
     let client = http::remote(&|name| std::env::var(name).ok())
         .map_err(|why| format!("it cannot be reached: {why}"))?;
@@ -61,13 +61,14 @@ fn refused(endpoint: &ModelsEndpoint) -> String {
     }
 }
 
-/// Sends a request and waits for the whole answer, in a thread of its own: the caller may already be
-/// inside an asynchronous runtime, which must not block.
+/// Sends a request and waits for the whole answer, in its own thread: the caller may be inside an
+/// asynchronous runtime, which must not block.
 fn fetch(request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(|error| said(&error))?.block_on(read(request))
     };
+    // A panic in the HTTP client must not end the run.
     let panicked = || Err("it cannot be asked".to_owned());
     std::thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|_| panicked()))
 }

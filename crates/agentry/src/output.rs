@@ -1,4 +1,4 @@
-//! What is printed, and how the program ends.
+//! Printing, failures and exit codes.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
@@ -9,12 +9,12 @@ use agentry_compile::text::report::{human::ReportStyle, json, visible};
 pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
 
-/// A text with spaces for its tabs, which would move what is aligned.
+/// A text with spaces for tabs, which would break the alignment.
 pub(crate) fn without_tabs(text: &str) -> String {
     text.replace('\t', "    ")
 }
 
-/// How the program ends.
+/// The exit code of the program by its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ExitKind {
     /// Done.
@@ -23,13 +23,13 @@ pub(crate) enum ExitKind {
     Findings,
     /// Bad usage or unreadable input.
     Usage,
-    /// What was asked for is not trusted.
+    /// The requested agent or file is not trusted.
     Refused,
-    /// The user ended it.
+    /// The user stopped it.
     Interrupted,
 }
 
-/// The exit code of a program that the user ended.
+/// The exit code of a program that the user stopped.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl From<ExitKind> for ExitCode {
@@ -49,15 +49,15 @@ impl From<ExitKind> for ExitCode {
 pub(crate) struct CliFailure {
     /// Lower case, no full stop.
     pub(crate) message: String,
-    /// What to do.
+    /// How to fix it.
     pub(crate) hint: Option<String>,
-    /// The path that it is about, if it is about one.
+    /// The path of the failure, if it has one.
     pub(crate) path: Option<String>,
-    /// How the program ends.
+    /// The exit code.
     pub(crate) exit: ExitKind,
 }
 
-/// What a command gives back.
+/// The result of a command.
 pub(crate) type CliOutcome = Result<ExitKind, CliFailure>;
 
 impl CliFailure {
@@ -70,17 +70,17 @@ impl CliFailure {
         self
     }
 
-    /// The failure is about this path.
+    /// Adds the path that the failure is about.
     pub(crate) fn about(self, path: impl Into<String>) -> Self {
         Self { path: Some(path.into()), ..self }
     }
 
-    /// The failure is what was found in an agent, not how the program was called.
+    /// Marks the failure as a finding in an agent, not a wrong usage.
     pub(crate) fn finding(self) -> Self {
         Self { exit: ExitKind::Findings, ..self }
     }
 
-    /// The failure is a refusal: what was asked for is there, and must not be used.
+    /// Marks the failure as a refusal: the agent exists and must not be used.
     pub(crate) fn refused(self) -> Self {
         Self { exit: ExitKind::Refused, ..self }
     }
@@ -90,7 +90,7 @@ impl CliFailure {
     }
 }
 
-/// What the system says went wrong, without its number.
+/// The message of a system error, without its number.
 pub(crate) fn said(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::PermissionDenied {
         return "permission denied".to_owned();
@@ -99,18 +99,19 @@ pub(crate) fn said(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// What is to be done when nobody reads standard output any more.
+/// The action to take when standard output is closed.
 static UNREAD: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Has this done when nobody reads standard output any more, in the place of ending at once.
+/// Sets the action to take when standard output is closed, instead of exiting at once.
 pub(crate) fn when_unread(stop: impl Fn() + Send + Sync + 'static) {
     let _ = UNREAD.set(Box::new(stop));
 }
 
-/// Prints to standard output. A reader that went away ends the program quietly.
+/// Prints to standard output. A closed pipe ends the program quietly.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
     if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        // The action may print as well, which would wait for this lock.
         drop(out);
         if let Some(stop) = UNREAD.get() {
             return stop();
@@ -125,7 +126,7 @@ pub(crate) fn print_json(value: &Value) {
     print(&as_json(value));
 }
 
-/// A JSON document as it is printed.
+/// A JSON document in its printed form.
 pub(crate) fn as_json(value: &Value) -> String {
     format!("{}\n", json::text(value))
 }
@@ -133,7 +134,7 @@ pub(crate) fn as_json(value: &Value) -> String {
 /// Whether anything was printed to standard error.
 static REMARKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether anything was said beside the result.
+/// Whether anything was printed beside the result.
 pub(crate) fn has_remarked() -> bool {
     REMARKED.load(Ordering::Relaxed)
 }
@@ -144,7 +145,7 @@ pub(crate) fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }
 
-/// Prints why the program failed.
+/// Prints a failure.
 pub(crate) fn complain(failure: &CliFailure) {
     remark(&format!("error: {}", failure.message));
     if let Some(hint) = &failure.hint {
@@ -152,7 +153,7 @@ pub(crate) fn complain(failure: &CliFailure) {
     }
 }
 
-/// How findings look on `stream`: coloured only on a terminal, and not where `NO_COLOR` is set.
+/// The style of findings on `stream`: coloured only on a terminal, and not where `NO_COLOR` is set.
 pub(crate) fn style(stream: &impl IsTerminal) -> ReportStyle {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");

@@ -1,19 +1,19 @@
-//! A line on standard error while a long run goes on; nothing when nobody watches.
+//! A progress line on standard error for long runs; nothing without a terminal.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// Counts what is done.
+/// Counts finished items.
 #[derive(Debug)]
 pub(crate) struct ProgressCounter {
     total: usize,
     done: usize,
-    /// When the next line is due; `None` when nobody watches.
+    /// When the next line is due; `None` without a terminal.
     next: Option<Instant>,
     shown: bool,
 }
 
-/// A run that is over by then shows nothing.
+/// A run shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -23,7 +23,7 @@ impl ProgressCounter {
         Self { total, done: 0, next, shown: false }
     }
 
-    /// Counts `more` as done.
+    /// Adds `more` finished items.
     pub(crate) fn add(&mut self, more: usize) {
         self.done += more;
         let now = Instant::now();
@@ -34,7 +34,7 @@ impl ProgressCounter {
         }
     }
 
-    /// Wipes the line away.
+    /// Clears the line.
     pub(crate) fn clear(&mut self) {
         if self.shown {
             let _ = write!(io::stderr(), "\r\x1b[2K");

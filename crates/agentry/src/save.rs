@@ -1,4 +1,4 @@
-//! Writes a file whole or not at all, and several files all or none.
+//! Writes files atomically: one file whole or not at all, several files all or none.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -9,12 +9,12 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::output::{CliFailure, said};
 
-/// How the names of files start that are not yet, or no longer, in their place.
+/// The prefix of temporary files: new ones before they are renamed, old ones until the transaction ends.
 pub(crate) const PREFIX: &str = ".agentry-";
 
 /// Replaces `path` by `bytes` in one step: a reader sees the old file or the new one.
 pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
-    // Through a link, the file itself is replaced, not the link.
+    // A link stays, and the file that it leads to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| Path::new(path).to_path_buf());
     if target.exists() && !target.is_file() {
         let why = if target.is_dir() { "is a directory" } else { "it is no ordinary file" };
@@ -24,36 +24,36 @@ pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether files that are there already are replaced.
+/// Whether existing files are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplaceMode {
-    /// Never.
+    /// Never, not even with `--force`.
     Never,
-    /// Not yet, but `--force` would.
+    /// Not without `--force`.
     Refuse,
-    /// They are.
+    /// Always.
     Force,
 }
 
 /// Files that are written together, or not at all.
 #[derive(Debug)]
 pub(crate) struct FileSaving<'a, T> {
-    /// The directory that they lie in, and that no link leads out of; empty where a path is whole.
+    /// The directory of the files, which no link may leave; empty where a path is absolute.
     pub(crate) dir: &'a str,
-    /// Their paths below it, and their texts or bytes.
+    /// Their paths below it, and their contents.
     pub(crate) files: &'a [(String, T)],
-    /// Files elsewhere that belong to them: their whole paths, and their texts.
+    /// Further files outside of `dir`: absolute paths and contents.
     pub(crate) beside: &'a [(String, T)],
-    /// Files below it that are taken away.
+    /// Files below `dir` that are removed.
     pub(crate) stale: &'a [String],
-    /// What becomes of files that are there already.
+    /// What to do with existing files.
     pub(crate) mode: ReplaceMode,
-    /// Whether to wait until the disk has them; not worth it for what can be made again.
+    /// Whether to wait for the disk; not needed for files that can be generated again.
     pub(crate) durable: bool,
 }
 
 impl<T: AsRef<[u8]>> FileSaving<'_, T> {
-    /// Writes every file and takes the stale ones away. Where that fails, all is as it was.
+    /// Writes every file and removes the stale ones. On failure everything is rolled back.
     pub(crate) fn save(&self) -> Result<(), CliFailure> {
         let paths = self.files.iter().map(|(path, _)| path);
         for path in paths.chain(self.stale) {
@@ -82,14 +82,14 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
         if self.dir.is_empty() { PathBuf::from(path) } else { Path::new(self.dir).join(path) }
     }
 
-    /// Every file with its text.
+    /// Every file with its content.
     fn all(&self) -> impl Iterator<Item = (PathBuf, &[u8])> {
         let below = self.files.iter().map(|(path, text)| (self.full(path), text.as_ref()));
         let beside = self.beside.iter().map(|(path, text)| (PathBuf::from(path), text.as_ref()));
         below.chain(beside)
     }
 
-    /// Refuses to replace what must stay, before anything is written.
+    /// Refuses to replace existing files, before anything is written.
     fn free(&self) -> Result<(), CliFailure> {
         for (full, _) in self.all() {
             let Ok(metadata) = fs::symlink_metadata(&full) else { continue };
@@ -108,13 +108,14 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
         Ok(())
     }
 
-    /// First every text is on disk under another name; only then do the names change.
+    /// Writes every content under a temporary name first; only then are files renamed.
     fn carry_out(&self, change: &mut SaveTransaction) -> Result<(), (PathBuf, io::Error)> {
         let mut ready = Vec::new();
         for (full, text) in self.all() {
             let staged = change.parents(&full).and_then(|()| staged(&full, text, self.durable));
             ready.push((staged.map_err(|error| (full.clone(), error))?, full));
         }
+        // From here on only renames can fail, so that an undo is rarely needed.
         for (file, full) in ready {
             change.put(file, &full).map_err(|error| (full, error))?;
         }
@@ -125,7 +126,7 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
         Ok(())
     }
 
-    /// Removes the directories that held nothing but stale files.
+    /// Removes the directories that held only stale files.
     fn remove_empty(&self) {
         for path in self.stale {
             for dir in Path::new(path).ancestors().skip(1).filter(|dir| *dir != Path::new("")) {
@@ -137,14 +138,16 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
     }
 }
 
-/// A file with the text of `target`, beside it: on disk, but not yet in its place.
+/// A temporary file with the content of `target`, in the same directory.
 fn staged(target: &Path, bytes: &[u8], durable: bool) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
     #[cfg(unix)]
+    // Less the umask, as for any new file; the default of a temporary file is 0600.
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(parent(target))?;
     file.write_all(bytes)?;
+    // A replaced file keeps its permissions.
     if let Ok(metadata) = fs::metadata(target) {
         file.as_file().set_permissions(metadata.permissions())?;
     }
@@ -158,11 +161,11 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file under such a name that nobody touched for this long belongs to a run that was killed.
+/// A temporary file that is older than this belongs to a killed run.
 const LEFT: Duration = Duration::from_mins(1);
 
-/// Removes from a directory what a run left there that was killed. Old texts that would not go back to
-/// their place have longer names, and stay.
+/// Removes the temporary files of killed runs from a directory. Old contents that could not be restored
+/// have longer names, and stay.
 pub(crate) fn sweep(dir: &Path) {
     sweep_older(dir, LEFT);
 }
@@ -182,7 +185,7 @@ fn sweep_older(dir: &Path, least: Duration) {
 
 fn is_left(metadata: &fs::Metadata, least: Duration) -> bool {
     let mut touched = metadata.modified().ok();
-    // A second name of an old file is as new as that name.
+    // A hard link has the modification time of the old file; only its change time is new.
     #[cfg(unix)]
     {
         let since = u64::try_from(std::os::unix::fs::MetadataExt::ctime(metadata)).unwrap_or(0);
@@ -192,7 +195,7 @@ fn is_left(metadata: &fs::Metadata, least: Duration) -> bool {
     metadata.is_file() && age.is_some_and(|age| age >= least)
 }
 
-/// What was changed so far, so that it can be taken back.
+/// The steps so far, so that they can be rolled back.
 #[derive(Debug, Default)]
 struct SaveTransaction {
     steps: Vec<SaveStep>,
@@ -200,16 +203,16 @@ struct SaveTransaction {
 
 #[derive(Debug)]
 enum SaveStep {
-    /// A directory was made.
+    /// A directory was created.
     Made(PathBuf),
-    /// A file was written where there was none.
+    /// A file was written where none existed.
     Wrote(PathBuf),
-    /// A file was replaced or taken away; its old text has another name for now.
+    /// A file was replaced or removed; its old content has a temporary name.
     Kept(TempPath, PathBuf),
 }
 
 impl SaveTransaction {
-    /// Makes the directories above `path` that are missing.
+    /// Creates the missing directories above `path`.
     fn parents(&mut self, path: &Path) -> io::Result<()> {
         let above = parent(path).ancestors().filter(|dir| !dir.as_os_str().is_empty());
         let missing: Vec<_> = above.take_while(|dir| !dir.exists()).collect();
@@ -220,12 +223,13 @@ impl SaveTransaction {
         Ok(())
     }
 
-    /// Moves `file` to its place.
+    /// Renames `file` to `path`.
     fn put(&mut self, file: NamedTempFile, path: &Path) -> io::Result<()> {
         if fs::symlink_metadata(path).is_ok() {
             self.keep(path)?;
             file.persist(path).map_err(|error| error.error)?;
         } else {
+            // Fails if another process created the file meanwhile.
             file.persist_noclobber(path).map_err(|error| error.error)?;
             self.steps.push(SaveStep::Wrote(path.to_path_buf()));
         }
@@ -237,14 +241,14 @@ impl SaveTransaction {
         fs::remove_file(path)
     }
 
-    /// Gives the old text of `path` a second name.
+    /// Gives the old content of `path` a second name.
     fn keep(&mut self, path: &Path) -> io::Result<()> {
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(PREFIX);
         let linked = builder.make_in(parent(path), |name| fs::hard_link(path, name));
         let kept = match linked {
             Ok(kept) => kept.into_temp_path(),
-            // Not every file system has second names.
+            // Not every file system has hard links.
             Err(_) => {
                 let copy = builder.tempfile_in(parent(path))?.into_temp_path();
                 fs::copy(path, &copy)?;
@@ -255,16 +259,17 @@ impl SaveTransaction {
         Ok(())
     }
 
-    /// Forgets the old texts.
+    /// Drops the old contents, which removes their temporary files.
     fn settle(self) {
         drop(self.steps);
     }
 
-    /// Takes everything back, last step first; says where an old text is that would not go back.
+    /// Rolls back every step, last first; reports an old content that could not be restored.
     fn undo(self) -> Option<String> {
         let mut left = Vec::new();
         for step in self.steps.into_iter().rev() {
             match step {
+                // Fails on a directory with files of others, which then stays.
                 SaveStep::Made(dir) => drop(fs::remove_dir(dir)),
                 SaveStep::Wrote(path) => drop(fs::remove_file(path)),
                 SaveStep::Kept(old, path) => {
@@ -282,7 +287,7 @@ impl SaveTransaction {
     }
 }
 
-/// What to do about an error, if it can be told.
+/// A hint for an error, if there is one.
 fn way_out(error: &io::Error) -> Option<String> {
     let is_shut =
         matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
@@ -290,15 +295,15 @@ fn way_out(error: &io::Error) -> Option<String> {
         .then(|| "nothing was changed; make the directory writable, or choose another".to_owned())
 }
 
-/// The file under a name that is not taken for one that was left behind.
+/// Renames the file, so that a sweep does not take it for a temporary one.
 fn lasting(path: PathBuf) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lasting = path.with_file_name(format!("{name}-old"));
     if fs::rename(&path, &lasting).is_ok() { lasting } else { path }
 }
 
-/// Refuses a path that would leave `dir`, by its parts or through a link that stands there. A path
-/// that is whole must not be a link itself.
+/// Refuses a path that leaves `dir`, by its parts or through an existing link. An absolute path must not be
+/// a link itself.
 fn stays_below(dir: &str, path: &str) -> Result<(), CliFailure> {
     let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|at| at.is_symlink());
     let refuse = |path: &Path| {
@@ -310,6 +315,7 @@ fn stays_below(dir: &str, path: &str) -> Result<(), CliFailure> {
     }
     let mut at = Path::new(dir).to_path_buf();
     for part in Path::new(path).components() {
+        // Also refuses `..` and absolute paths.
         let Component::Normal(name) = part else {
             return Err(CliFailure::new(format!("`{path}` would be written outside `{dir}`")));
         };
@@ -325,7 +331,7 @@ fn stays_below(dir: &str, path: &str) -> Result<(), CliFailure> {
 mod tests {
     use super::*;
 
-    /// Every file below `dir` with its text, sorted.
+    /// Every file below `dir` with its content, sorted.
     fn listing(dir: &Path) -> Vec<String> {
         let mut out = Vec::new();
         for entry in fs::read_dir(dir).unwrap() {
@@ -367,7 +373,7 @@ mod tests {
         let long = "n".repeat(300);
         let below_a_file = "a/b";
         let cases: [(&str, &[&str], &[&str]); 7] = [
-            // The text can be stored, but not under its name: names have changed by then.
+            // The content can be stored, but not renamed: other files are renamed by then.
             ("a name too long", &["a", "b/c", &long], &[]),
             ("a stale file taken away before", &["b"], &["skills/old/x", &long]),
             ("a stale file that is none", &["a", "b"], &["skills"]),

@@ -24,7 +24,7 @@ use crate::output::remark;
 
 /// The variables that may name the collector.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
-/// A collector that does not answer must not delay a run for longer.
+/// The longest delay of a run by a collector that does not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The spans of one run.
@@ -40,7 +40,7 @@ pub(crate) struct RunTelemetry {
 }
 
 /// Sends from the exporter's own thread, which has no asynchronous runtime. The blocking client of
-/// `reqwest` would do the same, but its feature compiles the client and all that needs it anew.
+/// `reqwest` would do the same, but its feature recompiles the client and all that depends on it.
 #[derive(Debug)]
 struct TelemetryCollector {
     client: reqwest::Client,
@@ -87,12 +87,13 @@ pub(crate) fn export(shown: OutputSink) -> OutputSink {
 }
 
 impl RunTelemetry {
-    /// Nothing if no collector is named; an error if the exporter cannot be set up.
+    /// `None` if no collector is named; an error if the exporter cannot be set up.
     pub(crate) fn from_environment() -> Result<Option<Self>, String> {
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         if !ENDPOINTS.iter().any(|name| is_set(&name)) {
             return Ok(None);
         }
+        // Must happen before the first client is made.
         agentry_runtime::provider::http::choose_cryptography();
         let exporter =
             SpanExporter::builder().with_http().with_http_client(TelemetryCollector::new()?);
@@ -108,7 +109,7 @@ impl RunTelemetry {
         Ok(Some(Self { provider, tracer, run: None, calls: HashMap::new(), request_sent }))
     }
 
-    /// Opens and closes spans as the run goes on.
+    /// Opens and closes spans as the run proceeds.
     pub(crate) fn record(&mut self, output: &RunOutput) {
         match output {
             RunOutput::Run { id, agent, digest, .. } => {

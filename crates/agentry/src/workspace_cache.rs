@@ -1,4 +1,4 @@
-//! Which workspace a directory belongs to. Every agent asks, so each directory is looked at once.
+//! Finds the workspace of a directory. Every agent asks, so each directory is checked once.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,15 +7,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_sandbox::is_placeholder;
 
-/// What is known of directories so far.
+/// The memoised answers.
 #[derive(Debug, Default)]
 pub(crate) struct WorkspaceCache {
-    /// The answers so far, by the very text that was asked.
+    /// The answers, by the exact text of the path.
     answers: RwLock<HashMap<String, Arc<str>>>,
     known: RwLock<HashMap<PathBuf, WorkspaceMarks>>,
 }
 
-/// The nearest directories at or above one that have a mark.
+/// The nearest directories with a marker file, at or above a directory.
 #[derive(Debug, Clone, Default)]
 struct WorkspaceMarks {
     config: Option<Arc<str>>,
@@ -37,6 +37,7 @@ impl WorkspaceCache {
     }
 
     fn find(&self, path: &str) -> String {
+        // `..` would make the directories of the text wrong; the real path is asked instead.
         let climbs = Path::new(path).components().any(|part| part == Component::ParentDir);
         if climbs
             && let Some(real) = fs::canonicalize(path)
@@ -56,6 +57,7 @@ impl WorkspaceCache {
                 None => unknown.push(dir),
             }
         }
+        // From the outermost directory down, since each one inherits the markers above it.
         for dir in unknown.into_iter().rev() {
             marks = marks.at(&dir);
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -70,9 +72,10 @@ impl WorkspaceCache {
 }
 
 impl WorkspaceMarks {
-    /// The marks of a directory directly below.
+    /// The markers for a directory directly below.
     fn at(self, dir: &Path) -> Self {
         let name = || Some(Arc::from(dir.to_string_lossy()));
+        // A placeholder of a running sandbox is not a workspace.
         let has = |mark: &str| dir.join(mark).exists() && !is_placeholder(&dir.join(mark));
         Self {
             config: if has("agentry.toml") { name() } else { self.config },

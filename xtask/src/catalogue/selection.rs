@@ -1,32 +1,32 @@
-//! The models that the catalogue is to have: our own choice, one a line.
+//! Parses the selection: the models of the catalogue, one on each line.
 
 /// A line of the selection.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Choice {
     /// `low`, `mid`, `high` or `max`.
     pub(super) tier: String,
-    /// Whose model it is.
+    /// The provider of the model.
     pub(super) provider: String,
-    /// What the provider calls it.
+    /// The name of the model at the provider.
     pub(super) model: String,
-    /// What is known of it without the price list.
+    /// Facts that replace those of the price list.
     pub(super) facts: Option<Facts>,
 }
 
-/// What is known of a model.
+/// The facts about a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Facts {
-    /// The most tokens that it takes in.
+    /// The context window, in tokens.
     pub(super) context: u64,
-    /// US dollars for a million tokens in.
+    /// US dollars for a million input tokens.
     pub(super) input: f64,
-    /// US dollars for a million tokens out.
+    /// US dollars for a million output tokens.
     pub(super) output: f64,
     /// Whether it can call tools.
     pub(super) tools: bool,
 }
 
-/// Reads a selection; empty lines and those that start with `#` say nothing.
+/// Parses a selection; empty lines and lines that start with `#` are skipped.
 pub(super) fn parse(text: &str) -> Result<Vec<Choice>, String> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));

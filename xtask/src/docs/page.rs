@@ -1,4 +1,4 @@
-//! What of a Markdown page matters to links: where it points, and what can be pointed at.
+//! The links and anchors of a Markdown page.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -9,7 +9,7 @@ use crate::files::File;
 pub(super) struct Page {
     /// In the order of the page.
     pub(super) links: Vec<Link>,
-    /// The headings, as a forge names them in addresses.
+    /// The headings, as GitHub and others spell them in addresses.
     pub(super) anchors: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Page {
         page
     }
 
-    /// A heading that occurs again is numbered.
+    /// Adds an anchor; a heading that occurs again is numbered.
     fn add_anchor(&mut self, title: &str) {
         let slug = slug(title);
         let numbered = (1..).map(|number| format!("{slug}-{number}"));
@@ -60,7 +60,7 @@ impl Page {
     }
 }
 
-/// Lower case, spaces as hyphens, without punctuation.
+/// The title in lower case, with hyphens for spaces and without punctuation.
 fn slug(title: &str) -> String {
     let kept = title.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")

@@ -1,6 +1,6 @@
-//! The arrows between crates: each room may use the rooms in its row, and what those may use.
+//! Checks the dependencies between crates: each crate may use the crates in its row, and what those use.
 //!
-//! Dependencies of tests are free; the layout is about what is shipped.
+//! Dependencies of tests are free; the layout is about shipped code.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::process::{cargo, output};
 
-/// Every room and those it may use directly. A room may stand here before its first line is written.
+/// Every crate and those it may use directly. A row may exist before its crate does.
 const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-text", &[]),
     ("agentry-commands", &[]),
@@ -29,7 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// A crate of the workspace and the crates of the workspace that it is built with.
+/// A crate of the workspace, and the workspace crates that it depends on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Package {
     name: String,
@@ -44,7 +44,7 @@ pub(super) fn read() -> Result<Vec<Package>, String> {
     Ok(packages(&metadata))
 }
 
-/// Every arrow that the table does not have.
+/// Every dependency that the table does not have.
 pub(super) fn check(packages: &[Package]) -> Vec<String> {
     packages.iter().flat_map(check_package).collect()
 }
@@ -60,7 +60,7 @@ fn check_package(package: &Package) -> Vec<String> {
     wrong.map(|used| format!("{name}: must not use `{used}`; see `ROOMS`")).collect()
 }
 
-/// All that the room `name` may use, near and far.
+/// All crates that the crate `name` may use, directly or not.
 fn reachable(name: &str) -> Option<BTreeSet<&'static str>> {
     let row = |name: &str| ROOMS.iter().find(|(room, _)| *room == name).map(|(_, uses)| *uses);
     let mut found = BTreeSet::new();
@@ -73,7 +73,7 @@ fn reachable(name: &str) -> Option<BTreeSet<&'static str>> {
     Some(found)
 }
 
-/// The crates of the workspace with their arrows, out of `cargo metadata --no-deps`.
+/// The crates of the workspace with their dependencies, from `cargo metadata --no-deps`.
 fn packages(metadata: &Value) -> Vec<Package> {
     let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
@@ -81,6 +81,7 @@ fn packages(metadata: &Value) -> Vec<Package> {
     let members: BTreeSet<String> = packages.iter().map(name).collect();
     let uses = |package: &Value| {
         let dependencies = list(package, "dependencies").into_iter();
+        // `kind` is null for ordinary dependencies.
         let shipped = dependencies.filter(|dependency| dependency["kind"] != "dev");
         shipped.map(|dependency| name(&dependency)).filter(|used| members.contains(used)).collect()
     };

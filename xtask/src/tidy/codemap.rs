@@ -1,5 +1,5 @@
-//! The code map of `ARCHITECTURE.md` has one heading for each crate, and no other. The Rust files that
-//! the page names exist: its journeys would otherwise lead nowhere after a rename.
+//! Checks that the code map of `ARCHITECTURE.md` has one heading for each crate and no other, and that
+//! the Rust files it names exist.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::files::File;
 const PAGE: &str = "ARCHITECTURE.md";
 const SECTION: &str = "## Code map";
 
-/// Crates that are not shipped; the map may have them.
+/// Crates that are not shipped; the map may list them.
 const TOOLS: &[&str] = &["agentry-conformance", "xtask"];
 
-/// Crates that the map leaves out or has twice, entries for crates that do not exist, and names of files
+/// Crates that the map omits or lists twice, entries for crates that do not exist, and names of files
 /// that do not exist.
 pub(super) fn check(files: &[File]) -> Vec<String> {
     let Some(page) = files.iter().find(|file| file.path == PAGE) else {
@@ -35,7 +35,7 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
     wrong.chain(unknown).chain(missing).collect()
 }
 
-/// The Rust files that the page names, in backticks and by the end of their path, and that do not exist.
+/// The Rust files that the page names and that do not exist: in backticks, by the end of their path.
 fn missing_files<'a>(page: &'a str, files: &'a [File]) -> impl Iterator<Item = &'a str> {
     let is_rust = |name: &&str| Path::new(name).extension().is_some_and(|end| end == "rs");
     // `<format>/read.rs` stands for a file of every format.
@@ -47,7 +47,7 @@ fn missing_files<'a>(page: &'a str, files: &'a [File]) -> impl Iterator<Item = &
     })
 }
 
-/// The crate whose manifest this file is.
+/// The crate of a manifest.
 fn crate_name(file: &File) -> Option<&str> {
     let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
     (!name.contains('/')).then_some(name)

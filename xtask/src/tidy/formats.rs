@@ -1,5 +1,5 @@
-//! Formats are rows: only the crates of the model and of the formats name a single one. Everything else asks
-//! the row, so that a new format needs its folder, its variant and its row.
+//! Checks that only the crates of the model and of the formats name a single format. All other code uses
+//! the table of formats, so that a new format needs only its directory, its variant and its row.
 
 use crate::files::File;
 
@@ -25,12 +25,14 @@ fn check_file(file: &File) -> Vec<String> {
     file.statements().filter_map(complain).collect()
 }
 
-/// Whether a line has `Format::` with a variant behind it: a capital letter, then a small one.
+/// Whether a line has `Format::` with a variant after it: an upper-case letter, then a lower-case one.
 fn names_format(line: &str) -> bool {
     line.match_indices("Format::").any(|(at, start)| {
         let before = line.get(..at).and_then(|text| text.chars().next_back());
+        // `ResultFormat::Json` is another type.
         let is_whole = before.is_none_or(|sign| !sign.is_alphanumeric() && sign != '_');
         let mut behind = line.get(at + start.len()..).unwrap_or_default().chars();
+        // `Format::ALL` is a constant.
         let is_variant = behind.next().is_some_and(char::is_uppercase)
             && behind.next().is_some_and(char::is_lowercase);
         is_whole && is_variant

@@ -1,8 +1,8 @@
-//! Every crate opens with what it is for.
+//! Checks that every crate starts with its documentation.
 
 use crate::files::File;
 
-/// Roots of crates whose first line is no crate documentation.
+/// Roots of crates whose first line is not crate documentation.
 pub(super) fn check(files: &[File]) -> Vec<String> {
     let silent = files.iter().filter(|file| is_root(&file.path) && !file.text.starts_with("//! "));
     silent.map(|file| format!("{}: must open with `//!` and what it is for", file.path)).collect()

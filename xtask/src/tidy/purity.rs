@@ -1,5 +1,5 @@
-//! The rooms from `text` to `compile` reach files, environment, processes, network and clock only
-//! through the `World`. Clippy knows the functions; this looks for the modules they live in.
+//! Checks that the crates from `text` to `compile` reach files, environment, processes, network and clock
+//! only through the `World`. Clippy forbids the functions; this check finds the modules they are in.
 
 use crate::files::File;
 
@@ -35,7 +35,7 @@ fn impure_module(line: &str) -> Option<&'static str> {
         None => words(after).into_iter().take(1).collect(),
     };
     let found = MODULES.iter().copied().find(|module| named.iter().any(|word| word == module));
-    // A span of time is plain data; only asking the clock is not.
+    // A span of time is plain data; only reading the clock is not.
     found.filter(|module| {
         *module != "time" || after.contains("SystemTime") || after.contains("Instant")
     })

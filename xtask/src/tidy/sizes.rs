@@ -1,39 +1,39 @@
-//! Sizes of files and functions: what is too long to be read in one sitting.
+//! Checks the sizes of files and functions: each must be readable in one sitting.
 //!
-//! The code is formatted, so a function ends at the first closing brace as far to the right as its
-//! first line. Test code may have longer functions, but no longer files.
+//! The code is formatted, so a function ends at the first closing brace with the indentation of its first
+//! line. Test code may have longer functions, but no longer files.
 
 use crate::files::File;
 
-/// From here on a file is worth splitting.
+/// A longer file should be split.
 const LONG_FILE: usize = 500;
 /// Longer files fail.
 const MOST_LINES_OF_FILE: usize = 700;
 /// Longer functions fail.
 const MOST_LINES_OF_FUNCTION: usize = 80;
 
-/// A file that may be longer, for a while.
+/// A file that may be longer for a while.
 #[derive(Debug)]
 pub(super) struct Exception {
-    /// From the root of the repository.
+    /// The path from the root of the repository.
     path: &'static str,
-    /// Why it may.
+    /// The reason.
     reason: &'static str,
     /// The last day, as `2027-03-01`.
     until: &'static str,
 }
 
-/// Every exception; one that is over or not needed fails.
+/// Every exception; one that has expired or is not needed fails.
 pub(super) const EXCEPTIONS: &[Exception] = &[];
 
-/// Files that are still allowed and getting long.
+/// Files that are still allowed but long.
 pub(super) fn nearly_too_long(files: &[File]) -> Vec<String> {
     let sizes = files.iter().filter(|file| file.is_rust()).map(|file| (file, lines(file)));
     let long = sizes.filter(|(_, size)| (LONG_FILE + 1..=MOST_LINES_OF_FILE).contains(size));
     long.map(|(file, size)| format!("{}: {size} lines, getting long", file.path)).collect()
 }
 
-/// What is too long, and the exceptions that no longer hold.
+/// Files and functions that are too long, and exceptions that no longer apply.
 pub(super) fn check(files: &[File], exceptions: &[Exception], today: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| file.is_rust()) {
@@ -108,8 +108,8 @@ fn function_name(line: &str) -> Option<&str> {
     before.split_whitespace().all(modifier).then_some(name)
 }
 
-/// The line on which the function ends that begins at the first of `code`; none when it has no body
-/// or all of it on one line.
+/// The last line of the function that begins at the first line of `code`; `None` if it has no body or
+/// only one line.
 fn end_of_function(code: &[(usize, &str)]) -> Option<usize> {
     let (_, first) = code.first()?;
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -117,10 +117,11 @@ fn end_of_function(code: &[(usize, &str)]) -> Option<usize> {
     let mut same_level = code.iter().filter(|(_, line)| !line.is_empty() && indent(line) == level);
     let (end, last) =
         same_level.find(|(_, line)| line.ends_with(['}', ';']) || line.trim_start() == "}")?;
+    // A declaration in a trait ends with `;`, and a one-line body with `}` after code.
     (last.trim_start() == "}").then_some(*end)
 }
 
-/// The day, as `2027-03-01` in UTC.
+/// Today, as `2027-03-01` in UTC.
 pub(crate) fn today() -> String {
     chrono::Utc::now().format("%F").to_string()
 }

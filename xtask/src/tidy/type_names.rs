@@ -1,14 +1,14 @@
-//! Names of types and modules: a type's name is unique among all crates, so that it is understood without
-//! its module, and a module is a thing or an act of this field, not a participle.
+//! Checks the names of types and modules: a type's name is unique in the workspace, so that it is
+//! understood without its module, and a module is a thing or an act of this field, not a participle.
 
 use std::collections::BTreeMap;
 
 use crate::files::File;
 
-/// What a type is declared with.
+/// The keywords that declare a type.
 const KEYWORDS: &[&str] = &["struct", "enum", "trait", "union", "type"];
 
-/// Participles that do not end in `-ed`, and names that do not say what a module holds.
+/// Participles that do not end in `-ed`, and names that do not describe the content of a module.
 const FORBIDDEN: &[&str] = &[
     "again",
     "alike",
@@ -45,7 +45,7 @@ const FORBIDDEN: &[&str] = &[
     "written",
 ];
 
-/// Words that end like participles and are none.
+/// Words that end like participles and are not.
 const NO_PARTICIPLES: &[&str] = &["embed", "feed", "need", "seed", "shed", "speed"];
 
 /// Types that share their name with another one, and modules with a forbidden name.
@@ -58,7 +58,7 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
     shared_types(&code).into_iter().chain(modules).collect()
 }
 
-/// Whether a file belongs to what is shipped.
+/// Whether a file is shipped code.
 fn is_code(file: &File) -> bool {
     let is_source = file.path.starts_with("crates/") && file.path.contains("/src/");
     let is_test =
@@ -94,11 +94,12 @@ fn type_name(line: &str) -> Option<&str> {
     is_type.then_some(name)
 }
 
-/// The part of a path below `src` that is no name for a module.
+/// The part of a path below `src` that is a forbidden name of a module.
 fn forbidden_module(path: &str) -> Option<&str> {
     let (_, below) = path.split_once("/src/")?;
     let mut names = below.strip_suffix(".rs")?.split('/');
     names.find(|name| {
+        // `locked_agent` is a thing; only the bare participle is not.
         let is_participle = name.ends_with("ed") && !name.contains('_');
         FORBIDDEN.contains(name) || (is_participle && !NO_PARTICIPLES.contains(name))
     })

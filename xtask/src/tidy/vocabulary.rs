@@ -1,26 +1,26 @@
-//! Words that have no place in what is handed over: left-overs, tests that do not run, and names of
-//! the machine it was written on.
+//! Checks for words that must not be released: left-overs, ignored tests, and names of the machine the
+//! code was written on.
 
 use std::path::Path;
 
 use crate::files::File;
 
-/// This file has to spell out what it looks for.
+/// This file must contain the words that it searches for.
 const EXEMPT: &str = "xtask/src/tidy/vocabulary.rs";
 
 /// Left-overs in Rust, as text.
 const IN_RUST: &[&str] = &["dbg!(", "todo!(", "unimplemented!(", "#[ignore", "should_panic"];
 /// Left-overs anywhere, as whole words.
 const ANYWHERE: &[&str] = &["FIXME", "XXX"];
-/// Settings that name somebody's own package mirror.
+/// Settings that name a private package mirror.
 const MIRRORS: &[&str] = &["replace-with", "index-url", "extra-index-url"];
-/// The folder of this crate: it tells where this checkout lies.
+/// The directory of this crate: it shows where this checkout lies.
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
-/// The home of the administrator. An example may speak of somebody's home.
+/// The home of the administrator. Examples may use the home of a user.
 const ROOT_HOME: &str = "/root/";
-/// Names that stand for anybody.
+/// Names that stand for any user.
 const ANYBODY: &[&str] = &["alice", "bob", "me", "user", "you"];
-/// Where a dependency may come from.
+/// The only allowed source of a dependency.
 const CRATES_IO: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
 
 /// Every line with such a word.
@@ -37,7 +37,7 @@ fn check_file(file: &File) -> Vec<String> {
     file.text.lines().enumerate().filter_map(complain).collect()
 }
 
-/// What is wrong with a line.
+/// The problem of a line.
 fn forbidden(file: &File, line: &str) -> Option<String> {
     let in_rust = IN_RUST.iter().find(|word| file.is_rust() && line.contains(**word));
     let anywhere = || ANYWHERE.iter().find(|word| has_word(line, word));
@@ -57,8 +57,9 @@ fn forbidden(file: &File, line: &str) -> Option<String> {
         .then(|| "a dependency that does not come from crates.io".to_owned())
 }
 
-/// The absolute path of a machine's folder that `line` names.
+/// The absolute path of a directory of this machine in `line`.
 fn machine_folder(file: &File, line: &str) -> Option<String> {
+    // Examples and tests may use any path.
     let is_sample = |part: &str| matches!(part, "examples" | "suite" | "tests" | "fixtures");
     if file.path.split('/').any(is_sample) {
         return None;
@@ -72,8 +73,8 @@ fn machine_folder(file: &File, line: &str) -> Option<String> {
     })
 }
 
-/// The folder of the checkout that `here` is a crate of, and the one around it unless everybody
-/// has that one.
+/// The directory of the checkout that contains the crate `here`, and the one around it unless it is
+/// common to all machines.
 fn checkout_folders(here: &str) -> Vec<String> {
     let above = Path::new(here).ancestors().skip(1).take(2);
     let own =

@@ -1,4 +1,4 @@
-//! Agent Skills: an agent as a skill.
+//! Agent Skills: an agent rendered as a skill.
 
 use crate::{Wish, agent, file, one, rendering, told};
 

@@ -1,4 +1,4 @@
-//! Claude Code: rules for all agents at once, of which the strictest wins.
+//! Claude Code: rules apply to all agents at once, and the strictest one wins.
 
 use agentry_compile::targets::{LossKind, ProjectRendering, RenderScope, RenderedAgent};
 

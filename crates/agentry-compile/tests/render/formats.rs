@@ -1,4 +1,4 @@
-//! Every definition format to every target.
+//! Renders every definition format for every target.
 
 use agentry_compile::targets::{RenderedFile, TARGETS};
 use agentry_compile::{MemoryWorld, discover};

@@ -1,4 +1,4 @@
-//! Rendering for harnesses: every trap by its name, never wider than the source.
+//! Rendering for harnesses: each known trap by name, and never wider than the source.
 
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 

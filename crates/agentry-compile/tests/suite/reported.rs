@@ -1,4 +1,4 @@
-//! Slips that are easy to make and hard to see: each is reported once, by its own rule.
+//! Mistakes that are easy to make and hard to see: each is reported once, by its own rule.
 
 use crate::world::{findings, world};
 

@@ -1,4 +1,4 @@
-//! `agentry check`: finds agents and says what is wrong with them.
+//! `agentry check`: finds agents and reports what is wrong with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
@@ -24,9 +24,9 @@ use crate::save;
 
 use super::check_report::CheckReport;
 
-/// Agents are checked side by side in groups, so that memory does not grow with their number.
+/// Agents are checked in parallel in groups, so that memory does not grow with their number.
 const GROUP: usize = 256;
-/// Fewer agents than these are looked at one after the other: starting threads takes longer.
+/// Fewer agents than this are checked on one thread: starting threads takes longer.
 const FEW: usize = 8;
 
 pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     let mut run = CheckRun::new(args, &disk, &config)?;
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
+    // A path that the user names is checked even if the configuration excludes it.
     let named = |found: &FoundAgent| args.paths.contains(&found.path);
     let configs = &run.configs;
     let wanted = |found: &&FoundAgent| {
@@ -61,7 +62,7 @@ struct CheckRun<'a> {
     configs: ConfigCache,
     baseline_path: Option<String>,
     report: CheckReport<'a>,
-    /// What is kept of each agent: workspace, format, name and where it was found.
+    /// The workspace, the name and the path of each agent, to find duplicate names.
     seen: Vec<(String, String, FoundAgent)>,
     fixed: usize,
 }
@@ -73,6 +74,7 @@ impl<'a> CheckRun<'a> {
         config: &'a WorkspaceConfig,
     ) -> Result<Self, CliFailure> {
         let configured = match &config.baseline {
+            // A workspace is not trusted to name files elsewhere on the disk.
             Some(path) if !is_plain(path) => {
                 let message =
                     format!("the baseline `{path}` of `agentry.toml` leaves the workspace");
@@ -82,6 +84,7 @@ impl<'a> CheckRun<'a> {
         };
         let baseline_path = args.baseline.clone().or(configured);
         let known = match &baseline_path {
+            // A new baseline must contain the old findings too, so none is filtered.
             Some(path) if !args.write_baseline => read_baseline(path)?,
             _ => Baseline::default(),
         };
@@ -129,7 +132,7 @@ impl<'a> CheckRun<'a> {
                 }
             }
         };
-        // A defect in one reader must not take the other files with it.
+        // A panic in one parser must not stop the check of the other files.
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|_| CheckedAgent { broken: true, ..CheckedAgent::default() })
     }
@@ -150,7 +153,7 @@ impl<'a> CheckRun<'a> {
         self.seen.push((checked.workspace, checked.name, found.clone()));
     }
 
-    /// Writes what was mended. Where that fails, the agent is reported as it still is.
+    /// Writes the fixes. If that fails, the agent is reported unfixed.
     fn save(&mut self, found: &FoundAgent, checked: CheckedAgent) -> CheckedAgent {
         for (path, bytes) in &checked.files {
             if let Err(error) = save::replace(path, bytes) {
@@ -167,7 +170,7 @@ impl<'a> CheckRun<'a> {
         checked
     }
 
-    /// Names that two agents share; those agents are read once more to show the place.
+    /// Reports names that two agents share; those agents are read again to get the span.
     fn names(&mut self) {
         let names =
             self.seen.iter().map(|(workspace, name, _)| (workspace.as_str(), name.as_str()));
@@ -177,17 +180,19 @@ impl<'a> CheckRun<'a> {
             else {
                 continue;
             };
+            // An agent without a name has its own finding.
             if second.1.is_empty() {
                 continue;
             }
             let mut compiled = agentry_compile::read(self.disk, &second.2);
+            // Its own findings were reported by the first check.
             compiled.diagnostics.clear();
             compiled.name_taken(&first.2, &self.configs.of(self.disk, &second.2.dir));
             self.report.diagnostics(&compiled.diagnostics, &compiled.sources);
         }
     }
 
-    /// Checks a receipt that lies beside the agents of a home.
+    /// Checks a receipt next to the agents of a home.
     fn receipt(&mut self, receipt: &HomeReceipt) {
         let config = self.configs.of(self.disk, &receipt.home);
         let checked = check_receipt(self.disk, receipt, &config);
@@ -196,6 +201,7 @@ impl<'a> CheckRun<'a> {
 
     fn finish(mut self, found: &AgentDiscovery) -> CliOutcome {
         let own = self.disk.absolute(&self.config.root);
+        // The findings of the first configuration were reported at the start.
         let is_other = |other: &&Arc<WorkspaceConfig>| self.disk.absolute(&other.root) != own;
         for other in self.configs.all().iter().filter(is_other) {
             self.report.diagnostics(&other.diagnostics, &other.sources);
@@ -205,6 +211,7 @@ impl<'a> CheckRun<'a> {
         for path in &found.empty {
             let none = none_in(self.disk, path);
             remark(&format!("note: {}", none.message));
+            // The hint matters only if no path had an agent.
             if let Some(hint) = none.hint.filter(|_| found.agents.is_empty()) {
                 remark(&format!("  = help: {hint}"));
             }
@@ -235,7 +242,7 @@ impl<'a> CheckRun<'a> {
     }
 }
 
-/// What is kept of an agent that was checked.
+/// The part of a checked agent that is kept for the report.
 #[derive(Debug, Default)]
 struct CheckedAgent {
     name: String,
@@ -251,7 +258,7 @@ impl CheckedAgent {
     fn new(compiled: CompiledAgent, files: Vec<(String, Vec<u8>)>, fixed: usize) -> Self {
         let name = compiled.agent.identity.name.map_or(String::new(), |name| name.value);
         let CompiledAgent { workspace, diagnostics, sources, .. } = compiled;
-        // The texts are only kept for showing findings.
+        // The source text is needed only to show findings.
         let sources = if diagnostics.is_empty() { SourceFiles::default() } else { sources };
         Self { name, workspace, diagnostics, sources, files, fixed, broken: false }
     }
@@ -260,20 +267,21 @@ impl CheckedAgent {
 fn exit(summary: &CheckSummary, deny_warnings: bool, unreadable: bool) -> ExitKind {
     let found = summary.errors > 0 || (deny_warnings && summary.warnings > 0);
     match (unreadable, found) {
+        // An incomplete check must not look like a complete one with findings.
         (true, _) => ExitKind::Usage,
         (false, true) => ExitKind::Findings,
         (false, false) => ExitKind::Done,
     }
 }
 
-/// Whether a path stays where it starts from.
+/// Whether a path has no part that leads out of its start directory.
 fn is_plain(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     !path.starts_with('~')
         && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// The most bytes of a baseline; a device or an endless pipe is never read.
+/// The size limit of a baseline, so that a device or an endless pipe is never read.
 const BASELINE_BYTES: u64 = 64 * 1024 * 1024;
 
 fn read_baseline(path: &str) -> Result<Baseline, CliFailure> {

@@ -1,4 +1,4 @@
-//! The four ways in which `check` reports, finding by finding.
+//! The four output formats of `check`, written finding by finding.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::ReportFormat;
 use crate::output::{CliFailure, complain, print, print_json, style};
 
-/// Takes findings as they come and prints them in one of the formats.
+/// Prints findings in one of the formats as they arrive.
 pub(crate) struct CheckReport<'a> {
     config: &'a WorkspaceConfig,
     format: ReportFormat,
@@ -19,10 +19,10 @@ pub(crate) struct CheckReport<'a> {
     findings: Vec<Value>,
     failures: Vec<Value>,
     sarif: sarif::SarifLog,
-    /// What is known already; with `recording`, what was found.
+    /// The findings that are not reported again; with `recording`, the findings of this run.
     pub(crate) baseline: Baseline,
     recording: bool,
-    /// How many findings were recorded.
+    /// The number of recorded findings.
     pub(crate) recorded: usize,
     known: usize,
     /// Agents that could not be checked.
@@ -61,7 +61,7 @@ impl<'a> CheckReport<'a> {
         }
     }
 
-    /// Says what could not be looked at.
+    /// Reports a path that could not be checked.
     pub(crate) fn failure(&mut self, failure: &CliFailure) {
         complain(failure);
         let CliFailure { path, message, hint, .. } = failure;
@@ -94,11 +94,11 @@ impl<'a> CheckReport<'a> {
         }
     }
 
-    /// Prints what comes last, and gives the counts.
+    /// Prints the end of the report and returns the counts.
     pub(crate) fn finish(&mut self) -> CheckSummary {
         match self.format {
             ReportFormat::Human if self.recording => {}
-            // Why nothing was found is said elsewhere.
+            // The caller reports why nothing was found.
             ReportFormat::Human if self.summary == CheckSummary::default() && self.known == 0 => {}
             ReportFormat::Human => {
                 let known = match self.known {

@@ -1,4 +1,4 @@
-//! `agentry consent`: what the user agreed to when agents first ran.
+//! `agentry consent`: lists and revokes what the user accepted before first runs.
 
 use agentry_compile::text::suggestion::did_you_mean;
 use agentry_runtime::consent::{ConsentStore, UserConsent};

@@ -1,4 +1,4 @@
-//! `agentry convert`: an agent in another format, and what is lost on the way.
+//! `agentry convert`: writes an agent in another format and reports the losses.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ConvertArguments) -> CliOutcome {
     Ok(if refused { ExitKind::Findings } else { ExitKind::Done })
 }
 
-/// The agent in the other format, unless it would be wider or broken there.
+/// Converts the agent; fails if the result would be wider than the source, or broken.
 fn converted(
     disk: &DiskWorld,
     args: &ConvertArguments,
@@ -50,6 +50,7 @@ fn converted(
     let (path, to) = (&compiled.found.path, args.to);
     let format = info(to);
     let has_base = !args.resolved && !compiled.bases.is_empty();
+    // Otherwise the inherited values are written into the result.
     let keep_base = has_base && format.can_express("base");
     let mut agent = convertible(compiled, to, keep_base);
     let dir = directory(args, target);
@@ -62,7 +63,7 @@ fn converted(
     }
     let mut converted = convert(&agent, to, target);
     converted.losses.extend(relocated.losses);
-    // An agent without a policy asks a person; in a format that denies instead, it can do less.
+    // An agent without a policy asks the user; a format that denies instead narrows it.
     let was_asked = compiled.whole().policy.is_empty()
         && info(compiled.found.format).denies_without_policy.is_none();
     if let Some(why) = format.denies_without_policy.filter(|_| was_asked && !keep_base) {
@@ -118,17 +119,18 @@ fn is_moved(dir: &str, compiled: &CompiledAgent) -> bool {
     absolute(dir) != absolute(&compiled.found.dir)
 }
 
-/// Takes the relative paths out of the scope, and says whether there were any.
+/// Removes the relative paths from the scope, and returns whether there were any.
 fn leave_scope_behind(agent: &mut Agent) -> bool {
     let Some(scope) = agent.policy.trust.as_mut().and_then(|trust| trust.scope.as_mut()) else {
         return false;
     };
     let before = scope.len();
+    // Only these mean the same directory from anywhere.
     scope.retain(|path| path.starts_with('/') || path.starts_with("~/"));
     scope.len() < before
 }
 
-/// What is written at `output`: a file for some formats, a directory for the others.
+/// The target at `output`: a file for some formats, a directory for the others.
 pub(super) fn target(to: Format, output: &str, dir: String) -> WriteTarget {
     let output = Path::new(output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
@@ -136,8 +138,8 @@ pub(super) fn target(to: Format, output: &str, dir: String) -> WriteTarget {
     WriteTarget { name, shape, place: PolicyContext { dir, ..PolicyContext::default() } }
 }
 
-/// The files of an older agent of the same format in the target, which the result does not have:
-/// beside the new files they would become a part of the new agent.
+/// Lists files of an older agent in the target that the result does not have.
+/// Left there, they would become a part of the new agent.
 fn stale(
     disk: &DiskWorld,
     args: &ConvertArguments,
@@ -145,7 +147,7 @@ fn stale(
     converted: &ConvertedAgent,
 ) -> Vec<String> {
     let dir = args.output.trim_end_matches('/');
-    // Where the source itself lies, what has no place in the result must not be lost for good.
+    // In the directory of the source itself nothing is removed: it may be the only copy.
     if !args.force || !is_moved(dir, compiled) || !Path::new(dir).is_dir() {
         return Vec::new();
     }
@@ -159,11 +161,11 @@ fn stale(
     paths
 }
 
-/// The path of a file below `dir` that was read as a part of its agent. What runs left behind is
-/// none.
+/// The path below `dir` of a file that was read as a part of its agent; none for files of runs.
 fn part(dir: &str, file: &SourceFile) -> Option<String> {
     let path = file.path.strip_prefix(dir)?.strip_prefix('/')?;
     let metadata = std::fs::symlink_metadata(&*file.path).ok()?;
+    // An empty text of a file with bytes means that the file was listed and not read.
     let was_read = metadata.is_file() && (!file.text.is_empty() || metadata.len() == 0);
     (was_read && !path.starts_with("runs/")).then(|| path.to_owned())
 }
@@ -235,12 +237,12 @@ fn report(
     }
 }
 
-/// Whether something of the source is missing or changed, rather than something new.
+/// Whether a part of the source is missing or changed, rather than something added.
 pub(super) fn is_lost(loss: &ConversionLoss) -> bool {
     loss.kind != ConversionLossKind::Added
 }
 
-/// A line of the list that a person reads.
+/// A row of the list of losses.
 fn row(loss: &ConversionLoss) -> Vec<String> {
     let field = format!("  {}", visible(&loss.field));
     let detail = visible(&loss.detail).into_owned();

@@ -1,4 +1,4 @@
-//! `agentry doctor`: what this machine supports, and what to do about the rest.
+//! `agentry doctor`: reports what this machine supports, and how to fix the rest.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,13 +12,13 @@ use crate::command::sandbox::this_program;
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
-/// One thing that was looked at.
+/// The result of one check of the machine.
 struct DoctorFinding {
     what: &'static str,
-    /// Whether all is well; nothing if it does not matter here.
+    /// Whether the check passed; `None` if it does not apply here.
     well: Option<bool>,
     found: String,
-    /// What to do.
+    /// How to fix it.
     help: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DoctorArguments) -> CliOutcome {
     Ok(if well { ExitKind::Done } else { ExitKind::Findings })
 }
 
-/// A confinement as most agents have one, but for its network.
+/// A typical confinement of an agent, except for its network.
 fn usual() -> Confinement {
     Confinement { reads: vec!["/usr".into()], ..Confinement::default() }
 }
@@ -51,6 +51,7 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
     vec![
         DoctorFinding {
             what: "namespaces",
+            // A missing back end is a problem only if the other one cannot replace it.
             well: Some(namespaces.is_none()).filter(|well| *well || alone.is_some()),
             found: namespaces.clone().unwrap_or_else(|| "can be made".to_owned()),
             help: namespaces.and_then(|_| namespaces_help()),
@@ -70,6 +71,7 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
         },
         DoctorFinding {
             what: "control groups",
+            // Never «missing»: without control groups the sandbox still works.
             well: support.control_groups.then_some(true),
             found: if support.control_groups { "can be made" } else { "cannot be made" }.to_owned(),
             help: (!support.control_groups)
@@ -78,7 +80,7 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
     ]
 }
 
-/// What keeps an ordinary user from making namespaces, on the systems where something does.
+/// The system setting that blocks user namespaces, on systems that have one.
 fn namespaces_help() -> Option<String> {
     let says =
         |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|it| it.trim() == value);
@@ -120,6 +122,7 @@ fn home() -> DoctorFinding {
         let help = Some("set AGENTRY_HOME to a directory".to_owned());
         return DoctorFinding { what: "home", well: Some(false), found: "none".to_owned(), help };
     };
+    // The home may not exist yet; then its nearest parent must be writable.
     let nearest = home.ancestors().find(|path| path.is_dir());
     let writable = nearest.is_some_and(|path| tempfile::tempfile_in(path).is_ok());
     let help = (!writable).then(|| "make it writable, or set AGENTRY_HOME".to_owned());

@@ -1,4 +1,4 @@
-//! `agentry gc`: what nobody needs goes from the store.
+//! `agentry gc`: removes from the store what no reference and no lock needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::command::store::{failed, open_if_any};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
-/// The file of a workspace that says which agents it needs.
+/// The file of a workspace that lists the agents it needs.
 const LOCK: &str = "agentry.lock";
 
 pub(crate) fn run(args: &GcArguments) -> CliOutcome {
@@ -31,18 +31,19 @@ pub(crate) fn run(args: &GcArguments) -> CliOutcome {
     Ok(if collected.damaged.is_empty() { ExitKind::Done } else { ExitKind::Findings })
 }
 
-/// The digests that the lock of this workspace has, whatever they are for.
+/// Every digest in the lock of this workspace, whatever it is for.
 fn locked(disk: &DiskWorld) -> Result<BTreeSet<String>, CliFailure> {
     let path = Path::new(&disk.workspace("")).join(LOCK);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        // What it needs is not known, so nothing may go.
+        // Without a readable lock it is unknown what is needed, so nothing may be removed.
         Err(error) => {
             let said = crate::output::said(&error);
             return Err(CliFailure::new(format!("`{}` cannot be read: {said}", path.display())));
         }
     };
+    // Any digest counts, in whatever field. 71 bytes are `sha256:` and 64 hexadecimal digits.
     let digests = text.match_indices("sha256:").filter_map(|(at, _)| text.get(at..at + 71));
     Ok(digests.map(str::to_owned).collect())
 }

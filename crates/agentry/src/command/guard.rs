@@ -1,4 +1,4 @@
-//! `agentry guard`: answers the hook of a harness. Whatever goes wrong is a denial, and exit code 2.
+//! `agentry guard`: answers the hook of a harness. Every failure is a denial, with exit code 2.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -16,11 +16,11 @@ use crate::args::GuardArguments;
 use crate::command::render::LEDGER;
 use crate::disk::DiskWorld;
 
-/// The most bytes of a question.
+/// The size limit of a question.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn run(args: &GuardArguments) -> ExitCode {
-    // What a defect says goes to whoever reads the answer, not into the middle of it.
+    // The default hook would print the panic into the answer on standard error.
     set_hook(Box::new(|_| {}));
     let answer = catch_unwind(AssertUnwindSafe(|| answer(args)));
     let answer = answer.unwrap_or_else(|_| {
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &GuardArguments) -> ExitCode {
     let mut out = io::stdout().lock();
     let told = out.write_all(answer.output.as_bytes()).and_then(|()| out.flush());
     let _ = io::stderr().write_all(answer.errors.as_bytes());
-    // Who did not get the answer must not take its absence for one.
+    // A harness that did not get the answer must not read silence as an approval.
     ExitCode::from(if told.is_err() { 2 } else { answer.code })
 }
 
@@ -45,7 +45,7 @@ fn answer(args: &GuardArguments) -> GuardAnswer {
     let disk = DiskWorld::default();
     let named = match named(args, &question) {
         Ok(Some(named)) => Ok(named),
-        // Nobody's agent: the harness decides by itself.
+        // The call belongs to no agent of Agentry: the harness decides by itself.
         Ok(None) => return GuardAnswer { output: String::new(), errors: String::new(), code: 0 },
         Err(why) => Err(why),
     };
@@ -55,13 +55,15 @@ fn answer(args: &GuardArguments) -> GuardAnswer {
     if is_wrong { GuardAnswer { code: 2, ..answer } } else { answer }
 }
 
-/// The question on standard input.
+/// Reads the question from standard input.
 fn question() -> Result<String, String> {
     let input = io::stdin();
+    // A user who starts the guard by hand would wait forever.
     if input.is_terminal() {
         return Err("the question of a harness is expected on standard input".to_owned());
     }
     let mut bytes = Vec::new();
+    // One more byte shows that the limit was exceeded.
     let read = input.lock().take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("the question cannot be read: {error}"))?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -70,13 +72,13 @@ fn question() -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the question is not UTF-8".to_owned())
 }
 
-/// The definition that decides.
+/// The definition whose policy decides.
 struct GuardDefinition {
     path: String,
     digest: Option<String>,
 }
 
-/// The definition that the arguments name, or that the question names by way of a rendered file.
+/// The definition that the arguments name, or that the question names through a rendered file.
 fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition>, String> {
     let Some(file) = &args.agents else {
         let path = args.agent.clone().ok_or("no agent is named")?;
@@ -86,6 +88,7 @@ fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition
     let known: Value = serde_json::from_str(&text).map_err(|error| format!("`{file}`: {error}"))?;
     let agents = known.get("agents").and_then(Value::as_object);
     let agents = agents.ok_or_else(|| format!("`{file}` lists no agents"))?;
+    // The hook runs for every agent of the harness, also for those of others.
     let Some(entry) = asking_agent(question)?.and_then(|name| agents.get(&name)) else {
         return Ok(None);
     };
@@ -93,7 +96,7 @@ fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition
     let (Some(path), Some(digest)) = (word("path"), word("digest")) else {
         return Err(format!("`{file}` is not as it was rendered"));
     };
-    // The file lies in the settings of the harness, one directory below the project.
+    // The file lies in the settings directory of the harness, one level below the project.
     let root = Path::new(file).parent().and_then(Path::parent).unwrap_or(Path::new(""));
     let path = root.join(path).to_string_lossy().into_owned();
     Ok(Some(GuardDefinition { path, digest: Some(digest.to_owned()) }))
@@ -107,11 +110,12 @@ fn guarded<'a>(disk: &DiskWorld, named: &'a GuardDefinition) -> Result<GuardedAg
     Ok(GuardedAgent { compiled, digest, protected })
 }
 
-/// The paths that no call of an agent writes to, whatever its policy says: for the guard, a run and
-/// `policy why` alike.
+/// The paths that no call may write to, whatever the policy says. The guard, a run and `policy why` use
+/// the same list.
 pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec<String> {
     let path = join(&compiled.workspace, LEDGER);
     let text = std::fs::read_to_string(path).unwrap_or_default();
+    // A damaged ledger protects no rendered files, but the definition itself stays protected.
     let ledger = RenderLedger::parse(&text).unwrap_or_default();
     let program = std::env::current_exe().ok();
     let program = program.and_then(|path| path.into_os_string().into_string().ok());
@@ -119,7 +123,7 @@ pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec
     protect(disk, compiled, &ledger, &more)
 }
 
-/// A denial in the words of the harness, if it has any.
+/// A denial in the protocol of the harness, if it has one.
 fn refused(harness: Option<&'static Target>, why: &str) -> GuardAnswer {
     match harness.and_then(|harness| harness.guard.as_ref()) {
         Some(guard) => GuardAnswer { code: 2, ..(guard.failure)(why) },

@@ -1,4 +1,4 @@
-//! `agentry hash`: what an agent is called by its content.
+//! `agentry hash`: prints the digest of an agent.
 
 use agentry_compile::text::report::visible;
 use agentry_compile::{AgentDigest, FoundAgent, hash, read};
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &HashArguments) -> ExitKind {
     let (agents, wrong) = find(&disk, &args.agents, args.format_override);
     let several = agents.len() + wrong.len() > 1;
     let (mut exit, mut rows) = (ExitKind::Done, Vec::new());
-    // What is wrong with one path says nothing about the others.
+    // A wrong path does not affect the others.
     for failure in &wrong {
         complain(failure);
         exit = exit.max(failure.exit);
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &HashArguments) -> ExitKind {
     exit
 }
 
-/// The digest to show, and all of them. A manifest is digested by its own rules even where `check`
+/// The digest to show, and all digests. A manifest is digested by its own rules even where `check`
 /// finds errors, as long as those rules accept it.
 fn one(
     disk: &DiskWorld,

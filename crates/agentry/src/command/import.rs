@@ -1,5 +1,5 @@
-//! `agentry import`: agents of a harness in a definition format, never wider than the harness lets
-//! them be.
+//! `agentry import`: converts agents of a harness to a definition format. A result never grants more than
+//! the harness does.
 
 mod search;
 mod sources;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
         complain(failure);
         exit = exit.max(failure.exit);
     }
-    // A path that names one file is one agent; everything else may be any number.
+    // Only a path that names one file means one agent; a directory may hold any number.
     let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
     let mut agents: Vec<ImportedFiles> = Vec::new();
     for found in &found {
@@ -63,36 +63,36 @@ pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
     Ok(if refused { exit.max(ExitKind::Findings) } else { exit })
 }
 
-/// What to do with agents of a harness where definitions are wanted, if `path` is or holds some.
+/// A hint to import, if `path` is or holds agents of a harness where definitions are expected.
 pub(super) fn hint(disk: &dyn World, path: &str) -> Option<String> {
     holds_some(disk, path)
         .then(|| format!("agents of a harness: `agentry import {path} --to agent-toml -o DIR`"))
 }
 
-/// An agent that was read, as files.
+/// An imported agent as files.
 struct ImportedFiles {
     name: String,
     harness: &'static str,
     source: String,
-    /// Paths that the user can open, with their texts.
+    /// Paths as the user can open them, with their texts.
     files: Vec<(String, String)>,
     losses: Vec<ImportLoss>,
 }
 
-/// What was lost on the way.
+/// A loss of an import.
 #[derive(Default)]
 struct ImportLoss {
     field: String,
     kind: &'static str,
     detail: String,
-    /// Whether something is missing, rather than new.
+    /// Whether something is missing, rather than added.
     missing: bool,
-    /// Whether it was lost before the format came into it.
+    /// Whether it was lost while reading, before the target format mattered.
     of_reading: bool,
 }
 
-/// Reads one agent and writes it in the format; with `others`, those before it, into the directory of
-/// all. Nothing if one of them says the same.
+/// Imports one agent; with `others`, the agents before it, into their common directory. Returns `None` if
+/// one of them has the same content.
 fn one(
     disk: &DiskWorld,
     args: &ImportArguments,
@@ -125,6 +125,7 @@ fn one(
         name.value.clone_from(&free);
     }
     let mut losses = whole.losses;
+    // The agent is written again under its new name, which reports the losses of writing again.
     losses.retain(|loss| loss.of_reading);
     losses.push(ImportLoss {
         field: "name".to_owned(),
@@ -135,7 +136,7 @@ fn one(
     written((disk, args), found, &agent, losses, &output(&free)).map(Some)
 }
 
-/// Reads one agent, and tells what was lost by that.
+/// Reads one agent and reports the losses of reading.
 fn read(
     disk: &DiskWorld,
     found: &FoundHarnessAgent,
@@ -161,20 +162,20 @@ fn read(
     Ok((agent, losses))
 }
 
-/// Why an agent cannot be imported, with its place.
+/// The failure for an agent that cannot be imported, with its position.
 fn refused(path: &str, ImportError { message, at }: &ImportError) -> CliFailure {
     let place = format!("{path}:{}:{}", at.line, at.column);
     CliFailure::new(format!("`{place}` cannot be imported: {message}"))
 }
 
-/// A name that no other agent has.
+/// A name that no other imported agent has.
 fn free_name(name: &str, others: &[ImportedFiles]) -> String {
     let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
     let more = (2..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(more).find(is_free).unwrap_or_default()
 }
 
-/// An agent as files at `output`, with what was lost before and what is lost by that.
+/// The files of an agent at `output`, with the losses of reading and writing.
 fn written(
     (disk, args): (&DiskWorld, &ImportArguments),
     found: &FoundHarnessAgent,
@@ -186,6 +187,7 @@ fn written(
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
     let around = found.files(disk);
+    // Original grants count only if the result grants the same; otherwise they are dropped.
     let bare = original::forgotten(found.harness, agent, &converted.agent, &around);
     if let Some(bare) = &bare {
         let field = original::grants_place(found.harness);
@@ -199,6 +201,7 @@ fn written(
     }
     let agent = bare.as_ref().unwrap_or(agent);
     let completed = completed(agent, &converted.agent, harness);
+    // Fields that the format has no place for are kept for the harness, so the agent is written again.
     if let Some((more, _)) = &completed {
         converted = convert(more, args.to, &target);
     }
@@ -211,8 +214,9 @@ fn written(
 }
 
 impl ImportedFiles {
-    /// Whether the files of an agent of that name would be where those of this one are.
+    /// Whether an agent of that name would have the same paths as this one.
     fn is_called(&self, name: &str) -> bool {
+        // Some file systems ignore case, so `A` and `a` would be one file.
         self.name.eq_ignore_ascii_case(name)
     }
 }
@@ -224,7 +228,7 @@ impl ImportLoss {
         Self { field, kind: loss.kind.as_str(), detail, missing, of_reading: true }
     }
 
-    /// What a format has no words for; of the fields in `kept` the harness loses nothing.
+    /// The losses of writing in the format; a field in `kept` is not lost for the harness.
     fn written(
         loss: &agentry_compile::model::ConversionLoss,
         kept: &[&str],
@@ -258,12 +262,12 @@ fn files(output: &str, shape: OutputShape, converted: ConvertedAgent) -> Vec<(St
     }
 }
 
-/// Whether a name can be that of a file in any directory.
+/// Whether a name is a valid file name in any directory.
 fn is_file_name(name: &str) -> bool {
     !name.is_empty() && is_portable(name) && !name.contains('/') && !name.starts_with('.')
 }
 
-/// What an agent of several is called in the directory of all.
+/// The file name of an agent in the common directory.
 fn file_name(to: Format, name: &str) -> String {
     format!("{name}{}", info(to).files.ending.unwrap_or_default())
 }
@@ -280,6 +284,7 @@ fn write(args: &ImportArguments, agents: &[ImportedFiles]) -> Result<(), CliFail
     let relative: Option<Vec<(String, String)>> = all.iter().map(below).collect();
     let (dir, files) = match relative {
         Some(files) => (if dir.is_empty() { "/" } else { dir }, files),
+        // A single agent may be written to the output path itself, which is then a file.
         None => ("", all),
     };
     FileSaving { dir, files: &files, beside: &[], stale: &[], mode, durable: true }.save()

@@ -1,4 +1,4 @@
-//! `agentry keygen`: a key to sign with.
+//! `agentry keygen`: makes a key for signatures.
 
 use agentry_compile::FileTree as _;
 use agentry_registry::KeyRing;

@@ -1,4 +1,4 @@
-//! `agentry list`: what the store holds.
+//! `agentry list`: lists the agents of the store.
 
 use agentry_compile::text::report::visible;
 use agentry_registry::StoredName;

@@ -1,4 +1,4 @@
-//! `agentry lock`: pins what the agents of a workspace are, and says what changed since.
+//! `agentry lock`: pins the agents of a workspace, and reports what changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -18,7 +18,7 @@ use crate::home::sweep;
 use crate::output::{CliFailure, CliOutcome, ExitKind, complain, said};
 use crate::save;
 
-/// Agents are looked at side by side in groups, so that memory does not grow with their number.
+/// Agents are read in parallel in groups, so that memory does not grow with their number.
 const GROUP: usize = 256;
 
 pub(crate) fn run(args: &LockArguments) -> CliOutcome {
@@ -37,13 +37,14 @@ pub(crate) fn run(args: &LockArguments) -> CliOutcome {
     Ok(if args.check && changed { ExitKind::Findings } else { ExitKind::Done })
 }
 
-/// The agents that are named; all of the workspace, if none is.
+/// The named agents; without names, all agents of the workspace.
 fn find(disk: &DiskWorld, args: &LockArguments) -> Result<Vec<FoundAgent>, CliFailure> {
     let whole = args.agents.is_empty();
     let root = disk.workspace("");
     let root = if root.is_empty() { ".".to_owned() } else { root };
     let paths = if whole { vec![root.clone()] } else { args.agents.clone() };
     let config = WorkspaceConfig::read(disk, &root);
+    // Excludes apply to a full run only; a named agent is always wanted.
     let exclude = |path: &str| whole && config.excludes_path(path);
     let found = discover(disk, &paths, None, &exclude);
     let mut wrong: Vec<_> =
@@ -68,13 +69,14 @@ fn find(disk: &DiskWorld, args: &LockArguments) -> Result<Vec<FoundAgent>, CliFa
     Ok(found.agents.into_par_iter().filter(wanted).collect())
 }
 
-/// Says of a path that does not exist whether it is locked all the same.
+/// Adds to the failure of a missing path whether it is still in the lock.
 fn or_gone(disk: &DiskWorld, failure: CliFailure) -> CliFailure {
     let Some(path) = failure.path.clone().filter(|it| disk.kind(it) == EntryKind::Missing) else {
         return failure;
     };
     let root = disk.workspace(split(&path).0);
     let (whole, top) = (disk.absolute(&path), disk.absolute(&root));
+    // A lock lists paths relative to its workspace.
     let key = whole.strip_prefix(top.trim_end_matches('/')).unwrap_or(&whole).trim_matches('/');
     let is_key = |other: &str| {
         other.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -88,7 +90,7 @@ fn or_gone(disk: &DiskWorld, failure: CliFailure) -> CliFailure {
     }
 }
 
-/// An agent as it is now, and what is different from what was locked.
+/// An agent as it is now, and its differences from the lock.
 struct LockCheck {
     found: FoundAgent,
     workspace: String,
@@ -96,7 +98,7 @@ struct LockCheck {
     name: String,
     digest: String,
     changes: Result<Vec<LockChange>, LockError>,
-    /// What is to be locked, where something changed; most of the time nothing did.
+    /// The new entry of the lock; `None` in the common case that nothing changed.
     locked: Option<Box<LockedAgent>>,
     problems: Vec<Diagnostic>,
     sources: SourceFiles,
@@ -108,7 +110,7 @@ impl LockCheck {
     }
 }
 
-/// Reads the agents. One that has errors cannot be locked, and then none is.
+/// Reads the agents. If one has errors, none is locked.
 fn look(
     disk: &DiskWorld,
     locks: &LockCache,
@@ -127,7 +129,7 @@ fn look(
         return Ok(looked);
     }
     let broken: Vec<_> = broken.iter().map(LockCheck::broken).collect();
-    // With `--check`, 1 means that something changed.
+    // With `--check`, exit code 1 means that something changed.
     Err(if args.check {
         incomparable(&broken, "", args.format)
     } else {
@@ -151,9 +153,10 @@ fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
         key,
         name: locked.name.clone(),
         digest: locked.digest.clone(),
+        // An unchanged agent needs no new entry, which saves memory for large workspaces.
         locked: changes.as_ref().is_ok_and(|all| !all.is_empty()).then(|| Box::new(locked)),
         changes,
-        // The texts are only kept for showing problems.
+        // The source text is needed only to show problems.
         sources: if problems.is_empty() {
             SourceFiles::default()
         } else {
@@ -164,13 +167,13 @@ fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
     }
 }
 
-/// The locks of the workspaces that were met, each read once.
+/// The locks of the visited workspaces, each read once.
 #[derive(Default)]
 struct LockCache {
     known: RwLock<BTreeMap<String, CachedLock>>,
 }
 
-/// A lock; nothing where there is none.
+/// A lock; `None` where there is none.
 type CachedLock = Arc<Result<Option<Lockfile>, LockError>>;
 
 impl LockCache {
@@ -179,12 +182,14 @@ impl LockCache {
         known.unwrap_or_else(|| {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
             let read = || Arc::new(lock::read(disk, root));
+            // Read under the write lock, so that parallel agents read the file once.
             known.entry(root.to_owned()).or_insert_with(read).clone()
         })
     }
 }
 
-/// The agents of each workspace. The one that we are in may have a lock but no agents any more.
+/// Groups the agents by workspace. The current workspace is included even without agents: it may still
+/// have a lock.
 fn by_workspace(
     disk: &DiskWorld,
     args: &LockArguments,
@@ -202,34 +207,34 @@ fn by_workspace(
     groups
 }
 
-/// One workspace and what is to be done with its lock.
+/// One workspace and what to do with its lock.
 struct LockWorkspace<'a> {
     args: &'a LockArguments,
     root: String,
     agents: Vec<LockCheck>,
 }
 
-/// What became of a workspace.
+/// The result for a workspace.
 pub(super) struct LockOutcome {
-    /// The lock.
+    /// The path of the lock.
     pub(super) path: String,
     /// Whether it was written.
     pub(super) written: bool,
-    /// How many agents it holds.
+    /// The number of agents in the lock.
     pub(super) total: usize,
-    /// The agents that were looked at.
+    /// The agents of this run.
     pub(super) agents: Vec<LockedRow>,
 }
 
-/// What became of an agent.
+/// The result for an agent.
 pub(super) struct LockedRow {
-    /// What a person would call it.
+    /// The path as the user would write it.
     pub(super) path: String,
-    /// Its name and its digest now; nothing if it is gone.
+    /// The name and the digest now; `None` if the agent is gone.
     pub(super) now: Option<(String, String)>,
     /// Whether it was locked before.
     pub(super) known: bool,
-    /// What is different from before.
+    /// The differences from the lock.
     pub(super) changes: Vec<LockChange>,
 }
 
@@ -248,6 +253,7 @@ impl LockWorkspace<'_> {
         for looked in std::mem::take(&mut self.agents) {
             agents.push(self.agent(&mut file, looked)?);
         }
+        // An unchanged lock is not rewritten, and an empty workspace gets none.
         let same = old.as_ref().map_or_else(|| file.is_empty(), |old| *old == file);
         let written = !self.args.check && !same;
         if written {
@@ -268,6 +274,7 @@ impl LockWorkspace<'_> {
         }
         if let Some(mut locked) = locked.filter(|_| !self.args.check) {
             if let Some(before) = file.get(&key).map_err(unusable)? {
+                // A definition does not list the tools of its servers; those of an unchanged server are kept.
                 locked.keep_tools(&before);
             }
             file.set(&key, &locked);
@@ -276,7 +283,7 @@ impl LockWorkspace<'_> {
         Ok(LockedRow { path: found.path, now: Some((name, digest)), known, changes })
     }
 
-    /// Locked agents that are no longer there; nobody can tell where only some are looked at.
+    /// Locked agents that no longer exist; empty where only some agents are read, since the rest is unknown.
     fn gone(&self, file: &mut Lockfile) -> Vec<LockedRow> {
         let here: BTreeSet<_> = self.agents.iter().map(|agent| agent.key.as_str()).collect();
         let whole = self.args.agents.is_empty();

@@ -1,4 +1,4 @@
-//! What became of locks, for people and for programs.
+//! The report of `agentry lock`, as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ pub(super) fn report(args: &LockArguments, results: &[LockOutcome]) {
     }
 }
 
-/// What became of an agent, in a word.
+/// The state of an agent in one word.
 fn state(agent: &LockedRow) -> &'static str {
     match (agent.now.is_some(), agent.known, agent.is_changed()) {
         (false, ..) => "gone",
@@ -51,7 +51,7 @@ fn human(args: &LockArguments, results: &[LockOutcome]) -> String {
     out
 }
 
-/// How many agents were looked at, or written; of how many, where that is not all of the lock.
+/// The number of agents that were checked or written, with the total where that differs.
 fn count(args: &LockArguments, result: &LockOutcome, changed: usize) -> String {
     let here = result.agents.iter().filter(|agent| agent.now.is_some()).count();
     let here = if result.written && here < result.total { changed } else { here };

@@ -1,4 +1,4 @@
-//! `agentry new`: a starting point that passes every check.
+//! `agentry new`: writes a starting point that passes every check.
 
 use agentry_compile::formats::info;
 use agentry_compile::model::slug;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &NewArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-/// The longest name.
+/// The length limit of a name.
 const LONGEST: usize = 64;
 
 fn check_name(name: &str) -> Result<(), CliFailure> {

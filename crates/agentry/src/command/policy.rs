@@ -1,4 +1,4 @@
-//! `agentry policy`: what an agent may do, which rule decides, what a change allows, whether the examples hold.
+//! `agentry policy`: shows, explains, compares and tests what an agent may do.
 
 pub(crate) mod diff;
 pub(crate) mod show;

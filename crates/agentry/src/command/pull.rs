@@ -1,4 +1,4 @@
-//! `agentry pull`: an agent of the store as files again. It is the same agent, or it is not written.
+//! `agentry pull`: writes an agent of the store as files, or nothing if they would be another agent.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::save::{FileSaving, ReplaceMode};
 
 /// The file that makes a directory the root of a workspace.
 const CONFIG: &str = "agentry.toml";
-/// What it says when `pull` writes it.
+/// The content of that file when `pull` writes it.
 const ROOT_MARK: &str = "# The files of the agent are named from here.\n";
 
 pub(crate) fn run(args: &PullArguments) -> CliOutcome {
@@ -45,17 +45,17 @@ pub(crate) fn run(args: &PullArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-/// Files on their way to a disk.
+/// Files that are about to be written.
 struct PulledFiles {
-    /// The directory that nothing leaves; empty where the one path is whole.
+    /// The directory that no file may leave; empty where the path is absolute.
     dir: String,
     files: Vec<(String, Vec<u8>)>,
-    /// The main file, as one of `files`.
+    /// The main file, one of `files`.
     main: String,
 }
 
-/// Where the files go: one file to the very path, a directory into it, and what needs files around it
-/// as it was in its workspace.
+/// Decides where the files go: a file to the path itself, a directory into it, and an agent with workspace
+/// files in the layout of its workspace.
 fn placed(
     args: &PullArguments,
     store: &AgentStore,
@@ -82,6 +82,7 @@ fn placed(
     }
     let inner =
         |path: &str| path.strip_prefix(manifest.dir())?.strip_prefix('/').map(str::to_owned);
+    // The name of the directory may be part of the agent, so its digest decides about the layout.
     let flat = !name.is_empty() && stays(&|path| Some(format!("{name}/{}", inner(path)?)));
     let place =
         |path: &String| if flat { inner(path) } else { None }.unwrap_or_else(|| path.clone());
@@ -94,16 +95,17 @@ fn placed(
     Ok(PulledFiles { dir: output.to_owned(), files, main: place(&manifest.main) })
 }
 
-/// What makes a directory the root of a workspace, unless it is one: an agent that names files of its
-/// workspace finds them again.
+/// The file that makes a directory the root of a workspace, unless it already is one. An agent that names
+/// files of its workspace then finds them.
 fn root_mark(dir: &str, files: &[(String, Vec<u8>)]) -> Option<(String, Vec<u8>)> {
     let is_there = |mark: &str| Path::new(dir).join(mark).exists();
     let comes = files.iter().any(|(path, _)| path == CONFIG);
+    // A Git root is the root of a workspace as well.
     let needed = !comes && !is_there(CONFIG) && !is_there(".git");
     needed.then(|| (CONFIG.to_owned(), ROOT_MARK.as_bytes().to_owned()))
 }
 
-/// Whether the path names the one file that the agent is.
+/// Whether the path names the only file of the agent.
 fn is_file(args: &PullArguments, object: &StoreObject) -> bool {
     let main = &object.manifest.main;
     let ending = [".agent.md", ".agent"].into_iter().find(|end| main.ends_with(end));
@@ -111,7 +113,7 @@ fn is_file(args: &PullArguments, object: &StoreObject) -> bool {
     fits && object.files.len() == 1 && !Path::new(&args.output).is_dir()
 }
 
-/// Makes sure that the files are what was pulled: others that lay there may have become a part of it.
+/// Checks that the written files are the pulled agent: existing files beside them may change it.
 fn is_the_same(
     disk: &DiskWorld,
     placed: &PulledFiles,
@@ -134,7 +136,7 @@ fn is_the_same(
     Err(CliFailure::new(message).hint("pull it into an empty directory").finding())
 }
 
-/// Removes what was written where nothing was before.
+/// Removes the files that did not exist before.
 fn take_back(placed: &PulledFiles) -> Result<(), CliFailure> {
     let stale: Vec<_> = placed.files.iter().map(|(path, _)| path.clone()).collect();
     let none: [(String, Vec<u8>); 0] = [];

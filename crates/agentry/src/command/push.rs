@@ -1,4 +1,4 @@
-//! `agentry push`: an agent into the store.
+//! `agentry push`: adds an agent to the store.
 
 use agentry_registry::{AgentStore, ObjectManifest, PushOutcome};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `agentry render`: agents as the harnesses want them.
+//! `agentry render`: writes agents for the harnesses.
 //!
 //! ```text
 //! agents of the paths ─▶ one project a workspace ─▶ read, render, plan ─▶ write ─▶ report
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RenderArguments) -> CliOutcome {
         print(&said);
         return Ok(ExitKind::Done);
     }
-    // This thread works as well, instead of waiting for the others.
+    // The current thread works too, instead of waiting for the others.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     let disk = DiskWorld::default();
     let recorder = WorldRecorder::new(&disk);
@@ -69,12 +69,12 @@ pub(crate) fn run(args: &RenderArguments) -> CliOutcome {
     {
         remembered.store(&record, &said);
     }
-    // The program ends here; to give back every text of every agent takes longer than to plan them.
+    // The process ends here; freeing the text of every agent takes longer than planning them.
     std::mem::forget(done);
     Ok(exit)
 }
 
-/// Renders once, and says what was wrong with the paths themselves.
+/// Renders once, and reports the failures of the paths themselves.
 fn once(
     disk: &WorldRecorder<'_>,
     args: &RenderArguments,
@@ -82,6 +82,7 @@ fn once(
     let (groups, mut exit) = groups(disk, args)?;
     let mut out = Vec::new();
     for group in groups {
+        // A nested workspace without targets is skipped.
         let Some(targets) = targets(args, &group)? else { continue };
         let place = RenderRoot::of(disk, args, &group.config, &group.root)?;
         let (config, locks) = (&group.config, RenderLocks::default());
@@ -103,11 +104,11 @@ struct WorkspaceGroup {
     root: String,
     config: WorkspaceConfig,
     agents: Vec<FoundAgent>,
-    /// Whether it is the workspace that was asked for, and not one that was met in it.
+    /// Whether it is the requested workspace, and not one nested in it.
     is_first: bool,
 }
 
-/// The agents that were asked for, by workspace. Into a directory that is named, all go together.
+/// The requested agents, by workspace. With an output directory they form one group.
 fn groups(
     disk: &WorldRecorder<'_>,
     args: &RenderArguments,
@@ -137,7 +138,7 @@ fn groups(
     Ok((by_workspace(disk, args, (root, config), found.agents)?, exit))
 }
 
-/// Puts agents to their workspaces; the one that was asked for comes first.
+/// Groups agents by workspace; the requested workspace comes first.
 fn by_workspace(
     disk: &WorldRecorder<'_>,
     args: &RenderArguments,
@@ -149,6 +150,7 @@ fn by_workspace(
     let mut known = BTreeMap::from([(first.clone(), 0)]);
     for agent in agents {
         let own = disk.workspace(&agent.dir);
+        // Everything in one output directory shares one ledger, so it must be planned together.
         let key = if args.output.is_some() { first.clone() } else { disk.absolute(&own) };
         let at = match known.get(&key) {
             Some(at) => *at,
@@ -171,7 +173,7 @@ fn by_workspace(
     Ok(groups)
 }
 
-/// A configuration without errors: one that cannot be read may say anything.
+/// A configuration without errors: one that cannot be read might change anything.
 fn usable(config: WorkspaceConfig) -> Result<WorkspaceConfig, CliFailure> {
     let is_error = |found: &&agentry_compile::text::Diagnostic| {
         found.severity == agentry_compile::text::Severity::Error
@@ -186,7 +188,7 @@ fn usable(config: WorkspaceConfig) -> Result<WorkspaceConfig, CliFailure> {
     Ok(config)
 }
 
-/// The targets of a workspace: those of the command line, else those that it lists.
+/// The targets of a workspace: those of the command line, else those of its configuration.
 fn targets(
     args: &RenderArguments,
     group: &WorkspaceGroup,
@@ -213,7 +215,7 @@ fn targets(
     }
 }
 
-/// Where the files of a workspace go.
+/// The scope that the files of a workspace are written for.
 fn scope(args: &RenderArguments, config: &WorkspaceConfig) -> RenderScope {
     args.scope.or(config.render.scope).unwrap_or(RenderScope::Project)
 }

@@ -1,4 +1,4 @@
-//! `agentry resolve`: which model, tools and skills an agent comes down to, and why.
+//! `agentry resolve`: shows which model, tools and skills an agent gets, and why.
 
 use agentry_compile::{ModelLookup, ResolveSettings, ResolvedPlan, World as _, resolve};
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ResolveArguments) -> CliOutcome {
     .finding())
 }
 
-/// Says which variables would help.
+/// The failure for «no model», with the variables that would help.
 fn no_model(disk: &DiskWorld, path: &str, plan: &ResolvedPlan) -> CliFailure {
     let mut keys: Vec<&str> = Vec::new();
     for candidate in &plan.models {

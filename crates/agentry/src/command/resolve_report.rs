@@ -1,4 +1,4 @@
-//! A plan for a person, and for a program.
+//! The report of `agentry resolve`, as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::output::columns;
 
-/// The plan for a person: what was chosen first, then every candidate with its reason.
+/// The plan as text: the chosen model first, then every candidate with its reason.
 pub(crate) fn human(
     compiled: &CompiledAgent,
     plan: &ResolvedPlan,
@@ -49,7 +49,7 @@ fn section(out: &mut String, title: &str, rows: Vec<Vec<String>>) {
     }
 }
 
-/// What is known of a model, in a line.
+/// The facts about a model in one line.
 fn facts(model: &ModelCandidate) -> String {
     let tier = model.tier.map(|tier| tier.as_str().to_owned());
     let context = model.context.map(|size| format!("{size} tokens"));
@@ -63,7 +63,7 @@ fn facts(model: &ModelCandidate) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The candidates, one a row; those of a tier that meet the same fate at the same provider share one.
+/// The candidates, one in a row; candidates of a tier with the same result at the same provider share one.
 fn candidates(models: &[ModelCandidate]) -> Vec<Vec<String>> {
     let same = |a: &ModelCandidate, b: &ModelCandidate| {
         matches!(a.wish, CandidateOrigin::Fallback | CandidateOrigin::Capability)
@@ -78,6 +78,7 @@ fn candidates(models: &[ModelCandidate]) -> Vec<Vec<String>> {
         let (outcome, why) = outcome(&first.outcome);
         Some(vec![first.wish.as_str().to_owned(), name, outcome.to_owned(), why.to_owned()])
     };
+    // Only neighbours are grouped, so that the order of preference stays visible.
     models.chunk_by(same).filter_map(row).collect()
 }
 
@@ -118,7 +119,7 @@ fn tool(tool: &PlannedTool) -> Vec<String> {
     vec![tool.name.clone(), tool.kind.as_str().to_owned(), detail]
 }
 
-/// What something comes down to, and that the policy lets none of its calls pass.
+/// The detail of a tool, and whether the policy denies all its calls.
 fn with_denial(detail: &str, denied: Option<&str>) -> String {
     match denied {
         None => detail.to_owned(),
@@ -127,7 +128,7 @@ fn with_denial(detail: &str, denied: Option<&str>) -> String {
     }
 }
 
-/// The plan for a program.
+/// The plan as JSON.
 pub(crate) fn json(
     compiled: &CompiledAgent,
     plan: &ResolvedPlan,

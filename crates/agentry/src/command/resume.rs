@@ -1,4 +1,4 @@
-//! `agentry resume`: goes on with a run that was stopped, killed, put aside or has ended, under no more
+//! `agentry resume`: continues a run that was stopped, killed, parked or has ended, with no more rights
 //! than it began with.
 
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::output::{CliFailure, CliOutcome, remark, said};
 pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
     let id = find(&home, &args.id)?;
-    // From here on nobody else goes on with it.
+    // Opening locks the journal: no other process can continue this run.
     let (mut journal, about, happened) =
         Journal::open(&home, &id, Arc::default()).map_err(failed)?;
     let settings = &about.settings;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     RunSession::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
 }
 
-/// The agent, seen from where the run was started.
+/// Reads the agent from the directory in which the run was started.
 fn ground(about: &RunDescription) -> Result<PreparedAgent, CliFailure> {
     let settings = &about.settings;
     let directory = settings.directory.as_ref().unwrap_or(&about.workspace);
@@ -74,7 +74,7 @@ fn enter(directory: &Path) -> Result<(), CliFailure> {
     })
 }
 
-/// Refuses what is not what the run began with, unless it can only do less now.
+/// Refuses an agent whose definition changed or whose policy became wider, unless the user accepts it.
 fn unchanged(
     ground: &PreparedAgent,
     about: &RunDescription,
@@ -101,7 +101,7 @@ fn unchanged(
     Err(CliFailure::new(message).hint(hint).refused())
 }
 
-/// Whether the run began under a limit of money.
+/// Whether the run began with a cost limit.
 fn money(happened: &[TimedEvent]) -> PriceNeed {
     let limited = |happened: &TimedEvent| match &happened.event {
         RunEvent::Began { limits, .. } => limits.cost.is_some(),

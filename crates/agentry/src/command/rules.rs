@@ -1,4 +1,4 @@
-//! `agentry rules`: what is looked for, and why.
+//! `agentry rules`: lists the rules of `check` and explains them.
 
 use agentry_compile::text::report::visible;
 use agentry_compile::text::{LintRule, RuleExample};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RulesArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-/// The rule of a name or code, in any case.
+/// The rule with this name or code, in upper or lower case.
 fn named(name: &str) -> Option<&'static LintRule> {
     rule(name).or_else(|| rule(&name.to_uppercase())).or_else(|| rule(&name.to_lowercase()))
 }

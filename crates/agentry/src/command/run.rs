@@ -1,4 +1,4 @@
-//! `agentry run`: runs an agent, with real models or as it was recorded.
+//! `agentry run`: runs an agent, with real models or from a cassette.
 
 mod approver;
 pub(crate) mod confinement;
@@ -30,7 +30,7 @@ use models::{FoundModels, PriceNeed};
 use prepared_agent::PreparedAgent;
 use session::RunSession;
 
-/// The most bytes of what is asked by way of standard input.
+/// The size limit of a prompt from standard input.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
     RunSession::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
 }
 
-/// Refuses an agent that must not start. In a replay nothing is executed, so nothing needs to be there.
+/// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
 pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), CliFailure> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_denied = |name: &str| ground.variable(name) == Action::Deny;
@@ -75,7 +75,7 @@ pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), Cli
     Ok(())
 }
 
-/// What is asked: what was typed, or what comes through a pipe. Nothing begins a conversation.
+/// The prompt: the argument, or standard input if it is piped. `None` starts a conversation.
 fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
     if args.prompt.is_some() {
         return Ok(args.prompt.clone());
@@ -101,12 +101,12 @@ fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
     if text.trim().is_empty() { Err(missing()) } else { Ok(Some(text)) }
 }
 
-/// Plays the cassette beside the agent; without one, says what was looked for.
+/// Plays the cassette beside the agent; without one, reports which models were searched for.
 fn without_model(ground: &PreparedAgent, args: &RunArguments, why: &str) -> CliOutcome {
-    // Who names a model does not mean a recording.
+    // A user who names a model does not want a recording.
     let beside = args.model.is_none().then(|| cassettes(ground).ok()).flatten();
     let cassettes = beside.unwrap_or_default();
-    // What does not start with a model is not looked for one.
+    // First of all: an agent that must not start is refused, not reported as lacking a model.
     admitted(ground, !cassettes.is_empty())?;
     let Some(first) = cassettes.first() else {
         for line in why.lines() {
@@ -136,7 +136,7 @@ pub(crate) fn cassettes(ground: &PreparedAgent) -> io::Result<Vec<std::path::Pat
     beside(Path::new(ground.path().trim_end_matches('/')))
 }
 
-/// How the program ends after a run.
+/// The exit code after a run.
 pub(crate) fn exit(ending: &agentry_runtime::RunEnding) -> ExitKind {
     use agentry_runtime::RunEnding;
     match ending {

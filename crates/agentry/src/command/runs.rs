@@ -1,4 +1,4 @@
-//! `agentry runs`: which runs there are, and what they have done.
+//! `agentry runs`: lists runs, and what they did.
 
 mod prune;
 mod report;
@@ -46,7 +46,7 @@ fn list(args: &RunsArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-/// A run in a list, for programs.
+/// A row of the list, as JSON.
 fn entry(run: &RunSummary) -> Value {
     json!({
         "id": run.id,
@@ -56,12 +56,12 @@ fn entry(run: &RunSummary) -> Value {
     })
 }
 
-/// When a run began; nothing if its journal does not tell.
+/// The start time of a run; `None` if its journal has none.
 fn started(run: &RunSummary) -> Option<String> {
     (run.about.started > 0).then(|| DisplayTime(run.about.started).to_string())
 }
 
-/// What a person calls the agent of a run.
+/// The short name of the agent of a run.
 fn name(run: &RunSummary) -> String {
     let about = &run.about;
     let name = if about.name.is_empty() { &about.agent } else { &about.name };
@@ -74,7 +74,7 @@ fn home() -> Result<PathBuf, CliFailure> {
     })
 }
 
-/// The run that a person means.
+/// Finds the run that the user means.
 pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
     journal::find(home, given).map_err(|error| {
         let is_unknown = matches!(error, JournalError::NoRun(_));
@@ -86,18 +86,18 @@ pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
         if known.is_empty() {
             return failure.hint("there are no runs yet: `agentry run AGENT` makes one");
         }
-        // The end of a name is what people type.
+        // Users type the end of an identifier, so suggestions include it.
         let known = known.iter().flat_map(|run| [run.id.as_str(), end(&run.id)]);
         failure.hint(one_of(given, known, "`agentry runs` lists them"))
     })
 }
 
-/// The part of a run's name that tells it from others of the same moment.
+/// The part of an identifier that distinguishes runs of the same moment.
 fn end(id: &str) -> &str {
     id.rsplit('-').next().unwrap_or(id)
 }
 
-/// What the journal said, and how the program ends for it.
+/// Converts an error of the journal to a failure with its exit code.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(crate) fn failed(error: JournalError) -> CliFailure {
     let failure = CliFailure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));

@@ -1,4 +1,4 @@
-//! `agentry sandbox explain`: what the commands of an agent are confined to here, and by what.
+//! `agentry sandbox explain`: shows how the commands of an agent are confined on this machine.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn explained(args: &SandboxExplainArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-/// The program that is running, which is also the helper of the sandbox.
+/// The path of the running program, which is also the helper of the sandbox.
 pub(crate) fn this_program() -> Result<PathBuf, CliFailure> {
     std::env::current_exe().map_err(|_| CliFailure::new("where this program lies cannot be told"))
 }
@@ -73,7 +73,7 @@ fn to_text(confined: &PlannedConfinement, chosen: &SandboxChoice) -> String {
     out
 }
 
-/// What is enforced here, or what namespaces would enforce.
+/// The rules that are enforced here, or that namespaces would enforce.
 fn enforced(confined: &PlannedConfinement, chosen: &SandboxChoice) -> Vec<EnforcedRule> {
     match chosen {
         Ok((back_end, confinement)) => explain(confinement, *back_end),

@@ -1,4 +1,4 @@
-//! `agentry schema`: what an editor needs to help with a definition.
+//! `agentry schema`: prints the schema that editors use for a definition.
 
 use agentry_compile::formats::info;
 use agentry_compile::schema;

@@ -1,4 +1,4 @@
-//! `agentry search`: the agents of the store that fit some words.
+//! `agentry search`: finds agents of the store by words.
 
 use agentry_compile::text::report::visible;
 use agentry_registry::{ObjectManifest, StoreError};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &SearchArguments) -> CliOutcome {
     Ok(exit)
 }
 
-/// The agents that have all the words. One that is damaged is reported and does not hide the others.
+/// The agents with all the words. A damaged agent is reported and does not hide the others.
 fn found(words: &[String]) -> Result<(Vec<ObjectManifest>, ExitKind), crate::output::CliFailure> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let (mut found, mut exit) = (Vec::new(), ExitKind::Done);

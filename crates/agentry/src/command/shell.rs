@@ -1,4 +1,4 @@
-//! Completions and manual pages, from the one description of the arguments.
+//! Completions and manual pages, generated from the argument definitions.
 
 use agentry_compile::text::report::visible;
 use clap::CommandFactory as _;

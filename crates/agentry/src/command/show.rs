@@ -1,4 +1,4 @@
-//! `agentry show`: an agent as it is understood.
+//! `agentry show`: prints an agent as Agentry reads it.
 
 use agentry_compile::text::report::visible;
 use agentry_compile::{declared, prompt, resolved, rows};

@@ -1,4 +1,4 @@
-//! `agentry sign`: a signature under an agent of the store.
+//! `agentry sign`: signs an agent of the store.
 
 use agentry_registry::{KeyRing, ObjectManifest};
 

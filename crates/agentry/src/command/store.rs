@@ -1,4 +1,4 @@
-//! What the commands of the store share: opening it, naming agents in it, saying what went wrong.
+//! What the store commands share: opening the store, finding agents in it, reporting its errors.
 
 use std::path::{Path, PathBuf};
 
@@ -14,19 +14,19 @@ use crate::disk::DiskWorld;
 use crate::home::agentry_home;
 use crate::output::CliFailure;
 
-/// Agentry's own directory.
+/// The home directory of Agentry.
 pub(super) fn home() -> Result<PathBuf, CliFailure> {
     agentry_home().ok_or_else(|| {
         CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
     })
 }
 
-/// The store, which must exist.
+/// The store, or a failure if there is none.
 pub(super) fn open() -> Result<AgentStore, CliFailure> {
     AgentStore::open(&home()?).map_err(failed)
 }
 
-/// The store, or nothing if there is none yet.
+/// The store, or `None` if there is none yet.
 pub(super) fn open_if_any() -> Result<Option<AgentStore>, CliFailure> {
     match AgentStore::open(&home()?) {
         Ok(store) => Ok(Some(store)),
@@ -35,7 +35,7 @@ pub(super) fn open_if_any() -> Result<Option<AgentStore>, CliFailure> {
     }
 }
 
-/// What the user's configuration asks of signatures.
+/// The signatures that the user's configuration requires.
 pub(super) fn trust(disk: &DiskWorld) -> Result<SignatureTrust, CliFailure> {
     let signing = signing(disk).map_err(|(findings, sources)| {
         reported(&findings, &sources, "your own configuration has errors")
@@ -74,12 +74,13 @@ pub(super) fn gathered(
     })
 }
 
-/// The object that a person means: by the files that it was pushed from, or by a reference.
+/// The object that the user means: by the files that it was pushed from, or by a reference.
 pub(super) fn object(
     disk: &DiskWorld,
     store: &AgentStore,
     text: &str,
 ) -> Result<StoreObject, CliFailure> {
+    // A path wins over a reference of the same text.
     if !Path::new(text).exists() {
         let reference = text.parse().map_err(failed)?;
         let digest = store.resolve(&reference).map_err(|error| missed(store, error))?;
@@ -98,6 +99,7 @@ pub(super) fn object(
         !object.files.iter().any(|(other, stored)| other == path && stored == bytes)
     };
     match gathered.files.iter().find(differs) {
+        // A digest covers what an agent means; its files may still differ, for example in a comment.
         Some((path, _)) => {
             let message = format!("`{path}` is another file than the one in the store");
             Err(CliFailure::new(message).hint("push it as a new version").finding())
@@ -106,7 +108,7 @@ pub(super) fn object(
     }
 }
 
-/// What the store said about a reference, with one that may have been meant.
+/// The failure for an unknown reference, with a suggestion.
 pub(super) fn missed(store: &AgentStore, error: StoreError) -> CliFailure {
     let StoreError::Missing(given) = &error else { return failed(error) };
     let (given, listed) = (given.clone(), store.list().unwrap_or_default());
@@ -119,7 +121,7 @@ pub(super) fn missed(store: &AgentStore, error: StoreError) -> CliFailure {
     failed(error).hint(hint)
 }
 
-/// What the store said, and how the program ends for it.
+/// Converts an error of the store to a failure with its exit code.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(super) fn failed(error: StoreError) -> CliFailure {
     let failure = CliFailure::new(error.to_string()).hint_opt(error.hint());

@@ -1,14 +1,14 @@
-//! «Did you mean» for names that only the disk knows: agents, and what the store and the journal hold.
+//! «Did you mean» for names that are found on disk: agents, objects of the store, runs.
 
 use agentry_compile::text::path::join;
 use agentry_compile::text::suggestion::{did_you_mean, nearest};
 use agentry_compile::{World, at};
 
-/// Where people keep agents.
+/// The directories that usually hold agents.
 const PLACES: [&str; 3] = ["", "agents", ".agents"];
 
-/// The agent that may be meant by a path that does not exist: one beside it, or in one of the usual places,
-/// that is called so or nearly so.
+/// The agent that may be meant by a missing path: one with the same or a similar name, beside the path or in
+/// one of the usual directories.
 pub(super) fn agent(disk: &dyn World, path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -18,17 +18,19 @@ pub(super) fn agent(disk: &dyn World, path: &str) -> Option<String> {
         let directory = if place.is_empty() { "." } else { place };
         let entries = disk.list(directory, directory).ok()?;
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        // Users often leave out the file extension.
         let meant = nearest(name, names.iter().copied()).or_else(|| {
             let near = nearest(stem(name), names.iter().map(|other| stem(other)))?;
             names.iter().copied().find(|other| stem(other) == near)
         })?;
         let path = if place.is_empty() { meant.to_owned() } else { join(place, meant) };
+        // A similar name that is no agent would mislead.
         at(disk, &path).is_ok().then_some(path)
     });
     found.map(|path| format!("did you mean `{path}`?"))
 }
 
-/// A file of an agent by what the agent is called.
+/// The name of an agent from the name of its file.
 fn stem(name: &str) -> &str {
     match name.strip_suffix(".agent.md") {
         Some(stem) => stem.split_once('_').map_or(stem, |(_, name)| name),
@@ -36,7 +38,7 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Which of some names may be meant; else where they are listed.
+/// Suggests one of the names, else the command that lists them.
 pub(super) fn one_of<'a>(
     written: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! `agentry test`: whether agents still do what was recorded, and their policies what their authors say.
+//! `agentry test`: plays the cassettes of agents, and checks the examples of their policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use crate::command::run::{cassettes, replay};
 use crate::disk::DiskWorld;
 use crate::output::{ExitKind, complain, print, print_json, remark};
 
-/// What stands in the name of every cassette.
+/// Part of the name of every cassette.
 const CASSETTE: &str = ".cassette.";
 
-/// One test.
+/// The result of one test.
 struct TestOutcome {
     agent: String,
     what: &'static str,
     name: String,
-    /// Why it failed, and how that looks.
+    /// The reason of a failure, and its details.
     failed: Option<(String, String)>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &TestArguments) -> ExitKind {
     if failed { exit.max(ExitKind::Findings) } else { exit }
 }
 
-/// The examples beside the rules.
+/// Tests the examples beside the rules.
 fn policy(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) {
     for (test, verdict) in tested(&*ground.disk, &ground.compiled) {
         let test = &test.value;
@@ -78,13 +78,13 @@ fn policy(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) {
     }
 }
 
-/// The cassettes beside the agent.
+/// Plays the cassettes beside the agent.
 fn replays(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) -> Vec<PathBuf> {
     let found = cassettes(ground).unwrap_or_default();
     for path in &found {
         let failed = match replay::play(ground, path, None, &(Arc::new(|_| {}) as _)) {
             Err(failure) => Some((failure.message, String::new())),
-            // However it ended: it ended so when it was recorded.
+            // Any ending passes: a different one would be a difference from the recording.
             Ok(replayed) => {
                 replayed.difference.map(|difference| (difference.message, difference.diff))
             }
@@ -96,13 +96,14 @@ fn replays(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) -> Vec<PathBuf> {
     found
 }
 
-/// Cassettes inside agents and beside them that belong to none, and the names by which they would be
+/// Cassettes in and beside agents that belong to no agent, with the names under which they would be
 /// played.
 fn unplayed(agents: &[String], played: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, PathBuf> {
     let played: BTreeSet<PathBuf> = played.iter().filter_map(|it| it.canonicalize().ok()).collect();
     let mut out = BTreeMap::new();
     for agent in agents.iter().map(Path::new) {
         let Some(name) = agent.file_name().and_then(|name| name.to_str()) else { continue };
+        // A cassette is often named after the agent without its file extension.
         let name = name.split('.').next().filter(|name| !name.is_empty()).unwrap_or(name);
         let parent = agent.parent().unwrap_or(Path::new(""));
         for directory in [agent, parent] {
@@ -112,7 +113,7 @@ fn unplayed(agents: &[String], played: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, 
                     name.strip_prefix(head).is_some_and(|it| it.is_empty() || it.starts_with('.'))
                 };
                 let others = inside.iter().filter(|name| !name.contains(CASSETTE));
-                // What lies in an agent is no agent.
+                // A file inside an agent is not an agent.
                 directory == parent && others.into_iter().any(starts)
             };
             for file in inside.iter().filter(|file| !is_part(file)) {
@@ -134,12 +135,12 @@ fn unplayed(agents: &[String], played: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, 
     out
 }
 
-/// Whether a cassette is still being written.
+/// Whether a cassette is still incomplete.
 fn is_part(file: &str) -> bool {
     Path::new(file).extension().is_some_and(|end| end == "part")
 }
 
-/// The names of the files and directories in a directory; none of what is no directory.
+/// The names in a directory; none if it is not a directory.
 fn names(directory: &Path) -> Vec<String> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

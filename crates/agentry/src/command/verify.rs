@@ -1,4 +1,4 @@
-//! `agentry verify`: whether an agent of the store is what was pushed, and who signed it.
+//! `agentry verify`: checks that an agent of the store is unchanged, and who signed it.
 
 use agentry_registry::{KeyRing, ObjectManifest, PublicKey, SignatureTrust};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &VerifyArguments) -> CliOutcome {
     }
 }
 
-/// A key by its text, or by the name that the user gave it.
+/// A key from its text, or by the name that the user gave it.
 fn key(text: &str) -> Result<PublicKey, CliFailure> {
     if text.starts_with("ed25519:") {
         return text.parse().map_err(failed);
@@ -40,7 +40,7 @@ fn key(text: &str) -> Result<PublicKey, CliFailure> {
     Ok(secret.public())
 }
 
-/// What the signatures lack.
+/// The signatures that are missing.
 fn missing(
     signers: &[PublicKey],
     wanted: Option<&PublicKey>,
@@ -50,6 +50,7 @@ fn missing(
     match wanted {
         Some(key) if !has(key) => Some(format!("is not signed by `{key}`")),
         None if signers.is_empty() => Some("is not signed".to_owned()),
+        // Without any configured key, a signature by an unknown key is accepted.
         None if (trust.required || !trust.keys.is_empty()) && !trust.keys.iter().any(has) => {
             Some("is not signed by a key that you trust".to_owned())
         }

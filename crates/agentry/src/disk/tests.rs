@@ -6,7 +6,7 @@ fn folder() -> (tempfile::TempDir, String) {
     (folder, root)
 }
 
-/// Many paths at once lead where each of them leads alone.
+/// Resolving many paths at once gives the same as resolving each alone.
 #[cfg(unix)]
 #[test]
 fn paths_side_by_side_are_real_as_alone() {
@@ -43,7 +43,7 @@ fn paths_side_by_side_are_real_as_alone() {
     assert_eq!(disk.real_of_all(&["/".to_owned()]), [Some("/".to_owned())]);
 }
 
-/// What the search looked into is not read again, but only for the first who asks.
+/// A file that the search opened is read from memory, but only the first time.
 #[test]
 fn a_file_that_was_peeked_at_is_read_once() {
     let (_folder, root) = folder();
@@ -61,7 +61,7 @@ fn a_file_that_was_peeked_at_is_read_once() {
 fn files_are_read_whole_and_no_further_than_the_limit() {
     let (_folder, root) = folder();
     let path = format!("{root}/x");
-    // The size that was told, the size that is there, the limit, and what is read.
+    // The reported size, the actual size, the limit, and the bytes that are read.
     for (told, size, limit, read) in
         [(0, 0, 9, 0), (5, 5, 9, 5), (9, 4, 9, 4), (2, 7, 9, 7), (2, 20, 9, 10), (0, 3, 9, 3)]
     {

@@ -1,4 +1,4 @@
-//! Known findings: an old repository adopts `check`, and only new findings fail.
+//! Baselines: an old repository adopts `check`, and only new findings fail.
 
 use crate::test::{BROKEN, Test, WARNED};
 
@@ -63,10 +63,10 @@ fn known_findings_do_not_fail_and_new_ones_do() {
     checked 1 agent: all good (2 known findings in the baseline)
     --- exit 0
     "#);
-    // Moving text around makes nothing new.
+    // Moved text gives no new findings.
     test.write("agents/broken.agent", format!("# a comment\n\n{BROKEN}"));
     test.run("check").exits(0);
-    // The same mistake once more is new.
+    // The same mistake in another file is new.
     test.write("agents/other.agent", BROKEN.replace("broken", "other"));
     insta::assert_snapshot!(test.run("check --format github"), @r#"
     $ agentry check --format github
@@ -77,7 +77,7 @@ fn known_findings_do_not_fail_and_new_ones_do() {
     "#);
 }
 
-/// Known findings are known by the path from the root, wherever the program is started.
+/// A baseline uses paths from the root, wherever the program is started.
 #[test]
 fn a_baseline_holds_in_every_directory() {
     let test = adopted();

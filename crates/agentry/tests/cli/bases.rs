@@ -1,4 +1,4 @@
-//! Bases on a real disk: hostile ones, ones from elsewhere, and what is pushed of an agent that has one.
+//! Bases on a real disk: hostile ones, ones from other directories, and `push` of an agent with a base.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ const CHILD: &str =
     "name: child\nversion: 1.0.0\ndescription: Answers hard questions\nbase: ./base.agent\n";
 const TOML: &str = "name = \"writer\"\ndescription = \"Writes texts\"\n";
 
-/// A base of one gigabyte is told by its size, not read.
+/// A base of one gigabyte is reported by its size, not read.
 #[test]
 fn a_base_of_a_gigabyte_is_not_read() {
     let test = Test::new().file("child.agent", CHILD);
@@ -41,7 +41,7 @@ fn a_base_that_is_a_directory_a_pipe_or_a_binary() {
     }
 }
 
-/// Context and rule files belong to where the base is, not to where the agent is that is built on it.
+/// Context and rule files belong to the directory of the base, not to that of the agent that inherits.
 #[test]
 fn files_that_a_base_elsewhere_names_come_along() {
     let test = Test::new()
@@ -71,14 +71,14 @@ fn files_that_a_base_elsewhere_names_come_along() {
         prompt.contains("The house is new.") && prompt.contains("Be brief."),
         "{written}{prompt}"
     );
-    // The same from the store: nobody can reach the files there later.
+    // The same from the store: the files cannot be reached there later.
     test.run_in("shared", "push writer --version 1.0.0").exits(0);
     test.write("own/child.agent", CHILD.replace("./base.agent", "writer@1.0.0"));
     let prompt = test.run("show --prompt own/child.agent").exits(0).stdout;
     assert!(prompt.contains("Be brief.") && prompt.contains("The house is new."), "{prompt}");
 }
 
-/// What is pushed is all that the agent is: its bases by path come along, and elsewhere it is the same.
+/// A pushed agent is complete: its bases by path are included, and it is the same agent elsewhere.
 #[test]
 fn an_agent_with_a_base_is_pushed_with_it() {
     let digest = |test: &Test, path: &str| {
@@ -100,7 +100,7 @@ fn an_agent_with_a_base_is_pushed_with_it() {
         let main = if name == "child" { "out/team/child.agent" } else { "out/writer" };
         assert_eq!(digest(&other, main), full, "{name}: {pulled}");
     }
-    // A base outside of the workspace has no place in the store.
+    // A base outside of the workspace cannot be stored.
     let test = Test::new()
         .file("base.agent", BASE)
         .file("own/agentry.toml", "")
@@ -156,7 +156,7 @@ fn a_base_that_nobody_signed_is_refused() {
     test.run("pull base -o out").exits(3);
 }
 
-/// Skills of one's own home are found where `$AGENTRY_HOME` says, and pinned from there.
+/// Skills of the home are found in `$AGENTRY_HOME`, and pinned from there.
 #[test]
 fn skills_of_the_home() {
     let skill = "---\nname: review\ndescription: Reviews a text\n---\nRead it twice.\n";
@@ -173,7 +173,7 @@ fn skills_of_the_home() {
     test.run("lock lost.agent").exits(1);
 }
 
-/// A tool that the policy denies as a whole is in the plan, and so is the denial.
+/// A tool that the policy denies completely is in the plan, with the denial.
 #[test]
 fn a_plan_says_which_tools_are_denied() {
     let test = Test::new().env("ANTHROPIC_API_KEY", "x").file(

@@ -1,4 +1,4 @@
-//! `agentry check`: the four reports, and how it ends.
+//! `agentry check`: the four output formats and the exit codes.
 
 use crate::test::{BROKEN, HELPER, Test, WARNED};
 
@@ -127,7 +127,7 @@ fn json_without_findings() {
 fn code_scanning_reads_findings() {
     let ran = Test::new().file("broken.agent", BROKEN).run("check --format sarif").exits(1);
     let mut log = ran.json();
-    // Every rule is described; those that nothing broke are left out here.
+    // Every rule is described; rules without findings are left out here.
     let run = &mut log["runs"][0];
     let used: Vec<_> = run["results"].as_array().expect("results").clone();
     let rules = run["tool"]["driver"]["rules"].as_array_mut().expect("rules");
@@ -296,7 +296,7 @@ fn a_path_that_is_not_there() {
     error: `nowhere` does not exist
     --- exit 2
     "#);
-    // What can be checked is checked all the same, and the worse exit code wins.
+    // The other paths are still checked, and the worse exit code wins.
     insta::assert_snapshot!(test.run("check --format github broken.agent nowhere"), @r#"
     $ agentry check --format github broken.agent nowhere
     --- stdout

@@ -1,8 +1,8 @@
-//! `agentry check` of what is no definition: what programs and people are told.
+//! `agentry check` on files that are no definitions: its messages and its JSON.
 
 use crate::test::{HELPER, Test};
 
-/// What could not be looked at is in the document, too.
+/// Paths that could not be checked are in the JSON document too.
 #[test]
 fn programs_read_failures() {
     let test = Test::new().file("odd.yaml", "a: 1\n").file("helper.agent", HELPER);
@@ -15,7 +15,7 @@ fn programs_read_failures() {
     assert_eq!(said["agents"][0]["path"], "helper.agent");
 }
 
-/// Agents of a harness are no definitions, but they can become some.
+/// Agents of a harness are no definitions, but they can be imported.
 #[test]
 fn agents_of_a_harness_can_be_imported() {
     let agent = "---\nname: x\ndescription: Answers\n---\nYou answer.\n";

@@ -1,4 +1,4 @@
-//! `agentry check` of all agents of a workspace: names that clash, and this very repository.
+//! `agentry check` on a whole workspace: duplicate names, and this repository itself.
 
 use crate::test::{HELPER, Test};
 
@@ -30,7 +30,7 @@ fn two_formats_of_one_name() {
     "#);
 }
 
-/// What this repository holds for tests is none of its agents.
+/// The test data of this repository are not its agents.
 #[test]
 fn this_repository() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

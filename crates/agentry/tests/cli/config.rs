@@ -1,4 +1,4 @@
-//! `agentry.toml`: excludes, severities, and what is wrong with the file itself.
+//! `agentry.toml`: excludes, severities, and errors in the file itself.
 
 use crate::test::{BROKEN, HELPER, Test, WARNED};
 
@@ -150,7 +150,7 @@ fn the_configuration_of_the_workspace_counts() {
     }
 }
 
-/// Each agent is weighed by the `agentry.toml` of its own workspace.
+/// Each agent is checked with the `agentry.toml` of its own workspace.
 #[test]
 fn every_workspace_has_its_own_configuration() {
     let test = Test::new()

@@ -1,4 +1,4 @@
-//! Commands of real runs, confined: what they may not touch, and what is left of a run that is killed.
+//! Confined commands of real runs: what they cannot touch, and what a killed run leaves.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
@@ -11,7 +11,7 @@ use crate::server::{Asked, Protocol, Reply, Server, Turn};
 use crate::terminal::wait_for;
 use crate::test::{Ran, Test};
 
-/// May do everything that commands can be allowed to do.
+/// An agent that may run every command that a rule can allow.
 pub(crate) const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
     [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
 
@@ -22,7 +22,7 @@ fn worker() -> Test {
         .file("notes.md", "one\n")
 }
 
-/// A model that has the line run that it is told, and then repeats what came of it.
+/// A model that runs the line of the prompt, and then repeats the result.
 fn model() -> Server {
     fn answer(asked: &Asked) -> Reply {
         match asked.results.last() {
@@ -55,7 +55,7 @@ fn start(test: &Test, server: &Server, line: &str) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program runs")
 }
 
-/// What is in the workspace.
+/// The names in the workspace.
 fn names(test: &Test) -> Vec<String> {
     let all = fs::read_dir(test.path("")).expect("a list").map(|entry| entry.expect("an entry"));
     let mut names: Vec<String> =
@@ -64,7 +64,7 @@ fn names(test: &Test) -> Vec<String> {
     names
 }
 
-/// Whether the test has to be skipped here; says so.
+/// Whether the test must be skipped here; prints that.
 pub(crate) fn cannot_be_confined(test: &Test) -> bool {
     let back_end = &test.run("doctor --format json").json()["back_end"];
     if back_end != "namespaces" {
@@ -84,7 +84,7 @@ fn a_run_that_lives_or_was_killed_is_in_nobodys_way() {
     let mut killed = start(&test, &server, "touch ready; sleep 600");
     wait_for("ready", || test.has("ready"));
     assert!(test.has("agentry.lock") && test.path(".agentry").is_dir(), "they are held");
-    // Everything works beside it, another run too.
+    // Other commands work meanwhile, another run too.
     test.run("check").exits(0);
     test.run("render --target claude-code --dry-run").exits(0);
     test.run("lock --check").exits(1);
@@ -150,7 +150,7 @@ fn a_lock_that_is_written_meanwhile_ends_no_run() {
     if cannot_be_confined(&test) {
         return;
     }
-    // The model is slower than whoever locks.
+    // The model is slower than the process that locks.
     let agentry = env!("CARGO_BIN_EXE_agentry");
     let (root, home) = (test.path(""), test.path("home"));
     let server = Server::answering(move |asked| match asked.results.len() {
@@ -189,7 +189,7 @@ fn an_agent_does_not_add_to_its_definition() {
         (".", "skills/new.md"),
         (".", "schedules/new.md"),
     ] {
-        // No rule looks into a script.
+        // A rule cannot look into a script.
         test.write("try.sh", format!("mkdir -p $(dirname {path})\necho x > {path}\n"));
         let ran = run(&test, &server, agent, "sh try.sh").exits(0);
         assert!(ran.stdout.contains("Read-only file system"), "{agent} {path}: {ran}");
@@ -259,7 +259,7 @@ fn without_namespaces_commands_run_under_landlock() {
     assert!(!test.has("agentry.lock") && !test.has("worker/x"));
 }
 
-/// What the first event, the listing before the first run and the journal say of the sandbox.
+/// Checks the sandbox in the first event, in the consent list and in the journal.
 #[track_caller]
 fn names_its_sandbox(test: &Test, command: &mut Command, [name, words]: [&str; 2]) {
     let ran = test.ended("run", &command.output().expect("the program runs")).exits(0);

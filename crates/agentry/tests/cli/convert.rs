@@ -1,9 +1,9 @@
-//! `agentry convert`: every format to every other, and what is lost.
+//! `agentry convert`: every format to every other, with the losses.
 
 use crate::new::FORMATS;
 use crate::test::{BROKEN, HELPER, Test};
 
-/// Where an agent of a format is written to.
+/// The path that an agent of a format is written to.
 fn target(format: &str) -> &'static str {
     match format {
         "agent-md" => "out/agents/general_reviewer.agent.md",
@@ -54,7 +54,7 @@ fn every_format_to_every_other() {
     "#);
 }
 
-/// What is lost when the agent at `path` is written as `format`.
+/// The losses of writing the agent at `path` as `format`.
 fn lost(test: &Test, path: &str, format: &str) -> String {
     let out = target(format);
     let ran = test.run(&format!("convert {path} --to {format} -o {out} --format json"));
@@ -75,7 +75,7 @@ fn lost(test: &Test, path: &str, format: &str) -> String {
     if losses.is_empty() { "nothing".to_owned() } else { losses.join(", ") }
 }
 
-/// What a format says of itself comes back as it was.
+/// A format converted to itself loses nothing.
 #[test]
 fn a_format_to_itself_keeps_the_digest() {
     for (format, path) in FORMATS {
@@ -362,7 +362,7 @@ fn nothing_is_written_through_a_link_in_the_target() {
     assert!(!test.has("victim.md"));
 }
 
-/// A relative scope means another folder in another place, so it does not move along.
+/// A relative scope means another directory from the new path, so it is dropped.
 #[test]
 fn a_relative_scope_stays_behind() {
     let scoped = format!("{HELPER}trust: {{filesystem: scoped, scope: [., /srv/x]}}\n");

@@ -1,8 +1,8 @@
-//! `agentry convert`: what an agent means stays what it means.
+//! `agentry convert`: the meaning of an agent does not change.
 
 use crate::test::{HELPER, Ran, Test};
 
-/// Converts and gives the run, which must have worked.
+/// Converts and returns the run, which must have succeeded.
 fn convert(test: &Test, from: &str, to: &str, output: &str) -> Ran {
     test.run(&format!("convert {from} --to {to} -o {output}")).exits(0)
 }
@@ -39,7 +39,7 @@ fn references_to_variables_are_translated() {
     }
 }
 
-/// What is plain text elsewhere would become a look into the environment.
+/// Plain text of one format must not become a reference to a variable.
 #[test]
 fn a_text_that_would_become_a_reference_is_left_out() {
     let tool = "---\nkind: mcp\ncommand: db-server\nenv:\n  STAGE: env.production\n---\n";
@@ -77,7 +77,7 @@ fn what_keeps_an_agent_from_starting_is_kept() {
     assert_eq!(shown["status"], "disabled");
 }
 
-/// A format that has words for it but would not take the value: nothing is written.
+/// The format has the field but would not accept the value: nothing is written.
 #[test]
 fn an_agent_that_could_start_afterwards_is_refused() {
     let manifest = format!("{HELPER}extensions: {{x-agentry: {{required: {{env: [API-KEY]}}}}}}\n");
@@ -92,7 +92,7 @@ fn an_agent_that_could_start_afterwards_is_refused() {
     assert!(!test.has("x.agent.md"));
 }
 
-/// What a writer makes up is named, and is no loss.
+/// Added values are reported, and are no losses.
 #[test]
 fn what_is_added_is_said() {
     let test = Test::new().file("helper.agent", "name: helper\nsoul: You answer questions.\n");

@@ -1,4 +1,4 @@
-//! `agentry convert`: what an agent names by relative paths is still there in the new place.
+//! `agentry convert`: files that an agent names by relative paths are found from the new directory.
 
 use crate::test::{HELPER, Test};
 
@@ -86,7 +86,7 @@ fn a_format_without_references_takes_the_texts_in() {
     "#);
 }
 
-/// What no model may see is not copied, and said to be lost.
+/// A file that no model may see is not copied, and reported as lost.
 #[test]
 fn a_file_that_cannot_be_copied_is_a_loss() {
     let test = with_context().file("docs/style.md", "Hidden \u{202e}text\n");

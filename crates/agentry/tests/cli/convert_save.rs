@@ -6,7 +6,7 @@ use crate::test::{HELPER, Test};
 
 const SKILL: &str = "---\nname: review\ndescription: Reviews a change\n---\n\nLook at it.\n";
 
-/// What only the older agent had would become a part of the new one.
+/// Files that only the older agent had would become a part of the new one.
 #[test]
 fn stale_files_of_an_older_agent_are_taken_away() {
     let test = Test::new()
@@ -61,7 +61,7 @@ fn stale_files_of_an_older_agent_are_taken_away() {
     }
 }
 
-/// What has no place in the result must not be lost for good.
+/// Files of the source that the result does not need must stay.
 #[test]
 fn nothing_of_the_source_is_taken_away() {
     let test = Test::new()
@@ -88,7 +88,7 @@ fn a_failure_in_the_middle_leaves_all_as_it_was() {
     assert_eq!(test.read("out/system-prompt.md/taken"), "mine\n");
 }
 
-/// A disk without room: the second, larger file cannot be stored.
+/// A full disk: the second, larger file cannot be stored.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_all_as_it_was() {

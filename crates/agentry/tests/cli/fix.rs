@@ -1,4 +1,4 @@
-//! `--fix` and `--fix-unsafe`: what is mended, and what is left alone.
+//! `--fix` and `--fix-unsafe`: what is fixed, and what is left alone.
 
 use std::fs;
 
@@ -184,7 +184,7 @@ mod unix {
         }
     }
 
-    /// The file that a link leads to is mended, and the link stays a link.
+    /// The target of a link is fixed, and the link stays a link.
     #[test]
     fn links_stay_links() {
         let test = Test::new()
@@ -228,7 +228,7 @@ mod unix {
     }
 }
 
-/// Fixing looks at the same machine as checking: a skill below `$AGENTRY_HOME` is found by both.
+/// `--fix` uses the same machine facts as `check`: both find a skill below `$AGENTRY_HOME`.
 #[test]
 fn fixing_reports_what_checking_reports() {
     let skill = |name: &str| {

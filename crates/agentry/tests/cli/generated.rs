@@ -1,5 +1,5 @@
-//! The reference of the commands, from the help of the program itself. A stale page is rewritten,
-//! then the test fails: look at it, commit it, run again.
+//! The reference of the commands, generated from the help of the program. A stale page is rewritten, then
+//! the test fails: review it, commit it, and run the test again.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `agentry guard`: whatever goes wrong is a denial.
+//! `agentry guard`: every failure is a denial.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -6,12 +6,12 @@ use std::process::Stdio;
 use crate::render::workspace;
 use crate::test::Test;
 
-/// Asks the guard, and gives its exit code with all that it said.
+/// Asks the guard, and returns its exit code with its whole output.
 fn ask(test: &Test, args: &str, question: &[u8]) -> (Option<i32>, String) {
     let mut command = test.command(args.split_whitespace());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program runs");
-    // It need not read a question that it cannot answer.
+    // The guard may end without reading a question that it cannot answer.
     let _ = child.stdin.take().expect("a pipe").write_all(question);
     let output = child.wait_with_output().expect("it ends");
     let said = [output.stdout, output.stderr].concat();
@@ -39,7 +39,7 @@ fn errors_are_denials() {
     }
 }
 
-/// Every guard says of a search what `policy why` says.
+/// Every guard answers a search like `policy why`.
 #[test]
 fn searches_have_one_answer() {
     let rules = "\n[permissions.read]\nintent = \"allow\"\nrules = [\"**/secret.txt:deny\"]\n";
@@ -93,7 +93,7 @@ fn one_hook_serves_the_agents_that_a_file_lists() {
         )
     };
     let args = "guard claude-code --agents .claude/agentry-guard.json";
-    // Another agent, and the session of the person, are not asked about.
+    // Another agent, and the user's own session, are not judged.
     for nobody in ["", "somebody-else"] {
         assert_eq!(
             ask(&test, args, question(nobody).as_bytes()),
@@ -116,7 +116,7 @@ fn the_guard_is_kept_until_it_is_taken_away() {
     test.run("render --target claude-code --guard").exits(0);
     test.run("render --target claude-code --check --guard").exits(0);
     let before = test.read(".claude/settings.json");
-    // Another target is none of its business.
+    // Another target keeps its state.
     let ran = test.run("render --target opencode").exits(0);
     assert!(!ran.stdout.contains("guard kept") && test.has(guard), "{ran}");
     for args in ["--check", "--dry-run", "", "agents/pusher"] {
@@ -142,7 +142,7 @@ fn gaps_stay_closed_until_they_are_opened() {
     test.run("render --target opencode --close-gaps").exits(0);
     let closed = test.read(file);
     assert_ne!(open, closed);
-    // Another target is none of its business.
+    // Another target keeps its state.
     let ran = test.run("render --target claude-code").exits(0);
     assert!(!ran.stdout.contains("gaps kept closed"), "{ran}");
     for args in ["--check", "--dry-run", "", "agents/pusher"] {
@@ -157,7 +157,7 @@ fn gaps_stay_closed_until_they_are_opened() {
     assert!(!ran.stdout.contains("gaps kept closed"), "{ran}");
 }
 
-/// What `policy why` says is what a harness with the guard does, also about paths that no rule opens.
+/// `policy why` and the guard agree, also about protected paths.
 #[test]
 fn the_guard_and_policy_why_agree() {
     let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n\
@@ -239,7 +239,7 @@ fn allowed() -> Test {
     crate::render::agent(Test::new(), "all", &rules.concat())
 }
 
-/// Whatever is not a clear question is a denial, even for an agent that may do everything.
+/// Everything but a valid question is a denial, even for an agent that may do everything.
 #[test]
 fn hostile_questions_are_denials() {
     let test = allowed();
@@ -330,14 +330,14 @@ fn what_nobody_knows_is_asked_about() {
             assert!(!said.contains("\"allow\""), "{harness} {tool}: {said}");
         }
     }
-    // However long the line is, the answer is one that a hook reads.
+    // Even for a very long line, the answer is short enough for a hook.
     let long = format!("echo {}", "$(ls) ".repeat(200_000));
     let question = serde_json::json!({"tool": "bash", "args": {"command": long}, "directory": "/"});
     let (_, said) = ask(&test, "guard opencode agents/all", question.to_string().as_bytes());
     assert!(said.len() < 4_000, "{} bytes", said.len());
 }
 
-/// `..` behind a link is one file for the system and another for who goes by names: both count.
+/// `..` behind a link is one file for the system and another one by its text: both are judged.
 #[cfg(unix)]
 #[test]
 fn links_lead_the_guard_nowhere_else() {
@@ -353,10 +353,10 @@ fn links_lead_the_guard_nowhere_else() {
     let cases = [
         ("docs/y", "allow"),
         ("docs/in/x", "deny"),
-        // By names it is `docs/y`, for the system `private/y`.
+        // By its text it is `docs/y`, for the system `private/y`.
         ("docs/in/../y", "deny"),
         ("link/x", "allow"),
-        // By names it is `private/y`, for the system `docs/private/y`.
+        // By its text it is `private/y`, for the system `docs/private/y`.
         ("link/../private/y", "deny"),
     ];
     for (path, expected) in cases {

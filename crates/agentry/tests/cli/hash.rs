@@ -1,4 +1,4 @@
-//! `agentry hash`: what an agent is called by its content.
+//! `agentry hash`: the digest of an agent.
 
 use crate::test::{BROKEN, HELPER, Test};
 
@@ -80,7 +80,7 @@ fn several_agents() {
     "#);
 }
 
-/// The digest is of what an agent means, not of how it is written.
+/// The digest is of the meaning of an agent, not of its text.
 #[test]
 fn the_same_meaning_in_other_words() {
     let test = helper().file(
@@ -110,7 +110,7 @@ fn a_manifest_that_is_refused() {
     error: `broken.agent` has errors and no digest
     --- exit 1
     "#);
-    // The others are digested all the same.
+    // The other agents are still digested.
     insta::assert_snapshot!(test.run("hash . --format json"), @r#"
     $ agentry hash . --format json
     --- stdout
@@ -165,7 +165,7 @@ fn nothing_to_digest() {
     "#);
 }
 
-/// What a format takes for granted makes no difference when it is written down.
+/// A default makes no difference when it is written out.
 #[test]
 fn written_defaults_and_other_spellings_mean_the_same() {
     let acl = "default_model = \"a/b\"\n";
@@ -212,7 +212,7 @@ fn written_defaults_and_other_spellings_mean_the_same() {
     }
 }
 
-/// A path that is wrong does not keep the others from being digested.
+/// A wrong path does not stop the others from being digested.
 #[test]
 fn a_missing_path_among_others() {
     let test = helper().file("broken.agent", BROKEN).file("notes.txt", "");
@@ -228,7 +228,7 @@ fn a_missing_path_among_others() {
     "#);
     let ran = test.run("hash helper.agent nowhere --format json").exits(2);
     assert_eq!(ran.json()[0]["path"], "helper.agent");
-    // Bad usage weighs more than a finding.
+    // Bad usage wins over a finding.
     test.run("hash broken.agent nowhere helper.agent").exits(2);
     test.run("hash broken.agent helper.agent").exits(1);
 }

@@ -1,4 +1,4 @@
-//! What the program says of itself, and how it takes what it does not know.
+//! The help texts, and the messages for unknown arguments.
 
 use crate::test::Test;
 

@@ -1,4 +1,4 @@
-//! Files that nobody should have to meet: the program neither hangs, nor panics, nor shows them raw.
+//! Hostile files: the program neither hangs nor panics, and never prints them raw.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
@@ -213,7 +213,7 @@ mod unix {
         std::fs::set_permissions(test.path("shut"), open).expect("a folder of ours");
     }
 
-    /// Says that a test could not be done: to this user every file is open.
+    /// Reports a skipped test: this user can read every file.
     fn say_skipped() -> std::io::Result<()> {
         use std::io::Write as _;
         writeln!(std::io::stderr(), "SKIPPED: this user may read every file")
@@ -275,7 +275,7 @@ mod unix {
         checked 1 agent: 1 error
         --- exit 1
         "#);
-        // Nothing of the file is shown, digested or converted.
+        // No content of the file is shown, digested or converted.
         insta::assert_snapshot!(test.run("show helper --prompt"), @r#"
         $ agentry show helper --prompt
         --- stderr
@@ -352,7 +352,7 @@ mod unix {
     }
 }
 
-/// Two links that each lead back make ever more paths; only so many are followed.
+/// Two links that lead to each other make ever more paths; only a limited number is followed.
 #[cfg(unix)]
 #[test]
 fn links_that_lead_around_in_circles() {
@@ -371,8 +371,8 @@ fn links_that_lead_around_in_circles() {
     test.run("check a").exits(0);
 }
 
-/// A link to a directory inside an agent is followed; one that leads around in a circle or out of
-/// the agent is reported.
+/// A link to a directory inside an agent is followed; a loop, or a link out of the agent, is
+/// reported.
 #[cfg(unix)]
 #[test]
 fn links_to_directories() {

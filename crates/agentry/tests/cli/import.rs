@@ -34,12 +34,12 @@ fn what_a_file_of_claude_code_says_without_effect() {
     ] {
         assert!(ran.stdout.contains(line), "{ran}");
     }
-    // The file that it came from is only replaced when that is asked for.
+    // The imported file is replaced only on request.
     let ran = test.run("render").exits(1);
     assert!(ran.stdout.contains("pass `--force` once"), "{ran}");
     test.run("render --force").exits(0);
     test.run("render --check").exits(0);
-    // What is nowhere else is told apart.
+    // A field that only this file has is reported separately.
     test.write(file, format!("---\n{head}more:\n  deep: x\n---\nYou read changes.\n"));
     let ran = test.run(&format!("{args} --dry-run")).exits(0);
     assert!(ran.stdout.contains("`deep: x` says nothing"), "{ran}");
@@ -62,8 +62,8 @@ fn agents_of_a_harness_that_nothing_is_written_for() {
     assert!(ran.stderr.contains("possible values: opencode"), "{ran}");
 }
 
-/// What Copilot let an agent do comes back to it from every format that keeps the rules; where a format has
-/// narrower ones, the import says that it does not.
+/// The original grants of Copilot come back from every format that keeps the rules; where a format has
+/// narrower rules, the import reports that they do not.
 #[test]
 fn words_come_back_or_the_import_says_so() {
     let file = ".github/agents/fixer.agent.md";
@@ -86,7 +86,7 @@ fn words_come_back_or_the_import_says_so() {
     }
 }
 
-/// Whoever reviews a definition sees that a harness may ask less than it says.
+/// A review of a definition shows that a harness may ask less than the definition.
 #[test]
 fn words_are_shown_where_rules_are_reviewed() {
     let bare = "name = \"fixer\"\ndescription = \"Fixes bugs\"\n";
@@ -105,7 +105,7 @@ fn words_are_shown_where_rules_are_reviewed() {
     test.run("policy diff new/fixer new/fixer").exits(0);
 }
 
-/// The smallest agent of each harness of which a definition keeps everything.
+/// The smallest agent of each harness that a definition keeps completely.
 const SMALL: &[(&str, &str)] = &[
     (".claude/agents/a.md", "---\nname: a\ndescription: d\ntools: Read, Grep, Glob\n---\nHello.\n"),
     (".opencode/agents/b.md", "---\ndescription: d\nmode: subagent\n---\nHello.\n"),
@@ -194,7 +194,7 @@ fn what_lies_beside_agents_is_none_and_a_broken_agent_is_told() {
     let ran = test.run("import . --to agent-toml -o more").exits(2);
     let line = "`.github/agents/g.agent.md:3:7` cannot be imported: its metadata is not YAML";
     assert!(ran.stderr.contains(line), "{ran}");
-    // Bytes that are no text are told; a definition holds no NUL.
+    // Invalid UTF-8 is reported; a definition cannot hold NUL.
     let latin = b"---\nname: x\ndescription: caf\xe9\ntools: Read\n---\nHello.\n";
     test.write(".claude/agents/x.md", latin);
     let ran = test.run("import .claude/agents/x.md --to agent-toml -o x --dry-run").exits(0);
@@ -251,7 +251,7 @@ fn one_agent_in_two_harnesses() {
     }
     let line = "`.claude/agents/x.md` is called `x` too: this one became `x-opencode`; keep one";
     assert!(ran.stdout.contains(line), "{ran}");
-    // The same twice is one.
+    // Two equal agents are imported once.
     let toml = "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n";
     let test = Test::new().file(".claude/agents/x.md", toml).file(".claude/agents/more/x.md", toml);
     let ran = test.run("import . --to agent-toml -o out").exits(0);
@@ -279,7 +279,7 @@ fn names_that_a_definition_cannot_have() {
     assert!(ran.stdout.contains("`Upper_Case Name` became `upper-case-name`"), "{ran}");
 }
 
-/// What may deny something and cannot be read must not be taken for absent.
+/// A file that may deny something and cannot be read must not count as absent.
 #[test]
 fn what_is_there_and_cannot_be_read_is_not_absent() {
     let large = format!("{{\"x\": \"{}\"}}", "x".repeat(17 * 1024 * 1024));
@@ -331,7 +331,7 @@ fn large_settings_count() {
         let toml = test.read("out/agent.toml");
         assert!(toml.contains("[permissions.read]\nintent = \"deny\""), "{toml}");
     }
-    // A link is followed wherever it leads, as the harness does.
+    // Every link is followed, as the harness does.
     #[cfg(unix)]
     {
         let other = Test::new().file("s.json", &settings);
@@ -365,7 +365,7 @@ fn directories_of_agents_that_cannot_be_listed_are_told() {
         (shut(".gemini/agents"), ".gemini/agents", refused),
         (shut(".claude/agents/team"), ".claude/agents/team", refused),
     ];
-    // Nothing is shut to some users.
+    // Root can list every directory.
     let is_shut = std::fs::read_dir(cases[3].0.path(".gemini/agents")).is_err();
     if !is_shut {
         let said = writeln!(std::io::stderr(), "SKIPPED: this user may list every directory");
@@ -389,7 +389,7 @@ fn directories_of_agents_that_cannot_be_listed_are_told() {
     }
 }
 
-/// What is no directory of agents takes none away; a link leads wherever it does for the harness.
+/// A missing directory of agents is no failure; links are followed as the harness does.
 #[cfg(unix)]
 #[test]
 fn directories_of_agents_that_are_not_there_or_elsewhere() {
@@ -447,7 +447,7 @@ fn agents_of_settings_that_are_not_understood_are_told() {
         assert!(!test.has("out"), "{ran}");
     }
     test.run("import . --as claude-code --to agent-toml -o out").exits(0);
-    // An agent that is too large is told as well.
+    // An agent that is too large is reported too.
     test.write(".claude/agents/b.md", written.to_owned() + &"x".repeat(1024 * 1024));
     let ran = test.run("import . --as claude-code --to agent-toml -o more").exits(2);
     assert!(ran.stderr.contains("b.md` cannot be read: it has "), "{ran}");

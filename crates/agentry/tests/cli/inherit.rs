@@ -1,4 +1,4 @@
-//! Agents that are built on agents, from the outside.
+//! Agents that inherit, through the commands.
 
 use crate::test::Test;
 

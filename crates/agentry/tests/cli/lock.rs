@@ -1,4 +1,4 @@
-//! `agentry lock`: what is pinned, what is told, and that nothing half-written remains.
+//! `agentry lock`: what is pinned, what is reported, and that no partial file remains.
 
 use std::fs;
 
@@ -155,7 +155,7 @@ fn only_what_is_named_is_locked_again() {
     test.run("lock --check").exits(0);
 }
 
-/// A change of one agent is a change of its own table: two branches merge without help.
+/// Each agent has its own table: changes of two branches merge without conflicts.
 #[test]
 fn each_agent_is_a_table_of_its_own() {
     let test = Test::new().file("a.agent", HELPER.replace("helper", "a"));
@@ -311,7 +311,7 @@ fn a_lock_of_version_0_is_written_anew() {
     test.run("lock --check").exits(0);
 }
 
-/// The limit on the size of a file stands for a full disk: a write fails half way.
+/// A file size limit stands for a full disk: a write fails half way.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_old_lock() {
@@ -401,7 +401,7 @@ fn excluded_agents_are_not_locked_and_workspaces_have_their_own() {
     assert!(!empty.has(LOCK));
 }
 
-/// What was pushed elsewhere and what is signed is part of what is locked.
+/// Pushed bases and their signatures are part of the lock.
 #[test]
 fn bases_of_the_store_are_pinned_by_digest() {
     let test = Test::new().file("base.agent", BASE.to_owned() + "version: 1.0.0\n");

@@ -1,4 +1,4 @@
-//! The program as a person meets it: the real binary, whole outputs, exit codes.
+//! The program as a user sees it: the real binary, whole outputs, exit codes.
 #![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
 #![expect(clippy::too_many_lines, reason = "whole outputs stand beside what made them")]
 #![expect(clippy::format_push_string, clippy::format_collect, reason = "texts here are short")]

@@ -68,8 +68,7 @@ fn a_new_agent_has_no_findings() {
     }
 }
 
-/// A beginner gets no agent that does more than read without a question, whatever its format; what is
-/// allowed beyond that has a rule of its own.
+/// A template only reads without asking, in every format; every other allowed call has its own rule.
 #[test]
 fn templates_are_equally_careful() {
     let calls = [
@@ -97,7 +96,7 @@ fn templates_are_equally_careful() {
     }
 }
 
-/// What is said about a usual agent fits on a screen, for every target and for some together.
+/// The report about a usual agent fits on a screen, for each target and for several together.
 #[test]
 fn templates_render_for_every_target() {
     let targets: Vec<&str> = agentry_compile::targets::TARGETS.iter().map(|it| it.name).collect();

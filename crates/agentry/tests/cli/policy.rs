@@ -192,8 +192,8 @@ fn a_search_is_what_it_finds() {
     test.run("policy why agents/finder bash ls --search").exits(2);
 }
 
-/// A search is answered for what its path and its glob lead into; what git ignores is passed over where
-/// tools do so.
+/// A search is judged by the files that its path and its glob reach; files ignored by Git are left out
+/// where the tools leave them out.
 #[test]
 fn a_search_of_packages() {
     let rules = "\n[permissions.read]\nintent = \"allow\"\n";
@@ -349,7 +349,7 @@ fn what_a_new_version_gained() {
     "#);
 }
 
-/// Every section is there, also those that nobody speaks about.
+/// Every section is listed, also those without a rule.
 #[test]
 fn all_that_an_agent_may_do() {
     let test = Test::new().file(
@@ -400,7 +400,7 @@ fn all_that_an_agent_may_do() {
     assert_eq!(silent["layers"][0]["layer"], "default");
 }
 
-/// 1 would mean that something was gained.
+/// Exit code 1 would mean that something was gained.
 #[test]
 fn agents_with_errors_cannot_be_compared() {
     let test = reviewer().file("broken.agent", BROKEN);

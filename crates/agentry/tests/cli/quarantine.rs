@@ -1,4 +1,4 @@
-//! What commands made under protected names is taken away and told; what others made never is.
+//! Files that commands create under protected names are quarantined and reported; other files never are.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
@@ -31,7 +31,7 @@ fn worker() -> Option<Test> {
     None
 }
 
-/// A model that has these lines run, one after the other; before each, somebody does something.
+/// A model that runs these lines, one after the other; a callback acts before each.
 fn model(
     lines: &'static [&'static str],
     meanwhile: impl Fn(usize) + Send + Sync + 'static,
@@ -58,7 +58,7 @@ fn run(test: &Test, server: &Server, args: &[&str]) -> Ran {
     test.ended(&args.join(" "), &output)
 }
 
-/// What the last request has of results.
+/// The results in the last request.
 fn results(server: &Server) -> Vec<String> {
     let asked = server.asked();
     let last = asked.last().expect("a request");
@@ -93,7 +93,7 @@ fn a_recording_beside_the_agent_stays_whatever_commands_ran() {
     test.run("test").exits(0);
 }
 
-/// What the user makes.
+/// The files that the user makes.
 const MINE: &[&str] =
     &[".mcp.json", ".vscode/settings.json", "sub/agentry.toml", "a.cassette.jsonl", ".claude/x"];
 
@@ -105,7 +105,7 @@ fn what_the_user_makes_between_commands_stays_theirs() {
         // Before the first command, and when there is a sandbox already.
         if at == 1 {
             MINE.iter().for_each(|name| write(&root, name, "\"mine\"\n"));
-            // As git does it.
+            // As Git writes its configuration.
             write(&root, ".git/config.lock", "[core]\n\tbare = false\n[user]\n\tname = me\n");
             fs::rename(root.join(".git/config.lock"), root.join(".git/config")).expect("renamed");
         }
@@ -123,7 +123,7 @@ fn what_the_user_makes_between_commands_stays_theirs() {
     assert!(test.read(".git/config").contains("name = me"));
 }
 
-/// Over and over, so that one of them falls between the question and the start.
+/// Repeated, so that one of them falls between the check and the start of the command.
 const LINES: &[&str] = &["sh try.sh"; 12];
 
 #[test]
@@ -188,7 +188,7 @@ fn a_command_is_looked_after_however_it_ends() {
     test.write("later.sh", "sleep 0.3; mkdir -p late; echo x > late/agentry.toml\n");
     let server = Server::answering(|asked| match asked.results.len() {
         0 => Turn::call("bash", json!({ "command": "sh try.sh", "timeout": 1 })).into(),
-        // What is left running would make it between two commands.
+        // A background process would create it between two commands.
         1 => {
             let line = "setsid sh later.sh >/dev/null 2>&1 </dev/null & echo left";
             Turn::call("bash", json!({ "command": line })).into()
@@ -229,7 +229,7 @@ fn worker_of_user() -> Option<Test> {
     None
 }
 
-/// A way to keep something from being taken back: a script, what is told, the name, and what it holds after.
+/// A way to prevent a quarantine: a script, the messages, the name, and its content afterwards.
 type Shut = (&'static str, &'static [&'static str], &'static str, Option<&'static str>);
 
 const SHUT: &[Shut] = &[
@@ -373,11 +373,11 @@ fn a_run_that_was_killed_is_told_of_once_where_it_ran() {
     let said = String::from_utf8_lossy(&said).into_owned();
     let first: Value = serde_json::from_str(said.lines().next().expect("a line")).expect("JSON");
     let id = first["id"].as_str().expect("text").to_owned();
-    // What the user does since.
+    // The user's changes since then.
     let mine = [".mcp.json", ".vscode/settings.json", "worker.cassette.jsonl", "sub/agentry.toml"];
     mine.iter().for_each(|name| test.write(name, "\"mine\"\n"));
     let stays = || mine.iter().for_each(|name| assert_eq!(test.read(name), "\"mine\"\n", "{name}"));
-    // Whoever only reads says nothing and changes nothing.
+    // A command that only reads reports nothing and changes nothing.
     for line in ["test worker", "runs", "show worker", "sandbox explain worker", "check"] {
         assert!(!test.run(line).stderr.contains(&id), "{line}");
         stays();

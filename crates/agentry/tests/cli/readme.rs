@@ -1,5 +1,5 @@
-//! The README and the guides say what the program really does: their files are written, their
-//! commands are run, and what they show is compared. A stale page is rewritten, then the test fails.
+//! The README and the guides match the program: their files are written, their commands run, and their
+//! outputs compared. A stale page is rewritten, then the test fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use crate::test::Test;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The workspace that the pages speak of: the shipped examples, and the files that a page shows.
+/// The workspace of the pages: the shipped examples, and the files that a page shows.
 fn workspace(page: &str) -> Test {
     let test = Test::new();
     copy(&Path::new(ROOT).join("examples"), Path::new("examples"), &test);
-    // A file that is shown twice changes on the way.
+    // A file that is shown twice changes on the way; the first text is the initial one.
     for (name, text) in files(page).into_iter().rev() {
         test.write(name, text);
     }
     test
 }
 
-/// The files that a page names: in the block after `<!-- file: name -->`, or unseen in the comment
-/// itself, from its second line on.
+/// The files of a page: in the block after `<!-- file: name -->`, or hidden in the comment itself, from
+/// its second line on.
 fn files(page: &str) -> Vec<(&str, String)> {
     let mut found = Vec::new();
     let mut rest = page;
@@ -56,7 +56,7 @@ fn copy(from: &Path, to: &Path, test: &Test) {
     }
 }
 
-/// The page with the output of every block after `<!-- run -->` as it is now.
+/// The page with the present output of every block after `<!-- run -->`.
 fn filled(page: &str) -> String {
     const MARK: &str = "<!-- run -->\n```console\n";
     let test = workspace(page);

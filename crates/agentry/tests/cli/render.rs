@@ -1,4 +1,4 @@
-//! `agentry render`: what it writes, what it says, how it ends.
+//! `agentry render`: its files, its report and its exit codes.
 
 use crate::test::{HELPER, Test};
 
@@ -191,7 +191,7 @@ fn both_sides_are_explained() {
     assert_eq!(json["sections"][0]["difference"], serde_json::Value::Null);
 }
 
-/// What may run without a question is not what the source says, though it is told as a gap.
+/// Original grants may ask less than the source, which is reported as a gap.
 #[test]
 fn words_that_came_back_are_explained() {
     let asks =
@@ -209,7 +209,7 @@ fn words_that_came_back_are_explained() {
     "#);
 }
 
-/// What is the same for several agents or targets is one line; `--explain` and JSON keep each.
+/// Equal losses of several agents or targets are one line; `--explain` and JSON keep each.
 #[test]
 fn losses_are_told_once() {
     let test = workspace();
@@ -254,7 +254,7 @@ fn losses_are_told_once() {
     }
 }
 
-/// What was lost is no drift, and no place is left for it.
+/// A loss is no drift, and leaves no empty line.
 #[test]
 fn losses_of_several_targets_are_not_checked() {
     let test = workspace();
@@ -273,7 +273,7 @@ fn losses_of_several_targets_are_not_checked() {
     "#);
 }
 
-/// The example of a gap is something that a person would type and that the harness lets pass.
+/// The example of a gap is a realistic command that the harness lets pass.
 #[test]
 fn examples_of_gaps() {
     let cases = [
@@ -342,7 +342,7 @@ fn names_and_targets_come_from_the_configuration() {
     assert_eq!(json["files"][0]["agent"], "helper");
     assert_eq!(json["files"][0]["path"], ".opencode/agents/hand.md");
     assert_eq!(json["files"][1]["path"], ".opencode/agents/planner.md");
-    // Without the alias it would become a part of what the harness has built in.
+    // Without the alias it would change an agent that is built into the harness.
     let test = agent(Test::new(), "plan", "");
     insta::assert_snapshot!(test.run("render --target opencode").exits(1), @r#"
     $ agentry render --target opencode
@@ -395,7 +395,7 @@ fn a_configuration_with_mistakes() {
     test.run("check").exits(1);
 }
 
-/// Only Pi has one main session, and an agent must be there to have it.
+/// Only Pi has one main session, and its agent must exist.
 #[test]
 fn a_primary_that_nobody_is() {
     let config = |harness: &str, name: &str| {
@@ -417,7 +417,7 @@ fn a_primary_that_nobody_is() {
     --- exit 2
     "#);
     assert!(!test.has(".pi"));
-    // Of a part of the workspace nobody knows who else there is.
+    // A run for a part of the workspace does not know the other agents.
     test.run("render agents/helper").exits(0);
     test.write("agentry.toml", config("pi", "helpr"));
     assert!(test.run("render .").exits(2).stderr.contains("did you mean `helper`?"));
@@ -459,7 +459,7 @@ fn what_cannot_be_rendered() {
     test.run("render --scope everywhere").exits(2);
     test.run("render --check --watch").exits(2);
     let test = Test::new().file("helper.agent", HELPER).file("broken.agent", crate::test::BROKEN);
-    // The others are rendered all the same.
+    // The other agents are still rendered.
     let ran = test.run("render --target opencode").exits(1);
     assert!(ran.stderr.contains("`broken.agent` has errors and is not rendered"), "{ran}");
     assert!(test.has(HELPER_FILE));
@@ -477,7 +477,7 @@ fn workspaces_inside_are_projects_of_their_own() {
     assert!(!test.has(".opencode/agents/third.md"));
 }
 
-/// Every format meets in the model.
+/// Agents of all formats are rendered alike.
 #[test]
 fn agents_of_all_formats() {
     let test = Test::new();

@@ -1,4 +1,4 @@
-//! Examples in what `agentry render` reports: `agentry policy why` says the same of them.
+//! The examples in the report of `agentry render`: `agentry policy why` gives the same verdicts.
 
 use crate::render::agent;
 use crate::test::Test;
@@ -20,7 +20,7 @@ rules = ["docs.rs:ask"]
 intent = "ask"
 "#;
 
-/// The example of a loss, and what the source is said to say of it.
+/// The example of a loss, and the verdict of the source in it.
 fn example(detail: &str) -> Option<(&str, &str)> {
     let (before, after) = detail.split_once("` is ")?;
     let (_, example) = before.rsplit_once('`')?;

@@ -1,4 +1,4 @@
-//! `agentry render` and the files that are there already: nobody's work is lost.
+//! `agentry render` on existing files: no work of the user is lost.
 
 use std::fs;
 
@@ -50,7 +50,7 @@ fn a_target_that_is_not_listed_any_more() {
     let test = workspace();
     test.run("render").exits(0);
     test.write("agentry.toml", "[render]\ntargets = []\n");
-    // One that is only not named now stays.
+    // An agent that is only not named in this run keeps its files.
     let ran = test.run("render").exits(2);
     assert!(ran.stderr.contains("no target"), "{ran}");
     assert!(test.has(HELPER));
@@ -142,7 +142,7 @@ fn what_somebody_else_wrote_stays() {
     assert_ne!(test.read(HELPER), "mine");
 }
 
-/// A clone without the list: what is as it should be is taken over.
+/// A clone without the ledger: unchanged files are adopted.
 #[test]
 fn the_list_can_be_made_again() {
     let test = workspace();
@@ -176,7 +176,7 @@ fn nothing_is_written_through_a_link() {
         let left = fs::read_dir(outside.path("")).expect("a folder").count();
         assert_eq!(left, 2, "{link}");
     }
-    // Not even the list of what was written.
+    // Not even the ledger is written through a link.
     let test = workspace().link(".agentry", &target);
     test.run("render").exits(2);
     assert!(!test.has(".opencode") && !outside.has("rendered.json"));
@@ -205,7 +205,7 @@ fn a_directory_that_cannot_be_written_to() {
     let before = (test.read(HELPER), test.read(LEDGER));
     test.write("agents/helper/system-prompt.md", "Something else.\n");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o555)).expect("our folder");
-    // Root may write anywhere; then there is nothing to see.
+    // Root can write anywhere; then the test shows nothing.
     let is_root = fs::write(dir.join("probe"), "").is_ok();
     let ran = test.run("render");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("our folder");
@@ -216,7 +216,7 @@ fn a_directory_that_cannot_be_written_to() {
     }
 }
 
-/// Where one file cannot be written, none is: the list is the last of them.
+/// If one file cannot be written, none is; the ledger is the last of them.
 #[test]
 fn all_or_nothing() {
     let test = workspace();
@@ -396,7 +396,7 @@ fn what_is_not_as_locked_is_not_rendered() {
     assert!(ran.stdout.contains("0 agents"), "{ran}");
 }
 
-/// Two workspaces that render to one place: neither removes or weakens what the other wrote.
+/// Two workspaces that render to one directory: neither removes or weakens the files of the other.
 #[test]
 fn the_files_of_another_workspace_stay() {
     let test = Test::new();
@@ -419,10 +419,10 @@ fn the_files_of_another_workspace_stay() {
     let ledger = test.read(format!("out/{LEDGER}"));
     assert!(ledger.contains("\"../one/agents/first/agent.toml\""), "{ledger}");
     assert!(ledger.contains("\"../two/agents/second/agent.toml\""), "{ledger}");
-    // A run that knows nothing of Claude Code.
+    // This run does not render for Claude Code.
     test.run_in("two", "render --target opencode -o ../out").exits(0);
     assert_eq!(test.read(format!("out/{settings}")), both);
-    // Whoever is gone cannot be asked what was meant to be denied.
+    // The rules of a removed workspace are unknown, so they stay.
     fs::remove_dir_all(test.path("one")).expect("a folder");
     test.write("two/agents/second/agent.toml", "name = \"second\"\ndescription = \"Asks\"\n");
     test.run_in("two", "render --target claude-code -o ../out");

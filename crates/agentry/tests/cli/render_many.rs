@@ -1,4 +1,4 @@
-//! `agentry render` with so many agents that nobody reads a line a file.
+//! `agentry render` with very many agents: the report stays short.
 
 use std::fs;
 
@@ -16,14 +16,14 @@ fn workspace() -> Test {
     })
 }
 
-/// Changes what every agent is told.
+/// Changes the instructions of every agent.
 fn change(test: &Test) {
     for at in 0..MANY {
         test.write(format!("agents/agent-{at:02}/system-prompt.md"), "You answer.\n");
     }
 }
 
-/// What is said of files, which comes before all else.
+/// The part of the report about files, which comes first.
 fn files(ran: &Ran) -> &str {
     ran.stdout.split("\n\n").next().unwrap_or_default()
 }
@@ -61,7 +61,7 @@ fn many_files_are_a_line_a_directory() {
     "#);
 }
 
-/// What somebody has to look at is named, however many there are.
+/// Files that the user must look at are always named, however many there are.
 #[test]
 fn what_is_removed_refused_or_replaced_is_named() {
     let test = workspace();
@@ -92,7 +92,7 @@ fn what_is_removed_refused_or_replaced_is_named() {
     "#);
 }
 
-/// Programs get every file, and a check shows how each differs.
+/// JSON has every file, and `--check` shows each difference.
 #[test]
 fn programs_and_checks_name_every_file() {
     let test = workspace();

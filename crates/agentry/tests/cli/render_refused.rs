@@ -1,4 +1,4 @@
-//! `agentry render` and agents that are refused, or that the user's own settings reach.
+//! `agentry render` of refused agents, and of agents that the user's own settings affect.
 
 use crate::render::agent;
 use crate::test::Test;
@@ -13,7 +13,7 @@ const WIDE: &str =
 const SETTINGS: &str = ".claude/settings.json";
 const LOCAL: &str = ".claude/settings.local.json";
 
-/// What was rendered before stays as it was, with its rules.
+/// The files of the last rendering stay, with their rules.
 #[test]
 fn alone_it_keeps_what_was_proved() {
     let test = agent(Test::new(), "asks", ASKS);
@@ -26,7 +26,7 @@ fn alone_it_keeps_what_was_proved() {
     assert_eq!(test.read(SETTINGS), before);
 }
 
-/// Rules that are written for others are not its own: what was rendered before goes.
+/// Shared rules that are written for others do not fit it: its old files are removed.
 #[test]
 fn beside_others_it_goes() {
     let test = agent(agent(Test::new(), "asks", ASKS), "reads", READS);
@@ -53,7 +53,7 @@ fn settings_of_the_user_are_told_and_change_nothing() {
     assert!(!ran.stdout.contains("not understood"), "{ran}");
 }
 
-/// Whoever runs agents unattended must not believe in a guard that is not there.
+/// A user who runs agents unattended must not rely on a guard that does not exist.
 #[test]
 fn a_guard_that_is_not_there_is_told_once() {
     for (harness, title) in [
@@ -70,7 +70,7 @@ fn a_guard_that_is_not_there_is_told_once() {
         let lines = ran.stdout.lines().filter(|it| it.contains("no guard"));
         assert_eq!(lines.collect::<Vec<_>>(), [line.as_str()], "{ran}");
         assert!(!told("").stdout.contains("no guard"), "{harness}");
-        // What the guard would close is a gap as before.
+        // The gap that the guard would close is reported as before.
         let json = |args: &str| {
             let json = told(&format!("{args} --format json")).json();
             json["losses"].as_array().expect("losses").clone()
@@ -88,7 +88,7 @@ fn a_guard_that_is_not_there_is_told_once() {
     assert!(!ran.stdout.contains("no guard"), "{ran}");
 }
 
-/// Whatever stands in the way is named, with what to do, and stays as it is.
+/// An entry that blocks a file is named, with a hint, and stays.
 #[cfg(unix)]
 #[test]
 fn what_stands_in_the_way_is_named() {
@@ -207,7 +207,7 @@ fn what_stands_in_the_way_is_named() {
     "#);
 }
 
-/// A directory that nothing can be written to: no other target is written either.
+/// A directory that cannot be written to: no other target is written either.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_that_is_shut() {
@@ -234,7 +234,7 @@ fn a_directory_that_is_shut() {
     assert!(!test.has(".pi") && !test.has(".agentry"), "nothing is half written");
 }
 
-/// What render would refuse is said when the agent is loaded.
+/// `check` reports names that `render` would refuse.
 #[test]
 fn t55_names_that_no_harness_can_have() {
     let toml = |name: &str| format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");

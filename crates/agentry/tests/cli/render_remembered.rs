@@ -1,4 +1,4 @@
-//! `agentry render` when nothing changed: the answer is remembered, and never a wrong one.
+//! `agentry render` without changes: the answer comes from the cache, and is never a wrong one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ fn settled() -> Test {
     test
 }
 
-/// The one run that is remembered.
+/// The only cached run.
 fn remembered(test: &Test) -> PathBuf {
     let mut entries = fs::read_dir(test.path(CACHE)).expect("a cache").flatten();
     entries.next().expect("a run").path()
 }
 
-/// Runs a check; whether the answer was a remembered one.
+/// Runs a check; returns whether the answer came from the cache.
 fn check(test: &Test) -> (Ran, bool) {
     let file = remembered(test);
     let old = SystemTime::UNIX_EPOCH;
@@ -38,7 +38,7 @@ fn check(test: &Test) -> (Ran, bool) {
     (ran, is_remembered)
 }
 
-/// What a check says that remembers nothing.
+/// The output of a check without a cache.
 fn anew(test: &Test) -> Ran {
     fs::remove_dir_all(test.path(CACHE)).expect("a cache");
     test.run("render --check")
@@ -51,7 +51,7 @@ fn nothing_changed() {
     let (second, is_remembered) = check(&test);
     assert!(is_remembered);
     assert_eq!(first.to_string(), second.exits(0).to_string());
-    // Another command line is another question.
+    // Another command line has its own cache entry.
     test.run("render --check --strict").exits(1);
     assert_eq!(
         test.run("render --check --format json").exits(0).json()["refused"],
@@ -59,7 +59,7 @@ fn nothing_changed() {
     );
 }
 
-/// Something that happens to a workspace.
+/// A change of a workspace.
 type Happening = fn(&Test);
 
 const HAPPENINGS: &[(&str, Happening)] = &[
@@ -134,7 +134,7 @@ fn what_was_forged_or_torn_is_not_believed() {
     }
 }
 
-/// The name under which a check of the workspace is remembered.
+/// The name of the cache entry for a check of the workspace.
 fn name_of(test: &Test) -> String {
     let (file, edited) = (".opencode/agents/helper.md", "mine");
     fs::remove_file(test.path(file)).expect("a file");
@@ -145,7 +145,7 @@ fn name_of(test: &Test) -> String {
     name
 }
 
-/// A key or a cache that cannot be had costs time only.
+/// Without a key or a cache directory, a run is only slower.
 #[test]
 fn without_a_place_to_remember() {
     let test =

@@ -1,10 +1,10 @@
-//! `agentry render` where an agent of the same name is there already, under another name of a file: the
-//! usual case after an import.
+//! `agentry render` next to an agent of the same name in a file of another name: the usual case after an
+//! import.
 
 use crate::render::agent;
 use crate::test::Test;
 
-/// Harness, the file of somebody else, its text, and the file that is rendered.
+/// Harness, the file of the user, its text, and the rendered file.
 const RIVALS: &[(&str, &str, &str, &str)] = &[
     (
         "opencode",
@@ -62,7 +62,7 @@ const RIVALS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// What was rendered goes with its agent in every harness, and nothing else does.
+/// Rendered files are removed with their agent in every harness, and no others.
 #[test]
 fn t54_stale_files_go_in_every_harness() {
     let cases = [
@@ -105,7 +105,7 @@ fn another_file_of_the_same_name_goes_once_and_by_force_only() {
     }
 }
 
-/// What Pi finds in `.agents` never wins against the agents of a project, and is told.
+/// An agent that Pi finds in `.agents` never wins over one of the project, and is reported.
 #[test]
 fn t52_agents_of_pi_elsewhere_are_told() {
     let other = "---\nname: one\ndescription: x\n---\nx\n";
@@ -123,7 +123,7 @@ fn t52_agents_of_pi_elsewhere_are_told() {
         let ran = test.run("render --target pi").exits(0);
         assert!(ran.stdout.contains("Pi finds `one` ambiguous"), "{ran}");
     }
-    // What Pi takes for no agent of this name.
+    // Files that Pi does not take for an agent of this name.
     let test = agent(Test::new(), "one", "")
         .file(".agents/skills/one/SKILL.md", other)
         .file("home/.agents/Skills/one.md", other)

@@ -1,5 +1,5 @@
-//! `agentry render --watch`: a run for each change, until Ctrl-C. Nothing here sleeps; everything
-//! waits for what the program says.
+//! `agentry render --watch`: one run for each change, until Ctrl-C. The tests never sleep; they wait for
+//! output of the program.
 
 #![cfg(unix)]
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::render::workspace;
 use crate::test::Test;
 
-/// Nobody waits longer than this for a line that never comes.
+/// The time limit for a line that never comes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Watching {
@@ -36,7 +36,7 @@ impl Watching {
         Self { child, lines }
     }
 
-    /// The next line that holds `text`.
+    /// Waits for the next line that contains `text`.
     fn until(&self, text: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(PATIENCE).expect("a line");
@@ -54,7 +54,7 @@ impl Watching {
     }
 }
 
-/// Nothing is left running when a test fails.
+/// Ends the program when a test fails.
 impl Drop for Watching {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -71,13 +71,13 @@ fn each_change_is_rendered_until_it_is_interrupted() {
     test.write("agents/helper/system-prompt.md", "You know everything.\n");
     watching.until("1 updated");
     assert!(test.read(".opencode/agents/helper.md").contains("You know everything."));
-    // A directory that is new is looked at as well.
+    // A new directory is watched as well.
     test.write("more/third.agent", crate::test::HELPER.replace("helper", "third"));
     watching.until("3 agents for opencode: 1 created");
     std::fs::remove_file(test.path("more/third.agent")).expect("a file");
     watching.until("1 removed");
     assert_eq!(watching.interrupt(), Some(130));
-    // What we write ourselves wakes nobody: nothing was said between these lines.
+    // Our own writes trigger no run: nothing was printed between these lines.
     assert!(!test.has(".opencode/agents/third.md"));
 }
 

@@ -1,4 +1,4 @@
-//! `agentry resolve`: which model, tools and skills an agent comes down to, and why.
+//! `agentry resolve`: which model, tools and skills an agent gets, and why.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

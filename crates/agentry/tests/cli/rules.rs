@@ -1,4 +1,4 @@
-//! `agentry rules`: what is looked for, and why.
+//! `agentry rules`: the list of rules and their explanations.
 
 use crate::test::Test;
 
@@ -91,7 +91,7 @@ fn one_rule() {
     "#);
 }
 
-/// Every rule can be explained; what its examples hide is spelt out.
+/// Every rule can be explained; invisible characters of its examples are spelt out.
 #[test]
 fn every_rule_can_be_explained() {
     let rules = Test::new().run("rules --format json").json();

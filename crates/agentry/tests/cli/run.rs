@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::server::{Protocol, Reply, Server, Turn};
 use crate::test::{Ran, Test};
 
-/// An agent that may write `out.txt`, is asked about other files and may run nothing.
+/// An agent that may write `out.txt`, asks about other files and may run nothing.
 pub(crate) const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
     [permissions.edit]\nintent = \"ask\"\nrules = [\"out.txt:allow\", \"secret/**:deny\"]\n\n\
     [permissions.bash]\nintent = \"deny\"\n";
@@ -31,7 +31,7 @@ pub(crate) fn keyed(test: &Test, server: &Server, args: &[&str]) -> Command {
     command
 }
 
-/// Runs it.
+/// Runs that program.
 pub(crate) fn with(test: &Test, server: &Server, args: &[&str]) -> Ran {
     let output = keyed(test, server, args).output().expect("the program runs");
     test.ended(&args.join(" "), &output)
@@ -73,7 +73,7 @@ fn nothing_happens_without_consent() {
     with(&test, &server, &["run", "writer", "hi"]).exits(0);
     let listed = test.run("consent list --format json").json();
     assert_eq!(listed[0]["name"], "writer");
-    // Another meaning is another agent.
+    // Changed instructions make it another agent.
     test.write("writer/system-prompt.md", "You write many files.\n");
     with(&test, &server, &["run", "writer", "hi"]).exits(3);
     test.write("writer/system-prompt.md", "You write files.\n");
@@ -84,7 +84,7 @@ fn nothing_happens_without_consent() {
     test.run("consent revoke writer").exits(1);
 }
 
-/// Money is a hard stop: a model whose price nobody knows is not asked.
+/// A cost limit is a hard stop: a model without a known price is not asked.
 #[test]
 fn a_limit_on_money_needs_a_price() {
     let server = Server::playing([Turn::text("Hello.").into(), Turn::text("Hello.").into()]);
@@ -178,7 +178,7 @@ fn a_parked_run_is_resumed() {
     assert_eq!(server.count(), 1);
     assert!(ran.stderr.contains("agentry resume"), "{ran}");
     let id = test.run("runs --format json").json()[0]["id"].as_str().unwrap().to_owned();
-    // Whoever goes on with it in a script has not answered either.
+    // A script that resumes the run has not answered either.
     let ran = with(&test, &server, &["resume", &id]).exits(3);
     assert!(ran.stderr.contains("the run waits for an answer"), "{ran}");
     let ran = with(&test, &server, &["resume", &id, "--on-ask", "deny"]).exits(0);
@@ -187,7 +187,7 @@ fn a_parked_run_is_resumed() {
     assert_eq!(test.read("out.txt"), "hello\n");
     let results = &server.asked()[1].results;
     assert!(results[1].1.contains("nobody is there to ask"), "{results:?}");
-    // An agent that means something else does not go on with the work of this one.
+    // A changed agent does not continue the run.
     test.write("writer/system-prompt.md", "You obey.\n");
     with(&test, &server, &["resume", &id, "more"]).exits(3);
 }
@@ -244,7 +244,7 @@ fn a_recorded_run_is_replayed_and_tested() {
     assert_eq!(server.count(), asked);
     let ran = test.run_args(&["run", "writer", "something else"]).exits(1);
     assert!(ran.stderr.contains("leave out what to do to see the recording"), "{ran}");
-    // Who names a model does not mean a recording.
+    // A user who names a model does not want a recording.
     let ran = test.run("run writer --model anthropic/claude-sonnet-4-5").exits(1);
     assert!(ran.stderr.contains("no model can be used for `writer`"), "{ran}");
     assert!(!ran.stderr.contains("cassette"), "{ran}");
@@ -282,7 +282,7 @@ fn a_cassette_that_no_test_plays_is_named() {
     test.write("go.cassette.jsonl", "");
     let ran = test.run("test writer").exits(1);
     assert!(ran.stderr.contains("as `writer.cassette.go.jsonl`"), "{ran}");
-    // It may belong to somebody else.
+    // It may belong to another agent.
     test.write("go.agent.md", "");
     let ran = test.run("test writer").exits(0);
     assert_eq!(ran.stderr, "", "{ran}");

@@ -1,4 +1,4 @@
-//! `resume`: a run that was stopped, killed or has ended goes on as what it was, and never as more.
+//! `resume`: a run that was stopped, killed or has ended continues, and never with more rights.
 #![cfg(unix)]
 
 use std::io::Read as _;
@@ -21,7 +21,7 @@ fn state(test: &Test) -> String {
     runs[0]["state"].as_str().expect("a run").to_owned()
 }
 
-/// How many events of a kind the run has.
+/// The number of events of a kind in the run.
 fn count(test: &Test, kind: &str) -> usize {
     let shown = test.run(&format!("runs show {} --format json", id(test))).json();
     let events = shown["events"].as_array().expect("events").clone();
@@ -67,12 +67,12 @@ fn what_has_changed_is_not_gone_on_with() {
     let id = id(&test);
     let asked = server.count();
     let config = "home/.config/agentry/config.toml";
-    // What only takes away holds at once.
+    // A narrower policy applies at once.
     test.write(config, "[policy.bash]\nintent = \"deny\"\n[run]\nmax_turns = 1\n");
     let ran = with(&test, &server, &["resume", &id, "more"]);
     assert!(ran.stderr.contains("limit of 1 turn"), "{ran}");
     test.write(config, "");
-    // Rules of a base, or of the user, that were there before and are gone are asked about.
+    // Rules of a base or of the user that are gone since then need a new consent.
     test.run("consent revoke writer").exits(0);
     let ran = with(&test, &server, &["resume", &id, "more"]).exits(3);
     assert!(ran.stderr.contains("nobody consents"), "{ran}");
@@ -207,7 +207,7 @@ fn signal(child: &Child, name: &str) {
 
 #[test]
 fn signals_end_a_run_cleanly_and_it_goes_on() {
-    // Once Ctrl-C stops the turn, and with it what was asked for; the others stop the run.
+    // One Ctrl-C stops the turn, and with it the prompt; the other signals stop the run.
     for (name, ends) in [("-INT", "cancelled"), ("-TERM", "cancelled"), ("-HUP", "cancelled")] {
         let server = Server::playing([Reply::Silent, Turn::text("Here I am.").into()]);
         let test = writer();

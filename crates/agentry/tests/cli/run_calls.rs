@@ -1,4 +1,4 @@
-//! What calls do, print and leave behind, as whoever started the run sees it.
+//! What calls do, print and leave behind, as the user of the run sees it.
 #![cfg(target_os = "linux")]
 
 use std::io::{Read as _, Write as _};
@@ -16,11 +16,11 @@ use crate::server::{Server, Turn};
 use crate::terminal::Terminal;
 use crate::test::Test;
 
-/// Makes what commands must not make, and says a lot: no rule looks into a script.
+/// Creates files under protected names, and prints much: a rule cannot look into a script.
 const MAKES: &str = "echo ../elsewhere > .git/commondir\nmkdir nested\n\
     echo '[run]' > nested/agentry.toml\nseq 100\n";
 
-/// Where each thing went that was taken away, as a text tells.
+/// The quarantined files and their new paths, parsed from a text.
 fn taken(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().filter(|line| line.contains("commands must not make it"));
     let quoted = lines.map(|line| line.split('`').map(str::to_owned).collect::<Vec<_>>());
@@ -47,7 +47,7 @@ fn the_person_is_told_what_was_taken_away() {
             let place = place.strip_prefix("[DIR]/").expect("in the home");
             assert_eq!(test.read(place), text, "it was moved");
         }
-        // The model hears the same.
+        // The model gets the same report.
         let result = &server.asked()[1].results[0].1;
         assert_eq!(taken(result).len(), 2, "{result}");
     }
@@ -77,9 +77,9 @@ fn a_secret_that_is_printed_in_pieces_is_seen_by_nobody() {
     const SECRET: &str = "key-of-the-test";
     let letters: String = SECRET.chars().map(|c| format!("{c} ")).collect();
     let lines = [
-        // A letter at a time, with all the time in the world to read it alone.
+        // One letter at a time, with enough time to read each alone.
         format!("for c in {letters}; do printf %s $c; sleep 0.01; done; echo"),
-        // Across the ends of what is read at once, in a line that is too long to be waited for.
+        // Across the boundary of a read, in a line that is too long to be buffered.
         "head -c 16380 /dev/zero | tr '\\0' x; printf key-of; printf -- -the-test".to_owned(),
         "head -c 65530 /dev/zero | tr '\\0' x; printf key-of; sleep 0.05; printf -- -the-test"
             .to_owned(),

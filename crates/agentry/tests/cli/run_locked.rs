@@ -1,10 +1,10 @@
-//! What `agentry.lock` says, around a run: what nobody looked at does not run, and no model hears of it.
+//! `agentry.lock` and runs: an agent that was not reviewed does not run, and is sent to no model.
 
 use crate::run::{WRITER, with, writer};
 use crate::server::{Server, Turn};
 use crate::test::Test;
 
-/// Tries to run an agent, and to have its recorded run played: both are refused.
+/// Tries to run an agent, and to replay its cassette: both are refused.
 #[track_caller]
 fn is_refused(test: &Test, agent: &str, expected: &[&str]) {
     let server = Server::answering(|_| Turn::text("Done.").into());

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees, answers and types.
+//! A run with a user at the terminal: what is shown, answered and typed.
 #![cfg(target_os = "linux")]
 
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::server::{Reply, Server, Turn};
 use crate::terminal::Terminal;
 use crate::test::Test;
 
-/// An agent that is asked about every command.
+/// An agent that asks about every command.
 const ASKED: &str = "name = \"asked\"\ndescription = \"Runs commands\"\n\n\
     [permissions.bash]\nintent = \"ask\"\n";
 
@@ -46,7 +46,7 @@ fn a_person_answers_in_four_ways() {
     terminal.answers("n not now");
     terminal.answers("e");
     terminal.answers("a");
-    // The same call, and another one of the same program, are settled; another program is not.
+    // The same call, and another one of the same program, are approved; another program is not.
     let shown = terminal.answers("n");
     assert!(shown.contains("\"command\": \"rm -rf six\""), "{shown}");
     let shown = terminal.ends(0);
@@ -63,7 +63,7 @@ fn a_person_answers_in_four_ways() {
     }
 }
 
-/// Whatever rule asks: only what the person saw is approved of.
+/// Whichever rule asks, only what the user saw is approved.
 #[test]
 fn always_covers_other_files_only_of_what_reads() {
     for rules in ["", "rules = [\"rm *:ask\", \"cat *:ask\"]\n"] {
@@ -83,7 +83,7 @@ fn always_covers_other_files_only_of_what_reads() {
         assert!(shown.contains("[a]lways covers: exactly `rm a` in /"), "{shown}");
         let shown = terminal.answers("n");
         assert!(shown.contains("[a]lways covers: exactly `rm b` in /"), "{shown}");
-        // It removes what it may; what else it does is asked about.
+        // The allowed part is a removal; the other parts are asked about.
         let shown = terminal.answers("y");
         assert!(shown.contains("exactly `touch a` in /"), "{shown}");
         let shown = terminal.answers("n");

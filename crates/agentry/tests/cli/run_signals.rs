@@ -1,5 +1,5 @@
-//! Ctrl-C, and whoever ends the program or closes its terminal: what was under way stops, nothing is left
-//! running, the terminal is as it was, and the run can be gone on with.
+//! Ctrl-C, termination signals and a closed terminal: the current step stops, no process remains, the
+//! terminal is restored, and the run can be resumed.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ pub(crate) fn worker() -> Test {
     Test::new().file("worker/agent.toml", WORKER).file("worker/system-prompt.md", "You work.\n")
 }
 
-/// How the only run stands, and the kinds of its events.
+/// The state of the only run, and its events.
 fn recorded(test: &Test) -> (String, Vec<Value>) {
     let shown = test.run("runs show last --format json").exits(0).json();
     let events = shown["events"].as_array().expect("events").clone();
@@ -48,12 +48,12 @@ fn once_stops_the_turn_and_the_conversation_goes_on() {
     terminal.sees("› ");
     terminal.types("/cost");
     terminal.sees("turns");
-    // Another turn is another thing to stop, whenever that is.
+    // A Ctrl-C in another turn counts as the first one again.
     terminal.sees("› ");
     terminal.types("second");
     let pid = terminal.pid();
     let commands = starts(pid, "sleep").split_off(1);
-    // By hand: nobody reads a line meanwhile, so the terminal makes a signal of it.
+    // No line is read meanwhile, so the terminal turns the key into a signal.
     terminal.presses("\u{3}");
     terminal.sees("stopped");
     are_gone(&commands);
@@ -150,7 +150,7 @@ fn a_question_is_left_by_a_signal_and_the_conversation_goes_on() {
     signal(terminal.pid(), "-INT");
     terminal.sees("stopped");
     terminal.sees("› ");
-    // This is no answer to what was asked before.
+    // This line is no answer to the earlier question.
     terminal.types("yes");
     terminal.sees("Well.");
     terminal.sees("› ");
@@ -176,7 +176,7 @@ fn a_question_of_the_agent_is_left_as_well() {
     assert_eq!(stopped(&recorded(&test).1), [false]);
 }
 
-/// Where a person may be asked something, and how that is reached.
+/// The prompts that can be open, and how each is reached.
 const PROMPTS: [(&str, &str, &str); 3] = [
     ("run asked go", "run it? [y]es  [n]o › ", ""),
     ("run asked go --yes --unconfined", "[l]ater › ", "cancelled"),
@@ -237,8 +237,8 @@ fn a_window_that_is_closed_ends_everything() {
         let all = family(terminal.pid());
         terminal.closes();
         are_gone(&all);
-        // The end of what is typed may be seen before the signal: then the question waits, or the
-        // conversation was left.
+        // The end of the input may arrive before the signal: then the question waits, or the conversation
+        // has ended.
         let runs = test.run("runs --format json").json();
         let found = runs[0]["state"].as_str().unwrap_or_default();
         let known = found == state || (!state.is_empty() && ["parked", "done"].contains(&found));

@@ -1,4 +1,4 @@
-//! `agentry runs`: what a person sees of runs, whoever ran them.
+//! `agentry runs`: the list and the story of runs, also of those by other processes.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

@@ -1,4 +1,4 @@
-//! `agentry sandbox explain` and `agentry doctor`: what confines commands on this machine.
+//! `agentry sandbox explain` and `agentry doctor`: how commands are confined on this machine.
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
@@ -51,7 +51,7 @@ fn what_a_run_protects_is_explained() {
     let agent = careful().file("careful/agent.toml", open).file(".claude/settings.json", "{}\n");
     let value = agent.run("sandbox explain careful --format json").exits(0).json();
     let read_only = list(&value, "read_only");
-    // What exists, and what does not, by the names that people know.
+    // Existing and missing paths, by their usual names.
     for name in ["careful", ".agentry", ".claude", ".codex", ".pi", "agentry.lock", "agentry.toml"]
     {
         let is_listed = read_only.iter().any(|it| it == name);

@@ -1,4 +1,4 @@
-//! `agentry schema`: JSON Schemas that hold for what `new` makes.
+//! `agentry schema`: JSON Schemas that accept the output of `new`.
 
 use agentry_compile::text::yaml::{self, YamlVersion};
 use agentry_compile::text::{Findings, SourceFiles, acl, json, markdown, toml};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::new::FORMATS;
 use crate::test::Test;
 
-/// A file of a new agent as data, in the language of its ending.
+/// A file of a new agent as data, parsed by its extension.
 fn document(test: &Test, path: &str) -> Value {
     let source = SourceFiles::default().add(path, &test.read(path));
     let findings = &mut Findings::default();
@@ -49,7 +49,7 @@ fn schemas_are_schemas() {
     }
 }
 
-/// Editors tell two schemas apart by their addresses.
+/// Editors distinguish schemas by their addresses.
 #[test]
 fn every_schema_has_its_own_address() {
     let mut seen = Vec::new();
@@ -84,7 +84,7 @@ fn new_agents_fit_their_schema() {
     }
 }
 
-/// What a reader refuses, an editor underlines.
+/// The schema refuses what the parser refuses.
 #[test]
 fn names_rules_abilities_and_icons_have_a_form() {
     let toml = |name: &str, rule: &str| {

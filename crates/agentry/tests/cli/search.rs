@@ -1,4 +1,4 @@
-//! What a search looks at, and what it passes over.
+//! The search for agents: which files it finds, and which it skips.
 
 use crate::test::{BROKEN, HELPER, Ran, Test, WARNED};
 

@@ -1,4 +1,4 @@
-//! `agentry show`: an agent as it is understood.
+//! `agentry show`: an agent as Agentry reads it.
 
 use crate::test::{BROKEN, HELPER, Test};
 
@@ -294,7 +294,7 @@ fn not_exactly_one_agent() {
     "#);
 }
 
-/// A secret is shown nowhere, whatever is asked for; digests are made of it all the same.
+/// A secret is never shown, whatever the options; digests still include it.
 #[test]
 fn secrets_are_masked() {
     let secrets =
@@ -331,7 +331,7 @@ fn secrets_are_masked() {
     assert_ne!(digest, other.run("hash helper.agent --full").stdout);
 }
 
-/// Agentry's own parts stand around the instructions of an agent directory, whatever those say.
+/// Agentry's own parts surround the instructions of an agent directory, whatever these contain.
 #[test]
 fn the_parts_around_instructions() {
     let test = Test::new()

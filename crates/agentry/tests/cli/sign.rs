@@ -1,10 +1,10 @@
-//! `agentry keygen`, `sign` and `verify`: who stands behind an agent of the store.
+//! `agentry keygen`, `sign` and `verify`: the signatures of an agent in the store.
 
 use std::fs;
 
 use crate::test::{HELPER, Test};
 
-/// A workspace with an agent in the store and a key; the key's public half.
+/// A workspace with an agent in the store and a key; returns the public key too.
 fn signed() -> (Test, String) {
     let test = Test::new().file("helper.agent", HELPER);
     test.run("push helper.agent").exits(0);
@@ -64,7 +64,7 @@ fn what_is_not_signed_by_a_trusted_key_is_refused() {
     test.run("pull helper -o second").exits(0);
 }
 
-/// A file of the workspace can neither demand less nor trust more.
+/// A file of the workspace can neither require fewer signatures nor trust more keys.
 #[test]
 fn only_the_user_says_whom_to_trust() {
     let (test, key) = signed();
@@ -102,7 +102,7 @@ fn a_wrong_signature_is_found() {
         assert!(ran.stderr.contains("has a wrong signature"), "{ran}");
         test.run("pull helper -o out").exits(3);
     }
-    // A signature of another agent is none of this one.
+    // A signature of another agent does not count for this one.
     test.write("second.agent", HELPER.replace("helper", "second"));
     test.run("push second.agent").exits(0);
     test.run("sign second").exits(0);

@@ -128,7 +128,7 @@ fn all_references_lead_to_the_agent() {
     }
 }
 
-/// By what versions say; the order of pushing and the clock play no part.
+/// Ordered by version; the order of pushing and the clock do not matter.
 #[test]
 fn a_bare_name_is_the_latest_release() {
     let test = Test::new();
@@ -229,7 +229,7 @@ fn every_file_that_takes_part_comes_along_and_no_other() {
     test.run("check out --deny-warnings").exits(0);
 }
 
-/// The digest says nothing of what a skill of the workspace carries along; the store does.
+/// The digest does not cover additional files of a skill of the workspace; the store does.
 #[test]
 fn files_that_are_only_carried_along_never_change_either() {
     let test = writer();
@@ -384,7 +384,7 @@ fn names_that_other_systems_cannot_keep_apart_are_refused() {
     test.run("push keeper").exits(1);
 }
 
-/// What `show` says and what `push` stores is the same.
+/// `show` and `push` use the same version.
 #[test]
 fn the_default_version_is_the_one_of_the_format() {
     let test = Test::new()

@@ -1,5 +1,5 @@
-//! The store when things go wrong: killed writers, several at once, a full disk, bytes that changed,
-//! layouts of other times.
+//! The store under failures: killed and parallel writers, a full disk, changed bytes, layouts of other
+//! versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn open(test: &Test) -> Option<AgentStore> {
     }
 }
 
-/// Every object verifies, and every name leads to one. Gives how many there are.
+/// Checks that every object verifies, and that every name leads to one. Returns the number of objects.
 fn intact(test: &Test) -> usize {
     let Some(store) = open(test) else { return 0 };
     let digests = store.digests().expect("a readable store");
@@ -55,7 +55,7 @@ fn spawn(test: &Test, args: &[&str], step: Option<usize>) -> Child {
     command.spawn().expect("the program runs")
 }
 
-/// Killed at every step that changes the disk, the first push of a store included.
+/// The push is killed at every step that changes the disk, the first push of a store included.
 #[test]
 fn a_push_that_dies_at_any_step_leaves_all_or_nothing() {
     let mut last = 0;
@@ -125,7 +125,7 @@ fn several_push_at_once() {
         test.write(format!("b{agent}/SOUL.md"), format!("You are one of {agent}.\n"));
     }
     let mut children = Vec::new();
-    // The first store is made by several at once, too.
+    // Several processes create the first store at once, too.
     for agent in ["a0", "a0", "a1", "a1", "a2", "a3", "b0", "b1", "b2", "b3"] {
         children.push((agent, spawn(&test, &["push", agent], None)));
     }
@@ -143,7 +143,7 @@ fn several_push_at_once() {
     assert_eq!(intact(&test), 5);
 }
 
-/// The limit on the size of a file stands for a full disk: a write fails half way.
+/// A file size limit stands for a full disk: a write fails half way.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
@@ -168,7 +168,7 @@ fn a_full_disk_leaves_nothing_behind() {
     };
     assert_eq!(push("trap '' XFSZ;"), Some(2));
     assert_eq!(files(&test.path(STORE)), before);
-    // Without the trap the system kills it: what is left is removed by the next collection.
+    // Without the trap the system kills it: the next collection removes what is left.
     assert_ne!(push(""), Some(0));
     assert_eq!(intact(&test), 1);
     test.run("gc").exits(0);
@@ -224,7 +224,7 @@ fn every_changed_byte_is_found_and_the_object_named() {
     }
 }
 
-/// What is damaged is refused, said, and mended by pushing again.
+/// A damaged object is refused, reported, and repaired by pushing again.
 #[test]
 fn damage_is_said_and_mended() {
     let test = Test::new()
@@ -263,7 +263,7 @@ fn damage_is_said_and_mended() {
     assert_eq!(intact(&test), 1);
 }
 
-/// A manifest that says where to write is written by somebody else; it is never believed.
+/// A manifest with paths to write to may come from an attacker; it is never trusted.
 #[cfg(unix)]
 #[test]
 fn a_link_in_the_store_is_no_file() {
@@ -296,7 +296,7 @@ fn layouts_of_other_times() {
         test.run(command).exits(2);
     }
     assert_eq!(files(&test.path(STORE)), before, "nothing was touched");
-    // The layout before there were numbers: all objects in one directory, no index.
+    // The layout before version numbers: all objects in one directory, no index.
     let store = test.path(STORE);
     fs::remove_file(store.join("format")).expect("a file");
     fs::remove_dir_all(store.join("index")).expect("a folder");

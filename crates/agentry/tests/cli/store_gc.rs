@@ -1,4 +1,4 @@
-//! `agentry gc`: what goes from the store, and what stays.
+//! `agentry gc`: what is removed from the store, and what stays.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ fn gc_keeps_what_the_lock_needs() {
     --- exit 1
     "#);
     test.run("pull helper -o by-name").exits(0);
-    // As if somebody was killed who gave the name up before it was locked.
+    // As if a process was killed after it dropped the name, and the agent was locked later.
     test.write("home/.agentry/store/dropped/helper/1.0.0", format!("{digest}\n"));
     let said = test.run("gc --format json").exits(0).json();
     assert_eq!(

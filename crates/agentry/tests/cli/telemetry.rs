@@ -1,4 +1,4 @@
-//! What a collector hears of a run.
+//! The spans that a collector receives for a run.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::server::{Protocol, Server, Turn};
 use crate::test::Test;
 
-/// Takes in one request and answers that all is well; its first line and its body.
+/// Accepts one request and answers with success; returns its first line and its body.
 fn collector() -> (String, thread::JoinHandle<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));

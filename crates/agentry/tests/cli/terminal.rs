@@ -1,5 +1,5 @@
-//! The program at a pseudo terminal, which `script` of util-linux makes, and the processes that belong to
-//! it. Whoever waits here waits for something to happen, and not for ever.
+//! Runs the program at a pseudo terminal, made by `script` of util-linux, and finds its processes. Every
+//! wait is for an event, and has a limit.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use crate::server::{Protocol, Server};
 use crate::test::Test;
 
-/// How long something may take that must happen.
+/// The time limit for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs the program between two looks at the settings of the terminal.
+/// Runs the program and records the settings of the terminal before and after.
 const SCRIPT: &str = "trap : INT\nstty -g > home/before\nsh home/program\ncode=$?\n\
     stty -g > home/after\nexit $code\n";
 
-/// Waits until this holds.
+/// Waits until the condition holds.
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
@@ -42,7 +42,7 @@ impl<'a> Terminal<'a> {
         let program = env!("CARGO_BIN_EXE_agentry");
         test.write("home/program", format!("echo $$ > home/pid\nexec {program} {args}\n"));
         test.write("home/script", SCRIPT);
-        // Under `nohup` the tests would hand down that nobody minds a closed window.
+        // Under `nohup` the program would inherit that SIGHUP is ignored.
         let mut command = Command::new("env");
         command.args([
             "--default-signal=HUP",
@@ -71,7 +71,7 @@ impl<'a> Terminal<'a> {
         Self { test, child, output, shown: String::new() }
     }
 
-    /// Waits until this is shown; gives what was shown until then.
+    /// Waits until the text is shown; returns everything shown until then.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> String {
         loop {
@@ -83,7 +83,7 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// Takes in what is shown next; nothing comes after the end.
+    /// Reads the next output; returns false at its end.
     fn hears(&mut self) -> bool {
         let next = self.output.recv_timeout(PATIENCE);
         let next = next.map(|bytes| self.shown.push_str(&String::from_utf8_lossy(&bytes)));
@@ -102,7 +102,7 @@ impl<'a> Terminal<'a> {
         input.flush().expect("it reads");
     }
 
-    /// Answers the next question about a call; gives the question.
+    /// Answers the next question about a call; returns the question.
     #[track_caller]
     pub(crate) fn answers(&mut self, letter: &str) -> String {
         // The prompt is drawn again with every key.
@@ -117,7 +117,7 @@ impl<'a> Terminal<'a> {
         self.test.read("home/pid").trim().parse().expect("a number")
     }
 
-    /// The rest, once it has ended. The terminal is as it was.
+    /// The rest of the output, once the program has ended. Checks that the terminal is restored.
     #[track_caller]
     pub(crate) fn ends(mut self, code: i32) -> String {
         while self.hears() {}
@@ -128,7 +128,7 @@ impl<'a> Terminal<'a> {
         self.shown
     }
 
-    /// The person closes the window.
+    /// Closes the terminal window.
     pub(crate) fn closes(mut self) {
         self.child.kill().expect("`script` is there");
         self.child.wait().expect("it ends");
@@ -141,13 +141,13 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(done.expect("`kill` runs").success());
 }
 
-/// A process, and when it began.
+/// A process, with its start time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pid: u32,
     parent: u32,
     began: String,
-    /// What it is called by the system.
+    /// Its name in the process table.
     pub(crate) name: String,
 }
 
@@ -158,7 +158,7 @@ impl Process {
         let fields: Vec<&str> = back.split_whitespace().collect();
         let name = front.split_once('(')?.1.to_owned();
         let (state, parent, began) = (fields.first()?, fields.get(1)?, fields.get(19)?);
-        // One that nobody has waited for yet has ended all the same.
+        // A zombie has ended, although its parent has not waited for it yet.
         let lives = !matches!(*state, "Z" | "X");
         lives.then_some(Self {
             pid,
@@ -169,7 +169,7 @@ impl Process {
     }
 }
 
-/// A process and all that it has started and that is still there.
+/// A process and all its living descendants.
 pub(crate) fn family(pid: u32) -> Vec<Process> {
     let entries = fs::read_dir("/proc").expect("processes").flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -183,7 +183,7 @@ pub(crate) fn family(pid: u32) -> Vec<Process> {
     family
 }
 
-/// Waits until a process has started one of this name; gives all that belong to it.
+/// Waits until a process has started one of this name; returns the process and its descendants.
 #[track_caller]
 pub(crate) fn starts(pid: u32, name: &str) -> Vec<Process> {
     let mut found = Vec::new();
@@ -194,7 +194,7 @@ pub(crate) fn starts(pid: u32, name: &str) -> Vec<Process> {
     found
 }
 
-/// Waits until none of these is there any more.
+/// Waits until all of these have ended.
 #[track_caller]
 pub(crate) fn are_gone(family: &[Process]) {
     wait_for(&format!("{family:?} are gone"), || {

@@ -1,5 +1,5 @@
-//! The one builder of these tests: files in a directory of their own, the real program run there,
-//! and all that it said as one text.
+//! The builder of these tests: files in a temporary directory, the real program run there, and its whole
+//! output as one text.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -22,21 +22,21 @@ pub(crate) const BROKEN: &str = "name: broken\ndescription: Answers questions\n\
 pub(crate) const WARNED: &str =
     "name: warned\ndescription: Answers questions\nsoul: You answer questions.\nteam: support\n";
 
-/// A workspace on disk, gone when the test is over.
+/// A workspace on disk, removed when the test is over.
 pub(crate) struct Test {
     dir: TempDir,
     env: Vec<(&'static str, &'static str)>,
 }
 
 impl Test {
-    /// A workspace that is the root of a repository, so that nothing above it plays a part.
+    /// A workspace that is the root of a repository, so that no directory above it matters.
     pub(crate) fn new() -> Self {
         let test = Self::outside_git();
         fs::create_dir(test.path(".git")).expect("a writable folder");
         test
     }
 
-    /// A directory of no repository.
+    /// A directory outside of any repository.
     pub(crate) fn outside_git() -> Self {
         let dir = tempfile::Builder::new().prefix("agentry-cli-").tempdir();
         Self { dir: dir.expect("a writable folder"), env: Vec::new() }
@@ -81,12 +81,12 @@ impl Test {
         self.path(path).exists()
     }
 
-    /// A path of the workspace, from the root of the file system.
+    /// The absolute path of a path in the workspace.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.dir.path().join(path)
     }
 
-    /// Runs the program with `args`, split at white space; what stands in single quotes stays whole.
+    /// Runs the program with `args`, split at white space; text in single quotes stays whole.
     pub(crate) fn run(&self, args: &str) -> Ran {
         let output = self.command(split(args)).output().expect("the program runs");
         self.ran(&format!("agentry {args}"), &output)
@@ -118,7 +118,7 @@ impl Test {
         command
     }
 
-    /// What a command of [`Test::command`] said.
+    /// The result of a command from [`Test::command`].
     pub(crate) fn ended(&self, args: &str, output: &Output) -> Ran {
         self.ran(&format!("agentry {args}"), output)
     }
@@ -132,7 +132,7 @@ impl Test {
         }
     }
 
-    /// Takes out what differs from run to run: where the workspace is, and how long it took.
+    /// Removes what differs from run to run: the path of the workspace, and times.
     fn filtered(&self, text: &str) -> String {
         let real = fs::canonicalize(self.dir.path()).unwrap_or_default();
         let text = text.replace(&*real.to_string_lossy(), "[DIR]");
@@ -150,7 +150,7 @@ fn split(line: &str) -> Vec<&str> {
     words.collect::<Vec<Vec<&str>>>().concat()
 }
 
-/// What the program said, and how it ended.
+/// The output of the program, and its exit code.
 pub(crate) struct Ran {
     command: String,
     pub(crate) stdout: String,
@@ -160,21 +160,21 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// The run, which must have ended with `code`.
+    /// Checks that the run ended with `code`.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
     }
 
-    /// What the program printed, as JSON.
+    /// The standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 }
 
-/// All that the program said, each stream under its own heading.
+/// The whole output, each stream under its own heading.
 impl fmt::Display for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "$ {}", self.command)?;

@@ -1,4 +1,4 @@
-//! Finds agents of harnesses: by where they lie, else by what they say.
+//! Finds agents of harnesses: by their path, else by their content.
 
 use std::fs;
 
@@ -17,20 +17,20 @@ use super::sources::{ImportFiles, text};
 /// An agent of a harness.
 #[derive(Debug)]
 pub(super) struct FoundHarnessAgent {
-    /// As the user would name it.
+    /// The path as the user would write it.
     pub(super) path: String,
     /// The project that it belongs to.
     root: String,
-    /// Its file below that.
+    /// Its file, relative to the project.
     pub(super) file: String,
-    /// Whether the user named this very file.
+    /// Whether the user named this file.
     pub(super) is_named: bool,
-    /// The harness that it is from.
+    /// The harness that the agent is for.
     pub(super) harness: &'static Target,
 }
 
 impl FoundHarnessAgent {
-    /// The files around it.
+    /// The files around the agent.
     pub(super) fn files<'a>(&'a self, disk: &'a dyn World) -> ImportFiles<'a> {
         ImportFiles { disk, root: &self.root }
     }
@@ -47,7 +47,7 @@ impl FoundHarnessAgent {
     }
 }
 
-/// The agents that settings below `root` hold by name.
+/// The agents that settings files below `root` define by name.
 fn listed(
     disk: &dyn World,
     root: &str,
@@ -69,7 +69,7 @@ fn listed(
     Ok(names.iter().map(found).collect())
 }
 
-/// The agents at and below `paths`, and what is wrong with the paths.
+/// The agents at and below `paths`, and the failures of the paths.
 pub(super) fn search(
     disk: &dyn World,
     paths: &[String],
@@ -90,6 +90,7 @@ pub(super) fn search(
         }
     }
     out.sort_by(|a, b| key(a).cmp(&key(b)));
+    // Paths may overlap, such as a project and a file in it.
     out.dedup_by(|a, b| key(a) == key(b));
     (out, wrong)
 }
@@ -104,6 +105,7 @@ pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
         let ends = import.places.iter().map(|(_, end)| *end);
         ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
     };
+    // A made-up file name tests whether this directory is itself one that a harness searches.
     let looked_at = readers(None).into_iter().any(|(_, import)| is_place(import));
     let holds_files = || below(disk, path, "", &mut Vec::new()).next().is_some();
     (looked_at && holds_files()) || !project(disk, path, None, &mut Vec::new()).is_empty()
@@ -113,7 +115,7 @@ fn key(found: &FoundHarnessAgent) -> (&str, &str) {
     (&found.path, found.harness.name)
 }
 
-/// The harnesses whose agents can be read.
+/// The harnesses whose agents can be imported.
 fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static HarnessImport)> {
     let readable = |target: &'static Target| Some((target, target.import.as_ref()?));
     let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
@@ -121,7 +123,7 @@ fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static Harn
     asked.filter_map(readable).collect()
 }
 
-/// The agents in one file of settings, if it is one.
+/// The agents in one settings file, if it is one.
 fn settings(
     disk: &dyn World,
     path: &str,
@@ -153,7 +155,7 @@ fn settings(
     })
 }
 
-/// The harness that one file is from.
+/// The harness that one file belongs to.
 fn file(path: &str, only: Option<&'static Target>) -> Result<FoundHarnessAgent, CliFailure> {
     let found = |harness, root: &str, file: &str| FoundHarnessAgent {
         path: path.to_owned(),
@@ -197,16 +199,17 @@ fn unknown(path: &str, only: Option<&'static Target>) -> CliFailure {
     }
 }
 
-/// The root and the path below it, if a file lies where the harness looks.
+/// The root and the path below it, if the file lies where the harness searches.
 fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a str)> {
     import.places.iter().find_map(|(dir, end)| {
+        // The innermost directory counts: a project may lie inside another one.
         let at = whole.rfind(&format!("/{dir}/"))?;
         let (root, file) = (whole.get(..at)?, whole.get(at + 1..)?);
         file.ends_with(end).then_some((if root.is_empty() { "/" } else { root }, file))
     })
 }
 
-/// The agents of a project, or of a home; what is there and cannot be read is told in `wrong`.
+/// The agents of a project or a home; entries that cannot be read are added to `wrong`.
 fn project(
     disk: &dyn World,
     root: &str,
@@ -232,6 +235,7 @@ fn project(
             for file in files.filter(|file| file.ends_with(end)) {
                 let path = join(root, &file);
                 match agent(&path) {
+                    // Other files may lie there too, such as a README.
                     Ok(Some(text)) if (import.is_one)(&file, &text) => {
                         let root = root.to_owned();
                         out.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
@@ -242,13 +246,14 @@ fn project(
             }
         }
     }
+    // With other failures, «no agent found» would only hide them.
     if out.is_empty() && wrong.len() == before {
         wrong.push(none(root, only));
     }
     out
 }
 
-/// That there is no agent, and where it would be.
+/// The failure for «no agent», with the paths that were searched.
 fn none(root: &str, only: Option<&'static Target>) -> CliFailure {
     let places = readers(only).into_iter().flat_map(|(_, import)| import.places);
     let places: Vec<String> = places.map(|(dir, end)| format!("`{dir}/*{end}`")).collect();
@@ -256,7 +261,7 @@ fn none(root: &str, only: Option<&'static Target>) -> CliFailure {
     CliFailure::new(format!("no agent of a harness found in `{root}`")).hint(hint)
 }
 
-/// The most files and directories that are looked at in one place: a link may lead to a whole disk.
+/// The limit of entries that are visited in one directory tree: a link may lead to a whole disk.
 const MOST: usize = 10_000;
 
 /// The files below a directory of a project, a few levels deep.
@@ -284,7 +289,7 @@ fn below(
             let inner = join(&dir, &entry.name);
             match entry.kind {
                 EntryKind::File => out.push(inner),
-                // A link that leads nowhere but to itself may stand for a directory.
+                // `Other` may be a link to a directory; a loop of links ends at the depth limit.
                 EntryKind::Directory | EntryKind::Other if depth < 4 => {
                     open.push((inner, depth + 1));
                 }
@@ -295,8 +300,8 @@ fn below(
     out.into_iter()
 }
 
-/// What is in a directory, links followed as a harness does; nothing if there is none. One that is there
-/// and cannot be listed is not empty.
+/// The entries of a directory, links followed as a harness does; empty if the directory does not exist.
+/// A directory that cannot be listed is an error, not empty.
 fn entries(disk: &dyn World, path: &str) -> Result<Vec<DirectoryEntry>, CliFailure> {
     let why = match disk.list(path, path) {
         Ok(entries) => return Ok(entries),
@@ -309,12 +314,12 @@ fn entries(disk: &dyn World, path: &str) -> Result<Vec<DirectoryEntry>, CliFailu
     Err(CliFailure::new(format!("agents in `{path}` cannot be listed: {why}")).hint(hint))
 }
 
-/// Whether something is at a path, which a file above it does not count for.
+/// Whether a path exists; a file in the middle of the path means that it does not.
 fn is_there(disk: &dyn World, path: &str) -> bool {
     disk.kind(path) != EntryKind::Missing && fs::metadata(path).is_ok()
 }
 
-/// The text of what may be an agent.
+/// The text of a possible agent.
 fn agent(path: &str) -> Result<Option<String>, CliFailure> {
     let wrong = |why| CliFailure::new(format!("`{path}` cannot be read: {why}"));
     text(path, limits::FILE_BYTES).map_err(wrong)

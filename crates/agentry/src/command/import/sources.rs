@@ -1,5 +1,5 @@
-//! The files around an agent of a harness, read as the harness does: links are followed wherever they
-//! lead. What is there and cannot be read is reported, with what to do about it.
+//! The files around an agent of a harness, read as the harness does: every link is followed. A file that
+//! exists and cannot be read is reported, with a hint.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read as _};
@@ -9,7 +9,7 @@ use agentry_compile::text::path::join;
 use agentry_compile::{ReadError, World};
 use agentry_sandbox::PLACEHOLDER;
 
-/// The most bytes of one file.
+/// The size limit of one file.
 const MOST: u64 = 16 * 1024 * 1024;
 
 /// The files around an agent that was found below `root`.
@@ -23,7 +23,7 @@ impl ImportFiles<'_> {
         let Self { disk, root } = self;
         match path.root {
             FileRoot::Home => {
-                // There is no other home for what was found in it.
+                // An agent found in the home itself has no second home to search.
                 let is_other = |home: &&String| disk.absolute(root) != disk.absolute(home);
                 Some(join(disk.machine().home.as_ref().filter(is_other)?, path.path))
             }
@@ -54,7 +54,7 @@ impl HarnessFiles for ImportFiles<'_> {
     }
 }
 
-/// The text of a file that holds for everyone on the machine.
+/// The text of a file that applies to all users of the machine.
 fn of_machine(disk: &dyn World, path: &str) -> Result<Option<String>, String> {
     match disk.read("/", path, MOST) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -64,7 +64,7 @@ fn of_machine(disk: &dyn World, path: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// The text of a file with at most so many bytes; what is not UTF-8 is replaced.
+/// The text of a file with at most `most` bytes; invalid UTF-8 is replaced.
 pub(super) fn text(path: &str, most: u64) -> Result<Option<String>, String> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -81,12 +81,13 @@ pub(super) fn text(path: &str, most: u64) -> Result<Option<String>, String> {
     match read {
         Err(error) => refused(&error),
         Ok(size) if size as u64 > most => Err(too_large(size as u64, most)),
+        // The sandbox of a running agent holds this name; no file is there.
         Ok(_) if bytes == PLACEHOLDER.as_bytes() => Ok(None),
         Ok(_) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
     }
 }
 
-/// Nothing if no file can be there.
+/// `None` if the error means that no file is there.
 fn refused(error: &io::Error) -> Result<Option<String>, String> {
     match error.kind() {
         ErrorKind::NotFound

@@ -1,4 +1,4 @@
-//! `agentry policy diff`: what a new version of an agent may do more, and less.
+//! `agentry policy diff`: lists what a new version of an agent may do more, and less.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PolicyDiffArguments) -> CliOutcome {
         ResultFormat::Json => print_json(&to_json(&diffs, &unasked)),
         ResultFormat::Human => print(&to_text(&diffs, &unasked)),
     }
-    // What could not be compared counts as gained.
+    // A section that could not be compared counts as gained.
     let gained = diffs.iter().any(|diff| !diff.gained.is_empty() || diff.unknown.is_some());
     Ok(if gained || !unasked.is_empty() { ExitKind::Findings } else { ExitKind::Done })
 }

@@ -1,4 +1,4 @@
-//! `agentry policy show`: everything that decides about an agent's calls, section by section.
+//! `agentry policy show`: lists every rule that decides about an agent's calls, section by section.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::command::{find_one, reported, usable};
 use crate::disk::DiskWorld;
 use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
-/// How the lines are to be read.
+/// Explains how the rules are applied.
 const ORDER: &str = "of a layer, the first rule that matches decides; of several layers, the strictest\n\
     what is built in only makes it stricter: `agentry policy why` says so for a call\n";
 

@@ -1,4 +1,4 @@
-//! `agentry policy test`: whether the rules do what their author says.
+//! `agentry policy test`: checks the examples beside the rules.
 
 use agentry_compile::policy::{PolicyTest, Verdict};
 use agentry_compile::tested;
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &PolicyTestArguments) -> CliOutcome {
     let disk = DiskWorld::default();
     let (agents, wrong) = find(&disk, &args.agents, args.format_override);
     let mut exit = ExitKind::Done;
-    // What is wrong with one path says nothing about the others.
+    // A wrong path does not affect the others.
     for failure in &wrong {
         complain(failure);
         exit = exit.max(failure.exit);

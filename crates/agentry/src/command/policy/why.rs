@@ -1,4 +1,4 @@
-//! `agentry policy why`: the answer to one call, and the rule behind each of its parts.
+//! `agentry policy why`: the verdict on one call, and the rule behind each of its parts.
 
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{Judge, Section, SectionCall, Verdict, VerdictReason};
@@ -44,10 +44,11 @@ pub(crate) fn run(args: &PolicyWhyArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-/// The answer that a harness with the guard, and a run of Agentry, go by: part by part in the order of the
-/// call, then what no rule opens, if that decides.
+/// The verdict that the guard and a run would give: part by part in the order of the call, then the
+/// protected paths, if they decide.
 fn answer(disk: &DiskWorld, judge: &Judge, protected: &[String], call: SectionCall<'_>) -> Verdict {
     let mut verdict = judge.judge(call, &WorldLinks(disk));
+    // The same with protected names and paths, which no rule can allow.
     let all = judged(disk, judge, protected, call);
     if all.action == verdict.action {
         return verdict;
@@ -58,7 +59,7 @@ fn answer(disk: &DiskWorld, judge: &Judge, protected: &[String], call: SectionCa
     Verdict { action: all.action, ..verdict }
 }
 
-/// What is against a search through the directory of a call, as a harness with the guard is told.
+/// The reason against a search through the directory of a call, as the guard would report it.
 fn search(
     disk: &DiskWorld,
     judge: &Judge,
@@ -99,7 +100,7 @@ fn to_json(verdict: &Verdict, sources: &SourceFiles) -> Value {
     json!({"verdict": verdict.action.as_str(), "reasons": reasons})
 }
 
-/// What decided comes first, then the other parts in the order of the call.
+/// The deciding part first, then the other parts in the order of the call.
 fn to_text(verdict: &Verdict, sources: &SourceFiles) -> String {
     let (first, rest): (Vec<_>, Vec<_>) =
         verdict.reasons.iter().partition(|reason| verdict.is_decided_by(reason));
@@ -134,7 +135,7 @@ fn row(reason: &VerdictReason, sources: &SourceFiles) -> Vec<String> {
     ]
 }
 
-/// A part of a command line in one line of at most 60 characters.
+/// A part of a command line, shortened to one line of at most 60 characters.
 fn one_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let cut: String = line.chars().take(60).collect();

@@ -1,4 +1,4 @@
-//! Where rendered files go, and what is there.
+//! The directory that rendered files go to, and the files that are already there.
 
 use std::fs;
 use std::path::Path;
@@ -13,30 +13,30 @@ use crate::output::{CliFailure, said};
 
 use super::disk_view::{self, DiskView};
 
-/// The list of what was rendered, below the root of a project.
+/// The path of the ledger below the root of a project.
 pub(in crate::command) const LEDGER: &str = ".agentry/rendered.json";
 
 /// A directory that files are rendered into.
 #[derive(Debug)]
 pub(super) struct RenderRoot {
-    /// It; `.` for the current one.
+    /// Its path; `.` for the current directory.
     pub(super) root: String,
-    /// Whose it is.
+    /// Whether it belongs to a project or to the user.
     pub(super) scope: RenderScope,
-    /// The home directory, if agents of a project can be told from it.
+    /// The home directory; `None` for the scope of the user, and where the root is the home itself.
     pub(super) home: Option<String>,
-    /// How many directories above it belong to the same repository.
+    /// The number of directories above it in the same repository.
     pub(super) above: usize,
-    /// The list of what was rendered, if it does not lie below the root.
+    /// The path of the ledger, if it does not lie below the root.
     pub(super) elsewhere: Option<String>,
-    /// What was rendered.
+    /// The list of rendered files.
     pub(super) ledger: RenderLedger,
-    /// What was seen there so far.
+    /// The cached results of reading the directory.
     seen: DiskView,
 }
 
 impl RenderRoot {
-    /// Where the files of a workspace go.
+    /// The root that the files of a workspace go to.
     pub(super) fn of(
         disk: &WorldRecorder<'_>,
         args: &RenderArguments,
@@ -66,27 +66,28 @@ impl RenderRoot {
         Ok(Self { root, scope, home, above, elsewhere, ledger, seen })
     }
 
-    /// A path below the root, as the user would name it.
+    /// A path below the root, as the user would write it.
     pub(super) fn shown(&self, path: &str) -> String {
         join(&self.root, path)
     }
 
-    /// What is at a path below the root.
+    /// The file at a path below the root.
     pub(super) fn present(&self, recorder: &WorldRecorder<'_>, path: &str) -> PresentFile {
         self.seen.present(recorder, &self.root, path)
     }
 
-    /// Where a path of a harness leads; `None` for one that it must not look at.
+    /// The full path of a path of a harness; `None` for one that must not be read.
     fn full(&self, path: HarnessPath<'_>) -> Option<String> {
         match path.root {
             FileRoot::Home => Some(join(self.home.as_ref()?, path.path)),
+            // A harness searches upwards only to the root of the repository.
             _ if path.path.matches("../").count() > self.above => None,
             _ => Some(join(&self.root, path.path)),
         }
     }
 }
 
-/// The files as a harness finds them, links followed, without what is in `ledger`.
+/// The files as a harness finds them, links followed, without those in `ledger`.
 pub(super) struct FilesAround<'a> {
     pub(super) place: &'a RenderRoot,
     pub(super) recorder: &'a WorldRecorder<'a>,
@@ -108,12 +109,12 @@ impl HarnessFiles for FilesAround<'_> {
     }
 }
 
-/// A directory, the current one by its name.
+/// A directory, with `.` for the current one.
 pub(super) fn here(path: &str) -> String {
     if path.is_empty() { ".".to_owned() } else { path.to_owned() }
 }
 
-/// How many directories above `root` lie in the repository that it belongs to.
+/// The number of directories above `root` in its repository.
 fn above(disk: &WorldRecorder<'_>, root: &str) -> usize {
     let root = disk.absolute(root);
     let dirs = Path::new(&root).ancestors().filter_map(Path::to_str);
@@ -121,13 +122,13 @@ fn above(disk: &WorldRecorder<'_>, root: &str) -> usize {
     dirs.into_iter().position(is_root).unwrap_or(0)
 }
 
-/// `$AGENTRY_HOME`, if that is set.
+/// `$AGENTRY_HOME`, if it is set.
 pub(in crate::command) fn agentry_home() -> Option<String> {
     let given = std::env::var_os("AGENTRY_HOME").filter(|value| !value.is_empty())?;
     std::path::absolute(given).ok()?.into_os_string().into_string().ok()
 }
 
-/// The list of what was rendered; empty if there is none.
+/// The ledger; empty if there is none.
 fn ledger(recorder: &WorldRecorder<'_>, path: &str) -> Result<RenderLedger, CliFailure> {
     let refuse = |why: &str| {
         CliFailure::new(format!("`{path}` is no list of rendered files: {why}")).hint(

@@ -1,5 +1,5 @@
-//! What is found where files are rendered to. Each look is written down, so that a later run can tell
-//! whether it would find the same.
+//! Reads the files in the directory that is rendered to. Each read is recorded, so that a later run can
+//! check whether it would find the same.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -14,16 +14,16 @@ use agentry_compile::{WorldRecorder, file_digest};
 use crate::disk::contents;
 use crate::output::said;
 
-/// A file that is larger was not rendered.
+/// A larger file cannot be a rendered one.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What was seen in one run: every agent asks for the same directories, and each file that was rendered is
-/// looked at twice, as the harness finds it and as it may be written.
+/// The cached reads of one run: every agent asks for the same directories, and each rendered file is read
+/// twice, as the harness finds it and as it may be written.
 #[derive(Debug, Default)]
 pub(super) struct DiskView {
-    /// Directories that were looked for, and whether they are not there.
+    /// Directories that were checked, and whether they are absent.
     absent: RwLock<HashMap<String, bool>>,
-    /// Directories in which a file was found, with no link on the way.
+    /// Directories in which a file was found without a link on the way.
     clear: RwLock<HashSet<String>>,
     /// Files that were read.
     files: RwLock<HashMap<String, ViewedFile>>,
@@ -33,12 +33,12 @@ pub(super) struct DiskView {
 #[derive(Debug, Clone)]
 struct ViewedFile {
     bytes: Vec<u8>,
-    /// What is written down of it.
+    /// The digest that the record keeps.
     digest: String,
 }
 
 impl DiskView {
-    /// What is at `path` below `root`. Nothing is written through a link.
+    /// The file at `path` below `root`. A link is reported, since nothing is written through one.
     pub(super) fn present(
         &self,
         recorder: &WorldRecorder<'_>,
@@ -56,6 +56,7 @@ impl DiskView {
                 return other;
             }
         };
+        // The directories on the way have no links, so later files in them need one check only.
         write(&self.clear).insert(dir.to_owned());
         let known = read(&self.files).get(&join(root, path)).cloned();
         if let Some(ViewedFile { bytes, digest }) = known {
@@ -75,7 +76,7 @@ impl DiskView {
         Some(found)
     }
 
-    /// Whether a file cannot be there because its directory is not.
+    /// Whether a file cannot exist because its directory does not.
     pub(super) fn lies_nowhere(&self, recorder: &WorldRecorder<'_>, path: &str) -> bool {
         let (dir, _) = split(path);
         if dir.is_empty() {
@@ -85,6 +86,7 @@ impl DiskView {
         known.unwrap_or_else(|| {
             let absent = missing(dir);
             recorder.note(&["absent", dir], &[u8::from(absent)]);
+            // Another thread may have answered first; every caller gets the same answer.
             *write(&self.absent).entry(dir.to_owned()).or_insert(absent)
         })
     }
@@ -114,7 +116,7 @@ fn known(recorder: &WorldRecorder<'_>, path: &str) -> Option<ViewedFile> {
     Some(ViewedFile { bytes, digest })
 }
 
-/// The names in a directory; `None` if it is none.
+/// The names in a directory; `None` if it is not a directory.
 pub(super) fn names(recorder: &WorldRecorder<'_>, dir: &str) -> Option<Vec<String>> {
     let names = list(dir);
     recorder.note(&["names", dir], &lines(names.as_deref()));
@@ -126,7 +128,7 @@ fn lines(names: Option<&[String]>) -> Vec<u8> {
     optional(names.map(|names| names.join("\n")).as_deref().map(str::as_bytes))
 }
 
-/// The answer of one of these looks now; nothing for a question that is none of theirs.
+/// The present answer to a recorded question; `None` for a question of another module.
 pub(super) fn again(question: &[&str]) -> Option<Vec<u8>> {
     match question {
         ["present", root, path] => Some(as_bytes(&look_at(root, path))),
@@ -146,6 +148,7 @@ fn as_bytes(present: &PresentFile) -> Vec<u8> {
 }
 
 fn optional(answer: Option<&[u8]>) -> Vec<u8> {
+    // The prefix distinguishes an empty file from a missing one.
     answer.map_or_else(|| b"-".to_vec(), |bytes| [b"+", bytes].concat())
 }
 
@@ -153,7 +156,7 @@ fn look_at(root: &str, path: &str) -> PresentFile {
     stands(root, path).map_or_else(|other| other, |at| file(&at))
 }
 
-/// Where an ordinary file stands with no link on the way; what is there otherwise.
+/// The path of a regular file without links on the way; else what is there instead.
 fn stands(root: &str, path: &str) -> Result<PathBuf, PresentFile> {
     let mut at = PathBuf::from(root);
     let mut parts = path.split('/').peekable();
@@ -182,7 +185,7 @@ fn file(at: &Path) -> PresentFile {
     }
 }
 
-/// Why nothing may be written to, or below, what is there, which is `{}`.
+/// Why nothing may be written to this entry or below it; `{}` stands for its path.
 fn in_the_way(metadata: &fs::Metadata, is_last: bool) -> Option<&'static str> {
     match (metadata.is_symlink(), is_last) {
         (true, true) => Some("is a link"),
@@ -194,6 +197,7 @@ fn in_the_way(metadata: &fs::Metadata, is_last: bool) -> Option<&'static str> {
 }
 
 fn follow(path: &str) -> Option<Vec<u8>> {
+    // Opening a pipe or a device could block.
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file.then(|| bytes(Path::new(path)).ok()).flatten()
 }
@@ -210,7 +214,7 @@ fn list(dir: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The bytes of a file, or why they cannot be had.
+/// The bytes of a file, or why it cannot be read.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let file = fs::File::open(path).map_err(|error| said(&error))?;
     let size = file.metadata().map_err(|error| said(&error))?.len().min(MOST_BYTES);

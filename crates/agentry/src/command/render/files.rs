@@ -1,5 +1,5 @@
-//! What happens to the files of a target, as a person reads it: a line a file, and where there are very
-//! many of them a line a directory.
+//! The rows of the report about the files of a target: one for each file, or one for each directory where
+//! there are very many files.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use agentry_compile::text::report::{counted, visible};
 
 use super::project::ProjectOutcome;
 
-/// The most files with the same fate that get a line each.
+/// The most files with the same change that get a row each.
 const LISTED: usize = 40;
 
-/// The most directories that more files are counted in.
+/// The most directories that the other files are counted by.
 const DIRECTORIES: usize = 5;
 
-/// The files of a target with what becomes of them. What is removed, what others wrote and what holds for
-/// more than its agent is always named.
+/// The files of a target with their changes. Removed files, files not written by Agentry and shared files
+/// are always named.
 pub(super) fn rows(done: &ProjectOutcome, target: &str) -> Vec<Vec<String>> {
     let changes = done.plan.changes.iter().filter(|change| change.target == target);
     let (kept, changes): (Vec<&PlannedChange>, Vec<&PlannedChange>) =
@@ -30,13 +30,13 @@ pub(super) fn rows(done: &ProjectOutcome, target: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// A file that does not stay as it is.
+/// A file that changes.
 struct ChangedFile {
     word: &'static str,
     path: String,
-    /// What else is to be said of it.
+    /// A remark on the file.
     note: &'static str,
-    /// Whether it may be counted among others.
+    /// Whether it may be counted together with others.
     plain: bool,
 }
 
@@ -52,10 +52,10 @@ impl ChangedFile {
     }
 }
 
-/// Said of a file that was edited after it was rendered, or that was never rendered.
+/// The remark on a file that was edited after rendering, or never rendered.
 const FORCED: &str = " (by force: not agentry's own text)";
 
-/// A line a file; many with the same fate together, in the place of the first.
+/// One row for each file; many files with the same change share one row, at the position of the first.
 fn listed(files: &[ChangedFile]) -> Vec<Vec<String>> {
     let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.plain) {
@@ -67,6 +67,7 @@ fn listed(files: &[ChangedFile]) -> Vec<Vec<String>> {
     for ChangedFile { word, path, note, plain } in files {
         match alike.get(word).filter(|_| *plain) {
             None => rows.push(row(word, format!("{}{note}", visible(path)))),
+            // Its group was counted at the position of the first file.
             Some(_) if counted.contains(word) => {}
             Some(paths) => {
                 counted.push(word);
@@ -81,8 +82,8 @@ fn row(word: &str, what: String) -> Vec<String> {
     vec![format!("  {word}"), what]
 }
 
-/// How many files are in which directory. Where there are many directories, the deepest ones count for
-/// those that they are in.
+/// The number of files in each directory. Where there are too many directories, the deepest are counted
+/// with their parents.
 fn directories(paths: &[&str]) -> Vec<String> {
     let depth = |dir: &str| dir.matches('/').count();
     let above = |path: &str| {
@@ -110,7 +111,7 @@ fn directories(paths: &[&str]) -> Vec<String> {
     groups.iter().map(told).collect()
 }
 
-/// For whom a file holds, where that is more than its agent.
+/// The audience of a file, where it applies to more than its agent.
 fn reach(done: &ProjectOutcome, change: &PlannedChange) -> &'static str {
     let is_shared = change.agent.is_empty() && change.kind != PlannedChangeKind::Remove;
     match (is_shared, done.place.scope) {
@@ -120,7 +121,7 @@ fn reach(done: &ProjectOutcome, change: &PlannedChange) -> &'static str {
     }
 }
 
-/// What happens to a file, or what happened if it is `done`.
+/// The verb for a change, in the past tense if it is `done`.
 pub(super) fn word(kind: PlannedChangeKind, done: bool) -> &'static str {
     match (kind, done) {
         (PlannedChangeKind::Create, true) => "created",

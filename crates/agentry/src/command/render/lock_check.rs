@@ -1,4 +1,4 @@
-//! Whether the agents that are rendered or run are those that somebody looked at: what `agentry.lock` says.
+//! Checks agents that are rendered or run against `agentry.lock`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,25 +12,25 @@ use crate::output::{CliFailure, remark};
 /// A lock, if there is one.
 type ReadLock = Arc<Result<Option<Lockfile>, LockError>>;
 
-/// What becomes of an agent that a lock does not know.
+/// What to do with an agent that is not in the lock.
 #[derive(Clone, Copy)]
 pub(crate) enum UnlockedAgent {
-    /// It is let through.
+    /// It is accepted.
     Passes,
-    /// It is let through, and the user is told.
+    /// It is accepted with a note to the user.
     IsNoted,
-    /// It is refused: nobody looked at it.
+    /// It is refused, because it was not reviewed.
     IsRefused,
 }
 
-/// The locks of the workspaces that were met, each read once.
+/// The locks of the visited workspaces, each read once.
 #[derive(Default)]
 pub(crate) struct RenderLocks {
     known: RwLock<BTreeMap<String, ReadLock>>,
 }
 
 impl RenderLocks {
-    /// Refuses an agent that is not as it was locked.
+    /// Refuses an agent that differs from its lock.
     pub(crate) fn admit(
         &self,
         disk: &dyn World,
@@ -40,6 +40,7 @@ impl RenderLocks {
         let lock = self.of(disk, &compiled.workspace);
         let lock = match lock.as_ref() {
             Ok(Some(lock)) => lock,
+            // A workspace without a lock accepts every agent.
             Ok(None) => return Ok(()),
             Err(error) => {
                 let failure = CliFailure::new(error.message.clone()).hint(error.hint.clone());
@@ -65,7 +66,7 @@ impl RenderLocks {
             return Ok(());
         }
         lock::verify(disk, compiled, lock).map_err(|changes| {
-            // What weighs most comes last.
+            // Changes are sorted by weight; the last one matters most.
             let what = changes.last().map_or("", |change| change.message.as_str());
             let message = format!("`{path}` is not as `{file}` says: {what}");
             let hint = format!(

@@ -1,7 +1,6 @@
-//! Losses as a person reads them: what is the same for several fields, agents or targets is one line.
-//!
-//! A line is about all its fields in all its agents for all its targets: only what is equal in the other
-//! two is put together. Two losses are the same if they differ in nothing but their example.
+//! Groups losses for the report: losses that are equal for several fields, agents or targets share a line.
+//! A line applies to every one of its fields, agents and targets: lines are merged in one of the three only
+//! if they are equal in the other two. Two losses are the same if only their examples differ.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,37 +14,38 @@ use super::loss_text::{BlindSpotText, example, fields, gist, listed};
 /// The order in which losses are shown.
 const ORDER: [LossKind; 3] = [LossKind::Narrowed, LossKind::Dropped, LossKind::Gap];
 
-/// What several targets leave out, each for another reason.
+/// Shown where several targets drop a field for different reasons.
 const REASONS: &str = "each target has a reason of its own";
 
-/// A loss, and whose it is.
+/// A loss, with its agent and target.
 pub(super) struct AgentLoss<'a> {
     pub(super) agent: &'a str,
     pub(super) target: &'static Target,
     pub(super) loss: &'a RenderLoss,
 }
 
-/// How many agents and targets there are: whose a loss is goes without saying if there is one.
+/// The number of agents and targets: with only one, its name is left out.
 #[derive(Clone, Copy)]
 pub(super) struct RenderTotals {
     pub(super) agents: usize,
     pub(super) targets: usize,
 }
 
-/// Every loss in a row of its own, but for agents that lose the same in the same words.
+/// Every loss in its own row; only agents with the same text are grouped.
 pub(super) fn each(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<String>> {
     rows(by_agents(told.iter().map(LossLine::of).collect()), all)
 }
 
-/// The same losses in few rows.
+/// The losses in as few rows as possible.
 pub(super) fn grouped(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<String>> {
     let mut lines = by_agents(lines(told));
     let mut seen: HashMap<_, HashSet<&str>> = HashMap::new();
     for line in &mut lines {
+        // Lines that differ only in their example get the same key.
         let key = gist(&line.plain(), line.section());
         let kind = (line.order, line.fields.clone(), line.target(), key.clone());
         let agents = seen.entry(kind).or_default();
-        // Two of a kind in one agent are two losses.
+        // Two losses of a kind in one agent stay two losses.
         if line.agents.iter().all(|agent| !agents.contains(agent)) {
             agents.extend(&line.agents);
             line.key = key.into();
@@ -69,10 +69,10 @@ pub(super) fn grouped(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<Stri
     rows(lines, all)
 }
 
-/// What a harness is called where several are meant.
+/// Stands for the name of the harness where a line is about several.
 const HARNESS: &str = "the harness";
 
-/// Every loss as a line; what a harness does not look at in one section is one.
+/// Every loss as a line; all that a harness does not check in one section is one line.
 fn lines<'a>(told: &[AgentLoss<'a>]) -> Vec<LossLine<'a>> {
     let mut out = Vec::new();
     let mut spots: Vec<(LossLine<'a>, Vec<BlindSpotText<'a>>)> = Vec::new();
@@ -80,7 +80,7 @@ fn lines<'a>(told: &[AgentLoss<'a>]) -> Vec<LossLine<'a>> {
         let line = LossLine::of(it);
         match BlindSpotText::of(&it.loss.detail) {
             Some(spot) if it.loss.kind == LossKind::Gap => {
-                // The losses of an agent come one after the other, sorted by field.
+                // The losses of an agent are adjacent and sorted by field, so only the last one can match.
                 let known = spots.last_mut().filter(|(known, _)| {
                     (known.target(), &known.agents, &known.fields)
                         == (line.target(), &line.agents, &line.fields)
@@ -97,14 +97,14 @@ fn lines<'a>(told: &[AgentLoss<'a>]) -> Vec<LossLine<'a>> {
     out
 }
 
-/// Losses that are told together.
+/// Losses that are shown together.
 struct LossLine<'a> {
     order: usize,
     /// What they have in common.
     key: Cow<'a, str>,
-    /// What the first of them says.
+    /// The text of the first of them.
     detail: Cow<'a, str>,
-    /// Whether others of them have another example.
+    /// Whether the others have another example.
     differs: bool,
     fields: Vec<&'a str>,
     agents: Vec<&'a str>,
@@ -120,7 +120,7 @@ impl<'a> LossLine<'a> {
         Self { order, key, detail, differs: false, fields, agents, targets: vec![target] }
     }
 
-    /// The same line about all of these.
+    /// The same line, about all of these spots.
     fn about(mut self, spots: &[BlindSpotText<'_>]) -> Self {
         if spots.len() > 1 {
             self.detail = BlindSpotText::joined(spots, self.title()).into();
@@ -129,7 +129,7 @@ impl<'a> LossLine<'a> {
         self
     }
 
-    /// The part of the permissions that it is about, if it is about one.
+    /// The section of the policy that it is about, if any.
     fn section(&self) -> &'a str {
         let first = self.fields.first().copied().unwrap_or_default();
         first.strip_prefix("permissions.").unwrap_or_default()
@@ -143,28 +143,29 @@ impl<'a> LossLine<'a> {
         self.targets.first().map_or("", |target| target.title)
     }
 
-    /// Whether both are about one target.
+    /// Whether both are about a common target.
     fn shares(&self, other: &Self) -> bool {
         self.targets.iter().any(|it| other.targets.iter().any(|other| other.name == it.name))
     }
 
-    /// Whether both say the same of any harness.
+    /// Whether both have the same text apart from the harness.
     fn says(&self, other: &Self) -> bool {
         let same = self.detail == other.detail && self.title() == other.title();
         same || self.plain() == other.plain()
     }
 
-    /// What it says of any harness.
+    /// Its text without the name of the harness.
     fn plain(&self) -> String {
         self.detail.replace(self.title(), HARNESS)
     }
 
-    /// What is said of all of them; an example that others do not have is told with whose it is.
+    /// The text for all of them; an example that only some have is shown with its owner.
     fn text(&self) -> String {
         let detail = if self.targets.len() > 1 { self.plain() } else { self.detail.to_string() };
         let is_narrowed = ORDER.get(self.order) == Some(&LossKind::Narrowed);
         match (self.differs, self.fields.len() > 1 && is_narrowed && self.targets.len() == 1) {
             (false, _) => return detail,
+            // An example of one section would be wrong for the others.
             (true, true) => return gist(&detail, self.section()),
             (true, false) => {}
         }
@@ -188,7 +189,7 @@ impl<'a> LossLine<'a> {
     }
 }
 
-/// Puts together what several agents lose.
+/// Merges equal losses of several agents.
 fn by_agents(lines: Vec<LossLine<'_>>) -> Vec<LossLine<'_>> {
     merged(
         lines,
@@ -197,8 +198,7 @@ fn by_agents(lines: Vec<LossLine<'_>>) -> Vec<LossLine<'_>> {
     )
 }
 
-/// Puts together what several targets leave out, whatever their reasons. Two losses of one target stay
-/// apart.
+/// Merges fields that several targets drop, whatever their reasons. Two losses of one target stay apart.
 fn by_reasons(lines: Vec<LossLine<'_>>) -> Vec<LossLine<'_>> {
     let dropped = ORDER.iter().position(|kind| *kind == LossKind::Dropped);
     let mut places: HashMap<(Vec<&str>, Vec<&str>), Vec<usize>> = HashMap::new();
@@ -213,6 +213,7 @@ fn by_reasons(lines: Vec<LossLine<'_>>) -> Vec<LossLine<'_>> {
         match known.iter().find(is_other).and_then(|at| out.get_mut(*at)) {
             Some(known) => {
                 known.targets.extend(line.targets);
+                // No single reason holds for all targets, so none is shown.
                 (known.key, known.detail) = (REASONS.into(), REASONS.into());
                 known.differs = false;
             }
@@ -225,7 +226,7 @@ fn by_reasons(lines: Vec<LossLine<'_>>) -> Vec<LossLine<'_>> {
     out
 }
 
-/// Puts lines with the same key together, in the place of the first.
+/// Merges lines with the same key, at the position of the first.
 fn merged<'a, K: Eq + Hash>(
     lines: Vec<LossLine<'a>>,
     key: impl Fn(&LossLine<'a>) -> K,
@@ -234,6 +235,7 @@ fn merged<'a, K: Eq + Hash>(
     let mut places: HashMap<K, usize> = HashMap::new();
     let mut out: Vec<LossLine<'a>> = Vec::new();
     for line in lines {
+        // A new key points to the line that is pushed below.
         let at = *places.entry(key(&line)).or_insert(out.len());
         match out.get_mut(at) {
             Some(first) => {
@@ -246,7 +248,7 @@ fn merged<'a, K: Eq + Hash>(
     out
 }
 
-/// Lines as they are shown: by kind, then by field.
+/// The rows of the lines: by kind, then by field.
 fn rows(mut lines: Vec<LossLine<'_>>, all: RenderTotals) -> Vec<Vec<String>> {
     lines.sort_by(|a, b| (a.order, &a.fields).cmp(&(b.order, &b.fields)));
     lines.iter().map(|line| line.row(all)).collect()
@@ -256,7 +258,7 @@ fn rows(mut lines: Vec<LossLine<'_>>, all: RenderTotals) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// Rows of losses: agent, target, field, kind, what is said of it.
+    /// Rows of losses: agent, target, field, kind, text.
     fn shown(losses: &[(&str, &str, &str, LossKind, &str)]) -> Vec<String> {
         let made: Vec<RenderLoss> = losses
             .iter()
@@ -283,16 +285,16 @@ mod tests {
         use LossKind::{Dropped, Gap, Narrowed};
         let (pi, open) = ("pi", "opencode");
         let losses = [
-            // For every target a reason of its own.
+            // Each target has its own reason.
             ("a", open, "tags", Dropped, "OpenCode has none"),
             ("a", pi, "tags", Dropped, "there is no place for it"),
-            // Two of a kind stay two.
+            // Two losses of a kind stay two.
             ("a", pi, "skills", Dropped, "the skill `x` was not found"),
             ("a", pi, "skills", Dropped, "the skill `y` was not found"),
-            // Of one agent in one target, and of the other in the other.
+            // One agent in one target, the other agent in the other.
             ("a", open, "permissions.edit", Narrowed, "`x` is ask in the source and deny here"),
             ("b", pi, "permissions.edit", Narrowed, "`x` is ask in the source and deny here"),
-            // In all that there are, with two examples.
+            // All agents in all targets, with two examples.
             (
                 "a",
                 open,

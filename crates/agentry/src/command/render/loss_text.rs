@@ -1,15 +1,15 @@
-//! The words of losses: which part of one is an example, and lists that stay short.
+//! The texts of losses: finds the example in one, and shortens lists.
 
 use std::cmp::Reverse;
 
 use agentry_compile::policy::Action;
 use agentry_compile::text::report::visible;
 
-/// How many names are listed before the others are counted.
+/// The number of names that are listed before the rest is counted.
 const NAMED: usize = 3;
 
-/// A loss without its example, and without the tools that are left out: what it has in common with
-/// others. `section` may stand before the example.
+/// The text of a loss without its example and without the omitted tools: the part that equal losses
+/// share. `section` may stand before the example.
 pub(super) fn gist(detail: &str, section: &str) -> String {
     let mut out = match shown(detail) {
         Some((before, _, after)) => {
@@ -18,6 +18,7 @@ pub(super) fn gist(detail: &str, section: &str) -> String {
         }
         None => detail.to_owned(),
     };
+    // The tools of a server differ from agent to agent, so they are not part of the shared text.
     if let Some((before, after)) = out.split_once(" left out")
         && let Some((head, _)) = before.split_once(": `")
     {
@@ -26,7 +27,7 @@ pub(super) fn gist(detail: &str, section: &str) -> String {
     out
 }
 
-/// A loss whose example is one of several.
+/// The text of a loss whose example is one of several.
 pub(super) fn example(detail: &str) -> String {
     match shown(detail) {
         Some((before, example, after)) => format!("{before}e.g. `{example}` {after}"),
@@ -34,7 +35,7 @@ pub(super) fn example(detail: &str) -> String {
     }
 }
 
-/// What stands before the example of a loss, the example, and what is said of it.
+/// Splits a loss into the text before its example, the example, and the text about it.
 fn shown(detail: &str) -> Option<(&str, &str, &str)> {
     let said = |tail: &str, action: &str| {
         tail.strip_prefix(action).is_some_and(|tail| tail.starts_with(" in the source"))
@@ -46,7 +47,7 @@ fn shown(detail: &str) -> Option<(&str, &str, &str)> {
     });
     let (end, _) = ends.next()?;
     let (head, tail) = (detail.get(..end)?, detail.get(end + 2..)?);
-    // An example may have backticks of its own: it starts the sentence, or the part after a `;`.
+    // An example may contain backticks, so it is found by its start: the sentence, or the part after a `;`.
     let start = match head.rfind("; `") {
         Some(at) => at + 2,
         None => head.find('`')?,
@@ -54,7 +55,7 @@ fn shown(detail: &str) -> Option<(&str, &str, &str)> {
     Some((head.get(..start)?, head.get(start + 1..)?, tail))
 }
 
-/// Something that a harness does not look at.
+/// Something that a harness does not check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlindSpotText<'a> {
     name: &'a str,
@@ -63,21 +64,21 @@ pub(super) struct BlindSpotText<'a> {
 }
 
 impl<'a> BlindSpotText<'a> {
-    /// Of a loss in the form `name: why; example`.
+    /// Parses a loss of the form `name: why; example`.
     pub(super) fn of(detail: &'a str) -> Option<Self> {
         let (name, _) = detail.split_once(": ").filter(|(name, _)| !name.contains('`'))?;
         let (before, example, said) = shown(detail)?;
         (before.ends_with("; ") && said.ends_with(" there")).then_some(Self { name, example, said })
     }
 
-    /// All of these in one sentence, with the example that shows most.
+    /// All of these in one sentence, with the most telling example.
     pub(super) fn joined(all: &[Self], title: &str) -> String {
         let names: Vec<&str> = all.iter().map(|spot| spot.name).collect();
         let names = match names.split_last() {
             Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
             _ => names.concat(),
         };
-        // The mildest answer to what the source is strictest about.
+        // The most telling example: the source is strictest and the harness mildest.
         let rank = |spot: &&Self| {
             let place = |is: &dyn Fn(&str) -> bool| Action::WORDS.iter().position(|word| is(word));
             let there = place(&|word| spot.said.ends_with(&format!("{word} there")));
@@ -91,7 +92,7 @@ impl<'a> BlindSpotText<'a> {
     }
 }
 
-/// Fields of a model in few words: `permissions.{bash,edit}`.
+/// A short list of fields: `permissions.{bash,edit}`.
 pub(super) fn fields(all: &[&str]) -> String {
     let sections: Option<Vec<&str>> =
         all.iter().map(|field| field.strip_prefix("permissions.")).collect();
@@ -102,7 +103,7 @@ pub(super) fn fields(all: &[&str]) -> String {
     }
 }
 
-/// Some of `total`, counted and named; nothing if there is only one.
+/// Some of `total`, counted and named; `None` if there is only one.
 pub(super) fn listed(some: &[&str], total: usize, what: &str) -> Option<String> {
     match (some.len(), total) {
         (_, 0 | 1) => None,
@@ -113,7 +114,7 @@ pub(super) fn listed(some: &[&str], total: usize, what: &str) -> Option<String> 
     }
 }
 
-/// Some names, and how many there are beyond them.
+/// The first names, and the number of the rest.
 pub(super) fn names(all: &[&str]) -> String {
     let shown: Vec<_> = all.iter().take(NAMED).map(|name| visible(name).into_owned()).collect();
     let more = all.len() - shown.len();

@@ -1,5 +1,5 @@
-//! Which definition a rendered file belongs to, and whether this run speaks for it. Several workspaces
-//! may render to one place: none of them takes the files of another for its own.
+//! Which definition a rendered file belongs to, and whether this run covers it. Several workspaces may
+//! render to one directory: a run never removes the files of another workspace.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::args::RenderArguments;
 
 use super::project::RenderProject;
 
-/// The whole paths that a run speaks for: those that were named, or the workspace if none was.
+/// The absolute paths that a run covers: the named ones, or the workspace if none is named.
 pub(super) fn named(
     disk: &WorldRecorder<'_>,
     args: &RenderArguments,
@@ -29,8 +29,8 @@ pub(super) fn named(
 }
 
 impl RenderProject<'_> {
-    /// The path of a definition in the list of rendered files: from the place of that list, but the
-    /// whole path where it is one list for all projects of the user.
+    /// The path of a definition in the ledger: relative to the ledger, but absolute in the ledger that all
+    /// projects of the user share.
     pub(super) fn definition(&self, found: &FoundAgent) -> String {
         let path = absolute(&self.disk.absolute(&join(&found.dir, &found.main)));
         match self.place.scope {
@@ -39,7 +39,7 @@ impl RenderProject<'_> {
         }
     }
 
-    /// Where a definition of the list of rendered files is.
+    /// The path of a definition in the ledger.
     fn path(&self, definition: &str) -> String {
         match self.place.scope {
             RenderScope::Project => join(&self.place.root, definition),
@@ -47,17 +47,18 @@ impl RenderProject<'_> {
         }
     }
 
-    /// Agents that were rendered here before and are not spoken for now. What all agents of a harness
-    /// share can only be written for all of them.
+    /// Agents that were rendered here before and that this run does not cover. Files that all agents of a
+    /// harness share can be written only for all of them.
     pub(super) fn carried(&self, named: &BTreeSet<String>) -> Vec<FoundAgent> {
         let others = self.others().filter(|agent| !named.contains(*agent));
         let paths: BTreeSet<String> = others.map(|agent| self.path(agent)).collect();
         let there = paths.into_iter().filter(|path| self.disk.kind(path) == EntryKind::File);
+        // Nothing is excluded: these agents were rendered already.
         discover(self.disk, &there.collect::<Vec<_>>(), None, &|_| false).agents
     }
 
-    /// Definitions that are not spoken for now and cannot be found, though their files are here: what
-    /// they share with others must stay.
+    /// Definitions that this run does not cover and that are gone, although their files are here: the files
+    /// that they share with others must stay.
     pub(super) fn gone(&self) -> impl Iterator<Item = String> {
         let is_gone = |agent: &&str| self.disk.kind(&self.path(agent)) != EntryKind::File;
         let is_here = |entry: &&LedgerEntry| {
@@ -69,7 +70,7 @@ impl RenderProject<'_> {
         gone.filter(is_here).map(|entry| entry.agent.clone())
     }
 
-    /// Definitions with files for our targets that are not spoken for now.
+    /// Definitions with files for our targets that this run does not cover.
     fn others(&self) -> impl Iterator<Item = &str> {
         let is_ours = |entry: &&LedgerEntry| self.targets.iter().any(|it| it.name == entry.target);
         let entries = self.place.ledger.entries().iter().filter(is_ours);
@@ -77,29 +78,30 @@ impl RenderProject<'_> {
         agents.filter(|agent| !self.speaks_for(&self.path(agent)))
     }
 
-    /// Whether the run speaks for every agent of the workspace.
+    /// Whether the run covers every agent of the workspace.
     pub(super) fn speaks_for_all(&self) -> bool {
         self.speaks_for(&super::destination::here(&self.config.root))
     }
 
-    /// Whether a definition lies at or below one of the paths that the run speaks for.
+    /// Whether a definition lies at or below one of the covered paths.
     fn speaks_for(&self, path: &str) -> bool {
         let path = absolute(&self.disk.absolute(path));
         self.named.iter().any(|named| is_inside(&path, named))
     }
 
-    /// Whether a file that nobody asks for any more is to be removed by this run.
+    /// Whether this run removes a file that no agent needs any more.
     pub(super) fn covers(&self, entry: &LedgerEntry) -> bool {
         let named = self.targets.iter().any(|target| target.name == entry.target);
-        // A target that the team does not list any more.
+        // A full run also covers targets that the workspace no longer lists.
         let unlisted = self.args.targets.is_empty() && self.args.agents.is_empty();
+        // A shared file has no agent; it goes only if no agent of another workspace needs it.
         if entry.agent.is_empty() {
             return named || (unlisted && !self.is_for_others(&entry.target));
         }
         (named || unlisted) && self.speaks_for(&self.path(&entry.agent))
     }
 
-    /// Whether a target has files of agents that are not spoken for now.
+    /// Whether a target has files of agents that this run does not cover.
     fn is_for_others(&self, target: &str) -> bool {
         let of_target = |entry: &&LedgerEntry| entry.target == target && !entry.agent.is_empty();
         let mut entries = self.place.ledger.entries().iter().filter(of_target);

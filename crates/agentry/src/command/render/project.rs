@@ -1,4 +1,4 @@
-//! The agents of one workspace on their way to disk.
+//! Renders the agents of one workspace: reads them, plans the files and writes them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,10 +20,10 @@ use crate::save::{self, FileSaving, ReplaceMode};
 use super::destination::{FilesAround, LEDGER, RenderRoot};
 use super::lock_check::{RenderLocks, UnlockedAgent};
 
-/// Fewer agents than these are read one after the other: starting threads takes longer.
+/// Fewer agents than this are read on one thread: starting threads takes longer.
 const FEW: usize = 8;
 
-/// One workspace, and where its agents go.
+/// One workspace, and the destination of its agents.
 pub(super) struct RenderProject<'a> {
     pub(super) args: &'a RenderArguments,
     pub(super) disk: &'a WorldRecorder<'a>,
@@ -31,30 +31,30 @@ pub(super) struct RenderProject<'a> {
     pub(super) place: RenderRoot,
     pub(super) targets: Vec<&'static Target>,
     pub(super) locks: RenderLocks,
-    /// The whole paths that the run speaks for.
+    /// The absolute paths that the run covers.
     pub(super) named: Vec<String>,
 }
 
-/// What became of a workspace.
+/// The result for a workspace.
 pub(super) struct ProjectOutcome {
     pub(super) place: RenderRoot,
     pub(super) agents: Vec<ProjectAgent>,
     pub(super) runs: Vec<TargetRun>,
     pub(super) plan: FilePlan,
-    /// Agents with errors.
+    /// The number of agents with errors.
     pub(super) broken: usize,
-    /// Agents that are not what `agentry.lock` says.
+    /// The number of agents that differ from `agentry.lock`.
     pub(super) not_as_locked: usize,
     /// Whether files were written.
     pub(super) written: bool,
-    /// The targets that only have the guard because they had it before.
+    /// The targets that have the guard only because they had it before.
     pub(super) kept_guard: Vec<&'static str>,
-    /// The targets whose gaps are only closed because they were before.
+    /// The targets whose gaps are closed only because they were closed before.
     pub(super) kept_closed: Vec<&'static str>,
 }
 
 impl ProjectOutcome {
-    /// Whether everything was found as it should be.
+    /// Whether everything was as it should be.
     pub(super) fn is_settled(&self) -> bool {
         let FilePlan { changes, refused, ledger } = &self.plan;
         let kept = changes.iter().all(|change| change.kind == PlannedChangeKind::Keep);
@@ -65,11 +65,11 @@ impl ProjectOutcome {
 /// An agent that was rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProjectAgent {
-    /// Its own name.
+    /// The name of the agent.
     pub(super) name: String,
-    /// Its definition, as the list of rendered files has it.
+    /// Its definition, as the ledger has it.
     pub(super) definition: String,
-    /// Whether it was asked for, and not only rendered again beside others.
+    /// Whether it was requested, and not only rendered again beside others.
     pub(super) asked: bool,
 }
 
@@ -80,12 +80,12 @@ struct LoadedAgent {
     state: LoadState,
 }
 
-/// What became of an agent that was read.
+/// The result of reading an agent.
 enum LoadState {
     Subject(Box<RenderSubject>),
     /// It has errors.
     Broken,
-    /// It is not what `agentry.lock` says.
+    /// It differs from `agentry.lock`.
     NotAsLocked,
 }
 
@@ -99,21 +99,23 @@ enum LoadFailure {
 #[derive(Default)]
 pub(super) struct GatheredAgents {
     pub(super) subjects: Vec<RenderSubject>,
-    /// What is known of each of them.
+    /// Their descriptions, in the same order.
     agents: Vec<ProjectAgent>,
     /// Definitions with errors.
     pub(super) broken: BTreeSet<String>,
-    /// Definitions that are not what `agentry.lock` says.
+    /// Definitions that differ from `agentry.lock`.
     pub(super) not_as_locked: BTreeSet<String>,
 }
 
 impl RenderProject<'_> {
-    /// Renders the agents and writes the files, unless that is not wanted.
+    /// Renders the agents and writes the files, except in a dry run or a check.
     pub(super) fn render(self, found: &[FoundAgent]) -> Result<ProjectOutcome, CliFailure> {
         let gathered = self.gather(found);
         self.has_primaries(&gathered)?;
         let GatheredAgents { subjects, agents, broken, not_as_locked } = gathered;
+        // The files of agents that cannot be read now are kept: an error must not remove a rendered agent.
         let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
+        // Our own files of the last run are not settings of the user.
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = RenderLedger::new(known.cloned().collect());
         let existing = FilesAround { place: &self.place, recorder: self.disk, ledger: &known };
@@ -122,6 +124,7 @@ impl RenderProject<'_> {
         let runs = run(&self.job(&existing, &guard, &close_gaps), &subjects);
         let plan = self.plan(&runs, &agents, &held);
         let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(RenderedAgent::is_lossy);
+        // With `--strict`, one loss in any agent means that nothing is written.
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
         if !dry {
             self.write(&plan)?;
@@ -142,13 +145,13 @@ impl RenderProject<'_> {
         })
     }
 
-    /// Reads the agents that were asked for, and those that were rendered before.
+    /// Reads the requested agents, and those that were rendered before.
     fn gather(&self, found: &[FoundAgent]) -> GatheredAgents {
         let carried = self.carried(&self.definitions(found));
         let asked = self.load(found).into_iter().map(|loaded| (loaded, true));
         let again = self.load(&carried).into_iter().map(|loaded| (loaded, false));
         let mut loaded: Vec<_> = asked.chain(again).collect();
-        // What they share is the same whoever was named.
+        // Sorted, so that shared files do not depend on the order of the arguments.
         loaded.sort_by(|(one, _), (other, _)| one.definition.cmp(&other.definition));
         let mut out = GatheredAgents::default();
         for (LoadedAgent { definition, state }, asked) in loaded {
@@ -183,7 +186,7 @@ impl RenderProject<'_> {
         }
     }
 
-    /// Reads agents; what is wrong with them is shown.
+    /// Reads agents, and shows their problems.
     fn load(&self, found: &[FoundAgent]) -> Vec<LoadedAgent> {
         let guarded = self.targets.iter().any(|target| self.guards(target));
         let one = |found: &FoundAgent| {
@@ -194,7 +197,7 @@ impl RenderProject<'_> {
             let admitted = self.locks.admit(self.disk, &compiled, UnlockedAgent::IsNoted);
             admitted.map_err(LoadFailure::NotAsLocked)?;
             let subject = subject(self.disk, &compiled, None, guarded);
-            // Asked for while others are read.
+            // Memoised here, where agents are read in parallel.
             subject.kind();
             Ok(Box::new(subject))
         };
@@ -245,9 +248,9 @@ impl RenderProject<'_> {
         FilePlan { changes, refused, ledger: self.remembering(ledger) }
     }
 
-    /// Targets and definitions whose files stay as they are, with what they share: those that were
-    /// rendered before they were refused. Where others get shared files anew, they would run under
-    /// rules that are not their own, and go.
+    /// Pairs of target and definition whose files stay: agents that were rendered before and are refused now.
+    /// Where shared files are written anew, such an agent would run under the rules of others, so its files
+    /// are removed.
     fn left_as_they_are<'a>(
         &self,
         runs: &'a [TargetRun],
@@ -268,7 +271,7 @@ impl RenderProject<'_> {
         left
     }
 
-    /// Writes everything, or nothing.
+    /// Writes all files, or none.
     fn write(&self, plan: &FilePlan) -> Result<(), CliFailure> {
         let changed = |change: &&PlannedChange| change.kind != PlannedChangeKind::Keep;
         let mut files = Vec::new();
@@ -284,6 +287,7 @@ impl RenderProject<'_> {
             let text = plan.ledger.to_text().into_bytes();
             match &self.place.elsewhere {
                 Some(path) => beside.push((path.clone(), text)),
+                // An empty ledger is removed like any other rendered file.
                 None if plan.ledger.is_empty() => stale.push(LEDGER.to_owned()),
                 None => files.push((LEDGER.to_owned(), text)),
             }
@@ -296,7 +300,7 @@ impl RenderProject<'_> {
 }
 
 impl RenderProject<'_> {
-    /// Takes away what a run that was killed left beside the files that we write.
+    /// Removes the temporary files that a killed run left beside the files we write.
     fn sweep(&self, files: &[(String, Vec<u8>)]) {
         let known = self.place.ledger.entries().iter().map(|entry| entry.path.as_str());
         let all = known.chain(files.iter().map(|(path, _)| path.as_str())).chain([LEDGER]);
@@ -305,7 +309,7 @@ impl RenderProject<'_> {
     }
 }
 
-/// Says why an agent is not rendered.
+/// Reports why an agent is not rendered.
 fn refused(found: &FoundAgent, wrong: &LoadFailure) -> LoadState {
     match wrong {
         LoadFailure::Errors(compiled) => {

@@ -1,8 +1,8 @@
-//! The last run that found everything as it should be: what it looked at, and what it said. Where all
-//! of that is still the same, so is the answer, and nothing is rendered again.
+//! Caches the last run that had nothing to do: its inputs and its output. If all inputs are unchanged,
+//! the output is printed again and nothing is rendered.
 //!
-//! This lies in the user's cache, never in a project. It is sealed with a key from Agentry's home:
-//! whoever brings a cache from elsewhere, or half of one, only makes us render.
+//! The cache lies in the user's cache directory, never in a project. It is sealed with a key from Agentry's
+//! home: a cache that is foreign or incomplete only causes a full render.
 
 use std::fs;
 use std::io::Write as _;
@@ -21,33 +21,35 @@ use super::disk_view;
 
 /// The file of the key, in Agentry's home.
 const KEY: &str = "render.key";
-/// The most runs that are remembered.
+/// The most cached runs.
 const MOST: usize = 100;
 
-/// One command line in one directory.
+/// The cache entry of one command line in one directory.
 #[derive(Debug)]
 pub(super) struct RenderCache {
     path: PathBuf,
-    /// Which program asked, and what for.
+    /// The version of the program and the arguments.
     head: String,
     key: String,
 }
 
 impl RenderCache {
-    /// The place of a run, if there is one.
+    /// The cache entry of a run, if there is a cache.
     pub(super) fn of(disk: &DiskWorld, args: &RenderArguments) -> Option<Self> {
         let wish = format!("{} {}", disk.absolute(""), wish(args));
         let program = std::env::current_exe().and_then(fs::metadata).ok()?;
+        // Size and time too: a development build changes without its version.
         let (version, size) = (env!("CARGO_PKG_VERSION"), program.len());
         let head = format!("agentry {version} {size} {:?} {wish:?}", program.modified().ok()?);
         let path = cache()?.join("render").join(sha256(wish.as_bytes()));
         Some(Self { path, head, key: key()? })
     }
 
-    /// What the last run said, if this one would say the same.
+    /// The output of the last run, if all its inputs are unchanged.
     pub(super) fn unchanged(&self, disk: &DiskWorld) -> Option<String> {
         let text = fs::read_to_string(&self.path).ok()?;
         let (seal, rest) = text.split_once('\n')?;
+        // Checked before anything of the file is parsed.
         if seal != self.seal(rest) {
             return None;
         }
@@ -63,9 +65,9 @@ impl RenderCache {
         same.then_some(said)
     }
 
-    /// Remembers a run that found everything as it should be.
+    /// Caches a run that had nothing to do.
     pub(super) fn store(&self, record: &AnswerRecord, said: &str) {
-        // A line is a question; what does not fit into one is asked anew.
+        // A record has one line for each question; a question with a line break cannot be stored.
         if record.is_empty() || record.keys().any(|question| question.contains(['\n', '\r'])) {
             return;
         }
@@ -78,7 +80,7 @@ impl RenderCache {
         }
         let text = format!("{}\n{rest}", self.seal(&rest));
         forget_old(dir);
-        // Whose home is a workspace must not find this when it looks for agents.
+        // A home that is itself a workspace must not find this file in a search for agents.
         let ignore = dir.with_file_name(".gitignore");
         let hidden = ignore.exists() || fs::write(ignore, "*\n").is_ok();
         if let Some(path) = self.path.to_str().filter(|_| hidden) {
@@ -86,16 +88,17 @@ impl RenderCache {
         }
     }
 
-    /// What nobody can write who does not have the key.
+    /// The seal of a text: it cannot be forged without the key.
     fn seal(&self, text: &str) -> String {
+        // Hashed twice with the key, as in HMAC: a plain hash could be extended without the key.
         let inner = sha256(format!("{}\ninner\n{text}", self.key).as_bytes());
         sha256(format!("{}\nouter\n{inner}", self.key).as_bytes())
     }
 }
 
-/// All that is asked for, as text.
+/// All arguments that change the result, as text.
 fn wish(args: &RenderArguments) -> String {
-    // No `..`: what a new option changes must be part of this.
+    // No `..`: the compiler then demands that a new option is added here.
     let RenderArguments {
         agents,
         targets,
@@ -142,6 +145,7 @@ fn key() -> Option<String> {
     let key = agentry_compile::model::digest::hex(&seed);
     fs::create_dir_all(path.parent()?).ok()?;
     let mut options = fs::OpenOptions::new();
+    // If another process creates the key meanwhile, this run works without a cache.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -149,7 +153,7 @@ fn key() -> Option<String> {
     Some(key)
 }
 
-/// Makes room: what was not used for longest goes.
+/// Removes the entries that were unused for longest.
 fn forget_old(dir: &Path) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let aged = entries.filter_map(|it| Some((it.metadata().ok()?.modified().ok()?, it.path())));

@@ -1,4 +1,4 @@
-//! What `render` says: files, losses and refusals, target by target.
+//! The report of `render`: files, losses and refusals, target by target.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::loss_groups::{AgentLoss, RenderTotals, each, grouped};
 use super::loss_text::names;
 use super::project::{ProjectAgent, ProjectOutcome};
 
-/// Takes projects as they are done, and shows them in one of the formats.
+/// Takes projects as they are finished, and reports them in one of the formats.
 pub(super) struct RenderReport<'a> {
     args: &'a RenderArguments,
     text: String,
@@ -27,15 +27,15 @@ pub(super) struct RenderReport<'a> {
     refused: Vec<Value>,
     sections: Vec<Value>,
     counts: RenderCounts,
-    /// How wide the words are that stand before the files of a target.
+    /// The width of the column before the files of a target.
     width: usize,
 }
 
-/// What happened, counted.
+/// The counts of the report.
 #[derive(Debug, Default)]
 struct RenderCounts {
     agents: usize,
-    /// Those of them that are refused for every target.
+    /// The agents that are refused for every target.
     refused: usize,
     targets: Vec<&'static str>,
     created: usize,
@@ -47,7 +47,7 @@ struct RenderCounts {
 }
 
 impl RenderCounts {
-    /// How many files are not as they should be.
+    /// The number of files that differ from the rendering.
     fn drifted(&self) -> usize {
         self.created + self.updated + self.removed
     }
@@ -82,7 +82,7 @@ impl<'a> RenderReport<'a> {
             self.drift(done);
         }
         let mut names: Vec<&str> = done.runs.iter().map(|ran| ran.target.name).collect();
-        // What was rendered for targets that are not listed any more.
+        // Also targets that have rendered files but are no longer listed.
         names.extend(done.plan.changes.iter().map(|change| change.target.as_str()));
         names.dedup();
         let mut shown: Vec<&str> = Vec::new();
@@ -93,6 +93,7 @@ impl<'a> RenderReport<'a> {
                 told.extend(self.target(done, name));
             }
         }
+        // Losses of several targets are grouped once, after all of them.
         if !told.is_empty() {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
             self.text.push_str(gap);
@@ -102,7 +103,7 @@ impl<'a> RenderReport<'a> {
         }
     }
 
-    /// Says what became of a target; its losses only if they are shown here.
+    /// Reports a target; returns its losses if they are shown at the end.
     fn target<'d>(&mut self, done: &'d ProjectOutcome, name: &str) -> Vec<AgentLoss<'d>> {
         let start = self.text.len();
         self.changes(done, name);
@@ -128,7 +129,7 @@ impl<'a> RenderReport<'a> {
         }
         if self.text.len() > start {
             self.text.insert_str(start, &format!("{name}\n"));
-            // Where losses are told at the end, the files of all targets stand close together.
+            // With losses at the end, the files of all targets follow each other without a gap.
             if told.is_empty() {
                 self.text.push('\n');
             }
@@ -136,7 +137,7 @@ impl<'a> RenderReport<'a> {
         told
     }
 
-    /// Says once that a guard was asked for where there is none.
+    /// Reports once that a guard was requested for a target without one.
     fn unguarded(&mut self, done: &ProjectOutcome, target: &str) {
         let runs = done.runs.iter().filter(|ran| ran.target.name == target);
         let rendered = runs.flat_map(|ran| agents(done, ran)).filter(|(_, it)| it.is_lossy());
@@ -158,6 +159,7 @@ impl<'a> RenderReport<'a> {
                 })
             };
             match change.kind {
+                // Text output does not need the objects, which are many.
                 _ if !self.is_for_programs() => {}
                 PlannedChangeKind::Remove => self.removed.push(entry()),
                 _ => self.files.push(entry()),
@@ -204,7 +206,7 @@ impl<'a> RenderReport<'a> {
         }));
     }
 
-    /// What was refused and why, for whoever is shown nothing else.
+    /// The refusals with their reasons, for output that shows nothing else.
     pub(super) fn refused(&self) -> String {
         let text = |it: &Value, key: &str| it.get(key).and_then(Value::as_str).map(str::to_owned);
         let mut out = String::new();
@@ -222,7 +224,7 @@ impl<'a> RenderReport<'a> {
         out
     }
 
-    /// Takes down what is lost for a target.
+    /// Records the losses for a target.
     fn lost<'d>(&mut self, done: &'d ProjectOutcome, ran: &'d TargetRun) -> Vec<AgentLoss<'d>> {
         let asked = agents(done, ran)
             .filter(|(agent, rendered)| agent.asked && !is_refused(done, ran, agent, rendered));
@@ -243,7 +245,7 @@ impl<'a> RenderReport<'a> {
                     }));
                 }
                 *self.counts.lost.entry(*kind).or_default() += 1;
-                // A guard that is missing was told beside the target.
+                // A missing guard was already reported beside the target.
                 if field != GUARD_FIELD || self.args.explain {
                     told.push(AgentLoss { agent: &agent.name, target: ran.target, loss });
                 }
@@ -256,17 +258,17 @@ impl<'a> RenderReport<'a> {
         told
     }
 
-    /// Whether the result is for programs, so that every file and every loss is an object.
+    /// Whether the output is for programs, so that every file and every loss is an object.
     fn is_for_programs(&self) -> bool {
         self.args.format == ResultFormat::Json
     }
 
-    /// What was lost is no drift.
+    /// Whether losses are shown; a check for drift leaves them out.
     fn shows_losses(&self) -> bool {
         !self.args.check || self.args.strict
     }
 
-    /// Shows losses: what is the same once, or each of them if everything is to be explained.
+    /// Shows losses: grouped, or each one with `--explain`.
     fn tell(&mut self, done: &ProjectOutcome, told: &[AgentLoss<'_>]) {
         if !self.shows_losses() {
             return;
@@ -312,8 +314,9 @@ impl<'a> RenderReport<'a> {
         }
     }
 
-    /// What differs from what would be rendered.
+    /// Shows how files differ from the rendering.
     fn drift(&mut self, done: &ProjectOutcome) {
+        // A refused file differs from the rendering as well.
         let refused = done.plan.refused.iter().filter_map(|refused| refused.instead.as_deref());
         let before = self.text.len();
         for change in done.plan.changes.iter().chain(refused) {
@@ -330,7 +333,7 @@ impl<'a> RenderReport<'a> {
         self.text.push('\n');
     }
 
-    /// How the program ends.
+    /// The exit code of the command.
     pub(super) fn exit(&self) -> ExitKind {
         let lost = self.args.strict && !self.counts.lost.is_empty();
         let drifted = self.args.check && self.counts.drifted() > 0;
@@ -341,12 +344,12 @@ impl<'a> RenderReport<'a> {
         }
     }
 
-    /// For people.
+    /// The report as text.
     pub(super) fn text(&self) -> String {
         format!("{}{}\n", self.text, self.summary())
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub(super) fn json(&self) -> Value {
         let mut value = json!({
             "files": self.files,
@@ -360,7 +363,7 @@ impl<'a> RenderReport<'a> {
         value
     }
 
-    /// Everything in one line.
+    /// The summary in one line.
     pub(super) fn summary(&self) -> String {
         let RenderCounts { targets, created, updated, kept, removed, exact, lost, .. } =
             &self.counts;
@@ -403,7 +406,7 @@ impl<'a> RenderReport<'a> {
 }
 
 impl RenderCounts {
-    /// How many agents the run was about, of those that were asked for.
+    /// The number of agents of the run, and of how many if some are refused.
     fn who(&self, args: &RenderArguments) -> String {
         let all = counted(self.agents, "agent");
         match self.agents.saturating_sub(self.refused) {
@@ -425,7 +428,7 @@ impl RenderCounts {
     }
 }
 
-/// The agents of a run, with what became of them.
+/// The agents of a run, with their results.
 fn agents<'a>(
     done: &'a ProjectOutcome,
     ran: &'a TargetRun,
@@ -433,7 +436,7 @@ fn agents<'a>(
     done.agents.iter().zip(&ran.rendering.agents)
 }
 
-/// Whether nothing was written for an agent: there is nothing then that could be lost.
+/// Whether nothing was written for an agent; it has no losses then.
 fn is_refused(
     done: &ProjectOutcome,
     ran: &TargetRun,
@@ -446,7 +449,7 @@ fn is_refused(
         || refused.any(|it| it.agent.is_empty() || it.agent == agent.definition)
 }
 
-/// Whether nothing was written for the agent in this place, for any target.
+/// Whether nothing was written for the agent at this index, for any target.
 fn is_refused_everywhere(done: &ProjectOutcome, at: usize) -> bool {
     let is_refused_in = |ran: &TargetRun| {
         let found = done.agents.get(at).zip(ran.rendering.agents.get(at));
@@ -455,7 +458,7 @@ fn is_refused_everywhere(done: &ProjectOutcome, at: usize) -> bool {
     !done.runs.is_empty() && done.runs.iter().all(is_refused_in)
 }
 
-/// The name of the agent of a definition; nothing for a file of all agents.
+/// The name of the agent of a definition; null for a shared file.
 fn agent_of(done: &ProjectOutcome, definition: &str) -> Value {
     let known = done.agents.iter().find(|agent| agent.definition == definition);
     match known {

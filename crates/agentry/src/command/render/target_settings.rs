@@ -1,5 +1,5 @@
-//! What is wished for a target, and kept until somebody takes it back: the guard, and rules that close
-//! gaps. A plain `agentry render` must not make an agent less confined than it was.
+//! The settings of a target that stay until they are revoked: the guard, and rules that close gaps.
+//! A plain `agentry render` must not confine an agent less than before.
 
 use agentry_compile::render::RenderLedger;
 use agentry_compile::targets::Target;
@@ -10,14 +10,14 @@ use crate::output::CliFailure;
 use super::project::{GatheredAgents, RenderProject};
 
 impl RenderProject<'_> {
-    /// Whether calls in a harness are put to the guard. One that has it keeps it: taking it away is
-    /// only done when that is asked for.
+    /// Whether a harness asks the guard about calls. A harness that has the guard keeps it, unless its
+    /// removal is requested.
     pub(super) fn guards(&self, target: &Target) -> bool {
         let has = self.place.ledger.guarded().contains(target.name);
         !self.args.no_guard && (self.asks_for_guard() || has)
     }
 
-    /// Whether the gaps of a harness are closed. Those that are closed stay closed.
+    /// Whether the gaps of a harness are closed. Closed gaps stay closed.
     pub(super) fn closes_gaps(&self, target: &Target) -> bool {
         let has = self.place.ledger.closed_gaps().contains(target.name);
         !self.args.no_close_gaps && (self.asks_to_close_gaps() || has)
@@ -31,21 +31,21 @@ impl RenderProject<'_> {
         self.args.close_gaps || self.config.render.close_gaps
     }
 
-    /// The targets that only have the guard because they had it before.
+    /// The targets that have the guard only because they had it before.
     pub(super) fn kept_guard(&self) -> Vec<&'static str> {
         let kept = |target: &&&'static Target| !self.asks_for_guard() && self.guards(target);
         self.targets.iter().filter(kept).map(|target| target.name).collect()
     }
 
-    /// The targets whose gaps are only closed because they were before.
+    /// The targets whose gaps are closed only because they were closed before.
     pub(super) fn kept_closed(&self) -> Vec<&'static str> {
         let kept =
             |target: &&&'static Target| !self.asks_to_close_gaps() && self.closes_gaps(target);
         self.targets.iter().filter(kept).map(|target| target.name).collect()
     }
 
-    /// Fails if an agent is to have the main session of a target and is not there. Whoever names some
-    /// agents only may leave it out, and one with errors has no name.
+    /// Fails if the configured main agent of a target does not exist. A run for some agents may leave it out,
+    /// and the name of an agent with errors is unknown.
     pub(super) fn has_primaries(&self, gathered: &GatheredAgents) -> Result<(), CliFailure> {
         let GatheredAgents { subjects, broken, not_as_locked, .. } = gathered;
         if !self.speaks_for_all() || !broken.is_empty() || !not_as_locked.is_empty() {
@@ -54,6 +54,7 @@ impl RenderProject<'_> {
         let render = &self.config.render;
         for target in &self.targets {
             let Some(name) = render.primary(target) else { continue };
+            // The setting may use the name in the harness, which can differ from the agent's.
             let has = |known: &str| known == name || render.name(target, known) == name;
             if !subjects.iter().any(|subject| has(&subject.name)) {
                 let message = format!(
@@ -69,13 +70,14 @@ impl RenderProject<'_> {
         Ok(())
     }
 
-    /// The list of rendered files, with what is kept for each target after this run.
+    /// The ledger with the settings of each target after this run.
     pub(super) fn remembering(&self, ledger: RenderLedger) -> RenderLedger {
         let is_ours = |name: &str| self.targets.iter().any(|target| target.name == name);
         let others = |names: &std::collections::BTreeSet<String>| -> Vec<String> {
             names.iter().filter(|name| !is_ours(name)).cloned().collect()
         };
         let name = |target: &&'static Target| target.name.to_owned();
+        // A target without a guard must not be recorded as guarded.
         let has_guard = |target: &&&'static Target| target.guard.is_some() && self.guards(target);
         let guarded = self.targets.iter().filter(has_guard).map(name);
         let closed = self.targets.iter().filter(|target| self.closes_gaps(target)).map(name);

@@ -1,4 +1,4 @@
-//! `agentry render --watch`: renders again whenever a definition changes.
+//! `agentry render --watch`: renders again when a definition changes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ use super::destination::{LEDGER, here};
 use super::project::ProjectOutcome;
 use super::report::RenderReport;
 
-/// Changes that come this close after each other are one.
+/// Changes within this time count as one.
 const QUIET: Duration = Duration::from_millis(50);
 
 /// What wakes the watch.
 enum WatchEvent {
     /// Files changed.
     Changed(Vec<PathBuf>),
-    /// The user ends it.
+    /// The user stops the watch.
     Stop,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn run(args: &RenderArguments) -> CliOutcome {
     let mut told = false;
     let mut disk = DiskWorld::default();
     loop {
-        // Whatever changes from here on leads to another run.
+        // Registered before rendering: a change during the run triggers another one.
         watch.look_at_new_directories();
         disk = disk.again();
         match super::once(&WorldRecorder::new(&disk), args) {
@@ -62,14 +62,14 @@ struct RenderWatch<'a> {
     args: &'a RenderArguments,
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,
-    /// What we write ourselves.
+    /// The files that we write ourselves.
     own: BTreeSet<PathBuf>,
 }
 
 impl<'a> RenderWatch<'a> {
     fn new(args: &'a RenderArguments, sender: Sender<WatchEvent>) -> Result<Self, CliFailure> {
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            // What cannot be told may be anything.
+            // After an error any file may have changed; the empty path triggers a run.
             let paths = event.map(|event| changed(event).unwrap_or_default());
             match paths {
                 Ok(paths) if paths.is_empty() => {}
@@ -89,6 +89,7 @@ impl<'a> RenderWatch<'a> {
         let root = here(&disk.workspace(start));
         let mut dirs = BTreeSet::from([PathBuf::from(&root)]);
         let mut paths = vec![root.clone()];
+        // Named agents may lie outside of the workspace.
         paths.extend(self.args.agents.iter().cloned());
         for path in paths {
             disk.walk(&path, &mut |met| {
@@ -105,11 +106,11 @@ impl<'a> RenderWatch<'a> {
                 self.watched.insert(dir);
             }
         }
-        // A directory that is gone may come back.
+        // A removed directory is forgotten, so that it is watched again when it comes back.
         self.watched.retain(|dir| dir.is_dir());
     }
 
-    /// Remembers what we write ourselves, so that it wakes nobody.
+    /// Records the files that we write, so that they do not trigger a run.
     fn remember(&mut self, done: &[ProjectOutcome]) {
         for done in done {
             let changes = done.plan.changes.iter().map(|change| done.place.shown(&change.path));
@@ -117,11 +118,12 @@ impl<'a> RenderWatch<'a> {
         }
     }
 
-    /// Waits until a definition changes; whether the user ended it.
+    /// Waits until a definition changes; returns whether the user stopped the watch.
     fn wait(&self, wakes: &Receiver<WatchEvent>) -> bool {
         let mut due = false;
         loop {
             let wake = if due {
+                // Editors write a file in several steps; wait until they are done.
                 match wakes.recv_timeout(QUIET) {
                     Ok(wake) => wake,
                     Err(RecvTimeoutError::Timeout) => return false,
@@ -140,20 +142,21 @@ impl<'a> RenderWatch<'a> {
         }
     }
 
-    /// Whether somebody else than we changed a path.
+    /// Whether a change of this path is not our own.
     fn is_source(&self, path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let ours = name == ".agentry" || name.starts_with(save::PREFIX) || path.ends_with(LEDGER);
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        // The directories that hold our files change with them.
+        // A directory with our files changes whenever we write them.
         let holds_ours = path.is_dir() && self.own.iter().any(|own| own.starts_with(&path));
         !ours && !self.own.contains(&path) && !holds_ours
     }
 }
 
-/// The paths of an event after which something may be different.
+/// The paths of an event that can change the result.
 fn changed(event: Event) -> Option<Vec<PathBuf>> {
     match event.kind {
+        // Our own reads cause access events: they would start an endless loop.
         EventKind::Access(_) | EventKind::Other => None,
         EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_) => {
             Some(event.paths)

@@ -1,4 +1,4 @@
-//! The person at the terminal: sees the exact call, the rule and what would change, and decides.
+//! Asks the user at the terminal: shows the exact call, the rule and a preview, and reads the decision.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,10 +13,10 @@ use super::stop::StopSwitch;
 use super::terminal::{TerminalView, clean};
 use crate::output::print;
 
-/// What a person can say to a call.
+/// The possible answers to a call.
 const CHOICES: &str = "[y]es  [n]o  [a]lways for this run  always for this [e]xact call  [l]ater";
 
-/// The person at this terminal.
+/// Approvals by the user at this terminal.
 pub(crate) struct TerminalApprover {
     pub(super) lines: LineEditor,
     terminal: Arc<Mutex<TerminalView>>,
@@ -28,18 +28,18 @@ impl TerminalApprover {
         Ok(Self { lines: LineEditor::new()?, terminal, stop: OnceLock::new() })
     }
 
-    /// By which Ctrl-C at a question stops the turn.
+    /// Sets the switch by which Ctrl-C at a question stops the turn.
     pub(super) fn stop_by(&self, stop: &Arc<StopSwitch>) {
         let _ = self.stop.set(Arc::clone(stop));
     }
 
-    /// Reads a line, on a line of its own.
+    /// Reads an answer on a new line.
     pub(super) async fn line(&self, prompt: &str) -> TypedInput {
         self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
         self.lines.read(prompt).await
     }
 
-    /// Ctrl-C at a question: the turn that it belongs to stops.
+    /// Handles Ctrl-C at a question: it stops the turn.
     fn interrupt(&self) {
         if let Some(stop) = self.stop.get() {
             stop.interrupt();
@@ -54,6 +54,7 @@ impl TerminalApprover {
                     self.interrupt();
                     return ApprovalReply::No(None);
                 }
+                // Ctrl-D is no decision: the run is parked, and `resume` asks again.
                 TypedInput::End => return ApprovalReply::Park,
             };
             let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
@@ -77,9 +78,10 @@ impl TerminalApprover {
     }
 }
 
-/// A call as a person is asked about it.
+/// The text of a question about a call.
 fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) -> String {
     let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
+    // Everything from the model is cleaned: escape sequences could fake a question.
     let mut text = format!("\nmay `{}` run?\n{}\n", clean(&call.tool), clean(&arguments));
     if let Some(preview) = preview {
         let _ = writeln!(text, "\n{}", clean(preview));

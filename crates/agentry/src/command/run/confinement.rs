@@ -1,4 +1,4 @@
-//! How the commands of a run are started, and what confines them.
+//! How the commands of a run are started and confined.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,34 +12,35 @@ use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
 use super::prepared_agent::PreparedAgent;
 use crate::home::leavings;
 
-/// The commands of an agent.
+/// The confinement of an agent's commands.
 pub(crate) struct ConfinedCommands {
     commands: Arc<dyn CommandStarter>,
     unconfined: bool,
-    /// Whether the agent can run any.
+    /// Whether the agent can run commands.
     has_any: bool,
-    /// Finds out what confines them.
+    /// The thread that tries the back ends of the sandbox.
     looking: Option<JoinHandle<()>>,
 }
 
 impl ConfinedCommands {
-    /// Finding out what confines them takes a moment, in which the caller can do something else.
+    /// Starts to try the back ends in a thread, so that the caller can continue meanwhile.
     pub(crate) fn new(ground: &PreparedAgent, unconfined: bool) -> Self {
         let commands = if unconfined { without_sandbox(ground) } else { sandboxed(ground) };
         let has_any = ground.tool_names(None).iter().any(|name| name == "bash");
         let looking = (has_any && !unconfined).then(|| {
             let commands = Arc::clone(&commands);
+            // The call memoises its answer; only the side effect is wanted.
             std::thread::spawn(move || drop(commands.confined_by()))
         });
         Self { commands, unconfined, has_any, looking }
     }
 
-    /// What confines them, for programs.
+    /// The name of the back end, for programs.
     pub(super) fn name(&self) -> &'static str {
         if self.has_any { self.commands.confined_by().as_str() } else { "no commands" }
     }
 
-    /// What confines them, for people.
+    /// The description of the confinement, for the user.
     pub(super) fn words(&self) -> String {
         if self.has_any {
             self.commands.confined_by().to_string()
@@ -48,7 +49,7 @@ impl ConfinedCommands {
         }
     }
 
-    /// As a run starts them: what confined ones made under protected names is taken back.
+    /// The runner for a run: files that confined commands create under protected names are quarantined.
     pub(super) fn of_run(
         &self,
         ground: &PreparedAgent,
@@ -65,7 +66,7 @@ impl ConfinedCommands {
 }
 
 impl Drop for ConfinedCommands {
-    /// What was tried leaves nothing behind.
+    /// Waits for the thread, so that its trial leaves nothing behind.
     fn drop(&mut self) {
         let _ = self.looking.take().map(JoinHandle::join);
     }
@@ -93,7 +94,7 @@ fn sandboxed(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
     })
 }
 
-/// The names of the variables that commands get.
+/// The names of the variables that commands receive.
 fn granted(ground: &PreparedAgent) -> Vec<String> {
     ground.agent.requirements.env.iter().flatten().map(|name| name.value.clone()).collect()
 }

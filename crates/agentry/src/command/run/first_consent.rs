@@ -1,4 +1,4 @@
-//! Consent before the first run: all that may happen, and a person who agrees.
+//! Consent before the first run: lists all that the agent may do, and asks the user.
 
 use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
 
@@ -9,7 +9,7 @@ use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
 use crate::output::{CliFailure, columns, remark, said};
 
-/// All that an agent may do, as it would run now.
+/// The list of all that an agent may do in a run now.
 pub(crate) fn listing(
     ground: &PreparedAgent,
     sandbox: String,
@@ -24,7 +24,7 @@ pub(crate) fn listing(
     }
 }
 
-/// Lists all that may happen and waits for consent, unless it was given to this very agent before.
+/// Shows the list and waits for consent, unless this digest already has it.
 pub(crate) fn consent(
     ground: &PreparedAgent,
     args: &RunArguments,
@@ -42,6 +42,7 @@ pub(crate) fn consent(
         rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
     columns(&rows).lines().for_each(remark);
     let attended = TerminalView::is_attended() && args.format == RunFormat::Human;
+    // The list is shown with `--yes` too, so that it is in the log.
     let agreed = args.yes || (attended && agrees());
     if !agreed {
         return Err(CliFailure::new(format!("`{}` was not run: nobody consented", ground.path()))

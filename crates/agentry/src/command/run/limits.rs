@@ -1,5 +1,5 @@
-//! What a run may spend: what the agent says, what the team and the user say of all runs, and what the
-//! user says now. Each only narrows.
+//! The limits of a run: those of the agent, of the workspace, of the user's configuration and of the
+//! command line. Each of them only narrows.
 
 use agentry_compile::SpendingCaps;
 use agentry_compile::model::{Agent, ErrorReaction, LimitReaction};
@@ -7,10 +7,10 @@ use agentry_runtime::{ErrorStrategy, RunEvent, RunLimits};
 
 use crate::args::SpendingArguments;
 
-/// What an agent may spend in one run, if neither it nor the user says how much.
+/// The limit of turns where neither the agent nor the user sets one.
 const MOST_TURNS: u64 = 200;
 
-/// What a run may spend. `caps` are those of the team and of the user.
+/// The limits of a new run. `caps` are those of the workspace and of the user.
 pub(crate) fn limits(
     agent: &Agent,
     spending: &SpendingArguments,
@@ -32,8 +32,8 @@ pub(crate) fn limits(
     }
 }
 
-/// What a run may spend that somebody goes on with. What the user says now counts in the place of what was
-/// said before; what the agent, the team and the user's configuration say holds in any case.
+/// The limits of a resumed run. An option of this command line replaces the one of the first run; the
+/// limits of the agent, the workspace and the user's configuration apply in any case.
 pub(crate) fn limits_again(
     agent: &Agent,
     spending: &SpendingArguments,
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!((found.turns, found.time), (Some(3), Some(2_000)));
         let found = limits(&Agent::default(), &flags(None, None), &SpendingCaps::default());
         assert_eq!(found.turns, Some(MOST_TURNS));
-        // Going on: what is said now may be more than before, but never more than the agent's own.
+        // Resumed: a new option may be higher than before, but never above the agent's own limit.
         let before = RunLimits { turns: Some(5), cost: Some(250_000), ..RunLimits::default() };
         let cases = [
             (flags(None, None), caps, Some(3), Some(250_000)),

@@ -1,4 +1,4 @@
-//! Lines that a person types. The terminal is left as it was found, whoever ends the program.
+//! Reads lines that the user types. The terminal is always restored, however the program ends.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +19,13 @@ pub(super) enum TypedInput {
     End,
 }
 
-/// A terminal at which lines are typed.
+/// A terminal that lines are read from.
 #[derive(Clone)]
 pub(super) struct LineEditor {
     editor: Arc<Mutex<DefaultEditor>>,
-    /// How the terminal was found.
+    /// The terminal settings before the first read.
     found: Option<Termios>,
-    /// As long as it is there, a signal wakes whoever waits for a key. None where lines are not edited.
+    /// While it exists, a signal interrupts the wait for a key. `None` where lines are not edited.
     waker: Option<Arc<dyn ExternalPrinter + Send + Sync>>,
 }
 
@@ -38,13 +38,13 @@ impl LineEditor {
         Ok(Self { editor: Arc::new(Mutex::new(editor)), found, waker })
     }
 
-    /// The next line.
+    /// Reads the next line without blocking the runtime.
     pub(super) async fn read(&self, prompt: &str) -> TypedInput {
         let (lines, prompt) = (self.clone(), prompt.to_owned());
         tokio::task::spawn_blocking(move || lines.wait(&prompt)).await.unwrap_or(TypedInput::End)
     }
 
-    /// The next line; nothing else is done meanwhile.
+    /// Reads the next line and blocks the thread.
     pub(super) fn wait(&self, prompt: &str) -> TypedInput {
         match self.editor().readline(prompt) {
             Ok(line) => TypedInput::Line(line),
@@ -53,10 +53,11 @@ impl LineEditor {
         }
     }
 
-    /// Brings the terminal back to how it was found if a line is still waited for, and says whether it
-    /// did. That line is nobody's any more.
+    /// Restores the terminal if a read is still waiting, and returns whether it did. The line of that read
+    /// is discarded.
     pub(super) fn restore(&self) -> bool {
         const NO_BRACKETED_PASTE: &str = "\x1b[?2004l";
+        // A locked editor means that a read is waiting.
         let Some(found) = self.found.as_ref().filter(|_| self.editor.try_lock().is_err()) else {
             return false;
         };
@@ -66,12 +67,12 @@ impl LineEditor {
         tcsetattr(io::stdin(), OptionalActions::Now, found).is_ok()
     }
 
-    /// The lines of former conversations.
+    /// Loads the history of earlier conversations.
     pub(super) fn history(&self, path: &std::path::Path) {
         let _ = self.editor().load_history(path);
     }
 
-    /// Keeps a line for later conversations.
+    /// Adds a line to the history.
     pub(super) fn remember(&self, line: &str, path: &std::path::Path) {
         let mut editor = self.editor();
         let _ = editor.add_history_entry(line);

@@ -1,19 +1,19 @@
-//! Markdown on a terminal, as it streams in: headings, emphasis and code get a look, everything else
-//! stays as it is written.
+//! Styles Markdown on a terminal as it streams in: headings, emphasis and code. Everything else is
+//! printed as written.
 
-/// What a piece of text looks like.
+/// The escape sequences of the styles.
 const BOLD: &str = "\x1b[1m";
 const CODE: &str = "\x1b[36m";
 const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Where the stream stands.
+/// The state of the stream.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "looks are independent of each other")]
 pub(super) struct MarkdownStream {
-    /// Marks that may still grow: `*`, `` ` ``, `#`.
+    /// Markers that may still grow: `*`, `` ` ``, `#`.
     pending: String,
-    /// Whether something of the present line was seen.
+    /// Whether the current line has text already.
     inside_line: bool,
     bold: bool,
     code: bool,
@@ -22,7 +22,7 @@ pub(super) struct MarkdownStream {
 }
 
 impl MarkdownStream {
-    /// The next piece, with its looks.
+    /// The next piece, styled.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for char in piece.chars() {
@@ -32,6 +32,7 @@ impl MarkdownStream {
             }
             let heading = self.heading;
             self.settle(char, &mut out);
+            // The space after the `#` markers is dropped with them.
             if self.heading && !heading && char == ' ' {
                 continue;
             }
@@ -45,9 +46,10 @@ impl MarkdownStream {
         out
     }
 
-    /// What is left at the end.
+    /// The rest at the end of the stream.
     pub(super) fn finish(&mut self) -> String {
         let mut out = String::new();
+        // A marker at the very end is resolved as before a line break.
         self.settle('\n', &mut out);
         if self.bold || self.code || self.heading || self.fence {
             out.push_str(PLAIN);
@@ -58,6 +60,7 @@ impl MarkdownStream {
 
     fn is_mark(&self, char: char) -> bool {
         if !self.pending.is_empty() {
+            // Only the same character extends a marker.
             return self.pending.starts_with(char);
         }
         match char {
@@ -68,7 +71,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Decides what the marks before `next` mean.
+    /// Decides what the pending markers before `next` mean.
     fn settle(&mut self, next: char, out: &mut String) {
         let marks = std::mem::take(&mut self.pending);
         let at_start = !self.inside_line;
@@ -77,6 +80,7 @@ impl MarkdownStream {
         }
         self.inside_line = true;
         match (marks.as_str(), next) {
+            // A fence is kept, so that the block stays visible without colours.
             ("```", _) if at_start => {
                 self.fence = !self.fence;
                 out.push_str(if self.fence { DIM } else { PLAIN });
@@ -95,11 +99,12 @@ impl MarkdownStream {
                 self.heading = true;
                 self.look(out);
             }
+            // Anything else is literal text.
             _ => out.push_str(&marks),
         }
     }
 
-    /// Emphasis does not outlive its line.
+    /// Ends emphasis at the end of its line.
     fn end_of_line(&mut self, out: &mut String) {
         self.inside_line = false;
         if self.bold || self.code || self.heading {
@@ -123,7 +128,7 @@ impl MarkdownStream {
 mod tests {
     use super::*;
 
-    /// The looks as tags.
+    /// The styled text, with tags for escape sequences.
     fn shown(text: &str, size: usize) -> String {
         let mut markdown = MarkdownStream::default();
         let chars: Vec<char> = text.chars().collect();

@@ -1,4 +1,4 @@
-//! Which models a run can ask here and now.
+//! Finds the models that a run can use on this machine now.
 
 use std::collections::BTreeSet;
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -14,37 +14,37 @@ use agentry_runtime::provider::plan::{ModelPlan, PlanInputs};
 use super::prepared_agent::{PreparedAgent, variable};
 use crate::output::{CliFailure, remark};
 
-/// How long a server may take to open its door, at each of its addresses.
+/// The connection timeout for each address of a model server.
 const KNOCK: Duration = Duration::from_secs(1);
-/// The most addresses of one name that are tried.
+/// The most addresses of one host name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// What was found.
+/// The result of the search for models.
 pub(crate) enum FoundModels {
-    /// Models.
+    /// The usable models.
     Plan(ModelPlan),
-    /// None; all that was looked for, in words.
+    /// No model; a report of everything that was tried.
     Nothing(String),
 }
 
-/// Whether what models cost has to be known.
+/// Whether the prices of models must be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PriceNeed {
-    /// There is a limit on it.
+    /// The run has a cost limit.
     Limited,
-    /// There is none.
+    /// The run has no cost limit.
     Free,
 }
 
 impl PriceNeed {
-    /// As these limits want it.
+    /// The need under these limits.
     pub(crate) fn under(limits: &RunLimits) -> Self {
         if limits.cost.is_some() { Self::Limited } else { Self::Free }
     }
 }
 
-/// The models that an agent can run on: the one that the user names, or else its own. A limit on money
-/// that could not be kept is refused.
+/// The models that an agent can run on: the one that the user names, else its own. A cost limit is refused
+/// for a model without a known price.
 pub(crate) fn find(
     ground: &PreparedAgent,
     named: Option<&str>,
@@ -67,6 +67,7 @@ pub(crate) fn find(
         Err(nothing) if nothing.unpriced.is_empty() => {
             Ok(FoundModels::Nothing(nothing.to_string()))
         }
+        // Models exist, but a cost limit cannot be enforced without their prices.
         Err(nothing) => Err(unpriced(&nothing.unpriced)),
     }
 }
@@ -81,8 +82,8 @@ fn unpriced(models: &[String]) -> CliFailure {
         .refused()
 }
 
-/// Asks model servers of the user which models they have; nobody else needs to be asked, and that
-/// nobody listens is found out without waiting long.
+/// Asks the user's own model servers for their models. Hosted providers are not asked; a short connection
+/// test first finds the servers that are not running.
 fn ask_servers(ground: &PreparedAgent, named: Option<&str>, models: &mut [ModelCandidate]) {
     let server = |it: &ModelCandidate| {
         let skipped = matches!(it.outcome, CandidateOutcome::Skipped(_));
@@ -98,6 +99,7 @@ fn ask_servers(ground: &PreparedAgent, named: Option<&str>, models: &mut [ModelC
         candidates(ground, named, ModelLookup::Local)
     };
     for (at, model) in models.iter_mut().enumerate() {
+        // A candidate of a hosted provider keeps its outcome.
         let Some(url) = server(model) else { continue };
         model.outcome = match asked.get(at).filter(|_| listening.contains(&url)) {
             Some(asked) => asked.outcome.clone(),
@@ -106,7 +108,7 @@ fn ask_servers(ground: &PreparedAgent, named: Option<&str>, models: &mut [ModelC
     }
 }
 
-/// Those of these addresses at which somebody listens, all asked at once.
+/// The addresses with a listening server, tested in parallel.
 fn listening(urls: &BTreeSet<String>) -> BTreeSet<String> {
     std::thread::scope(|scope| {
         let knocks: Vec<_> =
@@ -118,27 +120,28 @@ fn listening(urls: &BTreeSet<String>) -> BTreeSet<String> {
     })
 }
 
-/// Whether somebody listens at an address, under whichever of the addresses that its name has.
+/// Whether a server listens at any of the addresses of the host.
 fn is_listening(url: &str) -> bool {
     let addresses = door(url).map(|door| door.to_socket_addrs().into_iter().flatten());
     let mut addresses = addresses.into_iter().flatten().take(MOST_ADDRESSES);
     addresses.any(|address| TcpStream::connect_timeout(&address, KNOCK).is_ok())
 }
 
-/// The host and the port of an address.
+/// The host and the port of a URL.
 fn door(url: &str) -> Option<(String, u16)> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
+    // A URL without a port means the default one of its scheme.
     let usual = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
     let (name, port) = match host.rsplit_once(':') {
-        // The colons of an address in brackets are its own.
+        // An IPv6 address in brackets contains colons that do not start a port.
         Some((name, port)) if !port.contains(']') => (name, port.parse().ok()?),
         _ => (host, usual),
     };
     Some((name.trim_start_matches('[').trim_end_matches(']').to_owned(), port))
 }
 
-/// The models that an agent can run on; a failure that says what was looked for otherwise.
+/// The models that an agent can run on; otherwise a failure with everything that was tried.
 pub(crate) fn plan(
     ground: &PreparedAgent,
     named: Option<&str>,
@@ -199,7 +202,7 @@ mod tests {
         let urls = [
             format!("http://127.0.0.1:{shut}"),
             format!("http://127.0.0.1:{port}"),
-            // By name: the first address may be another one.
+            // By name: `localhost` may resolve to another address first.
             format!("http://localhost:{port}/x"),
         ];
         let found = listening(&urls.iter().cloned().collect());

@@ -1,5 +1,5 @@
-//! Workspaces around that of an agent: a nested `agentry.toml` makes a workspace of its own, but nothing
-//! that those around it say is milder for that.
+//! Applies the workspaces around that of an agent: a nested `agentry.toml` makes a workspace of its own,
+//! but it cannot weaken the locks and limits of the outer ones.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,8 +13,8 @@ use crate::command::reported;
 use crate::disk::DiskWorld;
 use crate::output::CliFailure;
 
-/// The directories above a workspace that decide about agents, the nearest first. Where everybody may
-/// make files, as in `/tmp`, nobody decides.
+/// The workspaces above a workspace, nearest first. A directory that every user can write to, such as
+/// `/tmp`, is left out: any user could place a file there.
 pub(super) fn above(workspace: &str) -> Vec<String> {
     let decides = |dir: &&Path| {
         let open = fs::metadata(dir).is_ok_and(|found| found.mode() & 0o002 != 0);
@@ -24,7 +24,7 @@ pub(super) fn above(workspace: &str) -> Vec<String> {
     above.filter_map(|dir| dir.to_str().map(str::to_owned)).collect()
 }
 
-/// Refuses an agent that is not as a lock further out says, seen from there. Most do not name it.
+/// Refuses an agent that differs from the lock of an outer workspace. Most outer locks do not list it.
 pub(super) fn admit(
     disk: &DiskWorld,
     compiled: &mut CompiledAgent,
@@ -33,6 +33,7 @@ pub(super) fn admit(
     let own = compiled.workspace.clone();
     let locks = RenderLocks::default();
     let admitted = outer.iter().try_for_each(|root| {
+        // A lock lists agents relative to its own workspace.
         compiled.workspace.clone_from(root);
         locks.admit(disk, compiled, UnlockedAgent::Passes)
     });
@@ -40,7 +41,7 @@ pub(super) fn admit(
     admitted
 }
 
-/// What workspaces further out let every run spend. A limit that cannot be read is not passed over.
+/// The spending caps of outer workspaces. A configuration that cannot be read is an error.
 pub(super) fn caps(disk: &DiskWorld, outer: &[String]) -> Result<SpendingCaps, CliFailure> {
     let mut caps = SpendingCaps::default();
     for root in outer {

@@ -1,4 +1,4 @@
-//! What a run stands on: the agent as it is now, what it may do, and where.
+//! The agent of a run, with its policy, its workspace and everything else that is read before the start.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -34,42 +34,42 @@ use crate::disk::DiskWorld;
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
 
-/// An agent that is about to run.
+/// An agent that is ready to run.
 pub(crate) struct PreparedAgent {
     pub(crate) disk: Arc<DiskWorld>,
     pub(crate) compiled: CompiledAgent,
-    /// With its defaults.
+    /// The agent with its defaults.
     pub(crate) agent: Agent,
     pub(crate) digest: String,
     pub(crate) judge: Judge,
-    /// What it must not write to.
+    /// The paths that it must not write to.
     pub(crate) protected: Vec<String>,
     pub(crate) system: String,
     pub(crate) settings: ResolveSettings,
-    /// What the team and the user let every run spend.
+    /// The spending caps of the workspace and of the user.
     pub(crate) caps: SpendingCaps,
     pub(crate) workspace: PathBuf,
-    /// Agentry's own directory.
+    /// The home directory of Agentry.
     pub(crate) home: PathBuf,
     pub(crate) redactor: Arc<Redactor>,
-    /// The models that it may run on, as far as nobody was asked.
+    /// The candidate models, before any server is asked.
     pub(crate) models: Vec<ModelCandidate>,
-    /// The tools that its skills come down to.
+    /// The tools that its skills resolve to.
     skills: Vec<String>,
 }
 
-/// What differs between a real run and a replay.
+/// The inputs that differ between a real run and a replay.
 pub(crate) struct RunSurroundings {
     pub(crate) approvals: Arc<Approvals>,
     pub(crate) commands: Arc<dyn CommandStarter>,
     pub(crate) person: Arc<dyn Approver>,
     pub(crate) output: OutputSink,
     pub(crate) images: Option<BeforeImages>,
-    /// Where long outputs are kept.
+    /// The directory for long outputs.
     pub(crate) directory: PathBuf,
-    /// Whether the agent may ask questions.
+    /// Whether the agent may ask the user questions.
     pub(crate) can_ask: bool,
-    /// The search service of the user.
+    /// The user's search service.
     pub(crate) search: Option<SearchClient>,
 }
 
@@ -91,6 +91,7 @@ impl PreparedAgent {
         })?;
         let settings = settings.with_environment(&variable);
         let config = config(&disk, &found.dir)?;
+        // No server is asked yet: a replay and `agentry test` must work offline.
         let plan = resolve(&*disk, &compiled, &settings, ModelLookup::Nobody);
         show(&plan.problems(), &compiled.sources);
         if !plan.problems().is_empty() {
@@ -119,9 +120,8 @@ impl PreparedAgent {
         })
     }
 
-    /// Takes away what only stood there while runs lasted that were killed, and tells what else is not as
-    /// it was since. It may decide about this one. To be called before a real run, and by nobody who
-    /// only reads.
+    /// Removes the placeholders of killed runs, and reports what else they changed, since it may affect this
+    /// run. Called before a real run only: a command that only reads must not change files.
     pub(crate) fn tell_what_killed_runs_left(&self) {
         sweep();
         for line in quarantine::left(&self.home.join("runs"), &self.workspace) {
@@ -149,6 +149,7 @@ impl PreparedAgent {
             run: directory,
             home: self.judge.places().home.as_ref().map(PathBuf::from),
             protected: self.protected.iter().map(PathBuf::from).collect(),
+            // Both spellings: a call may name the home through a link.
             hidden: real(&self.home).into_iter().chain([self.home.clone()]).collect(),
         };
         let rulebook = Rulebook {
@@ -170,21 +171,21 @@ impl PreparedAgent {
         GuardedTools::new(toolbox, Arc::new(shared))
     }
 
-    /// What the policy says of giving a variable to commands.
+    /// The verdict of the policy on passing a variable to commands.
     pub(crate) fn variable(&self, name: &str) -> Action {
         let directory = &self.judge.places().workspace;
         let call = SectionCall { section: Section::Env, subject: name, directory };
         self.judge.judge(call, &WorldLinks(&*self.disk)).action
     }
 
-    /// The names of the tools of the agent, whoever is there to be asked.
+    /// The names of the agent's tools, whether or not a user is present.
     pub(crate) fn tool_names(&self, searches: Option<SearchClient>) -> Vec<String> {
         let extras = ToolExtras { person: true, search: searches, skills: self.skills.clone() };
         let specs = Toolbox::of(&self.agent, &self.judge, extras).specs();
         specs.into_iter().map(|spec| spec.name).collect()
     }
 
-    /// Directories that a cassette does not spell out.
+    /// The directories that a cassette replaces by placeholders.
     pub(crate) fn places(&self) -> CassettePaths {
         let home = self.judge.places().home.clone().map(PathBuf::from);
         let mut places = vec![("workspace", self.workspace.as_path())];
@@ -192,23 +193,23 @@ impl PreparedAgent {
         CassettePaths::new(places)
     }
 
-    /// What its commands are confined by, beside its policy.
+    /// The inputs of its confinement beside the policy.
     pub(crate) fn surroundings(&self) -> ConfinementInputs {
         surroundings(&self.disk, &self.compiled, &self.protected)
     }
 
-    /// The agent, from the root of the file system.
+    /// The absolute path of the agent.
     pub(crate) fn full_path(&self) -> String {
         self.disk.absolute(self.path())
     }
 
-    /// The agent, as the user names it.
+    /// The path of the agent as the user wrote it.
     pub(crate) fn path(&self) -> &str {
         &self.compiled.found.path
     }
 }
 
-/// What the team says. A limit that cannot be read must not be passed over.
+/// The configuration of the workspace. A limit that cannot be read must not be ignored.
 fn config(disk: &DiskWorld, directory: &str) -> Result<WorkspaceConfig, CliFailure> {
     let config = WorkspaceConfig::read(disk, directory);
     if config.diagnostics.iter().any(|found| found.severity == Severity::Error) {
@@ -218,15 +219,15 @@ fn config(disk: &DiskWorld, directory: &str) -> Result<WorkspaceConfig, CliFailu
     Ok(config)
 }
 
-/// What a confinement depends on beside the policy, on this machine: the same for a run and for whoever
-/// explains one.
+/// The inputs of a confinement on this machine beside the policy; a run and `sandbox explain` share
+/// them.
 pub(crate) fn surroundings(
     disk: &DiskWorld,
     compiled: &CompiledAgent,
     protected: &[String],
 ) -> ConfinementInputs {
     let mut decides = definition(disk, compiled);
-    // Of the rest, what does not exist yet is protected by its name where a line is judged.
+    // Only existing paths can be mounted; the others are protected by name when a command line is judged.
     let exists = |path: &&String| std::path::Path::new(path).exists();
     let others = protected.iter().filter(exists).cloned();
     decides.extend(others.map(|path| DefinitionPart { path, is_directory: false }));
@@ -235,16 +236,17 @@ pub(crate) fn surroundings(
         home: disk.machine().home.clone().map(PathBuf::from),
         agentry_home: agentry_home(),
         definition: decides,
+        // A relative entry of `PATH` would depend on the directory of the command.
         programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
     }
 }
 
-/// The value of a variable, if it has one.
+/// The value of an environment variable, if it is set and not empty.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The built-in tools that the skills of an agent come down to.
+/// The built-in tools that the skills of an agent resolve to.
 fn skills(plan: &ResolvedPlan) -> Vec<String> {
     let native = plan.skills.iter().filter_map(|skill| match &skill.found {
         SkillResolution::Native(name) => Some((*name).to_owned()),
@@ -253,7 +255,7 @@ fn skills(plan: &ResolvedPlan) -> Vec<String> {
     native.collect()
 }
 
-/// The secrets at hand: keys of providers, and what the agent needs.
+/// The secrets to redact: keys of providers, and the variables that the agent needs.
 fn secrets(agent: &Agent, settings: &ResolveSettings) -> Vec<KnownSecret> {
     let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
     let needed = agent.requirements.env.iter().flatten().map(|name| name.value.clone());

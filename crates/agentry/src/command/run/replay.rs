@@ -1,4 +1,4 @@
-//! Plays a cassette: the agent as it is now, with everything else as it was recorded.
+//! Plays a cassette: the agent as it is now, with recorded answers of the model and the tools.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, SpendingArguments};
 use crate::output::{CliFailure, CliOutcome, remark};
 
-/// A replay is written down nowhere.
+/// A log that keeps nothing, since a replay has no journal.
 struct NullLog;
 
 impl EventLog for NullLog {
@@ -34,15 +34,15 @@ impl EventLog for NullLog {
     }
 }
 
-/// What came of a replay.
+/// The result of a replay.
 pub(crate) struct ReplayOutcome {
     /// How the run ended.
     pub(crate) ending: RunEnding,
-    /// The first difference.
+    /// The first difference from the recording.
     pub(crate) difference: Option<CassetteDifference>,
 }
 
-/// Plays a cassette for a person.
+/// Plays a cassette for the user.
 pub(crate) fn run(
     ground: &PreparedAgent,
     cassette: &Path,
@@ -60,7 +60,7 @@ pub(crate) fn run(
     Err(CliFailure::new(message).hint(hint).finding())
 }
 
-/// Plays a cassette. What the person says is as recorded, unless it is `prompt`.
+/// Plays a cassette with the recorded messages of the user; `prompt` replaces the first one.
 pub(crate) fn play(
     ground: &PreparedAgent,
     cassette: &Path,
@@ -77,7 +77,7 @@ pub(crate) fn play(
         output: Arc::clone(hears),
         images: None,
         directory: ground.workspace.clone(),
-        // The same tools as then, whoever is here now.
+        // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
     });
@@ -92,10 +92,12 @@ pub(crate) fn play(
         clock: Arc::new(move || clock.now()),
         output: Arc::clone(hears),
         redactor: Arc::clone(&ground.redactor),
+        // Recorded back-off pauses are skipped.
         waits: false,
     };
     let mut driver = RunDriver::new(parts, approvals);
     played.stop_by(driver.canceller());
+    // The recorded limits apply; a cassette without them gets the agent's own.
     let began = played.began().unwrap_or_else(|| {
         let limits = limits(&ground.agent, &SpendingArguments::default(), &SpendingCaps::default());
         began(&ground.agent, limits, played.models(), None)
@@ -116,7 +118,7 @@ pub(crate) fn play(
     Ok(ReplayOutcome { ending, difference: played.difference() })
 }
 
-/// A service that is never asked.
+/// A search service that is never called.
 fn search() -> Option<SearchClient> {
     SearchClient::of(
         &|name| (name == "SEARXNG_URL").then(|| "http://127.0.0.1".to_owned()),
@@ -124,7 +126,7 @@ fn search() -> Option<SearchClient> {
     )
 }
 
-/// Says all that was said.
+/// Sends every recorded message.
 async fn talk(
     driver: &mut RunDriver,
     played: &ReplayedWorld,

@@ -1,4 +1,4 @@
-//! A real run: its journal, its driver, and whoever watches.
+//! A real run: connects the driver with the journal, the models, the tools and the output.
 
 use std::fs;
 use std::io;
@@ -38,7 +38,7 @@ use super::{exit, talk};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
 use crate::output::{CliFailure, CliOutcome, print, remark, said, when_unread};
 
-/// A run that can be talked to.
+/// A run that messages can be sent to.
 pub(crate) struct RunSession<'a> {
     pub(super) ground: &'a PreparedAgent,
     pub(super) driver: RunDriver,
@@ -46,15 +46,15 @@ pub(crate) struct RunSession<'a> {
     pub(super) tools: Arc<dyn RunTools>,
     recording: Option<PendingRecording>,
     journal: SharedJournal,
-    /// What confines commands.
+    /// The name of the sandbox back end.
     sandbox: &'static str,
-    /// How many models there are, and how many tokens they hold at least.
+    /// The number of models, and their smallest context window.
     plan: (usize, Option<u64>),
-    /// By which it is stopped.
+    /// The switch that stops the run.
     pub(super) stop: Arc<StopSwitch>,
 }
 
-/// A journal that the driver writes to and that is told how the run ended.
+/// A journal that both the driver and the end of the session write to.
 #[derive(Clone)]
 struct SharedJournal(Arc<Mutex<Journal>>);
 
@@ -65,8 +65,8 @@ impl EventLog for SharedJournal {
     }
 }
 
-/// A recording, and where it is to be kept in the end. Until then it lies beside the journal, where the
-/// agent does not meet it.
+/// A recording, and its final path. Until the end it lies beside the journal, where the agent does not
+/// find it.
 struct PendingRecording {
     recording: SharedRecording,
     part: PathBuf,
@@ -76,6 +76,7 @@ struct PendingRecording {
 impl PendingRecording {
     fn new(ground: &PreparedAgent, directory: &Path, path: &str) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
+        // Secrets are redacted while recording, never afterwards.
         let redactor = Arc::clone(&ground.redactor);
         let name = ground.agent.name();
         let recorder = CassetteRecorder::create(&part, name, now(), redactor, ground.places());
@@ -83,10 +84,10 @@ impl PendingRecording {
         Ok(Self { recording: SharedRecording::new(recorder), part, path: admitted(path)? })
     }
 
-    /// The run is over.
+    /// Moves the recording to its final path.
     fn keep(&self) -> io::Result<()> {
         self.recording.finish()?;
-        // Another run must not take it for what its own command has made.
+        // Without this, a parallel run would take the file for one that its own command created.
         let run = self.part.parent().unwrap_or(Path::new(""));
         quarantine::note(run, &self.part, &self.path)?;
         cassette::keep(&self.part, &self.path)?;
@@ -94,13 +95,13 @@ impl PendingRecording {
     }
 }
 
-/// Where a recording will be kept.
+/// The final path of a recording.
 fn admitted(path: &str) -> Result<PathBuf, CliFailure> {
     let message = |error| format!("nothing can be recorded to `{path}`: {}", said(&error));
     cassette::admit(Path::new(path)).map_err(|error| CliFailure::new(message(error)))
 }
 
-/// What is the same for a new run and for one that goes on.
+/// The settings that a new and a resumed run have in common.
 pub(crate) struct SessionSetting<'a> {
     pub(crate) ground: &'a PreparedAgent,
     pub(crate) format: RunFormat,
@@ -110,7 +111,7 @@ pub(crate) struct SessionSetting<'a> {
 }
 
 impl<'a> RunSession<'a> {
-    /// Asks for consent and begins a run.
+    /// Asks for consent and starts a run.
     pub(crate) fn start(
         ground: &'a PreparedAgent,
         args: &'a RunArguments,
@@ -119,7 +120,7 @@ impl<'a> RunSession<'a> {
         prompt: Option<&str>,
     ) -> Result<Self, CliFailure> {
         ground.tell_what_killed_runs_left();
-        // Before anybody is asked, and anything paid for.
+        // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
         let names: Vec<String> = plan.entries.iter().map(PlannedModel::id).collect();
         let listed = || listing(ground, commands.words(), names.clone());
@@ -151,7 +152,7 @@ impl<'a> RunSession<'a> {
         Ok(session)
     }
 
-    /// A session over a journal.
+    /// Creates a session that writes to a journal.
     pub(crate) fn over(
         setting: &SessionSetting<'a>,
         plan: ModelPlan,
@@ -185,7 +186,7 @@ impl<'a> RunSession<'a> {
         Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, stop })
     }
 
-    /// Says what runs.
+    /// Shows what runs.
     fn introduce(&self) {
         let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let greeting = self.ground.agent.identity.greeting.as_ref().map(|it| it.value.clone());
@@ -202,7 +203,7 @@ impl<'a> RunSession<'a> {
         });
     }
 
-    /// Runs what is asked, or a conversation.
+    /// Runs the prompt, or a conversation without one.
     pub(crate) fn run(mut self, prompt: Option<String>) -> CliOutcome {
         let runtime = workers()?;
         let ending = runtime.block_on(async {
@@ -215,8 +216,8 @@ impl<'a> RunSession<'a> {
         self.end(runtime, ending)
     }
 
-    /// Goes on with a run: first with what was under way, then with what is said now. Whoever left a
-    /// conversation finds it again.
+    /// Resumes a run: first the unfinished step, then the new prompt. A conversation without a prompt
+    /// continues at the terminal.
     pub(crate) fn go_on(
         mut self,
         recalled: Vec<TimedEvent>,
@@ -237,10 +238,12 @@ impl<'a> RunSession<'a> {
             let resumes = !waits || is_under_way(self.driver.state());
             let ending = if resumes { self.driver.resume().await? } else { None };
             match args.prompt.clone() {
+                // The resumed step ended the run, for example at a limit: there is no turn for a new prompt.
                 _ if resumes && matches!(self.driver.state().phase, RunPhase::Ended(_)) => {
                     Ok(ending)
                 }
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
+                // A conversation continues at the prompt, once the unfinished step is done.
                 None if talks => talk::talk(&mut self).await,
                 None => Ok(ending),
             }
@@ -253,8 +256,7 @@ impl<'a> RunSession<'a> {
         self.end(runtime, ending)
     }
 
-    /// Leaves the terminal as it was found. A question that nobody answers any more does not keep the
-    /// program.
+    /// Ends the session and restores the terminal. An open question does not block the exit.
     fn end(self, runtime: Runtime, ending: Result<Option<RunEnding>, BrokenRun>) -> CliOutcome {
         let lines = self.watching.attendant.as_ref().map(|it| it.lines.clone());
         let restore = |lines: &LineEditor| lines.restore();
@@ -262,13 +264,14 @@ impl<'a> RunSession<'a> {
             print("\n");
         }
         let outcome = ending.map_err(broken).and_then(|ending| self.finish(ending));
+        // Not a plain drop, which would wait for the blocking read of the line editor.
         runtime.shutdown_background();
-        // Who was just about to read may have begun meanwhile.
+        // A read may have started between the first restore and the shutdown.
         lines.as_ref().map(restore);
         outcome
     }
 
-    /// Notes how it ended.
+    /// Writes the end of the run to the journal.
     fn finish(self, ending: Option<RunEnding>) -> CliOutcome {
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ending = ending.unwrap_or(RunEnding::Done);
@@ -285,7 +288,7 @@ impl<'a> RunSession<'a> {
     }
 }
 
-/// What a run is, for whoever goes on with it.
+/// The description of a run that `resume` needs.
 fn about(
     ground: &PreparedAgent,
     args: &RunArguments,
@@ -317,20 +320,21 @@ fn about(
     }
 }
 
-/// Whether there is something to go on with before anything new is said.
+/// Whether a step is unfinished and continues before a new prompt is sent.
 fn is_under_way(state: &StepState) -> bool {
     match &state.phase {
+        // A run that ended at a limit continues only if the limit was raised.
         RunPhase::Ended(RunEnding::OverBudget { .. }) => state.exceeded().is_none(),
         RunPhase::Ended(ending) => matches!(ending, RunEnding::Parked { .. }),
         phase => *phase != RunPhase::Idle,
     }
 }
 
-/// Whoever watches a run, and whoever is asked.
+/// The listeners of a run: the output, and the user who approves.
 pub(crate) struct RunObservers {
     pub(super) terminal: Arc<Mutex<TerminalView>>,
     hears: OutputSink,
-    /// The person at the terminal, if there is one.
+    /// The user at the terminal, if there is one.
     pub(super) attendant: Option<Arc<TerminalApprover>>,
     person: Arc<dyn Approver>,
 }
@@ -344,6 +348,7 @@ impl RunObservers {
         let attendant = attendant.map(Arc::new);
         let person: Arc<dyn Approver> = match (&attendant, on_ask) {
             (Some(attendant), _) => attendant.clone(),
+            // Without a terminal no user can approve: an `ask` is denied, or the run is parked.
             (None, AskFallback::Deny) => Arc::new(AbsentApprover::Denies),
             (None, AskFallback::Park) => Arc::new(AbsentApprover::Parks),
         };
@@ -373,7 +378,7 @@ fn tools(
     })))
 }
 
-/// The models and the journal, and a recording of both if there is one.
+/// The models and the journal, wrapped by the recorder if there is one.
 fn recorded(
     recording: Option<&PendingRecording>,
     plan: ModelPlan,
@@ -387,7 +392,7 @@ fn recorded(
     (Arc::new(RecordedModels { models, recording, clock }), log)
 }
 
-/// Shows what happens, in the format that was asked for.
+/// Shows the output of the run in the requested format.
 pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<TerminalView>>) -> OutputSink {
     let terminal = Arc::clone(terminal);
     let shown: OutputSink = match format {
@@ -395,7 +400,7 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<TerminalView>>) -> Ou
             terminal.lock().unwrap_or_else(PoisonError::into_inner).hear(&output);
         }),
         RunFormat::Json => Arc::new(|output: RunOutput| {
-            // Whoever watches only what goes wrong has to see it, too.
+            // Also on standard error, for a user who watches only that.
             if let RunOutput::Quarantined(told) = &output {
                 remark(&format!("warning: {}", visible(&told.to_string())));
             }
@@ -410,7 +415,7 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<TerminalView>>) -> Ou
     shown
 }
 
-/// Warns a user who names a collector: this build cannot export runs.
+/// Warns if the environment names a collector, because this build cannot export runs.
 #[cfg(not(feature = "otel"))]
 fn warn_without_telemetry() {
     let named = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
@@ -420,7 +425,7 @@ fn warn_without_telemetry() {
     }
 }
 
-/// Whoever watches hears what was taken away or put back.
+/// Reports files that were quarantined or restored.
 fn tell(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
     let (redactor, hears) = (Arc::clone(&ground.redactor), Arc::clone(hears));
     Box::new(move |told: &QuarantineReport| {
@@ -429,14 +434,14 @@ fn tell(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
     })
 }
 
-/// The search service that the user's environment names. A client for it is made only if there is one.
+/// The search service of the environment. No client is built without one.
 fn search() -> Option<SearchClient> {
     let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
     named.into_iter().find_map(variable)?;
     SearchClient::of(&variable, &http::remote(&variable).ok()?)
 }
 
-/// By which a run is stopped: by signals, at a question, and when nobody reads what it says.
+/// The stop switch of a run: signals, Ctrl-C at a question, and a closed standard output use it.
 fn stop(driver: &RunDriver, attendant: Option<&TerminalApprover>) -> Arc<StopSwitch> {
     let stop = Arc::new(StopSwitch::new(driver.canceller()));
     if let Some(attendant) = attendant {
@@ -447,7 +452,7 @@ fn stop(driver: &RunDriver, attendant: Option<&TerminalApprover>) -> Arc<StopSwi
     stop
 }
 
-/// One thread for a replay, in which nothing is done that could take time.
+/// A single-threaded runtime for a replay, in which nothing blocks.
 pub(super) fn runtime() -> Result<Runtime, CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", said(&error))))

@@ -1,5 +1,4 @@
-//! Who stops what an agent does: a person with Ctrl-C, whoever ends the program, and whoever closes its
-//! terminal.
+//! Stops a run: on Ctrl-C, on a signal that ends the program, and when the terminal is closed.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +17,10 @@ use crate::output::INTERRUPTED;
 /// A second Ctrl-C within this time stops more than the first one did.
 const TWICE: Duration = Duration::from_secs(3);
 
-/// Whether a run takes care of its end itself.
+/// Whether a run handles the signals itself.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// By which a run is stopped.
+/// The switch that stops a run.
 pub(super) struct StopSwitch {
     canceller: UnboundedSender<CancelScope>,
     /// When Ctrl-C was last pressed.
@@ -43,14 +42,14 @@ impl StopSwitch {
         }
     }
 
-    /// Takes note of a Ctrl-C, and says whether there was one just before.
+    /// Records a Ctrl-C, and returns whether there was one just before.
     pub(super) fn again(&self) -> bool {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let before = last.replace(Instant::now());
         before.is_some_and(|before| before.elapsed() < TWICE)
     }
 
-    /// Something else is to be stopped from here on.
+    /// Forgets the last Ctrl-C, because something else can be stopped now.
     pub(super) fn anew(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -61,14 +60,14 @@ impl StopSwitch {
         self.ended.notify_one();
     }
 
-    /// Waits until the run is to end.
+    /// Waits until the run must end.
     pub(super) async fn ended(&self) {
         self.ended.notified().await;
     }
 
-    /// Listens to signals from now on. To be called in the runtime that does so.
+    /// Listens to signals from now on. Must be called inside the runtime.
     pub(super) fn listen(self: &Arc<Self>) {
-        // Before any line is read: who reads lines puts back whom it found listening.
+        // Before any line is read: the line editor restores the handlers that it finds installed.
         let (interrupts, endings) = (signal(SignalKind::interrupt()), endings());
         TAKEN.store(true, Ordering::Relaxed);
         if let Ok(mut interrupts) = interrupts {
@@ -90,12 +89,12 @@ impl StopSwitch {
     }
 }
 
-/// Whoever ends the program, and whoever closes its terminal.
+/// The signals that end the program: termination, and a closed terminal.
 fn endings() -> io::Result<[Signal; 2]> {
     Ok([signal(SignalKind::terminate())?, signal(SignalKind::hangup())?])
 }
 
-/// Waits for the next of them.
+/// Waits for the next of these signals.
 async fn next([ends, closes]: &mut [Signal; 2]) -> bool {
     tokio::select! {
         signal = ends.recv() => signal.is_some(),
@@ -103,10 +102,11 @@ async fn next([ends, closes]: &mut [Signal; 2]) -> bool {
     }
 }
 
-/// Until a run takes care of that itself, whoever ends the program while these lines are read ends it at
-/// once, and finds the terminal as it was.
+/// Ends the program at once on a signal while lines are read, with the terminal restored. Applies until a
+/// run handles the signals itself.
 pub(super) fn end_at(lines: &LineEditor) {
     let Ok(runtime) = runtime() else { return };
+    // Signal handlers can be registered only inside a runtime.
     let inside = runtime.enter();
     let Ok(mut endings) = endings() else { return };
     drop(inside);

@@ -1,4 +1,4 @@
-//! A conversation: what is said, and the few words that are for Agentry itself.
+//! A conversation at the terminal: messages to the agent, and commands to Agentry such as `/why`.
 
 use std::sync::PoisonError;
 
@@ -22,10 +22,10 @@ const HELP: &str = "\
 Ctrl-C stops what the agent does, twice the run.
 ";
 
-/// What was decided about this many calls is shown.
+/// The number of decisions that `/why` shows.
 const SHOWN: usize = 10;
 
-/// Talks until the person has nothing more to say. How the last turn ended, if there was one.
+/// Talks until the user leaves. Returns how the last turn ended, if there was one.
 pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEnding>, BrokenRun> {
     let Some(attendant) = session.watching.attendant.clone() else { return Ok(None) };
     let history = session.ground.home.join("history");
@@ -41,20 +41,23 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
         };
         let line = match next {
             TalkInput::Line(line) => line,
-            // Whoever leaves a conversation has finished it.
+            // Leaving a conversation is a normal end, even after a cancelled turn.
             TalkInput::Leave => return Ok(last.filter(|ending| *ending != RunEnding::Cancelled)),
             TalkInput::Stop => return Ok(Some(RunEnding::Cancelled)),
         };
         match line.as_str() {
             "" => {}
+            // A message cannot start with `/`; a mistyped command is never sent to the model.
             word if word.starts_with('/') => command(session, word),
             _ => {
+                // The history is a file, so secrets are redacted in it.
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
                 let ending = session.driver.say(line).await?;
                 let over =
                     matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
                 last = Some(ending);
+                // A reached limit or a failure ends the run, not only the turn.
                 if over {
                     return Ok(last);
                 }
@@ -63,14 +66,14 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
     }
 }
 
-/// What a person does at the prompt.
+/// The input at the prompt.
 enum TalkInput {
     Line(String),
     Leave,
     Stop,
 }
 
-/// The next line. Ctrl-C asks for a second one, unless it is the second.
+/// Reads the next line. Ctrl-C asks for a second one, unless it is the second.
 async fn next(attendant: &TerminalApprover, stop: &StopSwitch) -> TalkInput {
     let mut interrupted = false;
     loop {
@@ -90,7 +93,7 @@ async fn next(attendant: &TerminalApprover, stop: &StopSwitch) -> TalkInput {
     }
 }
 
-/// A word for Agentry.
+/// Runs a command to Agentry.
 fn command(session: &RunSession<'_>, word: &str) {
     let terminal = session.watching.terminal.lock().unwrap_or_else(PoisonError::into_inner);
     let text = match word {

@@ -1,5 +1,5 @@
-//! What a person sees of a run. On a terminal the answer streams in, calls are folded and a line says
-//! how it stands; elsewhere the answer goes to standard output and one line a call to standard error.
+//! Shows a run to the user. On a terminal the answer streams in, calls are folded and a status line is
+//! kept; elsewhere the answer goes to standard output, and one line for each call to standard error.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -17,51 +17,52 @@ const DIM: &str = "\x1b[2m";
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
-/// Goes to the start of the line and empties it.
+/// Moves to the start of the line and clears it.
 const CLEAR: &str = "\r\x1b[2K";
-/// The lines of a result that are shown.
+/// The number of lines of a result that are shown.
 const FOLDED: usize = 3;
 
-/// What a person sees.
+/// The view of a run.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct TerminalView {
-    /// Whether it is one.
+    /// Whether the output is a terminal.
     rich: bool,
-    /// Whether it has colours.
+    /// Whether colours are used.
     color: bool,
     markdown: MarkdownStream,
-    /// Whether the present line says how it stands.
+    /// Whether the current line is the status line.
     status: bool,
-    /// Whether the present line has text of the model.
+    /// Whether the current line has text of the model.
     open: bool,
     model: String,
     limits: RunLimits,
     spent: RunSpending,
-    /// Calls that run, each in one line.
+    /// The running calls, each as one line.
     calls: HashMap<String, String>,
-    /// What was decided about calls, for `/why`.
+    /// The decisions about calls, for `/why`.
     decided: Vec<String>,
 }
 
 impl TerminalView {
     pub(crate) fn new() -> Self {
         let out = io::stdout();
+        // A dumb terminal has no escape sequences to clear the status line.
         let rich = out.is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
         Self { rich, color: style(&out).color, ..Self::default() }
     }
 
-    /// Whether a person can be talked to here.
+    /// Whether a user is at the terminal.
     pub(crate) fn is_attended() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
-    /// What was decided about the last calls.
+    /// The decisions about the last calls.
     pub(crate) fn decided(&self) -> &[String] {
         &self.decided
     }
 
-    /// Shows what happens.
+    /// Shows an output of the run.
     pub(crate) fn hear(&mut self, output: &RunOutput) {
         match output {
             RunOutput::Run { models, limits, spent, .. } => {
@@ -69,6 +70,7 @@ impl TerminalView {
                 (self.limits, self.spent) = (*limits, *spent);
             }
             RunOutput::Limits { limits } => self.limits = *limits,
+            // Elsewhere the text waits for the end of its turn: only then is it known to be the answer.
             RunOutput::Text { text } if self.rich => self.stream(text),
             RunOutput::Turn { text, spent, calls, model, .. } => {
                 self.model.clone_from(model);
@@ -108,7 +110,7 @@ impl TerminalView {
         }
     }
 
-    /// A line that is not the model's: to standard error where there is no terminal.
+    /// Prints a line that is not from the model; to standard error where there is no terminal.
     pub(crate) fn note(&mut self, line: &str, look: &str) {
         self.close();
         let line = without_tabs(line);
@@ -120,7 +122,7 @@ impl TerminalView {
         }
     }
 
-    /// Ends the line that the model or the status is on, so that something else can be said.
+    /// Ends the line of the model or the status, so that other text can follow.
     pub(crate) fn close(&mut self) {
         if self.status {
             print(CLEAR);
@@ -133,7 +135,7 @@ impl TerminalView {
         }
     }
 
-    /// What the run has spent, against what it may.
+    /// What the run has spent, with its limits.
     pub(crate) fn spending(&self) -> String {
         let RunSpending { turns, steps, usage, .. } = self.spent;
         let RunLimits { turns: most_turns, steps: most_steps, cost: most, tokens, .. } =
@@ -169,7 +171,7 @@ impl TerminalView {
             self.close();
         } else if !text.trim().is_empty() {
             let text = clean(text);
-            // Between calls the model thinks aloud; what it says at last is the answer.
+            // Text between calls is reasoning; only the last text is the answer.
             if calls == 0 {
                 print(&format!("{}\n", text.trim_end()));
             } else {
@@ -194,7 +196,7 @@ impl TerminalView {
         self.under_way();
     }
 
-    /// The first lines of what a call gave.
+    /// Shows the first lines of a result.
     fn result(&mut self, call: &str, text: &str, failed: bool) {
         let lines: Vec<&str> = text.lines().collect();
         let look = if failed { RED } else { DIM };
@@ -233,8 +235,9 @@ impl TerminalView {
         }
     }
 
-    /// Says how it stands, on a line that goes again.
+    /// Shows the status on a line that is overwritten later.
     fn under_way(&mut self) {
+        // A status line must not overwrite text of the model.
         if !self.rich || self.open {
             return;
         }
@@ -249,7 +252,7 @@ impl TerminalView {
     }
 }
 
-/// Arguments in one short line.
+/// The arguments in one short line.
 pub(super) fn brief(arguments: &Value) -> String {
     let text = match arguments {
         Value::Object(entries) if entries.len() == 1 => {
@@ -269,7 +272,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Text that cannot steer the terminal.
+/// Removes control characters, so that text cannot control the terminal.
 pub(super) fn clean(text: &str) -> String {
     let text = without_tabs(&text.replace("\r\n", "\n"));
     text.split('\n').map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")

@@ -1,13 +1,13 @@
-//! The threads of a run: files are read by calls that block, and independent ones side by side.
+//! The threads of a run: file access blocks, and independent calls run in parallel.
 
 use tokio::runtime::{Builder, Runtime};
 
 use crate::output::{CliFailure, said};
 
-/// As many calls can block at once; more wait for their turn.
+/// The number of calls that can block at once; more have to wait.
 const THREADS: usize = 4;
 
-/// Threads for everything that waits. What only reading the agent needed of the program leaves memory.
+/// Builds the runtime, after memory that only reading the agent needed is released.
 pub(super) fn workers() -> Result<Runtime, CliFailure> {
     agentry_sandbox::forget_code();
     let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
@@ -21,7 +21,7 @@ mod tests {
 
     use super::*;
 
-    /// Each of two calls waits, blocking its thread, until the other one runs.
+    /// Each of two calls blocks its thread until the other one runs.
     #[test]
     fn calls_that_block_run_side_by_side() {
         let meet = |tell: Sender<()>, hear: Receiver<()>| {

@@ -1,4 +1,4 @@
-//! `agentry runs prune`: old runs go.
+//! `agentry runs prune`: removes old runs.
 
 use std::time::{Duration, SystemTime};
 

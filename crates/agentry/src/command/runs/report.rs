@@ -1,4 +1,4 @@
-//! What happened in a run, for people.
+//! The events of a run as text.
 
 use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::budget::dollars;
@@ -9,14 +9,14 @@ use agentry_runtime::{
 
 use crate::output::{cut, without_tabs};
 
-/// The most lines of one text.
+/// The most lines that are shown of one text.
 const MOST_LINES: usize = 12;
-/// The most characters of one line.
+/// The most characters that are shown of one line.
 const MOST_COLUMNS: usize = 200;
 
-/// The events of a run, one after the other, for people.
+/// Replays the events of a run and renders each as text.
 pub(super) struct RunStory {
-    /// The models of the process that wrote them.
+    /// The models of the process that wrote the events.
     models: Vec<String>,
     state: StepState,
 }
@@ -26,10 +26,10 @@ impl RunStory {
         Self { models: models.to_vec(), state: StepState::default() }
     }
 
-    /// The next event in a few lines, and what followed from it.
+    /// The next event in a few lines, and its effects.
     pub(super) fn next(&mut self, happened: TimedEvent) -> (String, Vec<RunEffect>) {
         if matches!(happened.event, RunEvent::Adjusted { .. }) {
-            // Another process may have others.
+            // A resumed run may use other models.
             self.models.clear();
         }
         let model = |at: usize| self.models.get(at).map_or("", String::as_str);
@@ -49,7 +49,7 @@ impl RunStory {
     }
 }
 
-/// Which model did not answer, and why.
+/// The model that failed, and why.
 fn failed(model: &str, failure: &ModelFailure) -> String {
     let kind = match failure.kind {
         ModelFailureKind::Temporary => "no answer for now",
@@ -60,7 +60,7 @@ fn failed(model: &str, failure: &ModelFailure) -> String {
     indented("! ", &format!("{model}{kind}: {}", failure.message))
 }
 
-/// An event in a few lines; nothing if it tells a person nothing.
+/// An event in a few lines; empty if it is of no use to the user.
 fn event(happened: &TimedEvent) -> String {
     match &happened.event {
         RunEvent::Began { .. }
@@ -121,7 +121,7 @@ fn turned(turn: &ModelTurn) -> String {
     turn.message.blocks.iter().map(block).collect::<String>() + &cut
 }
 
-/// How a run ended, in a few words.
+/// The end of a run in a few words.
 pub(super) fn ending(ending: &RunEnding) -> String {
     match ending {
         RunEnding::Done => "done".to_owned(),
@@ -132,7 +132,7 @@ pub(super) fn ending(ending: &RunEnding) -> String {
     }
 }
 
-/// What a run has spent, in a few words.
+/// The spending of a run in a few words.
 pub(super) fn spent(spent: &RunSpending) -> String {
     let RunSpending { turns, steps, usage, time } = spent;
     let tokens = usage.input.saturating_add(usage.output);
@@ -142,7 +142,7 @@ pub(super) fn spent(spent: &RunSpending) -> String {
     format!("{turns}, {steps}, {}{cost}, {seconds}", counted(tokens, "token"))
 }
 
-/// The first lines of a text, each behind `before`.
+/// The first lines of a text, each prefixed with `before`.
 fn indented(before: &str, text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let shown = lines.iter().take(MOST_LINES).map(|text| line(&format!("{before}{text}")));
@@ -153,7 +153,7 @@ fn indented(before: &str, text: &str) -> String {
     out
 }
 
-/// One line, cut where it is too long.
+/// One line, shortened if it is too long.
 fn line(text: &str) -> String {
     let text = without_tabs(text.trim_end());
     format!("{}\n", cut(&visible(&text), MOST_COLUMNS))

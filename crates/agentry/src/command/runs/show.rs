@@ -1,4 +1,4 @@
-//! `agentry runs show`: one run, from its beginning.
+//! `agentry runs show`: shows one run from its start.
 
 use agentry_compile::text::report::visible;
 use agentry_runtime::journal::{self, JournalFollower, RunDescription, RunSummary};

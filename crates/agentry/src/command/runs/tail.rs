@@ -1,4 +1,4 @@
-//! `agentry runs tail`: one run, while it goes on.
+//! `agentry runs tail`: follows a run while it continues.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{failed, find, home};
 use crate::args::{ResultFormat, RunsTailArguments};
 use crate::output::{CliOutcome, ExitKind, print, remark};
 
-/// How often the journal is looked at.
+/// The polling interval of the journal.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(args: &RunsTailArguments) -> CliOutcome {
@@ -20,11 +20,11 @@ pub(super) fn run(args: &RunsTailArguments) -> CliOutcome {
     let mut story = RunStory::new(&about.models);
     let mut last = Vec::new();
     loop {
-        // Asked before reading: what is written until then is read below.
+        // Asked before reading: events written in between are still read below.
         let goes_on = follow.goes_on();
         for happened in follow.more().map_err(failed)? {
             let as_json = serde_json::to_string(&happened).unwrap_or_default();
-            // What is taken back later does not begin it again.
+            // An undo after the end does not start the run again.
             let is_undone = matches!(happened.event, RunEvent::Undone { .. });
             let (text, effects) = story.next(happened);
             match args.format {

@@ -1,4 +1,4 @@
-//! `agentry runs undo`: what a run changed in files is taken back.
+//! `agentry runs undo`: restores the files that a run changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub(super) fn run(args: &RunsUndoArguments) -> CliOutcome {
     Ok(if kept || refused { ExitKind::Findings } else { ExitKind::Done })
 }
 
-/// Takes the changes back while nobody goes on with the run, and writes down that it was done.
+/// Restores the files while the run is locked, and records the undo in the journal.
 fn taken_back(
     home: &Path,
     id: &str,
@@ -72,8 +72,9 @@ fn taken_back(
     };
     let mut journal = match Journal::open(home, id, Arc::default()) {
         Ok((journal, ..)) => journal,
-        // Files can be brought back without it.
+        // Files can be restored without the journal.
         Err(JournalError::Damaged { .. }) => {
+            // Still locked, so that no other process continues the run meanwhile.
             let held = journal::hold(home, id).map_err(failed)?;
             return undone(&held.directory);
         }
@@ -90,7 +91,7 @@ fn taken_back(
     Ok(undone)
 }
 
-/// For programs.
+/// The result as words for JSON: a state, and a reason.
 fn words(undone: &UndoOutcome) -> (&'static str, Option<&str>) {
     match undone {
         UndoOutcome::Back => ("back", None),
@@ -101,7 +102,7 @@ fn words(undone: &UndoOutcome) -> (&'static str, Option<&str>) {
     }
 }
 
-/// Whether a run started commands. Of a journal that cannot be read nobody knows.
+/// Whether a run started commands; assumed if the journal cannot be read.
 fn ran_commands(home: &std::path::Path, id: &str) -> bool {
     let events = JournalFollower::open(home, id).and_then(|(mut follow, _)| follow.more());
     let Ok(events) = events else { return true };
