@@ -96,9 +96,9 @@ fn compare(count: usize, limit: Duration, table: &mut Table) {
     let [one, other] = [0, 1].map(|version| rules(count, version));
     let mut best: Option<Duration> = None;
     let mut is_known = true;
-    let memo = PolicyMemo::default();
     for _ in 0..5 {
-        // A policy memoises the automata of its patterns, so every round starts with a new one.
+        // Policies and comparisons are memoised, so every round starts with a new memo and new policies.
+        let memo = PolicyMemo::default();
         let (one, other) = (one.compile(), other.compile());
         let mut answer = None;
         let time = timed(|| answer = Some(refines(&memo, &[&one], &[&other], HazardProtection::On)));
