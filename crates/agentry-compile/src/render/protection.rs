@@ -51,6 +51,8 @@ pub fn protect(
     paths.extend(of(&root, ProtectedKind::Own));
     paths.extend(of(&root, ProtectedKind::Harness));
     if let Some(home) = world.machine().home.clone() {
+        // The usual home stays protected even where `AGENTRY_HOME` names another one.
+        paths.push(join(&home, ".agentry"));
         paths.extend(of(&home, ProtectedKind::Harness));
     }
     paths.extend(world.machine().agentry_home.clone());

@@ -31,7 +31,7 @@ use crate::output::{
     CliFailure, CliOutcome, ExitKind, as_json, complain, has_remarked, print, remark, style,
 };
 
-pub(super) use destination::{LEDGER, agentry_home};
+pub(super) use destination::LEDGER;
 
 use destination::RenderRoot;
 use lock_check::RenderLocks;

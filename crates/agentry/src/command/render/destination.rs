@@ -123,7 +123,7 @@ fn above(disk: &WorldRecorder<'_>, root: &str) -> usize {
 }
 
 /// `$AGENTRY_HOME`, if it is set.
-pub(in crate::command) fn agentry_home() -> Option<String> {
+fn agentry_home() -> Option<String> {
     let given = std::env::var_os("AGENTRY_HOME").filter(|value| !value.is_empty())?;
     std::path::absolute(given).ok()?.into_os_string().into_string().ok()
 }
