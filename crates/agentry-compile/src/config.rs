@@ -48,7 +48,7 @@ static CHECK: FieldTable = FieldTable::new(
         Field::optional(
             "exclude",
             FieldKind::List(&FieldKind::Str),
-            "Paths that a search passes over, as globs relative to this file.",
+            "Paths that a search skips, as globs relative to this file.",
         ),
         Field::optional(
             "severity",

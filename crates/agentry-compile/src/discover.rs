@@ -165,7 +165,7 @@ impl AgentSearch<'_> {
         let message =
             format!("this directory has {}: it could be any of them", names.join(" and "));
         let mut found = Diagnostic::new(&AMBIGUOUS_DIRECTORY, Span::start_of(source.id), message);
-        found.hint("keep one, or say which with `--as`");
+        found.hint("keep one, or pass the format with `--as`");
         self.out.diagnostics.push(found);
         None
     }

@@ -120,7 +120,7 @@ pub(crate) static BAD_SUPPRESSION: LintRule = LintRule {
     name: "bad-suppression",
     severity: Severity::Error,
     why: "A suppression names a rule that exists and says why: `# agentry: allow(unknown-field) read \
-          by our own tooling`. Without a reason nobody can tell later whether it still holds.",
+          by our own tooling`. Without a reason it is not clear later whether it still holds.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n# agentry: allow(unknown-field)\nteam: support\n",

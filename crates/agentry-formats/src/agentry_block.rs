@@ -26,7 +26,7 @@ pub static BROKEN_PERMISSION: LintRule = LintRule {
     name: "broken-permission",
     severity: Severity::Error,
     why: "A rule of `x-agentry` is `pattern:action`. One that cannot be understood allows nothing, \
-          but it also denies nothing: the agent is not used before it is mended.",
+          but it also denies nothing: the agent is not used before it is fixed.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: [git push]}}\n",

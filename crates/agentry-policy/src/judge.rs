@@ -112,7 +112,7 @@ impl Judge {
         let decisions = self.rules(section).map(|(source, rules)| decide(source, rules));
         decisions
             .reduce(LayerDecision::strictest)
-            .unwrap_or_else(|| LayerDecision::built_in(Action::Ask, "nothing is said: ask"))
+            .unwrap_or_else(|| LayerDecision::built_in(Action::Ask, "no rule: ask"))
     }
 
     /// The strictest answer that a section can give to anything.

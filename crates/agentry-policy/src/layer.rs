@@ -168,7 +168,7 @@ pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
             .map(|text| PolicyRule {
                 pattern: Pattern::new(PatternKind::Path, text, Action::Allow, places),
                 action: Action::Allow,
-                text: "nothing is said about read: free in the workspace".to_owned(),
+                text: "no rule about read: allowed in the workspace".to_owned(),
                 span: None,
             })
             .into();
@@ -178,7 +178,7 @@ pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
 
 /// Says that nobody speaks about a section.
 fn silence(section: Section) -> String {
-    format!("nothing is said about {section}: ask")
+    format!("no rule about {section}: ask")
 }
 
 /// One answer for a whole section.

@@ -291,7 +291,7 @@ impl RuleNarrowing {
                 Some((_, PolicyProof::Holds)) => {}
             }
         }
-        Err("nobody knows how to say it: nothing is allowed".to_owned())
+        Err("it cannot be expressed: nothing is allowed".to_owned())
     }
 
     /// The rules that are not within their bounds, if any, and why: as they are written, and with the other

@@ -237,7 +237,7 @@ impl ProtectedPaths<'_> {
     }
 }
 
-const UNKNOWN: &str = "nobody knows which file this writes to, and some are protected";
+const UNKNOWN: &str = "it is not known which file this writes to, and some are protected";
 
 /// What the command of a part does, if it is one.
 fn effects_of(part: &LinePart) -> Option<CommandEffects<'_>> {

@@ -375,7 +375,7 @@ fn settings_of_the_project_may_give_more_tools() {
 fn secrets_are_a_gap_that_can_be_closed() {
     let rendered = one("pi", ALL, Wish::default());
     assert!(told(&rendered).contains(
-        "gap permissions.read: secrets: Pi does not know them; `/workspace/.env` is ask"
+        "gap permissions.read: secrets: Pi does not check them; `/workspace/.env` is ask"
     ));
     let closed = one("pi", ALL, Wish { close_gaps: true, ..Wish::default() });
     assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some(NONE));

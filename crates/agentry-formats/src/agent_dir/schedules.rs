@@ -137,7 +137,7 @@ fn remarks(
                 text.span,
                 format!("`{}` never runs: there is no such date", text.value),
             )
-            .hint("mend the day of month or the month");
+            .hint("fix the day of month or the month");
     }
 }
 

@@ -291,7 +291,7 @@ impl Tape {
                 self.questions.1 += 1;
                 Ok(happened)
             }
-            None => self.stopped("fewer words were not needed when this was recorded"),
+            None => self.stopped("there was no compaction when this was recorded"),
         }
     }
 
@@ -331,8 +331,8 @@ impl Tape {
         match self.next(EventSlot::Answered, id.unwrap_or_default()) {
             Some(happened) => Ok(happened),
             None => self.stopped(&match id {
-                Some(id) => format!("nobody was asked about the call `{id}` before"),
-                None => "nobody was asked whether to go on before".to_owned(),
+                Some(id) => format!("the call `{id}` needed no approval before"),
+                None => "there was no question whether to continue before".to_owned(),
             }),
         }
     }
@@ -434,7 +434,7 @@ impl Tape {
         }
         let changed = recorded.iter().zip(&now).find(|(recorded, now)| recorded != now);
         let Some((recorded, now)) = changed else { return Ok(()) };
-        let message = format!("the model is told something else of the tool `{}`", now.name);
+        let message = format!("the description of the tool `{}` changed", now.name);
         Err(CassetteDifference::new(DifferenceKind::Tools, message)
             .between(&written(recorded), &written(now)))
     }

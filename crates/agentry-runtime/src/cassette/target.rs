@@ -22,7 +22,7 @@ const MOST: u64 = 64 << 10;
 /// there is a cassette or nothing.
 pub fn admit(path: &Path) -> io::Result<PathBuf> {
     let target = real(&std::path::absolute(path)?);
-    let target = target.ok_or_else(|| io::Error::other("where it leads cannot be told"))?;
+    let target = target.ok_or_else(|| io::Error::other("it is not known where it leads"))?;
     replaceable(&target)?;
     let (parent, part) = part(&target)?;
     rustix::fs::unlinkat(&parent, &part, AtFlags::empty())?;

@@ -141,14 +141,14 @@ mod tests {
             change(&world, "c", Some("new c")),
         ];
         std::fs::remove_file(gone).unwrap();
-        let expected = "nothing was changed: `c`: somebody else changed it in the meantime";
+        let expected = "nothing was changed: `c`: it was changed in the meantime";
         assert_eq!(carry_out(&changes, &host), Err(expected.to_owned()));
         assert_eq!((world.text("a"), world.text("b")), ("old a".into(), "old b".into()));
         assert!(!world.path("new").exists());
         assert_eq!(host.kept.lock().unwrap().len(), 4);
         assert_eq!(
             carry_out(changes.get(..3).unwrap(), &host),
-            Err("nothing was changed: `a`: somebody else changed it in the meantime".to_owned())
+            Err("nothing was changed: `a`: it was changed in the meantime".to_owned())
         );
     }
 

@@ -29,7 +29,7 @@ pub(super) fn resolve(path: &str, place: &CallLocation) -> Result<PathBuf, Strin
     if path.is_empty() || path.contains('\0') || path.len() > MOST_OF_PATH {
         return Err("the path is empty, too long or holds a NUL".to_owned());
     }
-    let unknown = || format!("where `{path}` leads cannot be told");
+    let unknown = || format!("it is not known where `{path}` leads");
     let real = real(&absolute(path, place)).ok_or_else(unknown)?;
     // A judge reads text, and must not read another name than the system.
     if real.to_str().is_none() { Err(unknown()) } else { Ok(real) }

@@ -37,7 +37,7 @@ impl BuiltInTool for ReadTool {
             description: format!(
                 "Reads a text file. Lines are numbered; a number and a tab come before each line \
                  and are no part of the file. At most {LINES} lines are shown unless `limit` says \
-                 otherwise; go on with `offset`."
+                 otherwise; continue with `offset`."
             ),
             schema: json!({
                 "type": "object",
@@ -123,7 +123,7 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
         let _ = writeln!(text, "{number:>6}\t{}", line.shown());
         if text.len() > output_cap::MOST || number - offset >= limit {
             text.truncate(before);
-            let _ = write!(text, "\n[more follows: go on with `offset` {number}]");
+            let _ = write!(text, "\n[more follows: continue with `offset` {number}]");
             return Ok(text);
         }
     }
@@ -197,7 +197,7 @@ mod tests {
             (json!({"path": "unix", "offset": 2}), Ok("     2\ttwo\n")),
             (
                 json!({"path": "unix", "limit": 1}),
-                Ok("     1\tone\n\n[more follows: go on with `offset` 2]"),
+                Ok("     1\tone\n\n[more follows: continue with `offset` 2]"),
             ),
             (json!({"path": "unix", "offset": 3}), Ok("there are no more than 2 lines")),
             (json!({"path": "binary"}), Err("`binary` is no text: it holds NUL bytes")),
@@ -219,7 +219,7 @@ mod tests {
         let output =
             world.host().call(&ReadTool, json!({"path": "long", "limit": 1_000_000})).await;
         assert!(output.text.len() < output_cap::MOST + 100, "{}", output.text.len());
-        assert!(output.text.contains("go on with `offset` "), "{:.100}", output.text);
+        assert!(output.text.contains("continue with `offset` "), "{:.100}", output.text);
         let last = world.host().call(&ReadTool, json!({"path": "long", "offset": 700_000})).await;
         assert_eq!(last.text, "700000\ta line of text\n");
         world.file("wide", "ä".repeat(5 << 20));

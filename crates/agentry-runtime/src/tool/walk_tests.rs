@@ -49,8 +49,8 @@ async fn directories_are_listed() {
         (json!({"path": "private"}), "Deny: private/**:deny"),
         (json!({"path": "a.rs"}), "`a.rs` is no directory"),
         (json!({"path": "missing"}), "`missing` is no directory"),
-        (json!({"path": "out"}), "Ask: nothing is said about external_directory: ask"),
-        (json!({"path": "../.."}), "Ask: nothing is said about external_directory: ask"),
+        (json!({"path": "out"}), "Ask: no rule about external_directory: ask"),
+        (json!({"path": "../.."}), "Ask: no rule about external_directory: ask"),
     ])
     .await;
 }
@@ -150,7 +150,7 @@ async fn lines_are_found() {
             (json!({"pattern": "hush", "path": "private/key.rs"}), "Deny: private/**:deny"),
             (
                 json!({"pattern": "root", "path": "out/passwd"}),
-                "Ask: nothing is said about external_directory: ask",
+                "Ask: no rule about external_directory: ask",
             ),
             (json!({"pattern": "fn", "path": "missing"}), "`missing`: it does not exist"),
             (json!({"pattern": "fn", "path": "binary"}), "nothing was found\n"),

@@ -37,7 +37,7 @@ pub(super) fn one_request(
         head.headers.iter().filter(move |(other, _)| other.eq_ignore_ascii_case(name))
     };
     if named("transfer-encoding").next().is_some() {
-        refuse(client, "411 Length Required", "the length of the body must be said before it");
+        refuse(client, "411 Length Required", "the length of the body must be sent before it");
         return Ok(());
     }
     let lengths: Vec<&str> = named("content-length").map(|(_, value)| value.as_str()).collect();

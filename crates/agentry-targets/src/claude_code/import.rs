@@ -238,7 +238,7 @@ fn lists(metadata: &Data, draft: &mut ImportDraft) {
     }
     for name in tools.and_then(names).unwrap_or_default().iter().filter(|it| is_unknown(it)) {
         let (kind, what) = if name.starts_with("mcp__") {
-            (LossKind::Dropped, "names no server, and nobody knows what it takes")
+            (LossKind::Dropped, "names no server, and its effect is not known")
         } else {
             (LossKind::Changed, "is known by its name only: a tool of that name, and no other")
         };

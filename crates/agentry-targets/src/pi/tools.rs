@@ -79,14 +79,14 @@ pub(super) fn granted(subject: &RenderSubject, settings: &RenderSettings<'_>) ->
 /// What the source is stricter about in commands than a shell without any limits, beyond its rules.
 fn unseen(subject: &RenderSubject) -> Option<PolicyGap> {
     let mut shell = HarnessModel::default();
-    let everything = always(Section::Bash, Action::Allow, "Pi does not look");
+    let everything = always(Section::Bash, Action::Allow, "Pi does not check");
     shell.add(Section::Bash, "bash", vec![everything]);
     gaps(subject, &shell, BLIND).into_iter().next()
 }
 
 /// Whether everything in a section is allowed; why not otherwise.
 pub(super) fn free(subject: &RenderSubject, section: Section) -> Result<(), String> {
-    let everything = always(section, Action::Allow, "Pi does not look");
+    let everything = always(section, Action::Allow, "Pi does not check");
     match told(&subject.memo, section, &[everything], &subject.bounds(section)) {
         PolicyProof::Holds => Ok(()),
         PolicyProof::Fails { example, source, .. } => {
@@ -107,7 +107,7 @@ fn gap(subject: &RenderSubject, section: Section) -> Option<UnprotectedSubject> 
     built_in_protection::first(
         subject,
         section,
-        &[always(section, Action::Allow, "Pi does not look")],
+        &[always(section, Action::Allow, "Pi does not check")],
     )
 }
 

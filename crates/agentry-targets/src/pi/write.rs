@@ -172,11 +172,11 @@ fn guarded(
         let hint = "render it with the scope `project`, or without the guard";
         out.refuse("permissions", "the guard needs the definition beside its files", Some(hint));
     }
-    let detail = "Pi protects no file: whoever may write `.pi/` can replace the guard before the \
-                  agent is started";
+    let detail = "Pi protects no file: a process that may write `.pi/` can replace the guard \
+                  before the agent is started";
     out.lose("permissions", LossKind::Gap, detail);
     if asks(subject) {
-        let detail = "an ask is refused where nobody can be asked, as in every subagent of Pi";
+        let detail = "an ask is refused where no user can be asked, as in every subagent of Pi";
         out.lose("permissions", LossKind::Narrowed, detail);
     }
     for section in [Section::Webfetch, Section::Websearch] {

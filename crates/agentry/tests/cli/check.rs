@@ -314,8 +314,8 @@ fn a_file_that_is_no_agent() {
     insta::assert_snapshot!(test.run("check notes.txt"), @r#"
     $ agentry check notes.txt
     --- stderr
-    error: `notes.txt` is no agent definition that agentry knows
-      = help: say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    error: `notes.txt` is not an agent definition
+      = help: pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
     --- exit 2
     "#);
 }

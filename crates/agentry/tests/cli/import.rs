@@ -307,7 +307,7 @@ fn what_is_there_and_cannot_be_read_is_not_absent() {
         };
         for (test, why) in [
             (project().file(path, &large), "and at most 16 MiB are read; make it smaller"),
-            (project().file(format!("{path}/x"), ""), "it is no ordinary file; make it one"),
+            (project().file(format!("{path}/x"), ""), "it is not a regular file; replace"),
         ] {
             for args in [format!("import {agent}"), "import .".to_owned()] {
                 let ran = test.run(&format!("{args} --to agent-toml -o out")).exits(2);

@@ -48,7 +48,7 @@ fn every_part_of_a_line_has_its_reason() {
       rm x         deny   rm *:deny                       reviewer/agent.toml:10:3 (permissions)
       curl x       deny   webfetch = deny                 reviewer/agent.toml:21:10 (permissions)
 
-      FOO=1        ask    nothing is said about env: ask  (default)
+      FOO=1        ask    no rule about env: ask  (default)
       git log …    ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
       > notes/log  allow  notes/**:allow                  reviewer/agent.toml:18:10 (permissions)
       head -5      allow  head *:allow                    reviewer/agent.toml:9:3 (permissions)
@@ -371,22 +371,22 @@ fn all_that_an_agent_may_do() {
     websearch
       deny   network: none                        helper.agent:4:41 (trust)
     question
-      ask    nothing is said about question: ask  (default)
+      ask    no rule about question: ask  (default)
     external_directory
       deny   filesystem: read-only                helper.agent:4:21 (trust)
     mcp
       deny   network: none, exec: none            helper.agent:4:41 (trust)
     tool
-      ask    nothing is said about tool: ask      (default)
+      ask    no rule about tool: ask      (default)
     skill
-      ask    nothing is said about skill: ask     (default)
+      ask    no rule about skill: ask     (default)
     delegate
-      ask    nothing is said about delegate: ask  (default)
+      ask    no rule about delegate: ask  (default)
     env
-      ask    nothing is said about env: ask       (default)
+      ask    no rule about env: ask       (default)
 
-    of a layer, the first rule that matches decides; of several layers, the strictest
-    what is built in only makes it stricter: `agentry policy why` says so for a call
+    in a layer, the first rule that matches decides; of several layers, the strictest
+    built-in rules only make it stricter: `agentry policy why` shows them for a call
     --- exit 0
     "#);
     let said = reviewer().run("policy show reviewer --format json").exits(0).json();

@@ -25,8 +25,8 @@ fn t54_stale_files_are_removed_and_no_others() {
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     rendered 1 agent for opencode: 1 unchanged, 1 removed; 4 gaps
     --- exit 0
@@ -85,10 +85,10 @@ fn what_was_edited_by_hand_stays() {
         = help: take the change over into the definition, or pass `--force` to undo it
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
-      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
     rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
@@ -127,10 +127,10 @@ fn what_somebody_else_wrote_stays() {
         = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
-      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
     rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps

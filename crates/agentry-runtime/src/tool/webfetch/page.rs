@@ -42,7 +42,7 @@ pub(super) async fn text(
             output_cap::start(&text, MOST_OF_ERROR)
         ));
     }
-    let more = if complete { "" } else { "\n\n[the page goes on; it is too long]" };
+    let more = if complete { "" } else { "\n\n[the rest of the page is left out: it is too long]" };
     Ok(output_cap::kept(&format!("{url}\n\n{text}{more}"), host))
 }
 

@@ -190,9 +190,8 @@ fn unknown(path: &str, only: Option<&'static Target>) -> CliFailure {
         Some(only) => CliFailure::new(format!("agents of {} cannot be imported", only.title)),
         None => {
             let names: Vec<_> = readers(None).iter().map(|(harness, _)| harness.name).collect();
-            let hint = format!("say which harness it is from with `--as {}`", names.join("|"));
-            CliFailure::new(format!("`{path}` is no agent of a harness that agentry knows"))
-                .hint(hint)
+            let hint = format!("pass the harness with `--as {}`", names.join("|"));
+            CliFailure::new(format!("`{path}` is not an agent of a harness")).hint(hint)
         }
     }
 }
@@ -305,7 +304,7 @@ fn entries(disk: &dyn World, path: &str) -> Result<Vec<DirectoryEntry>, CliFailu
         Err(why) => why.to_string(),
     };
     let hint =
-        "make it a directory that you can read, or take it away; or name the agents that you want";
+        "make it a directory that you can read, or remove it; or name the agents that you want";
     Err(CliFailure::new(format!("agents in `{path}` cannot be listed: {why}")).hint(hint))
 }
 

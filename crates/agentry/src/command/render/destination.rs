@@ -140,7 +140,7 @@ fn ledger(recorder: &WorldRecorder<'_>, path: &str) -> Result<RenderLedger, CliF
             return Ok(RenderLedger::default());
         }
         Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(refuse("it is no ordinary file")),
+        Ok(_) => return Err(refuse("it is not a regular file")),
         Err(error) => return Err(refuse(&said(&error))),
     }
     let bytes = found.ok_or_else(|| refuse("it cannot be read"))?;

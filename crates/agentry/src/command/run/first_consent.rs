@@ -44,9 +44,12 @@ pub(crate) fn consent(
     let attended = TerminalView::is_attended() && args.format == RunFormat::Human;
     let agreed = args.yes || (attended && agrees());
     if !agreed {
-        return Err(CliFailure::new(format!("`{}` was not run: nobody consented", ground.path()))
-            .hint("`--yes` consents to what is listed above")
-            .refused());
+        return Err(CliFailure::new(format!(
+            "`{}` was not run: there is no consent",
+            ground.path()
+        ))
+        .hint("`--yes` consents to what is listed above")
+        .refused());
     }
     let consent = UserConsent {
         digest: ground.digest.clone(),

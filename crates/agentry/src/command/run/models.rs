@@ -23,8 +23,8 @@ const MOST_ADDRESSES: usize = 4;
 pub(crate) enum FoundModels {
     /// Models.
     Plan(ModelPlan),
-    /// None; all that was looked for, in words.
-    Nothing(String),
+    /// None; each model that was looked for, and why it cannot be used.
+    Nothing(Vec<String>),
 }
 
 /// Whether what models cost has to be known.
@@ -65,7 +65,7 @@ pub(crate) fn find(
     match ModelPlan::of(&wanted, &variable) {
         Ok(plan) => Ok(FoundModels::Plan(plan)),
         Err(nothing) if nothing.unpriced.is_empty() => {
-            Ok(FoundModels::Nothing(nothing.to_string()))
+            Ok(FoundModels::Nothing(nothing.looked_for))
         }
         Err(nothing) => Err(unpriced(&nothing.unpriced)),
     }
@@ -146,11 +146,14 @@ pub(crate) fn plan(
 ) -> Result<ModelPlan, CliFailure> {
     match find(ground, named, money)? {
         FoundModels::Plan(plan) => Ok(plan),
-        FoundModels::Nothing(why) => {
-            why.lines().for_each(remark);
-            Err(CliFailure::new(format!("no model can be used for `{}`", ground.path())).finding())
-        }
+        FoundModels::Nothing(looked_for) => Err(unusable(ground, looked_for)),
     }
+}
+
+/// The failure of a run without a model.
+pub(crate) fn unusable(ground: &PreparedAgent, looked_for: Vec<String>) -> CliFailure {
+    let failure = CliFailure::new(format!("no model can be used for `{}`", ground.path()));
+    failure.details(looked_for).finding()
 }
 
 fn candidates(
