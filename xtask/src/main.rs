@@ -74,7 +74,7 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
             print!("{USAGE}");
             Ok(())
         }
-        _ => Err(format!("`cargo xtask {}` is no command\n\n{USAGE}", words.join(" "))),
+        _ => Err(format!("`cargo xtask {}` is not a command\n\n{USAGE}", words.join(" "))),
     }
 }
 

@@ -205,7 +205,7 @@ impl WorkspaceConfig {
                     set.add(glob);
                 }),
                 Err(error) => {
-                    let message = format!("`{}` is no pattern: {}", pattern.value, error.kind());
+                    let message = format!("`{}` is not a pattern: {}", pattern.value, error.kind());
                     findings.add(&BAD_GLOB, pattern.span, message);
                 }
             }

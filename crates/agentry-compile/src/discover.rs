@@ -83,7 +83,7 @@ pub fn at(world: &dyn World, path: &str) -> Result<FoundAgent, String> {
         (Some(found), ..) => Ok(found),
         (None, Some(diagnostic), _) => Err(format!("cannot be used: {}", diagnostic.message)),
         (None, None, EntryKind::Directory) => Err("is a directory without an agent".to_owned()),
-        (None, None, _) => Err("is no agent definition by its name".to_owned()),
+        (None, None, _) => Err("is not an agent definition by its name".to_owned()),
     }
 }
 

@@ -84,7 +84,8 @@ pub(crate) static TOO_MANY_FILES: LintRule = LintRule {
     code: "AG0005",
     name: "too-many-files",
     severity: Severity::Error,
-    why: "More than 10,000 files take part in the agent; something that is no agent was taken for one.",
+    why: "More than 10,000 files take part in the agent; something that is not an agent was taken \
+          for one.",
     bad: RuleExample::Made("a directory with 10,001 skills", || {
         let skill = |at| {
             let text =

@@ -297,7 +297,7 @@ fn read_section(
             Ok(rule) => rules.push(Spanned::new(rule, text.span)),
             Err(_) => {
                 findings
-                    .add(&BROKEN_PERMISSION, text.span, format!("`{}` is no rule", text.value))
+                    .add(&BROKEN_PERMISSION, text.span, format!("`{}` is not a rule", text.value))
                     .hint("write `pattern:allow`, `pattern:ask` or `pattern:deny`");
             }
         }

@@ -99,8 +99,11 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
                 ReplaceMode::Refuse => "choose another path, or pass `--force`",
                 ReplaceMode::Force if metadata.is_file() => continue,
                 ReplaceMode::Force => {
-                    let why =
-                        if metadata.is_dir() { "is a directory" } else { "it is not a regular file" };
+                    let why = if metadata.is_dir() {
+                        "is a directory"
+                    } else {
+                        "it is not a regular file"
+                    };
                     return Err(CliFailure::new(format!("`{shown}` cannot be written: {why}")));
                 }
             };

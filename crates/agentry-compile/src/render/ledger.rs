@@ -117,7 +117,7 @@ impl RenderLedger {
         let foreign = entries.iter().find(|it| !is_written_by(&it.target, &it.path));
         match foreign {
             Some(LedgerEntry { path, target, .. }) => {
-                Err(format!("`{path}` is no file that is rendered for {target}"))
+                Err(format!("`{path}` is not a file that is rendered for {target}"))
             }
             None => {
                 let ledger = Self::new(entries).with_guard(targets(&value, "guarded")?);
@@ -148,7 +148,7 @@ fn targets(value: &Value, key: &str) -> Result<Vec<String>, String> {
     let Some(names) = value.get(key) else { return Ok(Vec::new()) };
     let name = |name: &Value| name.as_str().map(str::to_owned);
     let names = names.as_array().and_then(|names| names.iter().map(name).collect());
-    names.ok_or_else(|| format!("its `{key}` is no list of targets"))
+    names.ok_or_else(|| format!("its `{key}` is not a list of targets"))
 }
 
 fn entry(value: &Value) -> Option<LedgerEntry> {

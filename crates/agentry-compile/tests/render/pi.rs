@@ -205,7 +205,9 @@ fn t46_one_of_two_primaries_has_to_be_chosen() {
     assert_eq!(paths(1), [".pi/agents/second.md", ".pi/SYSTEM.md"]);
     assert!(told(&chosen.agents[0]).contains("narrowed mode: Pi has one main session"));
     let wrong = with(&files, &[("primary".to_owned(), "third".to_owned())], RenderScope::Project);
-    assert!(told(&wrong.agents[2]).contains("refused mode: `third` is no agent that people start"));
+    assert!(
+        told(&wrong.agents[2]).contains("refused mode: `third` is not an agent that people start")
+    );
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub static VERSION_NOT_SEMVER: LintRule = LintRule {
     name: "version-not-semver",
     severity: Warning,
     why: "Versions are compared when one manifest builds on another (`base: name@1.2.0`); \
-          text that is no semantic version has no order.",
+          text that is not a semantic version has no order.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nversion: \"1.2\"\n",

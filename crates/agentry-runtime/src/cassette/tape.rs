@@ -113,7 +113,7 @@ impl Tape {
         match header.get("cassette").and_then(Value::as_u64) {
             Some(found) if found > FORMAT => return Err(TapeError::Newer { path: shown, found }),
             Some(_) => {}
-            None => return Err(damaged(1, "this is no cassette".to_owned())),
+            None => return Err(damaged(1, "this is not a cassette".to_owned())),
         }
         let header: CassetteHeader =
             serde_json::from_value(header).map_err(|e| damaged(1, e.to_string()))?;

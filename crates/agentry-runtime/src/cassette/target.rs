@@ -72,7 +72,7 @@ fn replaceable(target: &Path) -> io::Result<()> {
     };
     let empty = file.metadata()?.len() == 0;
     if (!empty || is_others(target)) && !is_cassette(file)? {
-        return Err(io::Error::other("it is no cassette, and is not replaced by one"));
+        return Err(io::Error::other("it is not a cassette, and is not replaced by one"));
     }
     Ok(())
 }

@@ -187,7 +187,7 @@ pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn opened(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
 /// Whether something new may stay: what git makes for itself.

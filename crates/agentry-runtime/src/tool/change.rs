@@ -45,7 +45,7 @@ impl ToolFileChange {
         let texts =
             (str::from_utf8(old.unwrap_or_default()), str::from_utf8(new.unwrap_or_default()));
         let (Ok(old), Ok(new)) = texts else {
-            return format!("--- {}\n+++ {}\nit is no text\n", header.0, header.1);
+            return format!("--- {}\n+++ {}\nit is not text\n", header.0, header.1);
         };
         let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
         let text = diff.unified_diff().header(&header.0, &header.1).to_string();
@@ -163,7 +163,7 @@ mod tests {
                 "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n",
             ),
             (change(&world, "new", Some("x\n")), "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"),
-            (change(&world, "bin", Some("x\n")), "--- a/bin\n+++ b/bin\nit is no text\n"),
+            (change(&world, "bin", Some("x\n")), "--- a/bin\n+++ b/bin\nit is not text\n"),
         ];
         for (change, expected) in cases {
             assert_eq!(change.diff(), expected, "{}", change.name);

@@ -234,7 +234,7 @@ pub(super) fn why(path: &str, error: &io::Error) -> String {
     let why = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => "it does not exist".to_owned(),
         Some(Errno::LOOP) => "a link is on the way that was not there before".to_owned(),
-        Some(Errno::NOTDIR) => "something on the way is no directory".to_owned(),
+        Some(Errno::NOTDIR) => "something on the way is not a directory".to_owned(),
         Some(Errno::ACCESS | Errno::PERM) => "the system does not permit it".to_owned(),
         _ if error.kind() == io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         _ => error.to_string(),

@@ -101,7 +101,7 @@ fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let mut reader = BufReader::with_capacity(64 << 10, file);
     let start = reader.fill_buf().map_err(failed)?;
     if start.iter().take(LOOKED_AT).any(|byte| *byte == 0) {
-        return Err(format!("`{name}` is no text: it holds NUL bytes"));
+        return Err(format!("`{name}` is not text: it holds NUL bytes"));
     }
     if start.is_empty() {
         return Ok("the file is empty".to_owned());
@@ -200,7 +200,7 @@ mod tests {
                 Ok("     1\tone\n\n[more follows: continue with `offset` 2]"),
             ),
             (json!({"path": "unix", "offset": 3}), Ok("there are no more than 2 lines")),
-            (json!({"path": "binary"}), Err("`binary` is no text: it holds NUL bytes")),
+            (json!({"path": "binary"}), Err("`binary` is not text: it holds NUL bytes")),
             (json!({"path": "dir"}), Err("`dir` is a directory: use `list`")),
             (json!({"path": "missing"}), Err("`missing`: it does not exist")),
             (json!({"path": ""}), Err("the path is empty, too long or holds a NUL")),

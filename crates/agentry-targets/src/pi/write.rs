@@ -252,7 +252,7 @@ fn budget(subject: &RenderSubject, out: &mut RenderedAgent) -> Vec<(&'static str
     let Some(turns) = subject.agent.behaviour.max_turns else { return Vec::new() };
     let turns = turns.value;
     if turns < 1 {
-        out.refuse("max_turns", format!("`{turns}` is no number of turns"), None);
+        out.refuse("max_turns", format!("`{turns}` is not a number of turns"), None);
     }
     vec![
         ("toolBudget", raw(json!({ "hard": turns, "block": "*" }).to_string())),

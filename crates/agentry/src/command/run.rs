@@ -102,7 +102,11 @@ fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
 }
 
 /// Plays the cassette beside the agent; without one, says what was looked for.
-fn without_model(ground: &PreparedAgent, args: &RunArguments, looked_for: Vec<String>) -> CliOutcome {
+fn without_model(
+    ground: &PreparedAgent,
+    args: &RunArguments,
+    looked_for: Vec<String>,
+) -> CliOutcome {
     // Who names a model does not mean a recording.
     let beside = args.model.is_none().then(|| cassettes(ground).ok()).flatten();
     let cassettes = beside.unwrap_or_default();

@@ -479,7 +479,7 @@ fn receipts_of_a_home_are_checked() {
     insta::assert_snapshot!(home.run("check"), @r#"
     $ agentry check
     --- stdout
-    warning[AG6071]: `odd` is no id of a receipt
+    warning[AG6071]: `odd` is not an id of a receipt
      --> home/runs/run_1/receipts/a.yaml:1:13
       |
     1 | receipt_id: odd

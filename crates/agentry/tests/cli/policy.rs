@@ -271,7 +271,7 @@ fn the_user_can_only_take_away() {
     insta::assert_snapshot!(test.run("policy why reviewer bash 'git log'"), @r#"
     $ agentry policy why reviewer bash 'git log'
     --- stderr
-    error[AG0171]: `git log` is no rule
+    error[AG0171]: `git log` is not a rule
      --> [DIR]/home/.config/agentry/config.toml:2:10
       |
     2 | rules = ["git log"]

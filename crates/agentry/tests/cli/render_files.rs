@@ -154,7 +154,7 @@ fn the_list_can_be_made_again() {
     for broken in ["", "{", "[]", "{\"version\": 9, \"files\": []}"] {
         test.write(LEDGER, broken);
         let ran = test.run("render").exits(2);
-        assert!(ran.stderr.contains("is no list of rendered files"), "{ran}");
+        assert!(ran.stderr.contains("is not a list of rendered files"), "{ran}");
         assert_eq!(test.read(LEDGER), broken);
     }
 }
@@ -264,7 +264,10 @@ fn a_list_of_rendered_files_reaches_no_other_file() {
     let forged = r#"{"version":1,"files":[{"path":".git/config","target":"claude-code","agent":"","sha256":"","merge":[{"at":0,"removed":["evil\n"],"added":["[core]\n"]}]}]}"#;
     let test = workspace().file(".git/config", "[core]\n").file(".agentry/rendered.json", forged);
     let said = test.run("render").exits(2).to_string();
-    assert!(said.contains("`.git/config` is no file that is rendered for claude-code"), "{said}");
+    assert!(
+        said.contains("`.git/config` is not a file that is rendered for claude-code"),
+        "{said}"
+    );
     assert_eq!(test.read(".git/config"), "[core]\n");
 }
 

@@ -340,7 +340,7 @@ fn a_recording_has_its_place_before_the_run() {
     let test = writer().file("agentry.toml", "# ours\n");
     for (place, why) in [
         ("missing/x.jsonl", "nothing can be recorded to `missing/x.jsonl`"),
-        ("agentry.toml", "it is no cassette, and is not replaced by one"),
+        ("agentry.toml", "it is not a cassette, and is not replaced by one"),
     ] {
         let ran =
             with(&test, &server, &["run", "writer", "hi", "--yes", "--record", place]).exits(2);

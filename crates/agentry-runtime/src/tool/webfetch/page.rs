@@ -27,11 +27,11 @@ pub(super) async fn text(
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default().to_ascii_lowercase();
     if status.is_success() && !is_text(&kind) {
-        return Err(format!("`{url}` is no text but `{}`", output_cap::start(&kind, 100)));
+        return Err(format!("`{url}` is not text but `{}`", output_cap::start(&kind, 100)));
     }
     let (bytes, complete) = body(response).await.map_err(|why| format!("`{url}`: {why}"))?;
     if bytes.iter().take(8_192).any(|byte| *byte == 0) {
-        return Err(format!("`{url}` is no text: it holds NUL bytes"));
+        return Err(format!("`{url}` is not text: it holds NUL bytes"));
     }
     let text = decoded(&bytes, &kind).into_owned();
     let text =

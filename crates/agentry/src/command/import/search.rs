@@ -180,7 +180,7 @@ fn file(path: &str, only: Option<&'static Target>) -> Result<FoundHarnessAgent, 
         several => {
             let names: Vec<_> = several.iter().map(|(harness, _)| harness.name).collect();
             let message = format!("`{path}` may be an agent of {}", names.join(" or "));
-            Err(CliFailure::new(message).hint("say which with `--as`"))
+            Err(CliFailure::new(message).hint("pass the harness with `--as`"))
         }
     }
 }
@@ -300,7 +300,7 @@ fn entries(disk: &dyn World, path: &str) -> Result<Vec<DirectoryEntry>, CliFailu
     let why = match disk.list(path, path) {
         Ok(entries) => return Ok(entries),
         Err(ReadError::Missing) if !is_there(disk, path) => return Ok(Vec::new()),
-        Err(ReadError::Missing) => "it is no directory".to_owned(),
+        Err(ReadError::Missing) => "it is not a directory".to_owned(),
         Err(why) => why.to_string(),
     };
     let hint =

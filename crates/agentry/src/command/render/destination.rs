@@ -130,7 +130,7 @@ pub(in crate::command) fn agentry_home() -> Option<String> {
 /// The list of what was rendered; empty if there is none.
 fn ledger(recorder: &WorldRecorder<'_>, path: &str) -> Result<RenderLedger, CliFailure> {
     let refuse = |why: &str| {
-        CliFailure::new(format!("`{path}` is no list of rendered files: {why}")).hint(
+        CliFailure::new(format!("`{path}` is not a list of rendered files: {why}")).hint(
             "restore it from version control; without it, `--force` is needed to render again",
         )
     };

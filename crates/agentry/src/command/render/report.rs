@@ -142,7 +142,8 @@ impl<'a> RenderReport<'a> {
         let rendered = runs.flat_map(|ran| agents(done, ran)).filter(|(_, it)| it.is_lossy());
         let mut losses = rendered.flat_map(|(_, it)| &it.losses);
         if let Some(loss) = losses.find(|loss| loss.field == GUARD_FIELD) {
-            let has_guard = done.runs.iter().any(|ran| ran.target.name == target && ran.target.guard.is_some());
+            let has_guard =
+                done.runs.iter().any(|ran| ran.target.name == target && ran.target.guard.is_some());
             let what = if has_guard { "guard limit" } else { "no guard" };
             self.line(&format!("  {what}: {}", loss.detail));
         }

@@ -12,7 +12,7 @@ use agentry_runtime::RunLimits;
 use agentry_runtime::provider::plan::{ModelPlan, PlanInputs};
 
 use super::prepared_agent::{PreparedAgent, variable};
-use crate::output::{CliFailure, remark};
+use crate::output::CliFailure;
 
 /// How long a server may take to open its door, at each of its addresses.
 const KNOCK: Duration = Duration::from_secs(1);
@@ -64,9 +64,7 @@ pub(crate) fn find(
     };
     match ModelPlan::of(&wanted, &variable) {
         Ok(plan) => Ok(FoundModels::Plan(plan)),
-        Err(nothing) if nothing.unpriced.is_empty() => {
-            Ok(FoundModels::Nothing(nothing.looked_for))
-        }
+        Err(nothing) if nothing.unpriced.is_empty() => Ok(FoundModels::Nothing(nothing.looked_for)),
         Err(nothing) => Err(unpriced(&nothing.unpriced)),
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn ending(ending: &RunEnding) -> String {
         RunEnding::Failed { why } => format!("failed: {why}"),
         RunEnding::OverBudget { limit } => format!("stopped at its limit of {limit}"),
         RunEnding::Cancelled => "stopped by the person".to_owned(),
-        RunEnding::Parked { question } => format!("put aside: {question}"),
+        RunEnding::Parked { question } => format!("parked: {question}"),
     }
 }
 
