@@ -103,7 +103,7 @@ impl RenderLedger {
     /// Reads a ledger; why it is none otherwise.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            format!("line {}, column {} is no JSON", error.line(), error.column())
+            format!("line {}, column {} is not JSON", error.line(), error.column())
         })?;
         match value.get("version").and_then(Value::as_u64) {
             Some(VERSION) => {}

@@ -73,7 +73,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
         ("a = \"\\q\"", &["1:7 this is not an escape of TOML"], r#"{"a":"\\q"}"#),
         ("a = \"\\u12\"", &["1:10 the escape has too few digits"], "{\"a\":\"\u{fffd}\"}"),
         ("a = \"x\u{1}\"", &["1:7 the string holds a raw control character"], r#"{"a":"x\u0001"}"#),
-        ("a = 1979-13-01", &["1:5 `1979-13-01` is not a date of TOML"], r#"{"a":null}"#),
+        ("a = 1979-13-01", &["1:5 `1979-13-01` is no date of TOML"], r#"{"a":null}"#),
         ("a = 07", &["1:5 unexpected leading zero"], r#"{"a":null}"#),
         ("a = 1__0", &["1:6 `_` may only go between digits"], r#"{"a":10}"#),
         ("a = 1e999", &["1:5 `1e999` is too large"], r#"{"a":null}"#),

@@ -286,10 +286,6 @@ fn read_baseline(path: &str) -> Result<Baseline, CliFailure> {
         return Err(refuse("it is not a regular file".to_owned()));
     }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(said(&error)))?;
-    Baseline::parse(&text).map_err(|why| {
-        CliFailure::new(format!(
-            "`{path}` is not a baseline: \
-                                                                  {why}"
-        ))
-    })
+    Baseline::parse(&text)
+        .map_err(|why| CliFailure::new(format!("`{path}` is not a baseline: {why}")))
 }

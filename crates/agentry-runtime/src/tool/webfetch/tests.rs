@@ -97,7 +97,7 @@ async fn every_hop_is_judged() {
         ("/nul", Err(format!("`{local}/nul` is not text: it holds NUL bytes"))),
         ("/missing", Err(format!("`{local}/missing` answered 404 Not Found\n\nnope"))),
         ("/round", Err("it was led elsewhere more than 8 times".to_owned())),
-        ("/file", Err("`file:///etc/passwd`: its scheme is none of the web".to_owned())),
+        ("/file", Err("`file:///etc/passwd`: its scheme is not one of the web".to_owned())),
         ("/user", Err("`http://a:b@127.0.0.1/`: no user name is sent".to_owned())),
         ("/nowhere", Err(format!("`{local}/nowhere` leads elsewhere, but not where"))),
         (
@@ -142,7 +142,7 @@ async fn names_that_lead_inside_are_refused() {
         ("http://0x7f.1/", "Deny: an address of this machine"),
         ("http://[::ffff:10.0.0.1]/", "Deny: an address of this machine"),
         ("http://localhost/", "Deny: an address of this machine"),
-        ("file:///etc/passwd", "`file:///etc/passwd`: its scheme is none of the web"),
+        ("file:///etc/passwd", "`file:///etc/passwd`: its scheme is not one of the web"),
         ("ws://example.org/", "`ws://example.org/`: only http and https can be fetched"),
         ("http:/example.org/", "`http:/example.org/`: it can be read in several ways"),
         ("https://a\\b.example/", "`https://a\\b.example/`: it holds a backslash"),
