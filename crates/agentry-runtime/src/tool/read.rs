@@ -37,7 +37,7 @@ impl BuiltInTool for ReadTool {
             description: format!(
                 "Reads a text file. Lines are numbered; a number and a tab come before each line \
                  and are no part of the file. At most {LINES} lines are shown unless `limit` says \
-                 otherwise; continue with `offset`."
+                 otherwise; go on with `offset`."
             ),
             schema: json!({
                 "type": "object",

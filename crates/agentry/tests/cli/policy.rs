@@ -45,13 +45,13 @@ fn every_part_of_a_line_has_its_reason() {
     --- stdout
     deny
 
-      rm x         deny   rm *:deny                       reviewer/agent.toml:10:3 (permissions)
-      curl x       deny   webfetch = deny                 reviewer/agent.toml:21:10 (permissions)
+      rm x         deny   rm *:deny               reviewer/agent.toml:10:3 (permissions)
+      curl x       deny   webfetch = deny         reviewer/agent.toml:21:10 (permissions)
 
       FOO=1        ask    no rule about env: ask  (default)
-      git log …    ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
-      > notes/log  allow  notes/**:allow                  reviewer/agent.toml:18:10 (permissions)
-      head -5      allow  head *:allow                    reviewer/agent.toml:9:3 (permissions)
+      git log …    ask    bash = ask              reviewer/agent.toml:5:10 (permissions)
+      > notes/log  allow  notes/**:allow          reviewer/agent.toml:18:10 (permissions)
+      head -5      allow  head *:allow            reviewer/agent.toml:9:3 (permissions)
 
     note: curl x: it fetches `x`
 
@@ -357,25 +357,25 @@ fn all_that_an_agent_may_do() {
         "name: helper\ndescription: Answers\nsoul: You answer.\n\
          trust: {filesystem: read-only, network: none}\n",
     );
-    insta::assert_snapshot!(test.run("policy show helper.agent"), @r#"
+    insta::assert_snapshot!(test.run("policy show helper.agent"), @"
     $ agentry policy show helper.agent
     --- stdout
     bash
-      deny   exec: none                           (trust)
+      deny   exec: none                   (trust)
     edit
-      deny   filesystem: read-only                helper.agent:4:21 (trust)
+      deny   filesystem: read-only        helper.agent:4:21 (trust)
     read
-      allow  filesystem: read-only                helper.agent:4:21 (trust)
+      allow  filesystem: read-only        helper.agent:4:21 (trust)
     webfetch
-      deny   network: none                        helper.agent:4:41 (trust)
+      deny   network: none                helper.agent:4:41 (trust)
     websearch
-      deny   network: none                        helper.agent:4:41 (trust)
+      deny   network: none                helper.agent:4:41 (trust)
     question
       ask    no rule about question: ask  (default)
     external_directory
-      deny   filesystem: read-only                helper.agent:4:21 (trust)
+      deny   filesystem: read-only        helper.agent:4:21 (trust)
     mcp
-      deny   network: none, exec: none            helper.agent:4:41 (trust)
+      deny   network: none, exec: none    helper.agent:4:41 (trust)
     tool
       ask    no rule about tool: ask      (default)
     skill
@@ -388,7 +388,7 @@ fn all_that_an_agent_may_do() {
     in a layer, the first rule that matches decides; of several layers, the strictest
     built-in rules only make it stricter: `agentry policy why` shows them for a call
     --- exit 0
-    "#);
+    ");
     let said = reviewer().run("policy show reviewer --format json").exits(0).json();
     let sections = said["sections"].as_array().expect("sections");
     assert_eq!(sections.len(), 12);

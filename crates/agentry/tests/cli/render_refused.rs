@@ -161,7 +161,7 @@ fn what_stands_in_the_way_is_named() {
 
     $ agentry render --target opencode
     --- stderr
-    error: `.agentry/rendered.json` is not a list of rendered files: line 1, column 2 is no JSON
+    error: `.agentry/rendered.json` is not a list of rendered files: line 1, column 2 is not JSON
       = help: restore it from version control; without it, `--force` is needed to render again
     --- exit 2
 

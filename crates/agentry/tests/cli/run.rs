@@ -65,7 +65,7 @@ fn nothing_happens_without_consent() {
     let server = Server::playing([Turn::text("Hello.").into()]);
     let test = writer();
     let ran = with(&test, &server, &["run", "writer", "hi"]).exits(3);
-    for line in ["allow `out.txt`", "deny `secret/**`", "nobody consented"] {
+    for line in ["allow `out.txt`", "deny `secret/**`", "there is no consent"] {
         assert!(ran.stderr.contains(line), "{line}: {ran}");
     }
     assert_eq!(server.count(), 0);

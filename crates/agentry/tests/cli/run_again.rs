@@ -75,7 +75,7 @@ fn what_has_changed_is_not_gone_on_with() {
     // Rules of a base, or of the user, that were there before and are gone are asked about.
     test.run("consent revoke writer").exits(0);
     let ran = with(&test, &server, &["resume", &id, "more"]).exits(3);
-    assert!(ran.stderr.contains("nobody consents"), "{ran}");
+    assert!(ran.stderr.contains("there is no consent to"), "{ran}");
     assert_eq!(server.count(), asked);
     with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);
     test.write("writer/agent.toml", WRITER.replace("out.txt:allow", "*.txt:allow"));
@@ -83,7 +83,7 @@ fn what_has_changed_is_not_gone_on_with() {
     assert!(ran.stderr.contains("+ edit: allow *.txt"), "{ran}");
     assert!(ran.stderr.contains("is not what it was"), "{ran}");
     let ran = with(&test, &server, &["resume", &id, "more", "--accept-changes"]).exits(3);
-    assert!(ran.stderr.contains("nobody consents"), "{ran}");
+    assert!(ran.stderr.contains("there is no consent to"), "{ran}");
 }
 
 #[test]

@@ -297,22 +297,22 @@ fn changes_are_taken_back() {
     --- exit 3
     "#);
     drop(journal);
-    insta::assert_snapshot!(shown("runs undo last --dry-run"), @r#"
+    insta::assert_snapshot!(shown("runs undo last --dry-run"), @"
     $ agentry runs undo last --dry-run
     --- stdout
-    would be taken back: [DIR]/a.txt
-    would be taken back: [DIR]/new/c.txt
+    would be restored: [DIR]/a.txt
+    would be restored: [DIR]/new/c.txt
     --- stderr
     kept: [DIR]/b.txt: it was changed since
     `--force` restores those as well; later changes to them are lost
     --- exit 1
-    "#);
+    ");
     assert_eq!(test.read("a.txt"), "after");
     insta::assert_snapshot!(shown("runs undo last"), @r#"
     $ agentry runs undo last
     --- stdout
-    taken back: [DIR]/a.txt
-    taken back: [DIR]/new/c.txt
+    restored: [DIR]/a.txt
+    restored: [DIR]/new/c.txt
     --- stderr
     kept: [DIR]/b.txt: it was changed since
     `--force` restores those as well; later changes to them are lost
@@ -324,7 +324,7 @@ fn changes_are_taken_back() {
     $ agentry runs undo last --force
     --- stdout
     as it was: [DIR]/a.txt
-    taken back: [DIR]/b.txt
+    restored: [DIR]/b.txt
     as it was: [DIR]/new/c.txt
     --- exit 0
     "#);
