@@ -138,7 +138,7 @@ fn shown(table: &Table) -> bool {
 }
 
 fn write_corpus(count: &str, dir: &Path) -> Result<bool, String> {
-    let count = count.parse().map_err(|_| format!("`{count}` is no number of agents"))?;
+    let count = count.parse().map_err(|_| format!("`{count}` is not a number of agents"))?;
     let corpus = Corpus::write(dir, count, Kind::Together)?;
     println!("{} files, {} bytes", corpus.files.len(), corpus.bytes);
     Ok(true)

@@ -278,7 +278,7 @@ mod tests {
         for (wish, verdict, trap, guard, expected) in cases {
             let trap = trap.map(str::to_owned);
             let case = Case { tool: "bash", section: "bash", trap, subject: String::new() };
-            let rendering = rendering("nested shells: OpenCode does not look into `sh -c`");
+            let rendering = rendering("nested shells: OpenCode does not check inside `sh -c`");
             let found = judge(wish, &verdict, &case, (&rendering, guard));
             assert_eq!(found, expected, "{wish:?} {verdict:?} {guard:?}");
         }

@@ -134,7 +134,7 @@ fn tests_change_nothing() -> Result<Outcome, String> {
     // A dot for each test; failures are named at the end.
     process::run(&mut tests(&["--", "--quiet"]))?;
     let Ok(before) = before else {
-        println!("SKIPPED: no Git checkout, so nobody can tell whether a test changed a file");
+        println!("SKIPPED: no Git checkout, so it cannot be checked whether a test changed a file");
         return Ok(Outcome::Done);
     };
     if fingerprint()? == before {

@@ -26,8 +26,9 @@ impl Request {
             rest = match rest {
                 [] => return Ok(request),
                 ["--seconds", count, tail @ ..] => {
-                    request.seconds =
-                        count.parse().map_err(|_| format!("`{count}` is no number of seconds"))?;
+                    request.seconds = count
+                        .parse()
+                        .map_err(|_| format!("`{count}` is not a number of seconds"))?;
                     tail
                 }
                 [name, tail @ ..] if request.target.is_none() && !name.starts_with('-') => {
@@ -51,7 +52,7 @@ pub(crate) fn run(request: &Request) -> Result<(), String> {
     match &request.target {
         None => fuzz(request, &known),
         Some(name) if known.contains(name) => fuzz(request, std::slice::from_ref(name)),
-        Some(name) => Err(format!("`{name}` is no fuzz target; there are {}", known.join(", "))),
+        Some(name) => Err(format!("`{name}` is not a fuzz target; there are {}", known.join(", "))),
     }
 }
 
@@ -98,7 +99,7 @@ mod tests {
             (&[], Ok(request(None, 60))),
             (&["yaml"], Ok(request(Some("yaml"), 60))),
             (&["--seconds", "5", "yaml"], Ok(request(Some("yaml"), 5))),
-            (&["--seconds", "many"], Err("`many` is no number of seconds".to_owned())),
+            (&["--seconds", "many"], Err("`many` is not a number of seconds".to_owned())),
             (&["yaml", "json"], Err("`fuzz` has no argument `json`".to_owned())),
         ];
         for (arguments, expected) in cases {

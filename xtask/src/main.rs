@@ -33,7 +33,7 @@ usage: cargo xtask COMMAND
   docs [--check]                   rustdoc and the links of the pages; --check: the links only
   deny                             licences, bans and sources of the dependencies
   fuzz [TARGET] [--seconds N]      fuzzes one reader, or each in turn (60 seconds)
-  policies [COUNT]                 renders made-up policies for every target (10,000), proved
+  policies [COUNT]                 renders generated policies for every target (10,000), proved
   conformance [CLIENT...]          asks the real clients about rendered agents; installs them
   bench [ARGUMENTS]                the benchmarks
 ";
@@ -73,7 +73,7 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
             print!("{USAGE}");
             Ok(())
         }
-        _ => Err(format!("`cargo xtask {}` is no command\n\n{USAGE}", words.join(" "))),
+        _ => Err(format!("`cargo xtask {}` is not a command\n\n{USAGE}", words.join(" "))),
     }
 }
 

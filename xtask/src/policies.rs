@@ -11,7 +11,7 @@ const TEST: &str = "property::no_target_permits_more_than_the_source";
 pub(crate) fn count(arguments: &[&str]) -> Result<u32, String> {
     match arguments {
         [] => Ok(COUNT),
-        [count] => count.parse().map_err(|_| format!("`{count}` is no number of policies")),
+        [count] => count.parse().map_err(|_| format!("`{count}` is not a number of policies")),
         [_, other, ..] => Err(format!("`policies` has no argument `{other}`")),
     }
 }
@@ -32,7 +32,7 @@ mod tests {
         let cases: [(&[&str], _); 4] = [
             (&[], Ok(COUNT)),
             (&["7"], Ok(7)),
-            (&["many"], Err("`many` is no number of policies".to_owned())),
+            (&["many"], Err("`many` is not a number of policies".to_owned())),
             (&["7", "8"], Err("`policies` has no argument `8`".to_owned())),
         ];
         for (arguments, expected) in cases {

@@ -32,6 +32,6 @@ pub(crate) fn run() -> Result<(), String> {
     .concat();
     match problems.len() {
         0 => Ok(()),
-        count => Err(format!("{}\n\ntidy: {count} to mend", problems.join("\n"))),
+        count => Err(format!("{}\n\ntidy: {count} to fix", problems.join("\n"))),
     }
 }

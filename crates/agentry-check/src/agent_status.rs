@@ -22,7 +22,7 @@ static DISABLED_AGENT: LintRule = LintRule {
     code: "AG9008",
     name: "disabled-agent",
     severity: Severity::Note,
-    why: "A disabled agent does not start, whoever calls it.",
+    why: "A disabled agent does not start.",
     bad: examples::agent_md!("status: disabled\n"),
     good: examples::agent_md!("status: active\n"),
 };

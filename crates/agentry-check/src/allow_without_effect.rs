@@ -35,7 +35,7 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
                 allow.text, closed.intent.text, rules.section
             );
             let found = findings.add(&RULE, place, message);
-            found.hint(format!("take it away, or open `{}`", other.source));
+            found.hint(format!("remove it, or open `{}`", other.source));
             if let Some(place) = closed.intent.span {
                 found.related(place, "this denies it");
             }

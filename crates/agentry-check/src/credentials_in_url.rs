@@ -29,7 +29,7 @@ static RULE: LintRule = LintRule {
     name: "credentials-in-url",
     severity: Severity::Error,
     why: "Addresses end up in logs, histories and error messages, and definitions are shared. A \
-          password or a token inside one is no secret any more; the finding does not show it.",
+          password or a token inside one is not a secret any more; the finding does not show it.",
     bad: examples::server!("url: https://search.example.com/mcp?api_key=0123456789abcdef\n"),
     good: examples::server!(
         "url: https://search.example.com/mcp\nheaders:\n  Authorization: Bearer ${env:SEARCH_KEY}\n"

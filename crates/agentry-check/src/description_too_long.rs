@@ -14,8 +14,9 @@ static RULE: LintRule = LintRule {
     code: "AG9002",
     name: "description-too-long",
     severity: Severity::Warning,
-    why: "Descriptions stand in the context of whoever picks an agent. Harnesses cut or refuse one \
-          of more than 1024 characters; what an agent does in detail belongs into its instructions.",
+    why: "Descriptions stand in the context of the model that picks an agent. Harnesses cut or \
+          refuse one of more than 1024 characters; what an agent does in detail belongs into its \
+          instructions.",
     bad: RuleExample::Made("a manifest whose description has 1100 characters", || {
         let long = "Answers questions. ".repeat(58);
         vec![(

@@ -15,8 +15,8 @@ static RULE: LintRule = LintRule {
     code: "AG9021",
     name: "machine-path",
     severity: Severity::Note,
-    why: "A path below somebody's home exists on one machine only, so the server starts for its \
-          author and for nobody else.",
+    why: "A path below the home of a user exists on one machine only, so the server starts for its \
+          author alone.",
     bad: examples::server!("command: /home/alice/bin/search-server\n"),
     good: examples::server!("command: search-server\n"),
 };

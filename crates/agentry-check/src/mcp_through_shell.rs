@@ -14,8 +14,8 @@ static RULE: LintRule = LintRule {
     code: "AG9020",
     name: "mcp-through-shell",
     severity: Severity::Warning,
-    why: "A server that is started as a line of shell can start anything else with it. Whoever is \
-          asked for consent sees a shell, not the program.",
+    why: "A server that is started as a line of shell can start anything else with it. The user \
+          who is asked for consent sees a shell, not the program.",
     bad: examples::server!("command: bash\nargs: [-c, search-server --port 80]\n"),
     good: examples::server!("command: search-server\nargs: [--port, '80']\n"),
 };

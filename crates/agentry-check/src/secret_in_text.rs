@@ -13,8 +13,8 @@ static RULE: LintRule = LintRule {
     code: "AG9005",
     name: "secret-in-text",
     severity: Severity::Error,
-    why: "Definitions are shared, committed and sent to models: a key inside one is no secret any \
-          more. The finding says what kind of key it is, never the key.",
+    why: "Definitions are shared, committed and sent to models: a key inside one is not a secret \
+          any more. The finding says what kind of key it is, never the key.",
     bad: examples::prompt!(concat!(
         "You answer questions.\nThe token is ghp_",
         "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8.\n"

@@ -12,7 +12,7 @@ static RULE: LintRule = LintRule {
     name: "trusts-everything",
     severity: Severity::Warning,
     why: "An agent that may read and write every file, reach every host and run every program can \
-          do whatever its user can, and so can whoever gets a sentence into its context.",
+          do whatever its user can, and so can everyone who gets a sentence into its context.",
     bad: examples::manifest!("trust: {filesystem: full, network: allowed, exec: full}\n"),
     good: examples::manifest!("trust: {filesystem: full, network: none, exec: sandboxed}\n"),
 };

@@ -18,8 +18,8 @@ static RULE: LintRule = LintRule {
     code: "AG9025",
     name: "unfinished-text",
     severity: Severity::Warning,
-    why: "Everything in the instructions is said to the model. A note to oneself or a placeholder is \
-          followed like any other sentence.",
+    why: "Everything in the instructions is sent to the model. A note to oneself or a placeholder \
+          is followed like any other sentence.",
     bad: examples::prompt!("You answer questions.\n\nTODO: say how\n"),
     good: examples::prompt!("You answer questions.\n\nName your sources.\n"),
 };

@@ -19,7 +19,7 @@ static RULE: LintRule = LintRule {
     name: "unpinned-mcp-package",
     severity: Severity::Warning,
     why: "Without a version the newest release of the package is fetched and run at every start: \
-          whoever takes it over runs code on every machine that uses the agent.",
+          an attacker who takes it over runs code on every machine that uses the agent.",
     bad: examples::server!("command: npx\nargs: [-y, search-server]\n"),
     good: examples::server!("command: npx\nargs: [-y, search-server@1.4.2]\n"),
 };

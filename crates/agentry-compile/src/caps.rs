@@ -10,19 +10,19 @@ pub(crate) static RUN: FieldTable = FieldTable::new(
         Field::optional(
             "max_cost",
             FieldKind::Float(0.0, f64::INFINITY),
-            "The most money of one run, in US dollars.",
+            "The cost limit of one run, in US dollars.",
         ),
         Field::optional(
             "max_tokens",
             FieldKind::Int(0, i64::MAX),
-            "The most tokens, read and written together.",
+            "The limit of tokens, input and output together.",
         ),
-        Field::optional("max_steps", FieldKind::Int(0, i64::MAX), "The most calls of tools."),
-        Field::optional("max_turns", FieldKind::Int(0, i64::MAX), "The most answers of the model."),
+        Field::optional("max_steps", FieldKind::Int(0, i64::MAX), "The limit of tool calls."),
+        Field::optional("max_turns", FieldKind::Int(0, i64::MAX), "The limit of turns."),
         Field::optional(
             "max_seconds",
             FieldKind::Int(0, i64::MAX),
-            "The most time; waiting for a person does not count.",
+            "The time limit; waiting for the user does not count.",
         ),
     ],
 );

@@ -48,7 +48,7 @@ static CHECK: FieldTable = FieldTable::new(
         Field::optional(
             "exclude",
             FieldKind::List(&FieldKind::Str),
-            "Paths that a search passes over, as globs relative to this file.",
+            "Paths that a search skips, as globs relative to this file.",
         ),
         Field::optional(
             "severity",
@@ -206,7 +206,7 @@ impl WorkspaceConfig {
                     set.add(glob);
                 }),
                 Err(error) => {
-                    let message = format!("`{}` is no pattern: {}", pattern.value, error.kind());
+                    let message = format!("`{}` is not a pattern: {}", pattern.value, error.kind());
                     findings.add(&BAD_GLOB, pattern.span, message);
                 }
             }

@@ -83,7 +83,7 @@ pub fn at(world: &dyn World, path: &str) -> Result<FoundAgent, String> {
         (Some(found), ..) => Ok(found),
         (None, Some(diagnostic), _) => Err(format!("cannot be used: {}", diagnostic.message)),
         (None, None, EntryKind::Directory) => Err("is a directory without an agent".to_owned()),
-        (None, None, _) => Err("is no agent definition by its name".to_owned()),
+        (None, None, _) => Err("is not an agent definition by its name".to_owned()),
     }
 }
 
@@ -166,7 +166,7 @@ impl AgentSearch<'_> {
         let message =
             format!("this directory has {}: it could be any of them", names.join(" and "));
         let mut found = Diagnostic::new(&AMBIGUOUS_DIRECTORY, Span::start_of(source.id), message);
-        found.hint("keep one, or say which with `--as`");
+        found.hint("keep one, or pass the format with `--as`");
         self.out.diagnostics.push(found);
         None
     }

@@ -43,7 +43,7 @@ impl ProtectedKind {
     /// Why it is protected, as shown to the user.
     pub const fn why(self) -> &'static str {
         match self {
-            Self::Repository => "whoever uses the repository next would run it",
+            Self::Repository => "the next user of the repository would run it",
             Self::Harness | Self::Editor => "it decides what other agents and editors do and run",
             Self::Own => "it decides what agents may do",
             Self::Recorded => "tests of agents rely on it",
@@ -69,9 +69,13 @@ impl CommandBarrier {
     /// What happens to commands that write there, as shown to the user.
     pub const fn says(self) -> &'static str {
         match self {
-            Self::Placeholder => "cannot, at the root of a workspace; elsewhere it is taken back",
-            Self::Mount => "cannot, where it exists at the root; elsewhere it is taken back",
-            Self::Quarantine => "it is taken back",
+            Self::Placeholder => {
+                "cannot, at the root of a workspace; elsewhere it is restored afterwards"
+            }
+            Self::Mount => {
+                "cannot, where it exists at the root; elsewhere it is restored afterwards"
+            }
+            Self::Quarantine => "it is restored afterwards",
             Self::ToolsOnly => "may, but for what runs something: settings, hooks, modules",
         }
     }

@@ -84,7 +84,8 @@ pub(crate) static TOO_MANY_FILES: LintRule = LintRule {
     code: "AG0005",
     name: "too-many-files",
     severity: Severity::Error,
-    why: "More than 10,000 files take part in the agent; something that is no agent was taken for one.",
+    why: "More than 10,000 files take part in the agent; something that is not an agent was taken \
+          for one.",
     bad: RuleExample::Made("a directory with 10,001 skills", || {
         let skill = |at| {
             let text =
@@ -120,7 +121,7 @@ pub(crate) static BAD_SUPPRESSION: LintRule = LintRule {
     name: "bad-suppression",
     severity: Severity::Error,
     why: "A suppression names a rule that exists and says why: `# agentry: allow(unknown-field) read \
-          by our own tooling`. Without a reason nobody can tell later whether it still holds.",
+          by our own tooling`. Without a reason it is not clear later whether it still holds.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n# agentry: allow(unknown-field)\nteam: support\n",

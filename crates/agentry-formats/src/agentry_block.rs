@@ -26,7 +26,7 @@ pub static BROKEN_PERMISSION: LintRule = LintRule {
     name: "broken-permission",
     severity: Severity::Error,
     why: "A rule of `x-agentry` is `pattern:action`. One that cannot be understood allows nothing, \
-          but it also denies nothing: the agent is not used before it is mended.",
+          but it also denies nothing: the agent is not used before it is fixed.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: [git push]}}\n",
@@ -299,7 +299,7 @@ fn read_section(
             Ok(rule) => rules.push(Spanned::new(rule, text.span)),
             Err(_) => {
                 findings
-                    .add(&BROKEN_PERMISSION, text.span, format!("`{}` is no rule", text.value))
+                    .add(&BROKEN_PERMISSION, text.span, format!("`{}` is not a rule", text.value))
                     .hint("write `pattern:allow`, `pattern:ask` or `pattern:deny`");
             }
         }

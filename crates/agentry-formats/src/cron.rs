@@ -162,7 +162,7 @@ fn nickname(text: &str) -> Result<CronExpression, CronProblem> {
             let all: Vec<_> = names.map(|name| format!("`{name}`")).collect();
             Err(CronProblem {
                 range: 0..text.len(),
-                message: format!("`{}` is no cron expression", text.trim()),
+                message: format!("`{}` is not a cron expression", text.trim()),
                 hint: near
                     .unwrap_or_else(|| format!("use five fields, or one of {}", all.join(", "))),
             })
@@ -270,7 +270,7 @@ fn step_of(unit: &CronUnit, text: &str) -> Result<u8, (String, String)> {
     match text.parse::<u8>() {
         Ok(step) if step > 0 && step <= unit.most => Ok(step),
         _ => Err((
-            format!("`{text}` is no step for the {}", unit.title),
+            format!("`{text}` is not a step for the {}", unit.title),
             format!("write a number from 1 to {}", unit.most),
         )),
     }
@@ -446,11 +446,11 @@ mod tests {
             ("0 9 L * *", 4..5, "`L` uses `L`, `W` or `#`, which are not supported"),
             ("0 9 15W * *", 4..7, "`15W` uses `L`, `W` or `#`, which are not supported"),
             ("5/10 * * * *", 0..4, "`5/10` has a step but no range"),
-            ("*/0 * * * *", 0..3, "`0` is no step for the minute"),
+            ("*/0 * * * *", 0..3, "`0` is not a step for the minute"),
             ("1,,2 * * * *", 2..3, "`nothing` is no minute"),
             ("0 9 * * +mon", 8..12, "`+mon` is no day of week"),
             ("0 9 * * é", 8..10, "`é` is no day of week"),
-            ("@reboot", 0..7, "`@reboot` is no cron expression"),
+            ("@reboot", 0..7, "`@reboot` is not a cron expression"),
         ];
         for (text, range, message) in cases {
             let problem = read(text).expect_err(text);

@@ -16,8 +16,8 @@ pub static UNCLOSED_METADATA: LintRule = LintRule {
     code: "AG0081",
     name: "unclosed-metadata",
     severity: Severity::Error,
-    why: "A file that opens with `---` starts with metadata; without the closing `---` no reader \
-          can tell where the text begins.",
+    why: "A file that opens with `---` starts with metadata; without the closing `---` it is not \
+          clear where the text begins.",
     bad: RuleExample::File(
         "agents/help_helper.agent.md",
         "---\nstatus: active\n\n# Helper\n\nAnswers questions.\n",

@@ -114,7 +114,7 @@ impl Judge {
         decisions
             .reduce(LayerDecision::strictest)
             // Cannot happen: `rules` always yields at least one list.
-            .unwrap_or_else(|| LayerDecision::built_in(Action::Ask, "nothing is said: ask"))
+            .unwrap_or_else(|| LayerDecision::built_in(Action::Ask, "no rule: ask"))
     }
 
     /// Returns the strictest verdict that a section can give to any subject.

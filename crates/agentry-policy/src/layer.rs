@@ -169,7 +169,7 @@ pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
             .map(|text| PolicyRule {
                 pattern: Pattern::new(PatternKind::Path, text, Action::Allow, places),
                 action: Action::Allow,
-                text: "nothing is said about read: free in the workspace".to_owned(),
+                text: "no rule about read: allowed in the workspace".to_owned(),
                 span: None,
             })
             .into();
@@ -179,7 +179,7 @@ pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
 
 /// Returns the explanation of such default rules; [`PolicyLayer::source_of`] recognises them by it.
 fn silence(section: Section) -> String {
-    format!("nothing is said about {section}: ask")
+    format!("no rule about {section}: ask")
 }
 
 /// Makes a rule list with one verdict for the whole section.

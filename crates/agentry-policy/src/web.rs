@@ -26,9 +26,9 @@ pub fn address(text: &str) -> Result<WebAddress, &'static str> {
     if text.contains('\\') {
         return Err("it holds a backslash, which programs read differently");
     }
-    let url = parse(text).ok_or("it is no web address")?;
+    let url = parse(text).ok_or("it is not a web address")?;
     if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
-        return Err("its scheme is none of the web");
+        return Err("its scheme is not one of the web");
     }
     let host = url.host().ok_or("it has no host")?;
     let port = url.port_or_known_default().ok_or("it has no port")?;

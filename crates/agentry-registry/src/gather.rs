@@ -245,7 +245,7 @@ impl<'w> ObjectGathering<'w> {
                     | EntryKind::Other
                     | EntryKind::Missing => {
                         return Err(
-                            self.refuse(&format!("`{full}` is no file that can be taken along"))
+                            self.refuse(&format!("`{full}` is not a file that can be taken along"))
                         );
                     }
                 }

@@ -45,7 +45,7 @@ impl FromStr for PublicKey {
         let key = key.filter(|key| !key.is_weak());
         key.map(Self).ok_or_else(|| {
             StoreError::Unfit(format!(
-                "`{text}` is no public key: `{PUBLIC}` is followed by 64 digits"
+                "`{text}` is not a public key: `{PUBLIC}` is followed by 64 digits"
             ))
         })
     }

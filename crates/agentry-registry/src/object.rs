@@ -166,7 +166,7 @@ fn contents(dir: &Path, file: &ObjectFile, digest: &str) -> Result<Vec<u8>, Stor
 fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no ordinary file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     if metadata.len() > limit {
         return Err(io::Error::other("it is larger than it should be"));

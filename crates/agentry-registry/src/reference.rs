@@ -32,7 +32,8 @@ impl FromStr for AgentReference {
                 Ok(Self::Exact(StoreRef::Full(text.to_owned())))
             } else {
                 Err(StoreError::Unfit(format!(
-                    "`{text}` is no digest: `sha256:` is followed by 64 lower-case digits and letters a–f"
+                    "`{text}` is not a digest: `sha256:` is followed by 64 lower-case digits and \
+                     letters a–f"
                 )))
             };
         }
@@ -41,7 +42,7 @@ impl FromStr for AgentReference {
             return if fits {
                 Ok(Self::Exact(StoreRef::Short(text.to_owned())))
             } else {
-                Err(StoreError::Unfit(format!("`{text}` is no digest of a manifest")))
+                Err(StoreError::Unfit(format!("`{text}` is not a digest of a manifest")))
             };
         }
         // A name cannot contain `@`, so the last one separates the version.

@@ -85,7 +85,7 @@ impl AgentStore {
     /// The path of the object with this full digest, whether it exists or not.
     pub(crate) fn object(&self, digest: &str) -> Result<PathBuf, StoreError> {
         let Some(digits) = digits(digest) else {
-            return Err(StoreError::damaged(digest, "this is no digest"));
+            return Err(StoreError::damaged(digest, "this is not a digest"));
         };
         Ok(self.objects().join(digits.get(..2).unwrap_or_default()).join(digits))
     }

@@ -67,4 +67,4 @@ fn afresh(state: &mut StepState) {
     state.model = 0;
 }
 
-const UNKNOWN: &str = "the run ended while this call ran: nobody knows what it has done";
+const UNKNOWN: &str = "the run ended while this call ran: it is not known what it did";

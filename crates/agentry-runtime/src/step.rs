@@ -267,7 +267,7 @@ fn no_model(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
         // An earlier retry would only prolong the rate limit.
         Some(time) => {
             let minutes = time.div_ceil(60_000);
-            format!("{}; it wants to be asked again in {minutes} minutes", failure.message)
+            format!("{}; retry in {minutes} minutes", failure.message)
         }
         None => failure.message.clone(),
     };
@@ -355,7 +355,7 @@ fn unblocked(state: &mut StepState, answer: ApprovalAnswer) -> Vec<RunEffect> {
         }
         (BlockedRun::Models(why), ApprovalAnswer::No(_)) => end(state, RunEnding::Failed { why }),
         (BlockedRun::Limit(limit), ApprovalAnswer::Park) => {
-            end(state, RunEnding::Parked { question: format!("whether to go on after {limit}") })
+            end(state, RunEnding::Parked { question: format!("whether to continue after {limit}") })
         }
         (BlockedRun::Models(why), ApprovalAnswer::Park) => {
             end(state, RunEnding::Parked { question: why })

@@ -330,8 +330,16 @@ async fn wrong_calls_are_answered() {
         ("no such argument", Turn::call("read", json!({ "file": "a" })), "do not fit"),
         ("no JSON", Turn::call("read", json!("{\"path\": ")), "no JSON object"),
         ("4 MB of no JSON", Turn::call("read", json!(long)), "no JSON object"),
-        ("outside", Turn::call("read", json!({ "path": "/etc/shadow" })), "nobody is there to ask"),
-        ("a command", Turn::call("bash", json!({ "command": "id" })), "nobody is there to ask"),
+        (
+            "outside",
+            Turn::call("read", json!({ "path": "/etc/shadow" })),
+            "no user is present to answer",
+        ),
+        (
+            "a command",
+            Turn::call("bash", json!({ "command": "id" })),
+            "no user is present to answer",
+        ),
     ];
     for (name, turn, expected) in cases {
         let server = Server::playing([turn.into(), Turn::text("done").into()]);

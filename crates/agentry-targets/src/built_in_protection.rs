@@ -108,7 +108,8 @@ impl UnprotectedSubject {
             _ => "secrets",
         };
         format!(
-            "{what}: {title} does not know them; `{text}` is {source} in the source and {target} there"
+            "{what}: {title} does not check them; `{text}` is {source} in the source and {target} \
+             there"
         )
     }
 }

@@ -284,7 +284,7 @@ impl ModelName {
 pub(crate) fn read_description(value: &Data, draft: &mut ImportDraft) {
     match value {
         Data::Str(text) => draft.description(Some(text)),
-        _ => draft.lose("description", LossKind::Dropped, "it is no text"),
+        _ => draft.lose("description", LossKind::Dropped, "it is not text"),
     }
 }
 

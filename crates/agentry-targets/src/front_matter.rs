@@ -67,7 +67,7 @@ pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
         Data::Null => Data::Map(Vec::new()),
         Data::Map(fields) => Data::Map(fields),
         _ => {
-            let message = "its metadata is no list of `key: value`".to_owned();
+            let message = "its metadata is not a list of `key: value`".to_owned();
             return Err(ImportError { message, at: source.position(range.start) });
         }
     };

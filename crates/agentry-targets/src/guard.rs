@@ -87,7 +87,7 @@ fn short(text: &str) -> String {
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
     if !value.is_object() {
-        return Err("the question is no object".to_owned());
+        return Err("the question is not an object".to_owned());
     }
     // `serde_json` keeps the last of two equal keys silently; this parser reports them.
     let source = agentry_text::SourceFile::new(FileId::BUILT_IN, "", text);
@@ -117,7 +117,7 @@ pub(crate) fn optional<'a>(
             Err(format!("{what} with a zero in `{key}`"))
         }
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("{what} with a `{key}` that is no text")),
+        Some(_) => Err(format!("{what} with a `{key}` that is not text")),
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn input<'a>(question: &'a Value, key: &str) -> Result<&'a Value, Str
     match question.get(key) {
         None => Ok(&Value::Null),
         Some(input) if input.is_object() || input.is_null() => Ok(input),
-        Some(_) => Err(format!("`{key}` is no object")),
+        Some(_) => Err(format!("`{key}` is not an object")),
     }
 }
 
@@ -180,7 +180,7 @@ pub fn agent(question: &str) -> Result<Option<String>, String> {
     match question.get("agent_type").or_else(|| question.get("agent")) {
         None => Ok(None),
         Some(Value::String(name)) => Ok(Some(name.clone())),
-        Some(_) => Err("`agent_type` is no text".to_owned()),
+        Some(_) => Err("`agent_type` is not text".to_owned()),
     }
 }
 

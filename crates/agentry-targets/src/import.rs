@@ -297,7 +297,7 @@ impl RuleNarrowing {
                 Some((_, PolicyProof::Holds)) => {}
             }
         }
-        Err("nobody knows how to say it: nothing is allowed".to_owned())
+        Err("it cannot be expressed: nothing is allowed".to_owned())
     }
 
     /// Returns the first rule list that is wider than its bounds, with its failed proof. The rules are tried

@@ -189,8 +189,8 @@ pub(crate) fn report(
     let wanted = !settings.guard && !settings.close_gaps;
     let Some(kept) = kept(&subject.agent, target).filter(|_| wanted) else { return };
     if subject.grants.is_empty() {
-        let detail = "it does not say what the permissions and the settings that are there say, and is \
-                      passed over: take it out, or import the agent again";
+        let detail = "it does not match the permissions and the settings, and is ignored: remove \
+                      it, or import the agent again";
         out.lose(grants_place(target), LossKind::Narrowed, detail);
         return;
     }
@@ -202,7 +202,7 @@ pub(crate) fn report(
         if !missing.is_empty() {
             let items = missing.join(", ");
             let detail =
-                format!("of `{key}`, {items} may do what is denied, or nobody knows it: left out");
+                format!("of `{key}`, {items} may do what is denied, or is not known: left out");
             out.lose(grants_place(target), LossKind::Narrowed, detail);
         }
     }
@@ -303,7 +303,7 @@ fn kept_note(
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
     let what = match names.as_slice() {
-        [] => "that nothing is said of tools comes".to_owned(),
+        [] => "that there is no rule about tools comes".to_owned(),
         [one] => format!("{one} comes"),
         several => format!("{} come", several.join(", ")),
     };

@@ -35,18 +35,18 @@ fn line(rules: &SectionRules) -> String {
     format!("- {}: {}{otherwise}{intent}\n", rules.section.value, listed.concat())
 }
 
-/// Reports that nothing enforces the limits; `whoever` is the harness.
-pub fn unenforced(subject: &RenderSubject, whoever: &str, out: &mut RenderedAgent) {
+/// Reports that nothing enforces the limits; `readers` are the programs that read the file.
+pub fn unenforced(subject: &RenderSubject, readers: &str, out: &mut RenderedAgent) {
     let mut none = true;
     for rules in written(subject) {
         none = false;
         let field = format!("permissions.{}", rules.section.value);
-        let detail = format!("written in words only: {whoever} goes by its own rules");
+        let detail = format!("written in words only: {readers} apply their own rules");
         out.lose(field, LossKind::Gap, detail);
     }
     if none {
         let detail =
-            format!("what the agent may do is not written: {whoever} goes by its own rules");
+            format!("what the agent may do is not written: {readers} apply their own rules");
         out.lose("permissions", LossKind::Gap, detail);
     }
 }

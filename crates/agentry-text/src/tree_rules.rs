@@ -13,7 +13,7 @@ pub static DUPLICATE_KEY: LintRule = LintRule {
     name: "duplicate-key",
     severity: Error,
     why: "Readers differ in which of two equal keys they take, so the file means different things \
-          to different tools. Reading goes on with the last one.",
+          to different tools. The last one is used.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nlicense: MIT\nlicense: Apache-2.0\n",

@@ -33,7 +33,7 @@ use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
 use agentry_compile::targets::{IMPORT_ONLY, RenderScope, TARGETS, Target};
 
-/// Agent definitions are source code. Agentry is their compiler and their runtime.
+/// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
 #[command(
     name = "agentry",
@@ -49,7 +49,7 @@ pub(crate) struct CliArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Find agents and say what is wrong with them
+    /// Find agents and report their problems
     Check(CheckArguments),
     /// Show an agent: every value and where it comes from
     Show(ShowArguments),
@@ -59,7 +59,7 @@ pub(crate) enum CliCommand {
     Convert(ConvertArguments),
     /// Write agents for the harnesses that run them
     ///
-    /// What is written permits an agent never more than its source, apart from the gaps it lists.
+    /// The written files never permit more than the definition, apart from the listed gaps.
     Render(RenderArguments),
     /// Read the agents of a harness into a definition format
     Import(ImportArguments),
@@ -75,31 +75,31 @@ pub(crate) enum CliCommand {
     Search(SearchArguments),
     /// List the agents of the store
     List(ListArguments),
-    /// Remove from the store what nobody needs
+    /// Remove agents from the store that nothing refers to
     Gc(GcArguments),
-    /// Make a key to sign with
+    /// Create a signing key
     Keygen(KeygenArguments),
     /// Sign an agent of the store
     Sign(SignArguments),
     /// Verify an agent of the store and its signatures
     Verify(VerifyArguments),
-    /// Pin what the agents of a workspace are, or say what changed since
+    /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
-    /// Find out which model, tools and skills an agent comes down to, and why
+    /// Show which model, tools and skills an agent gets on this machine, and why
     Resolve(ResolveArguments),
     /// Run an agent
     Run(RunArguments),
-    /// Go on with a run that was stopped
+    /// Continue a run
     Resume(ResumeArguments),
-    /// Show and take back what you agreed to when agents first ran
+    /// List or revoke your consent to runs
     Consent(ConsentArguments),
     /// Replay the cassettes of agents and run the examples of their policies
     Test(TestArguments),
-    /// List the runs of agents; show one, follow it, take its changes back
+    /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
-    /// Ask what confines the commands of an agent
+    /// Show what confines the commands of an agent
     Sandbox(SandboxArguments),
-    /// Find out what this machine supports, and what to do about the rest
+    /// Show what this machine supports, and how to get the rest
     Doctor(DoctorArguments),
     /// Start a new agent
     New(NewArguments),
@@ -138,13 +138,13 @@ pub(crate) enum ResultFormat {
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CheckArguments {
-    /// Files and directories to look at
+    /// Files and directories to check
     #[arg(default_value = ".")]
     pub(crate) paths: Vec<String>,
-    /// Mend what can be mended without changing the meaning
+    /// Fix what can be fixed without changing the meaning
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Mend also what may change the meaning
+    /// Also make fixes that may change the meaning
     #[arg(long)]
     pub(crate) fix_unsafe: bool,
     /// Read every path as this format
@@ -153,13 +153,13 @@ pub(crate) struct CheckArguments {
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ReportFormat,
-    /// Let warnings fail, too
+    /// Fail on warnings too
     #[arg(long)]
     pub(crate) deny_warnings: bool,
-    /// Leave out the findings that this file lists
+    /// Do not report the findings in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<String>,
-    /// Write the findings of now to the baseline file
+    /// Write the current findings to the baseline file
     #[arg(long)]
     pub(crate) write_baseline: bool,
 }
@@ -232,18 +232,18 @@ pub(crate) struct ConvertArguments {
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RenderArguments {
-    /// The agents, or directories with agents; all of the workspace unless said
+    /// The agents, or directories with agents; by default all of the workspace
     pub(crate) agents: Vec<String>,
-    /// The harnesses, with commas between them; those of `agentry.toml` unless said
+    /// The harnesses, separated by commas; by default those of `agentry.toml`
     #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target())]
     pub(crate) targets: Vec<&'static Target>,
-    /// The root of the project to write to; that of the workspace unless said
+    /// The root of the project to write to; by default that of the workspace
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<String>,
     /// Where the files go: `project`, or `user` for below the home directory
     #[arg(long, value_name = "SCOPE", value_parser = scope())]
     pub(crate) scope: Option<RenderScope>,
-    /// Say what differs from what would be rendered, and write nothing
+    /// Show what differs from what would be rendered, and write nothing
     #[arg(long, conflicts_with_all = ["dry_run", "watch", "force"])]
     pub(crate) check: bool,
     /// Show what would happen, and write nothing
@@ -258,19 +258,19 @@ pub(crate) struct RenderArguments {
     /// Show the rules of both sides, section by section
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Have each call decided by `agentry guard`, where the harness has hooks
+    /// Let the harness ask `agentry guard` before each call, if it has hooks
     #[arg(long)]
     pub(crate) guard: bool,
-    /// Take the guard away; without this, a target that has it keeps it
+    /// Remove the guard; otherwise a target that has it keeps it
     #[arg(long, conflicts_with = "guard")]
     pub(crate) no_guard: bool,
-    /// Make rules stricter where the harness does not look closely enough
+    /// Make rules stricter where the harness does not check
     #[arg(long)]
     pub(crate) close_gaps: bool,
-    /// Take these rules away; without this, a target that has them keeps them
+    /// Remove these rules; otherwise a target that has them keeps them
     #[arg(long, conflicts_with = "close_gaps")]
     pub(crate) no_close_gaps: bool,
-    /// Replace files that somebody else wrote or edited
+    /// Replace files that were edited or not written by Agentry
     #[arg(long)]
     pub(crate) force: bool,
     /// Read the agents as this format
@@ -321,7 +321,7 @@ pub(crate) struct GuardArguments {
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
     /// A rendered file that says which definition decides about which agent: the question names the
-    /// agent, and one that is not in the file is none of the guard's business
+    /// agent; calls of other agents are not judged
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]
     pub(crate) agents: Option<String>,
 }
@@ -345,7 +345,7 @@ pub(crate) struct ResolveArguments {
 pub(crate) struct LockArguments {
     /// Files and directories whose agents are locked; all of the workspace if none is named
     pub(crate) agents: Vec<String>,
-    /// Write nothing; say what is not as it was locked, and end with 1 if anything is
+    /// Write nothing; list what differs from the lock, and end with 1 if anything does
     #[arg(long, conflicts_with = "update")]
     pub(crate) check: bool,
     /// Lock again only what is named, which must be locked already
@@ -373,7 +373,7 @@ pub(crate) struct SchemaArguments {
     /// The format
     #[arg(value_parser = format())]
     pub(crate) format: Format,
-    /// Which of its documents; the main one unless said
+    /// Which of its documents; by default the main one
     pub(crate) document: Option<String>,
 }
 

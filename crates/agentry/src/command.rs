@@ -103,12 +103,12 @@ fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
         failure.hint_opt(suggestion::agent(disk, path))
     });
     let others = found.no_agents.iter().map(|path| {
-        let format = format!("say which format it is with `--as {}`", Format::WORDS.join("|"));
+        let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));
         let hint = match import::hint(disk, path) {
             Some(import) => format!("{import}; else {format}"),
             None => format,
         };
-        let message = format!("`{path}` is no agent definition that agentry knows");
+        let message = format!("`{path}` is not an agent definition");
         CliFailure::new(message).hint(hint).about(path)
     });
     missing.chain(others).collect()

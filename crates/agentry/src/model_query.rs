@@ -51,7 +51,7 @@ pub(crate) fn hosted(endpoint: &ModelsEndpoint) -> Result<Vec<String>, String> {
         status => return Err(format!("it answered with the status {status}")),
     }
     let list = serde_json::from_slice(&body).ok().and_then(|list| names(&list));
-    list.ok_or_else(|| "its answer is no list of models".to_owned())
+    list.ok_or_else(|| "its answer is not a list of models".to_owned())
 }
 
 fn refused(endpoint: &ModelsEndpoint) -> String {

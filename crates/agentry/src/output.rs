@@ -49,6 +49,8 @@ impl From<ExitKind> for ExitCode {
 pub(crate) struct CliFailure {
     /// Lower case, no full stop.
     pub(crate) message: String,
+    /// What was tried, one line each.
+    pub(crate) details: Vec<String>,
     /// How to fix it.
     pub(crate) hint: Option<String>,
     /// The path of the failure, if it has one.
@@ -62,7 +64,12 @@ pub(crate) type CliOutcome = Result<ExitKind, CliFailure>;
 
 impl CliFailure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, path: None, exit: ExitKind::Usage }
+        let (message, details) = (message.into(), Vec::new());
+        Self { message, details, hint: None, path: None, exit: ExitKind::Usage }
+    }
+
+    pub(crate) fn details(self, details: Vec<String>) -> Self {
+        Self { details, ..self }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -148,6 +155,7 @@ pub(crate) fn remark(line: &str) {
 /// Prints a failure.
 pub(crate) fn complain(failure: &CliFailure) {
     remark(&format!("error: {}", failure.message));
+    failure.details.iter().for_each(|line| remark(&format!("  {line}")));
     if let Some(hint) = &failure.hint {
         remark(&format!("  = help: {hint}"));
     }

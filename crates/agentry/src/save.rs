@@ -17,7 +17,7 @@ pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
     // A link stays, and the file that it leads to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| Path::new(path).to_path_buf());
     if target.exists() && !target.is_file() {
-        let why = if target.is_dir() { "is a directory" } else { "it is no ordinary file" };
+        let why = if target.is_dir() { "is a directory" } else { "it is not a regular file" };
         return Err(io::Error::other(why));
     }
     staged(&target, bytes, true)?.persist(&target).map_err(|error| error.error)?;
@@ -99,7 +99,11 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
                 ReplaceMode::Refuse => "choose another path, or pass `--force`",
                 ReplaceMode::Force if metadata.is_file() => continue,
                 ReplaceMode::Force => {
-                    let why = if metadata.is_dir() { "is a directory" } else { "no ordinary file" };
+                    let why = if metadata.is_dir() {
+                        "is a directory"
+                    } else {
+                        "it is not a regular file"
+                    };
                     return Err(CliFailure::new(format!("`{shown}` cannot be written: {why}")));
                 }
             };

@@ -30,7 +30,7 @@ pub(super) struct Facts {
 pub(super) fn parse(text: &str) -> Result<Vec<Choice>, String> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| choice(line).ok_or_else(|| format!("`{line}` is no choice"))).collect()
+    lines.map(|line| choice(line).ok_or_else(|| format!("`{line}` is not a choice"))).collect()
 }
 
 fn choice(line: &str) -> Option<Choice> {
@@ -65,13 +65,13 @@ mod tests {
         let cases = [
             ("# a remark\n\nmid openai gpt-x\n", Ok(1)),
             ("low ollama l:8b context=8192 tools=yes", Ok(1)),
-            ("best openai gpt-x", Err("`best openai gpt-x` is no choice")),
-            ("mid openai", Err("`mid openai` is no choice")),
+            ("best openai gpt-x", Err("`best openai gpt-x` is not a choice")),
+            ("mid openai", Err("`mid openai` is not a choice")),
             (
                 "low o l context=many tools=yes",
-                Err("`low o l context=many tools=yes` is no choice"),
+                Err("`low o l context=many tools=yes` is not a choice"),
             ),
-            ("low o l context=1", Err("`low o l context=1` is no choice")),
+            ("low o l context=1", Err("`low o l context=1` is not a choice")),
         ];
         for (text, expected) in cases {
             let found = parse(text).map(|choices| choices.len());

@@ -180,8 +180,8 @@ impl BaseChain {
     fn unfetched(&self, text: &str, why: &FetchError) -> BaseFailure {
         let (what, hint) = match why {
             FetchError::Untrusted(why) => {
-                let hint = "your `config.toml` asks for signatures: let somebody sign it whose key is in \
-                     `trusted` in `[signing]`";
+                let hint = "your `config.toml` asks for signatures: it needs a signature by a key \
+                            that is in `trusted` in `[signing]`";
                 (format!("the base {why}"), hint)
             }
             why => {
@@ -347,7 +347,7 @@ impl BaseChain {
         let last = self.steps.last().map_or("", |step| step.path.as_str());
         let what = format!("the base `{last}` has an error ({})", error.message);
         let mut failure =
-            self.fail(&BROKEN_BASE, "", &what, "`agentry check` it, and mend it first");
+            self.fail(&BROKEN_BASE, "", &what, "run `agentry check` on it, and fix it first");
         failure.related.push((error.span, error.message.clone()));
         Err(failure)
     }

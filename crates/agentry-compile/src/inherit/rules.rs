@@ -27,7 +27,7 @@ pub(crate) static NO_BASE: LintRule = LintRule {
     code: "AG0031",
     name: "no-base",
     severity: Severity::Error,
-    why: "An agent means what its file and its base say together. Without the base nobody can tell \
+    why: "An agent means what its file and its base say together. Without the base it is not known \
           what it is or may do, so it is not used.",
     bad: RuleExample::File(
         "helper.agent",

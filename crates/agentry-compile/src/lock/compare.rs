@@ -23,6 +23,8 @@ pub struct LockChange {
     pub subject: String,
     /// One line, lower case, no full stop.
     pub message: String,
+    /// Whether the agent may now do more, or may be able to.
+    pub widens: bool,
 }
 
 /// The kinds of changes.
@@ -64,7 +66,7 @@ impl LockChangeKind {
 
 impl LockChange {
     fn new(kind: LockChangeKind, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { kind, subject: subject.into(), message: message.into() }
+        Self { kind, subject: subject.into(), message: message.into(), widens: false }
     }
 
     pub(super) fn not_locked() -> Self {
@@ -209,16 +211,17 @@ fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
     let diffs = old.servers.as_ref().and_then(|_| policy::diff(&old.policy, &new.policy));
     let before = found.len();
     for SectionDiff { section, gained, lost, unknown } in diffs.iter().flatten() {
-        let mut add = |message: String| {
-            found.push(LockChange::new(LockChangeKind::Policy, section.as_str(), message));
+        let mut add = |message: String, widens: bool| {
+            let change = LockChange::new(LockChangeKind::Policy, section.as_str(), message);
+            found.push(LockChange { widens, ..change });
         };
-        for (word, answers) in [("gained", gained), ("lost", lost)] {
+        for (word, answers, widens) in [("gained", gained, true), ("lost", lost, false)] {
             if let Some(told) = told(*section, answers) {
-                add(format!("{whose} {word} {}: {told}", object(*section)));
+                add(format!("{whose} {word} {}: {told}", object(*section)), widens);
             }
         }
         if let Some(why) = unknown {
-            add(format!("{whose} may have gained {}: {why}", object(*section)));
+            add(format!("{whose} may have gained {}: {why}", object(*section)), true);
         }
     }
     let message = match diffs {

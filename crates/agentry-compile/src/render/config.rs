@@ -35,13 +35,13 @@ const OWN: [Field; 5] = [
         "guard",
         FieldKind::Bool,
         "false",
-        "Whether each call is put to `agentry guard` as well, where the harness has hooks.",
+        "Whether the harness asks `agentry guard` before each call, if it has hooks.",
     ),
     Field::default(
         "close_gaps",
         FieldKind::Bool,
         "false",
-        "Whether what a harness does not look at is closed by stricter rules.",
+        "Whether rules are made stricter where the harness does not check.",
     ),
     Field::optional("aliases", ALIASES, "Other names for agents, by their names."),
 ];

@@ -53,7 +53,7 @@ struct FileSearcher<'a> {
 impl FileSearcher<'_> {
     fn reason(&self, search: &FileSearch) -> Option<VerdictReason> {
         let Some(root) = self.start(&search.directory) else {
-            return Some(asked(&search.directory, "nobody knows where this is".to_owned()));
+            return Some(asked(&search.directory, "its location is not known".to_owned()));
         };
         if self.world.kind(&root) == EntryKind::File {
             return None;

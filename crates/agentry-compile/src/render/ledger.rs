@@ -104,7 +104,7 @@ impl RenderLedger {
     /// Parses a ledger, or returns why the text is not one.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            format!("line {}, column {} is no JSON", error.line(), error.column())
+            format!("line {}, column {} is not JSON", error.line(), error.column())
         })?;
         match value.get("version").and_then(Value::as_u64) {
             Some(VERSION) => {}
@@ -118,7 +118,7 @@ impl RenderLedger {
         let foreign = entries.iter().find(|it| !is_written_by(&it.target, &it.path));
         match foreign {
             Some(LedgerEntry { path, target, .. }) => {
-                Err(format!("`{path}` is no file that is rendered for {target}"))
+                Err(format!("`{path}` is not a file that is rendered for {target}"))
             }
             None => {
                 let ledger = Self::new(entries).with_guard(targets(&value, "guarded")?);
@@ -149,7 +149,7 @@ fn targets(value: &Value, key: &str) -> Result<Vec<String>, String> {
     let Some(names) = value.get(key) else { return Ok(Vec::new()) };
     let name = |name: &Value| name.as_str().map(str::to_owned);
     let names = names.as_array().and_then(|names| names.iter().map(name).collect());
-    names.ok_or_else(|| format!("its `{key}` is no list of targets"))
+    names.ok_or_else(|| format!("its `{key}` is not a list of targets"))
 }
 
 fn entry(value: &Value) -> Option<LedgerEntry> {

@@ -243,7 +243,7 @@ impl ProtectedPaths<'_> {
     }
 }
 
-const UNKNOWN: &str = "nobody knows which file this writes to, and some are protected";
+const UNKNOWN: &str = "it is not known which file this writes to, and some are protected";
 
 /// The effects of a part, if it is a command.
 fn effects_of(part: &LinePart) -> Option<CommandEffects<'_>> {

@@ -113,7 +113,7 @@ pub(crate) fn candidates(
 pub(super) fn named(agent: &Agent, settings: &ResolveSettings, name: &str) -> ModelCandidate {
     let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
     walk.named(name, CandidateOrigin::Preferred);
-    let unknown = || skipped(name, CandidateOrigin::Preferred, "it is no model".to_owned());
+    let unknown = || skipped(name, CandidateOrigin::Preferred, "it is not a model".to_owned());
     walk.found.pop().unwrap_or_else(unknown)
 }
 

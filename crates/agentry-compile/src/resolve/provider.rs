@@ -157,7 +157,7 @@ impl ModelProvider {
         let Some((scheme, _)) =
             self.base_url.split_once("://").filter(|_| host(&self.base_url).is_some())
         else {
-            return Some(format!("`{}` is no web address", self.base_url));
+            return Some(format!("`{}` is not a web address", self.base_url));
         };
         // Plain HTTP is accepted only on this machine, which the key does not leave.
         let open = scheme.eq_ignore_ascii_case("http") && !self.is_local();
@@ -263,7 +263,7 @@ mod tests {
         };
         let cases = [
             ("", false, Some("`[providers.lab]` has no `base_url`")),
-            ("ftp://x", false, Some("`ftp://x` is no web address")),
+            ("ftp://x", false, Some("`ftp://x` is not a web address")),
             ("https://lab.example/v1", false, None),
             (
                 "http://lab.example",
@@ -278,7 +278,7 @@ mod tests {
                 false,
                 Some("its key would go to `http://127.0.0.1.lab.example` unencrypted"),
             ),
-            ("http://user@127.0.0.1", false, Some("`http://user@127.0.0.1` is no web address")),
+            ("http://user@127.0.0.1", false, Some("`http://user@127.0.0.1` is not a web address")),
         ];
         for (url, local, unusable) in cases {
             assert_eq!(provider(url).is_local(), local, "{url}");

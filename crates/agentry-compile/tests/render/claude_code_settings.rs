@@ -217,7 +217,7 @@ fn t21_what_a_mode_does_not_promise_is_told() {
         let is_told = line.is_some_and(|line| parts.iter().all(|part| line.contains(part)));
         assert_eq!(is_told, mode, "{lines}: {told}");
         assert!(!file(&rendered, "helper.md").contains("bypass"), "{lines}");
-        let lost = told.contains("narrowed permissions: `background`: nobody is asked there");
+        let lost = told.contains("narrowed permissions: `background`: no user can be asked there");
         assert_eq!(lost, background, "{lines}: {told}");
     }
 }

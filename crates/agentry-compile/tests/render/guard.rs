@@ -25,7 +25,7 @@ static STAND_IN: Target = Target {
             let search =
                 words.next().map(|directory| FileSearch { directory, pattern: words.next() });
             let calls = text.lines().map(|line| {
-                let (section, subject) = line.split_once(' ').ok_or("it is no question")?;
+                let (section, subject) = line.split_once(' ').ok_or("it is not a question")?;
                 let section = section.parse().map_err(|()| "there is no such section")?;
                 Ok((section, subject.to_owned()))
             });
@@ -75,7 +75,7 @@ fn the_policy_decides() {
         ("edit notes\nbash git push", "deny"),
         ("", "allow"),
         ("nothing x", "there is no such section"),
-        ("x", "it is no question"),
+        ("x", "it is not a question"),
     ];
     for (question, expected) in cases {
         assert_eq!(answer(question, None, &[]), expected, "{question}");

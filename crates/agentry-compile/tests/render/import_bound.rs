@@ -239,7 +239,7 @@ fn never_wider(
     }
     let files = definition(found);
     let Some(subject) = subject_of(&files) else {
-        return Err(TestCaseError::fail(format!("it is no agent: {files:?}")));
+        return Err(TestCaseError::fail(format!("it is not an agent: {files:?}")));
     };
     for text in texts {
         let (here, there) = (judged(&subject, section, text), there(text));

@@ -96,7 +96,7 @@ const SHAPES: &[Shape] = &[
     ),
     (CLAUDE, "---\nname: x\ndescription:\n  - a\ntools: Read\n---\n", "x deny deny allow"),
     (CLAUDE, "---\ndescription: a\n---\n", "1:1: `name` is missing"),
-    (CLAUDE, "---\nname: [x]\ndescription: a\n---\n", "1:1: `name` is no text"),
+    (CLAUDE, "---\nname: [x]\ndescription: a\n---\n", "1:1: `name` is not text"),
     (CLAUDE, "---\n---\n", "1:1: `name` is missing"),
     (CLAUDE, "", "1:1: there is no metadata"),
     (CLAUDE, "\n---\nname: x\n---\n", "1:1: there is no metadata"),
@@ -133,7 +133,7 @@ const SHAPES: &[Shape] = &[
     (OPENCODE, "---\n---\n", "x allow allow allow"),
     (OPENCODE, "---\ndescription: a\npermission:\n  bash:\n    *: ask\n---\n", "5:"),
     (OPENCODE, "---\ndescription: a\npermission:\n\tbash: deny\n---\n", "4:"),
-    (OPENCODE, "---\n- description: a\n---\n", "2:1: its metadata is no list of `key: value`"),
+    (OPENCODE, "---\n- description: a\n---\n", "2:1: its metadata is not a list of `key: value`"),
     // Pi.
     (PI, "---\nname: x\ndescription: a: b\ntools: read, bash, write\n---\n", "x allow allow allow"),
     (PI, "---\r\nname: x\r\ndescription: a\r\ntools: read\r\n---\r\n", "x deny deny allow"),
@@ -155,7 +155,7 @@ const SHAPES: &[Shape] = &[
     (
         GEMINI,
         "---\n- kind: remote\n  name: x\n---\n",
-        "2:1: its metadata is no list of `key: value`",
+        "2:1: its metadata is not a list of `key: value`",
     ),
     (GEMINI, "---\nname: x\ndescription: [a\n---\n", "3:"),
     (GEMINI, "", "1:1: it has no metadata"),

@@ -23,10 +23,20 @@ fn text(harness: &str, fields: &str) -> String {
 #[test]
 fn what_is_left_out_is_told() {
     let cases = [
-        ("pi", PI, "tools: read, bash # all\n", "dropped tools: `bash # all` is no tool: Pi knows"),
-        ("pi", PI, "tools: read, a.b\n", "dropped tools: `a.b` is no tool that Pi knows"),
-        ("pi", PI, "tools: read, mcp:*x\n", "dropped tools: `mcp:*x` is no tool that Pi knows"),
-        ("pi", PI, "tools: [read]\n", "dropped tools: `[read]` is no tool: Pi knows no brackets"),
+        (
+            "pi",
+            PI,
+            "tools: read, bash # all\n",
+            "dropped tools: `bash # all` is not a tool: Pi knows",
+        ),
+        ("pi", PI, "tools: read, a.b\n", "dropped tools: `a.b` is not a tool that Pi knows"),
+        ("pi", PI, "tools: read, mcp:*x\n", "dropped tools: `mcp:*x` is not a tool that Pi knows"),
+        (
+            "pi",
+            PI,
+            "tools: [read]\n",
+            "dropped tools: `[read]` is not a tool: Pi knows no brackets",
+        ),
         ("codex", CODEX, "tools = [\"a\"]\n", "dropped tools: Codex wants a table here"),
         ("codex", CODEX, "features = true\n", "dropped features: Codex wants a table here"),
         ("codex", CODEX, "sandbox_mode = true\n", "narrowed sandbox_mode: Codex has no such"),
@@ -43,7 +53,7 @@ fn what_is_left_out_is_told() {
             "user-invocable: false\ndisable-model-invocation: true\n",
             "dropped user-invocable: neither a person nor a model may start it",
         ),
-        ("copilot", COPILOT, "tools: [frobnicate]\n", "dropped tools: `frobnicate` is no tool"),
+        ("copilot", COPILOT, "tools: [frobnicate]\n", "dropped tools: `frobnicate` is not a tool"),
         (
             "gemini",
             GEMINI,
@@ -54,7 +64,7 @@ fn what_is_left_out_is_told() {
             "gemini",
             GEMINI,
             "tools: [frobnicate]\n",
-            "dropped tools: `frobnicate` is no tool that is known: it is left out; Gemini itself rejects",
+            "dropped tools: `frobnicate` is not a tool that is known: it is left out; Gemini itself rejects",
         ),
     ];
     for (harness, path, fields, expected) in cases {

@@ -393,7 +393,7 @@ fn words_that_are_passed_over_are_told() {
         changed("[permissions.read]\nintent = \"allow\"", "[permissions.read]\nintent = \"ask\"");
     let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
     let told = told(&rendered);
-    assert!(told.contains("narrowed x-harness.copilot.as-written: it does not say what"), "{told}");
+    assert!(told.contains("narrowed x-harness.copilot.as-written: it does not match"), "{told}");
 }
 
 /// The tools of some harnesses, and the file of an agent with some of them.

@@ -205,7 +205,9 @@ fn t46_one_of_two_primaries_has_to_be_chosen() {
     assert_eq!(paths(1), [".pi/agents/second.md", ".pi/SYSTEM.md"]);
     assert!(told(&chosen.agents[0]).contains("narrowed mode: Pi has one main session"));
     let wrong = with(&files, &[("primary".to_owned(), "third".to_owned())], RenderScope::Project);
-    assert!(told(&wrong.agents[2]).contains("refused mode: `third` is no agent that people start"));
+    assert!(
+        told(&wrong.agents[2]).contains("refused mode: `third` is not an agent that people start")
+    );
 }
 
 #[test]
@@ -375,7 +377,7 @@ fn settings_of_the_project_may_give_more_tools() {
 fn secrets_are_a_gap_that_can_be_closed() {
     let rendered = one("pi", ALL, Wish::default());
     assert!(told(&rendered).contains(
-        "gap permissions.read: secrets: Pi does not know them; `/workspace/.env` is ask"
+        "gap permissions.read: secrets: Pi does not check them; `/workspace/.env` is ask"
     ));
     let closed = one("pi", ALL, Wish { close_gaps: true, ..Wish::default() });
     assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some(NONE));

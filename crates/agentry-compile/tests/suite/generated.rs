@@ -78,9 +78,9 @@ fn example(example: &RuleExample) -> String {
 /// The losses of a full agent in each format match the matrix.
 #[test]
 fn generated_formats() {
-    let mut page = "# What each format can say\n\nComputed by writing an agent with every field in each format and reading it again.\n\
-        `yes`: comes back as it was. `~`: comes back changed or narrowed. Empty: the format has no words for it.\n\
-        `settings` are what the file of one format says beyond the model; they come back in that format.\n\n".to_owned();
+    let mut page = "# What each format can express\n\nComputed by writing an agent with every field in each format and reading it again.\n\
+        `yes`: comes back as it was. `~`: comes back changed or narrowed. Empty: the format cannot express it.\n\
+        `settings` are fields of one format that the model has no place for; they come back in that format.\n\n".to_owned();
     let names: Vec<_> = FORMATS.iter().map(|info| info.format.as_str()).collect();
     page.push_str(&format!(
         "| field | {} |\n| --- |{}\n",
@@ -160,8 +160,8 @@ fn generated_fields() {
 #[test]
 fn generated_configuration() {
     let page = format!(
-        "# `agentry.toml`\n\nAt the root of a workspace, shared with the team. It can turn findings \
-         up and down, name bases\nand choose targets; it can never let an agent do more. Written from \
+        "# `agentry.toml`\n\nAt the root of a workspace, shared with the team. It can change severities, \
+         name bases\nand choose targets; it can never let an agent do more. Written from \
          the table that the reader uses.\n\n{}",
         table::reference(agentry_compile::configuration())
     );

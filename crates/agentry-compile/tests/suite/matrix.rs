@@ -46,7 +46,7 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     (
         "opencode",
         "max_turns",
-        "`steps` only asks the model to stop; OpenCode goes on if it does not",
+        "`steps` only asks the model to stop; OpenCode continues if it does not",
     ),
     ("opencode", "permissions.webfetch", "a map of addresses keeps OpenCode from starting"),
     ("opencode", "permissions.websearch", "OpenCode has one answer for all searches"),
@@ -143,8 +143,8 @@ fn what_is_left_out_is_reported() {
 
 #[test]
 fn generated_targets() {
-    let mut page = "# What each target can say\n\nWritten from the rows of the targets. \
-        `yes`: the harness has a place for it. `~`: for a part of it, or in other words.\n\
+    let mut page = "# What each target can express\n\nWritten from the rows of the targets. \
+        `yes`: the harness has a place for it. `~`: for a part of it, or written differently.\n\
         `prompt`: it goes into the prompt. Empty: it is left out, and `agentry render` says so.\n\n"
         .to_owned();
     let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();

@@ -94,7 +94,7 @@ fn instructions(
             .add(
                 &INSTRUCTIONS_METADATA,
                 Span::new(source.id, metadata.start, metadata.end),
-                "`instructions.md` has no metadata: this block is told to the model",
+                "`instructions.md` has no metadata: this block is sent to the model",
             )
             .hint("put settings into `agent.acl`, and remove the block");
     }

@@ -91,7 +91,7 @@ pub static INSTRUCTIONS_METADATA: LintRule = LintRule {
     name: "instructions-metadata",
     severity: Warning,
     why: "`instructions.md` has no metadata in this format: a block between `---` lines is not \
-          read but becomes part of what the model is told.",
+          read but becomes part of the prompt.",
     bad: RuleExample::File(
         "helper/instructions.md",
         "---\nmodel: openai/gpt-5\n---\nYou answer questions.\n",
@@ -125,7 +125,7 @@ pub static MISSING_LABEL: LintRule = LintRule {
     code: "AG5010",
     name: "missing-label",
     severity: Error,
-    why: "Providers, models and MCP servers are told apart by the label of their block.",
+    why: "Providers, models and MCP servers are distinguished by the label of their block.",
     bad: helper!("agent.acl": "providers {\n  openai {}\n}\n"),
     good: helper!("agent.acl": "providers \"openai\" {}\n"),
 };
@@ -184,7 +184,7 @@ pub static WITHOUT_METADATA: LintRule = LintRule {
     name: "file-without-metadata",
     severity: Error,
     why: "Every Markdown file in `schedules/` and `tools/` opens with a metadata block that says \
-          when to run or what the tool is; only `README.md` is passed over.",
+          when to run or what the tool is; only `README.md` is skipped.",
     bad: helper!("schedules/daily.md": "Say hello.\n"),
     good: schedule!("cron: '@daily'\n"),
 };
@@ -275,8 +275,7 @@ pub static EMPTY_PROMPT: LintRule = LintRule {
     code: "AG5038",
     name: "empty-prompt",
     severity: Warning,
-    why: "The text after the metadata is what the agent is told at each run; without it a run has no \
-          task.",
+    why: "The text after the metadata is the prompt of each run; without it a run has no task.",
     bad: helper!("schedules/daily.md": "---\ncron: '@daily'\n---\n"),
     good: schedule!("cron: '@daily'\n"),
 };
@@ -296,7 +295,7 @@ pub static DUPLICATE_TOOL: LintRule = LintRule {
     code: "AG5041",
     name: "duplicate-tool",
     severity: Error,
-    why: "A tool is called by its name; with two of one name nobody can tell which one runs.",
+    why: "A tool is called by its name; with two of one name it is not clear which one runs.",
     bad: helper!(
         "tools/a.md": "---\nkind: mcp\nname: search\ncommand: one\n---\n",
         "tools/b.md": "---\nkind: mcp\nname: search\ncommand: two\n---\n",

@@ -138,7 +138,7 @@ fn remarks(
                 text.span,
                 format!("`{}` never runs: there is no such date", text.value),
             )
-            .hint("mend the day of month or the month");
+            .hint("fix the day of month or the month");
     }
 }
 
@@ -196,7 +196,7 @@ fn check_jitter(jitter: &Spanned<String>, findings: &mut Findings) {
         }
         None => {
             findings
-                .add(&BAD_JITTER, jitter.span, format!("`{}` is no delay", jitter.value))
+                .add(&BAD_JITTER, jitter.span, format!("`{}` is not a delay", jitter.value))
                 .hint("write a number and its unit: `30s`, `5m`, `1h`");
         }
     }

@@ -285,7 +285,7 @@ fn check_inputs(schema: &serde_json::Value, span: Span, findings: &mut Findings)
         let place = error.instance_path().to_string();
         let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
         findings
-            .add(&INPUTS_SCHEMA, span, format!("`inputs` is no JSON Schema: {error}{place}"))
+            .add(&INPUTS_SCHEMA, span, format!("`inputs` is not a JSON Schema: {error}{place}"))
             .hint("write a JSON Schema of type `object`");
         return;
     }

@@ -84,7 +84,7 @@ impl AbilityReader<'_> {
         match error {
             InvalidAbility::Unknown(base) if base.contains('*') => self
                 .findings
-                .add(&ABILITY_WILDCARD, text.span, format!("`{written}` is no ability"))
+                .add(&ABILITY_WILDCARD, text.span, format!("`{written}` is not an ability"))
                 .hint(format!("list what is meant: `{}`", AbilityBase::WORDS.join("`, `"))),
             InvalidAbility::Unknown(base) => self
                 .findings

@@ -94,7 +94,7 @@ fn check_variable(name: &Spanned<String>, findings: &mut Findings) {
     if VARIABLE.is(&name.value) {
         return;
     }
-    let message = format!("`{}` is no name of an environment variable", name.value);
+    let message = format!("`{}` is not a name of an environment variable", name.value);
     let found = findings.add(&ENV_NAME, name.span, message);
     found.hint("use letters, digits and `_`, not starting with a digit");
     let mended = name.value.replace(['-', ' ', '.'], "_");

@@ -181,7 +181,7 @@ fn what_the_document_says() {
         (
             "a wildcard cannot be denied either",
             file("deny: ['*']", plain),
-            vec!["2:8 AG1013 `*` is no ability"],
+            vec!["2:8 AG1013 `*` is not an ability"],
         ),
         ("extensions are silent", file("x-a: 1\nextensions: {b: 2}", plain), vec![]),
     ];

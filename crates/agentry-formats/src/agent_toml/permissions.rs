@@ -79,7 +79,7 @@ impl PermissionsReader<'_> {
         let part = rule.len() - word.len()..rule.len();
         // With escapes in the string the part cannot be located; then the whole rule is underlined.
         let place = self.inside(span, rule, part.clone()).unwrap_or(span);
-        let found = self.findings.add(&UNKNOWN_ACTION, place, format!("`{word}` is no action"));
+        let found = self.findings.add(&UNKNOWN_ACTION, place, format!("`{word}` is not an action"));
         let plain = word.trim().to_lowercase();
         if plain.parse::<Action>().is_ok() {
             found.hint(format!("write `{plain}`"));

@@ -345,12 +345,12 @@ fn bash(rules: &[&str]) -> Outcome {
 fn permission_rules() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["npm run test:unit:allow"], &[]),
-        (&["npm run test:unit"], &["6:17 error AG2013: `unit` is no action"]),
+        (&["npm run test:unit"], &["6:17 error AG2013: `unit` is not an action"]),
         (&["git push"], &["6:3 error AG2012: rule `git push` has no action"]),
         (&[":allow"], &["6:3 error AG2012: rule `:allow` has no pattern"]),
-        (&["ls *:Allow"], &["6:9 error AG2013: `Allow` is no action"]),
-        (&["ls *: allow"], &["6:9 error AG2013: ` allow` is no action"]),
-        (&["ls *:alow"], &["6:9 error AG2013: `alow` is no action"]),
+        (&["ls *:Allow"], &["6:9 error AG2013: `Allow` is not an action"]),
+        (&["ls *: allow"], &["6:9 error AG2013: ` allow` is not an action"]),
+        (&["ls *:alow"], &["6:9 error AG2013: `alow` is not an action"]),
         (&["ls *:allow", "ls *:allow"], &["7:3 warning AG2015: rule `ls *:allow` is there twice"]),
         (
             &["ls *:allow", "ls *:deny"],

@@ -57,7 +57,7 @@ pub static NEWER: FieldTable = FieldTable::new(
         ),
         Field::optional("avatar", FieldKind::Block(&AVATAR), "How it is shown."),
         Field::optional("llm", FieldKind::Block(&LLM), "The model that it uses.").or(&["runtime"]),
-        Field::optional("env", FieldKind::Block(&ENV), "What it is told of its surroundings."),
+        Field::optional("env", FieldKind::Block(&ENV), "What it learns about its environment."),
         Field::optional(
             "heartbeat",
             FieldKind::Block(&HEARTBEAT),
@@ -215,7 +215,7 @@ static PROFILE: FieldTable = FieldTable::new(
 static ENV: FieldTable = FieldTable::new(
     "`env`",
     &[
-        Field::default("enabled", FieldKind::Bool, "true", "Whether it is told anything."),
+        Field::default("enabled", FieldKind::Bool, "true", "Whether the agent gets any of it."),
         Field::default("includeWeekday", FieldKind::Bool, "true", "The day of the week."),
         Field::default("includeLocalTime", FieldKind::Bool, "true", "The time of day."),
         Field::default(
@@ -310,7 +310,7 @@ pub static SCHEDULE: FieldTable = FieldTable::new(
         Field::required("schedule", FieldKind::Block(&TIMES), "When it runs."),
         Field::required("action", FieldKind::Block(&ACTION), "What it does."),
         Field::optional("retry", FieldKind::Any, "What happens when it fails."),
-        Field::optional("failureAlert", FieldKind::Any, "Who is told when it fails."),
+        Field::optional("failureAlert", FieldKind::Any, "Who is notified when it fails."),
         Field::optional("tags", TEXTS, "Labels for grouping."),
     ],
 );
@@ -354,7 +354,7 @@ pub(super) static ACTION: FieldTable = FieldTable::new(
             FieldKind::Choice(&["query", "heartbeat"]),
             "What kind of run it is.",
         ),
-        Field::optional("prompt", FieldKind::Str, "What the agent is told."),
+        Field::optional("prompt", FieldKind::Str, "The prompt."),
     ],
 )
 .unknown(agentry_text::table::UnknownKeys::Silent);

@@ -140,7 +140,7 @@ fn limits(agent: &Agent, findings: &mut Findings) {
     if let Some(name) = &agent.identity.display_name {
         let length = name.chars().count();
         if name.trim().is_empty() {
-            findings.add(&EMPTY_NAME, name.span, "the name is empty").hint("say what it is called");
+            findings.add(&EMPTY_NAME, name.span, "the name is empty").hint("add a name");
         } else if length > LONGEST_NAME {
             let message = format!("the name has {length} characters");
             let hint = format!("keep it to {LONGEST_NAME}");

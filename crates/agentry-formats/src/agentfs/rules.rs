@@ -55,7 +55,7 @@ pub(super) static NO_PERSONA: LintRule = LintRule {
     code: "AG4001",
     name: "no-persona",
     severity: Warning,
-    why: "`persona.md` is what the agent is told about how to speak and behave; without it, it \
+    why: "`persona.md` describes how the agent speaks and behaves; without it, it \
           behaves like any other.",
     bad: texts![("principles.md", PRINCIPLES)],
     good: USUAL,
@@ -215,7 +215,7 @@ pub(super) static NOT_A_CRON: LintRule = LintRule {
     code: "AG4013",
     name: "schedule-with-bad-cron",
     severity: Error,
-    why: "A schedule whose expression cannot be read never runs, and nobody is told.",
+    why: "A schedule whose expression cannot be read never runs, without a message.",
     bad: schedule!("\"kind\": \"cron\", \"cron\": \"every morning\""),
     good: schedule!("\"kind\": \"cron\", \"cron\": \"0 9 * * *\""),
 };

@@ -218,7 +218,7 @@ fn comparable(version: &Spanned<String>, notes: &mut Vec<ConversionLoss>) -> Opt
     let detail = match &found {
         Some(found) if *found == version.value => return Some(found.clone()),
         Some(found) => format!("`{}` became `{found}`", version.value),
-        None => format!("`{}` is no semantic version", version.value),
+        None => format!("`{}` is not a semantic version", version.value),
     };
     let kind =
         if found.is_some() { ConversionLossKind::Changed } else { ConversionLossKind::Dropped };

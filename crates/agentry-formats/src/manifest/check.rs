@@ -178,7 +178,7 @@ fn auth(agent: &Agent, findings: &mut Findings) {
 fn key_source(provider: &str, source: &Spanned<String>, findings: &mut Findings) {
     let message = format!("the source of `{provider}` is not an environment variable");
     let found = findings.add(&KEY_IN_MANIFEST, source.span, message).secret();
-    found.hint("write `env.NAME`; if a key stands here, it is no secret any more: replace it");
+    found.hint("write `env.NAME`; if a key stands here, it is not a secret any more: replace it");
     let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let inner = inner.or_else(|| source.strip_prefix('$')).or_else(|| source.strip_prefix("env:"));
     if let Some(name) = inner.filter(|name| is_variable(name)) {
@@ -273,7 +273,7 @@ fn interface(agent: &Agent, findings: &mut Findings) {
         if !own && !agents.contains(&callee) {
             let near = agentry_text::suggestion::did_you_mean(callee, agents.iter().copied());
             findings
-                .add(&UNKNOWN_CALLEE, call.span, format!("`{callee}` is none of `agents`"))
+                .add(&UNKNOWN_CALLEE, call.span, format!("`{callee}` is not in `agents`"))
                 .hint(near.unwrap_or_else(|| "list it under `agents`".to_owned()));
         }
     }

@@ -29,7 +29,7 @@ pub fn problem(text: &str) -> Option<ReferenceProblem> {
         None => (text, None),
     };
     if pin.is_some_and(|pin| !is_sha256(pin)) {
-        return Some(("is pinned by something that is no digest", PIN));
+        return Some(("is pinned by something that is not a digest", PIN));
     }
     match place.split_once("://") {
         Some(("http" | "https", _)) if pin.is_none() => Some(("is a URL without a digest", PIN)),
@@ -49,7 +49,7 @@ fn place_problem(place: &str) -> Option<ReferenceProblem> {
         // A path may contain `@`, so it is not split.
         _ if path => None,
         Some((_, digest)) if digest.starts_with("sha256:") => {
-            (!is_sha256(digest)).then_some(("is pinned by something that is no digest", PIN))
+            (!is_sha256(digest)).then_some(("is pinned by something that is not a digest", PIN))
         }
         // With a `/` it is an OCI reference, which is not checked further.
         Some((name, version)) if !name.contains('/') => Version::parse(version)
@@ -105,12 +105,12 @@ mod tests {
             ("ag1:429769C6FA4C", "is not `ag1:` and 12 digits"),
             ("sha256:12", "is not `sha256:` and 64 digits"),
             ("https://example.org/x.agent", "is a URL without a digest"),
-            ("https://example.org/x.agent#v2", "is pinned by something that is no digest"),
-            ("./x.agent#sha256:12", "is pinned by something that is no digest"),
+            ("https://example.org/x.agent#v2", "is pinned by something that is not a digest"),
+            ("./x.agent#sha256:12", "is pinned by something that is not a digest"),
             ("file:///srv/x.agent", "has a scheme that is not read"),
             ("~/x.agent", "starts with `~`, which stands for nothing here"),
             ("researcher@latest", "does not end in a semantic version"),
-            ("ghcr.io/x/y@sha256:12", "is pinned by something that is no digest"),
+            ("ghcr.io/x/y@sha256:12", "is pinned by something that is not a digest"),
         ];
         for (text, expected) in bad {
             assert_eq!(problem(text).map(|(what, _)| what), Some(expected), "{text}");

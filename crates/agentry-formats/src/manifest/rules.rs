@@ -40,7 +40,7 @@ pub static VERSION_NOT_SEMVER: LintRule = LintRule {
     name: "version-not-semver",
     severity: Warning,
     why: "Versions are compared when one manifest builds on another (`base: name@1.2.0`); \
-          text that is no semantic version has no order.",
+          text that is not a semantic version has no order.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nversion: \"1.2\"\n",
@@ -120,8 +120,8 @@ pub static EMPTY_TEXT: LintRule = LintRule {
     code: "AG3008",
     name: "empty-text",
     severity: Warning,
-    why: "An empty `SOUL.md` or `RULES.md` still wins over the inline text, so the agent \
-          is told nothing.",
+    why: "An empty `SOUL.md` or `RULES.md` still wins over the inline text, so the agent gets no \
+          text.",
     bad: RuleExample::Files(&[
         ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
         ("helper/RULES.md", "\n"),
@@ -307,7 +307,7 @@ pub static FUNCTION_TWICE: LintRule = LintRule {
     code: "AG3019",
     name: "function-twice",
     severity: Error,
-    why: "A function is called by its name; of two, nobody can say which is meant.",
+    why: "A function is called by its name; of two, it is not clear which is meant.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nexpose: [{name: ask, output: str}, {name: ask}]\n",
@@ -443,8 +443,8 @@ pub static SERVER_TWICE: LintRule = LintRule {
     code: "AG3027",
     name: "server-twice",
     severity: Error,
-    why: "The tools of a server are called by its name; of two servers, nobody can say \
-          which is meant.",
+    why: "The tools of a server are called by its name; of two servers, it is not clear which is \
+          meant.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntools: {mcp: [notes, {name: notes, command: serve}]}\n",
@@ -461,8 +461,8 @@ pub static SERVER_TRANSPORT: LintRule = LintRule {
     name: "server-transport",
     severity: Error,
     why: "`stdio` speaks to a program, so it needs `command`; `http` and `sse` speak to an \
-          address, so they need `url`. With both, or with the wrong one, nobody can say \
-          what is meant.",
+          address, so they need `url`. With both, or with the wrong one, it is not clear what is \
+          meant.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, transport: http, command: serve}]}\n",
@@ -479,7 +479,7 @@ pub static TEXT_WITHOUT_EFFECT: LintRule = LintRule {
     name: "text-without-effect",
     severity: Note,
     why: "`system_override` stands in for persona and traits, and only where there is no \
-          soul. What it replaces, or itself beside a soul, is never said to the model.",
+          soul. What it replaces, or itself beside a soul, is never sent to the model.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nbehavior:\n  persona: helper\n  system_override: You answer.\n",

@@ -334,7 +334,7 @@ pub fn check_name(name: &str, place: Span, findings: &mut Findings) {
     let fits = !name.is_empty() && name.chars().all(sign) && !name.contains("__");
     if !fits {
         findings
-            .add(&ODD_SERVER_NAME, place, format!("`{name}` is no good name for an MCP server"))
+            .add(&ODD_SERVER_NAME, place, format!("`{name}` is not a good name for an MCP server"))
             .hint("use letters, digits, `-`, `.` and single `_`");
     }
 }
@@ -352,7 +352,7 @@ fn web_address(url: &Spanned<String>, findings: &mut Findings) {
         Some(near) => format!("did you mean `{near}://…`?"),
         None => "write the whole address: `https://…`".to_owned(),
     };
-    findings.add(&NOT_A_WEB_ADDRESS, url.span, format!("`{text}` is no web address")).hint(hint);
+    findings.add(&NOT_A_WEB_ADDRESS, url.span, format!("`{text}` is not a web address")).hint(hint);
 }
 
 /// Reports fields that have no effect on this kind of server.

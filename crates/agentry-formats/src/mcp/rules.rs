@@ -107,7 +107,7 @@ pub static ODD_SERVER_NAME: LintRule = LintRule {
     name: "mcp-server-name",
     severity: Warning,
     why: "Tools are called `mcp__<server>__<tool>`; a server name with spaces, slashes or `__` \
-          cannot be told apart from the rest, and rules for it do not match.",
+          cannot be distinguished from the rest, and rules for it do not match.",
     bad: server!("name: web search\ncommand: search-server\n"),
     good: server!("name: web-search\ncommand: search-server\n"),
 };

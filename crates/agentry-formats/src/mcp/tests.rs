@@ -62,8 +62,8 @@ fn every_rule_of_a_server() {
             &["AG0153 transport `http` does not fit a server with `command`, which is `stdio`"],
         ),
         (r#"{"transport": "STDIO", "command": "x"}"#, &["AG0104 `transport` cannot be `STDIO`"]),
-        (r#"{"url": "ftp://x.example"}"#, &["AG0154 `ftp://x.example` is no web address"]),
-        (r#"{"url": "x.example"}"#, &["AG0154 `x.example` is no web address"]),
+        (r#"{"url": "ftp://x.example"}"#, &["AG0154 `ftp://x.example` is not a web address"]),
+        (r#"{"url": "x.example"}"#, &["AG0154 `x.example` is not a web address"]),
         (
             r#"{"command": "x", "env": {"GITHUB_TOKEN": "abcdef123456"}}"#,
             &["AG0155 `GITHUB_TOKEN` looks like a secret written out"],

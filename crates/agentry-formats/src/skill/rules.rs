@@ -125,8 +125,8 @@ pub static EMPTY_SKILL: LintRule = LintRule {
     code: "AG6006",
     name: "empty-skill",
     severity: Warning,
-    why: "The text below the metadata is what the agent is told when it uses the skill; without \
-          it, using the skill changes nothing.",
+    why: "The text below the metadata is the instruction that the agent gets with the skill; \
+          without it, using the skill changes nothing.",
     bad: skills![("review/SKILL.md", "---\nname: review\ndescription: Reviews a text\n---\n")],
     good: skills![("review/SKILL.md", REVIEW)],
 };
@@ -137,7 +137,7 @@ pub static UNKNOWN_STEP: LintRule = LintRule {
     name: "unknown-step",
     severity: Note,
     why: "The label in parentheses says who decides how a step is done, and a human gate waits for \
-          a person. A label that nobody knows is plain text: nothing waits.",
+          a person. An unknown label is plain text: nothing waits.",
     bad: skills![(
         "review/SKILL.md",
         "---\nname: review\ndescription: Reviews a text\n---\n\n### 1. Send it (Humane Gate)\n"

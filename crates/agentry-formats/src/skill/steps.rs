@@ -126,7 +126,7 @@ fn almost(label: &str, span: Span, findings: &mut Findings) {
     if near.is_none() && !label.split_whitespace().any(word) {
         return;
     }
-    let found = findings.add(&UNKNOWN_STEP, span, format!("`({label})` is no kind of step"));
+    let found = findings.add(&UNKNOWN_STEP, span, format!("`({label})` is not a kind of step"));
     match near {
         Some(name) => {
             found.hint(format!("did you mean `({name})`?"));

@@ -209,14 +209,14 @@ fn steps_are_headings_and_list_items() {
         (
             "### 1. Ask (Humane Gate)",
             vec![],
-            vec!["AG6007 5:13 `(Humane Gate)` is no kind of step"],
+            vec!["AG6007 5:13 `(Humane Gate)` is not a kind of step"],
         ),
         (
             "1. Ask (hardend step): x",
             vec![],
-            vec!["AG6007 5:9 `(hardend step)` is no kind of step"],
+            vec!["AG6007 5:9 `(hardend step)` is not a kind of step"],
         ),
-        ("1. Ask (first step): x", vec![], vec!["AG6007 5:9 `(first step)` is no kind of step"]),
+        ("1. Ask (first step): x", vec![], vec!["AG6007 5:9 `(first step)` is not a kind of step"]),
         ("1. Ask (see the next step) and go on", vec![], vec![]),
         ("1. (", vec![], vec![]),
     ];

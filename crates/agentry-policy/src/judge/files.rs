@@ -23,7 +23,7 @@ impl Judge {
         let real =
             absolute(subject, directory, &self.places).and_then(|path| resolver.resolve(&path));
         let Some(real) = real else {
-            return self.unknown_path(section, "where it leads cannot be told");
+            return self.unknown_path(section, "it is not known where it leads");
         };
         // The patterns were converted to lower case when they were compiled.
         let folded = if self.places.ignores_case { real.to_lowercase() } else { real };

@@ -77,7 +77,7 @@ impl Judge {
             // The directory is unknown, so only the name itself can show that the file is a secret.
             CurrentDirs::Unknown => {
                 let named = self.secret(section, &PathSet::new(word, call.directory, None));
-                let why = "where it leads cannot be told";
+                let why = "it is not known where it leads";
                 return self
                     .not_understood(section, why)
                     .into_iter()
@@ -96,7 +96,7 @@ impl Judge {
                     Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
                 }
                 Some(paths) => self.paths((section, below), &paths),
-                None => self.not_understood(section, "where it leads cannot be told"),
+                None => self.not_understood(section, "it is not known where it leads"),
             }
         };
         directories.iter().filter_map(decide).reduce(LayerDecision::strictest)
@@ -209,7 +209,7 @@ impl Judge {
         }
         let address = text.and_then(|text| address(text).ok());
         let Some(address) = address else {
-            return self.not_understood(Section::Webfetch, "where it leads cannot be told");
+            return self.not_understood(Section::Webfetch, "it is not known where it leads");
         };
         let subject = PatternSubject::Text(&address.text);
         let decide = |(source, rules): (LayerSource, &RuleList)| {

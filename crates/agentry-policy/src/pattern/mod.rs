@@ -175,7 +175,7 @@ impl Pattern {
             Some(_) if regex == ANYTHING => (PatternShape::Everything, PatternMachine::default()),
             Some(_) => (PatternShape::Foreign(regex.to_owned()), PatternMachine::numbered()),
             None => {
-                let why = "the pattern is no regular expression".to_owned();
+                let why = "the pattern is not a regular expression".to_owned();
                 (PatternShape::Wrong(why), PatternMachine::default())
             }
         };

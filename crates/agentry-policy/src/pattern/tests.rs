@@ -65,10 +65,10 @@ fn wrong_patterns_say_why() {
         (PatternKind::Command, "ls *", None),
         (PatternKind::Path, "**/../x", Some("`..` after a wildcard leads nowhere")),
         (PatternKind::Path, "/../x", Some("`..` leads out of the root directory")),
-        (PatternKind::Web, "file:///etc", Some("`file` is no scheme of the web")),
-        (PatternKind::Web, "x.org:http", Some("`http` is no port")),
-        (PatternKind::Web, "a..*", Some("`a..*` is no host")),
-        (PatternKind::Web, "https://", Some("`` is no host")),
+        (PatternKind::Web, "file:///etc", Some("`file` is not a scheme of the web")),
+        (PatternKind::Web, "x.org:http", Some("`http` is not a port")),
+        (PatternKind::Web, "a..*", Some("`a..*` is not a host")),
+        (PatternKind::Web, "https://", Some("`` is not a host")),
         (PatternKind::Name, "x", None),
     ];
     for (kind, text, expected) in cases {

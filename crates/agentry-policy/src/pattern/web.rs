@@ -34,7 +34,7 @@ impl WebPattern {
         let (scheme, default) = SCHEMES
             .iter()
             .find(known)
-            .ok_or_else(|| format!("`{scheme}` is no scheme of the web"))?;
+            .ok_or_else(|| format!("`{scheme}` is not a scheme of the web"))?;
         if rest.contains('#') {
             return Err("an address is never sent with a `#`".to_owned());
         }
@@ -103,10 +103,10 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), Stri
     match port {
         "*" => Ok((host, None)),
         // `parse` would accept a leading `+`.
-        _ if port.starts_with('+') => Err(format!("`{port}` is no port")),
+        _ if port.starts_with('+') => Err(format!("`{port}` is not a port")),
         _ => match port.parse() {
             Ok(port) => Ok((host, Some(port))),
-            Err(_) => Err(format!("`{port}` is no port")),
+            Err(_) => Err(format!("`{port}` is not a port")),
         },
     }
 }
@@ -114,7 +114,7 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), Stri
 /// Parses a host into labels, normalised as in a browser.
 fn read_host(host: &str) -> Result<Vec<PatternElement>, String> {
     let host = host.strip_suffix('.').unwrap_or(host);
-    let wrong = || format!("`{host}` is no host");
+    let wrong = || format!("`{host}` is not a host");
     if !host.contains('*') {
         let host = url::Host::parse(host).map_err(|_| wrong())?.to_string();
         return Ok(host

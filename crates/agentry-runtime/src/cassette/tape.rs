@@ -113,7 +113,7 @@ impl Tape {
         match header.get("cassette").and_then(Value::as_u64) {
             Some(found) if found > FORMAT => return Err(TapeError::Newer { path: shown, found }),
             Some(_) => {}
-            None => return Err(damaged(1, "this is no cassette".to_owned())),
+            None => return Err(damaged(1, "this is not a cassette".to_owned())),
         }
         let header: CassetteHeader =
             serde_json::from_value(header).map_err(|e| damaged(1, e.to_string()))?;
@@ -292,7 +292,7 @@ impl Tape {
                 self.questions.1 += 1;
                 Ok(happened)
             }
-            None => self.stopped("fewer words were not needed when this was recorded"),
+            None => self.stopped("there was no compaction when this was recorded"),
         }
     }
 
@@ -333,8 +333,8 @@ impl Tape {
         match self.next(EventSlot::Answered, id.unwrap_or_default()) {
             Some(happened) => Ok(happened),
             None => self.stopped(&match id {
-                Some(id) => format!("nobody was asked about the call `{id}` before"),
-                None => "nobody was asked whether to go on before".to_owned(),
+                Some(id) => format!("the call `{id}` needed no approval before"),
+                None => "there was no question whether to continue before".to_owned(),
             }),
         }
     }
@@ -436,7 +436,7 @@ impl Tape {
         }
         let changed = recorded.iter().zip(&now).find(|(recorded, now)| recorded != now);
         let Some((recorded, now)) = changed else { return Ok(()) };
-        let message = format!("the model is told something else of the tool `{}`", now.name);
+        let message = format!("the description of the tool `{}` changed", now.name);
         Err(CassetteDifference::new(DifferenceKind::Tools, message)
             .between(&written(recorded), &written(now)))
     }

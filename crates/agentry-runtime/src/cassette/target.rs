@@ -22,7 +22,7 @@ const MOST: u64 = 64 << 10;
 /// something other than a cassette.
 pub fn admit(path: &Path) -> io::Result<PathBuf> {
     let target = real(&std::path::absolute(path)?);
-    let target = target.ok_or_else(|| io::Error::other("where it leads cannot be told"))?;
+    let target = target.ok_or_else(|| io::Error::other("it is not known where it leads"))?;
     replaceable(&target)?;
     // Creating and removing a file shows that the directory is writable.
     let (parent, part) = part(&target)?;
@@ -73,7 +73,7 @@ fn replaceable(target: &Path) -> io::Result<()> {
     };
     let empty = file.metadata()?.len() == 0;
     if (!empty || is_others(target)) && !is_cassette(file)? {
-        return Err(io::Error::other("it is no cassette, and is not replaced by one"));
+        return Err(io::Error::other("it is not a cassette, and is not replaced by one"));
     }
     Ok(())
 }

@@ -404,7 +404,7 @@ fn damage_is_told_clearly() {
     let cases = [
         ("", "line 1: the cassette is empty"),
         ("nonsense", "line 1: expected ident"),
-        ("{}", "line 1: this is no cassette"),
+        ("{}", "line 1: this is not a cassette"),
         ("{\"cassette\":7}", "has format 7; this program knows format 1 and older ones"),
         (
             "{\"cassette\":1,\"agent\":\"x\",\"recorded\":\"\"}\n{\"at\":1,\"type\":\"waited\"}\n{\"at\":1}",

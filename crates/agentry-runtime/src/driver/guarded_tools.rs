@@ -153,7 +153,7 @@ impl RunTools for GuardedTools {
             match self.shared.images.as_ref().map_or(Ok(()), BeforeImages::settle) {
                 Ok(()) => output,
                 Err(error) => {
-                    let text = format!("{}\n\nit cannot be taken back: {error}", output.text);
+                    let text = format!("{}\n\nit cannot be undone: {error}", output.text);
                     tool::ToolOutput { text, ..output }
                 }
             }

@@ -222,7 +222,7 @@ pub enum AbsentApprover {
 impl Approver for AbsentApprover {
     fn decide<'a>(&'a self, _asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
         let said = match self {
-            Self::Denies => ApprovalReply::No(Some("nobody is there to ask".to_owned())),
+            Self::Denies => ApprovalReply::No(Some("no user is present to answer".to_owned())),
             Self::Parks => ApprovalReply::Park,
         };
         Box::pin(std::future::ready(said))

@@ -163,7 +163,7 @@ impl RunDriver {
         };
         self.tasks.spawn(caught(work, move |why| RunEvent::Answered {
             id,
-            answer: ApprovalAnswer::No(Some(format!("nobody could be asked: {why}"))),
+            answer: ApprovalAnswer::No(Some(format!("no user could be asked: {why}"))),
         }));
     }
 

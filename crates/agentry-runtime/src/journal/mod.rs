@@ -329,7 +329,7 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
         return Err(JournalError::NeverBegan(id.to_owned()));
     }
     if mark != MARK {
-        return Err(JournalError::damaged(id, "`journal.db` is no journal"));
+        return Err(JournalError::damaged(id, "`journal.db` is not a journal"));
     }
     match number("user_version")? {
         FORMAT => {}

@@ -202,7 +202,7 @@ fn damage_is_told_clearly() {
         (
             "another database",
             &|| sql("PRAGMA application_id = 1"),
-            "the journal of the run `ID` is damaged: `journal.db` is no journal",
+            "the journal of the run `ID` is damaged: `journal.db` is not a journal",
         ),
         (
             "a row is missing",

@@ -284,7 +284,8 @@ impl AnswerKind {
             | "application/stream+json"
             | "application/octet-stream" => Ok(Self::Stream),
             other => Err(fault::permanent(format!(
-                "the server answered with `{}`, which is no answer of a model: is its address right?",
+                "the server answered with `{}`, which is not an answer of a model: is its address \
+                 right?",
                 fault::shown(other)
             ))),
         }

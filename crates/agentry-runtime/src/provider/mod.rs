@@ -201,7 +201,7 @@ fn add(body: &mut Value, extra: &Map<String, Value>) {
 
 /// Parses the data of an event as JSON.
 fn parsed(event: &sse::SseEvent) -> Result<Value, ModelFailure> {
-    let unreadable = |_| fault::temporary("the server sent something that is no JSON");
+    let unreadable = |_| fault::temporary("the server sent something that is not JSON");
     serde_json::from_str(&event.data).map_err(unreadable)
 }
 

@@ -330,7 +330,7 @@ impl Quarantine {
     ) -> QuarantineReport {
         let below = path.strip_prefix(&self.workspace).unwrap_or(path);
         let why = match did {
-            QuarantineAct::Shut => "nobody could see what is in it",
+            QuarantineAct::Shut => "its content could not be read",
             QuarantineAct::Renamed => "they decide in their new place",
             _ => why_protected(below).unwrap_or(ProtectedKind::Repository.why()),
         };
@@ -351,7 +351,7 @@ impl Quarantine {
             fs::create_dir_all(&images).and_then(|()| snapshot::bytes(path)).and_then(|bytes| {
                 // The file was changed after its digest was taken, so the image would be wrong.
                 if hex(&Sha256::digest(&bytes)) != *digest {
-                    return Err(io::Error::other("somebody writes to it"));
+                    return Err(io::Error::other("another process writes to it"));
                 }
                 let length = bytes.len() as u64;
                 let left = self.room.checked_sub(length);

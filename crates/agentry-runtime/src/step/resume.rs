@@ -93,6 +93,6 @@ fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     effects
 }
 
-const UNKNOWN: &str = "the run was killed while this call ran: nobody knows what it has done";
+const UNKNOWN: &str = "the run was killed while this call ran: it is not known what it did";
 pub(super) const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this call were not written \
     down; make the call again";

@@ -112,7 +112,7 @@ fn models_that_do_not_answer() {
 fn a_run_that_cannot_wait_says_when_to_come_back() {
     let script = "begin\n said hi => ask 0\n fail temporary after=900000 => stop failed";
     let state = check("a quarter of an hour", script);
-    let why = "no; it wants to be asked again in 15 minutes".to_owned();
+    let why = "no; retry in 15 minutes".to_owned();
     assert_eq!(state.phase, RunPhase::Ended(RunEnding::Failed { why }));
 }
 

@@ -45,7 +45,7 @@ impl ToolFileChange {
         let texts =
             (str::from_utf8(old.unwrap_or_default()), str::from_utf8(new.unwrap_or_default()));
         let (Ok(old), Ok(new)) = texts else {
-            return format!("--- {}\n+++ {}\nit is no text\n", header.0, header.1);
+            return format!("--- {}\n+++ {}\nit is not text\n", header.0, header.1);
         };
         let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
         let text = diff.unified_diff().header(&header.0, &header.1).to_string();
@@ -141,14 +141,14 @@ mod tests {
             change(&world, "c", Some("new c")),
         ];
         std::fs::remove_file(gone).unwrap();
-        let expected = "nothing was changed: `c`: somebody else changed it in the meantime";
+        let expected = "nothing was changed: `c`: it was changed in the meantime";
         assert_eq!(carry_out(&changes, &host), Err(expected.to_owned()));
         assert_eq!((world.text("a"), world.text("b")), ("old a".into(), "old b".into()));
         assert!(!world.path("new").exists());
         assert_eq!(host.kept.lock().unwrap().len(), 4);
         assert_eq!(
             carry_out(changes.get(..3).unwrap(), &host),
-            Err("nothing was changed: `a`: somebody else changed it in the meantime".to_owned())
+            Err("nothing was changed: `a`: it was changed in the meantime".to_owned())
         );
     }
 
@@ -163,7 +163,7 @@ mod tests {
                 "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n",
             ),
             (change(&world, "new", Some("x\n")), "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"),
-            (change(&world, "bin", Some("x\n")), "--- a/bin\n+++ b/bin\nit is no text\n"),
+            (change(&world, "bin", Some("x\n")), "--- a/bin\n+++ b/bin\nit is not text\n"),
         ];
         for (change, expected) in cases {
             assert_eq!(change.diff(), expected, "{}", change.name);

@@ -29,7 +29,7 @@ pub(super) fn resolve(path: &str, place: &CallLocation) -> Result<PathBuf, Strin
     if path.is_empty() || path.contains('\0') || path.len() > MOST_OF_PATH {
         return Err("the path is empty, too long or holds a NUL".to_owned());
     }
-    let unknown = || format!("where `{path}` leads cannot be told");
+    let unknown = || format!("it is not known where `{path}` leads");
     let real = real(&absolute(path, place)).ok_or_else(unknown)?;
     // The policy reads text; a lossy conversion could name another file than the real one.
     if real.to_str().is_none() { Err(unknown()) } else { Ok(real) }
@@ -235,7 +235,7 @@ pub(super) fn why(path: &str, error: &io::Error) -> String {
     let why = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => "it does not exist".to_owned(),
         Some(Errno::LOOP) => "a link is on the way that was not there before".to_owned(),
-        Some(Errno::NOTDIR) => "something on the way is no directory".to_owned(),
+        Some(Errno::NOTDIR) => "something on the way is not a directory".to_owned(),
         Some(Errno::ACCESS | Errno::PERM) => "the system does not permit it".to_owned(),
         _ if error.kind() == io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         _ => error.to_string(),

@@ -66,10 +66,10 @@ fn a_link_that_appeared_is_not_followed() {
     assert_eq!(error(open(&file).map(drop)), link);
     assert_eq!(
         error(replace(&file, b"new", Some(&stamp), Some(&stamp))),
-        "`x`: it is no regular file"
+        "`x`: it is not a regular file"
     );
-    assert_eq!(error(replace(&file, b"new", None, None)), "`x`: it is no regular file");
-    assert_eq!(error(remove(&file, &stamp)), "`x`: it is no regular file");
+    assert_eq!(error(replace(&file, b"new", None, None)), "`x`: it is not a regular file");
+    assert_eq!(error(remove(&file, &stamp)), "`x`: it is not a regular file");
     fs::remove_dir_all(world.path("dir")).unwrap();
     symlink(world.path("outside"), world.path("dir")).unwrap();
     let secret = world.path("dir/secret");
@@ -104,7 +104,7 @@ fn what_somebody_else_wrote_is_not_lost() {
     let file = world.file("file", "old");
     let (_, stamp) = contents(&file).unwrap().unwrap();
     fs::write(&file, "theirs").unwrap();
-    let changed = "`x`: somebody else changed it in the meantime";
+    let changed = "`x`: it was changed in the meantime";
     assert_eq!(error(replace(&file, b"mine", Some(&stamp), Some(&stamp))), changed);
     assert_eq!(error(replace(&file, b"mine", None, None)), changed);
     assert_eq!(error(remove(&file, &stamp)), changed);

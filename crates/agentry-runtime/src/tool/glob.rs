@@ -70,7 +70,7 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     // With `literal_separator`, a `*` does not cross directories.
     let built = GlobBuilder::new(pattern).literal_separator(true).build();
-    let wrong = |error: globset::Error| format!("`{shown}` is no pattern: {}", error.kind());
+    let wrong = |error: globset::Error| format!("`{shown}` is not a pattern: {}", error.kind());
     Ok(built.map_err(wrong)?.compile_matcher())
 }
 
@@ -79,7 +79,7 @@ async fn glob(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let matcher = matcher(&pattern)?;
     let root = WalkRoot::new(path.as_deref(), host)?;
     if !root.is_directory {
-        return Err(format!("`{}` is no directory", path.unwrap_or_default()));
+        return Err(format!("`{}` is not a directory", path.unwrap_or_default()));
     }
     let (mut text, mut hidden) = (String::new(), 0);
     let each = |entry: &ignore::DirEntry| {

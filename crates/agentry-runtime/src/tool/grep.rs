@@ -125,7 +125,7 @@ impl GrepSearch {
             .build(&given.pattern)
             .map_err(|error| {
                 let error = error.to_string();
-                format!("`pattern` is no regular expression: {}", output_cap::start(&error, 500))
+                format!("`pattern` is not a regular expression: {}", output_cap::start(&error, 500))
             })?;
         let include = given.include.as_deref().map(glob::matcher).transpose()?;
         let searcher = SearcherBuilder::new()

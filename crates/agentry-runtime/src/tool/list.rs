@@ -55,7 +55,7 @@ fn list(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let root = WalkRoot::new(name.as_deref(), host)?;
     let name = name.unwrap_or_else(|| ".".to_owned());
     if !root.is_directory {
-        return Err(format!("`{name}` is no directory"));
+        return Err(format!("`{name}` is not a directory"));
     }
     let entries = files::entries(&root.path).map_err(|error| files::why(&name, &error))?;
     let (mut text, mut hidden) = (String::new(), 0);

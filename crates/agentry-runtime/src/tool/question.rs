@@ -61,7 +61,7 @@ impl BuiltInTool for QuestionTool {
             };
             match host.ask(&question, &choices).await {
                 Some(answer) => ToolOutput::done(output_cap::text(&answer)),
-                None => ToolOutput::failed("nobody is there to answer"),
+                None => ToolOutput::failed("no user is present to answer"),
             }
         })
     }
@@ -77,7 +77,7 @@ mod tests {
         let world = TestWorkspace::new();
         let arguments = json!({"question": "which?", "choices": ["a", "b"]});
         let mut host = world.host();
-        let nobody = ToolOutput::failed("nobody is there to answer");
+        let nobody = ToolOutput::failed("no user is present to answer");
         assert_eq!(QuestionTool.run(arguments.clone(), &host).await, nobody);
         host.answer = Some("b".to_owned());
         assert_eq!(QuestionTool.run(arguments, &host).await, ToolOutput::done("b"));

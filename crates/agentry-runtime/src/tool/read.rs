@@ -101,7 +101,7 @@ fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let mut reader = BufReader::with_capacity(64 << 10, file);
     let start = reader.fill_buf().map_err(failed)?;
     if start.iter().take(LOOKED_AT).any(|byte| *byte == 0) {
-        return Err(format!("`{name}` is no text: it holds NUL bytes"));
+        return Err(format!("`{name}` is not text: it holds NUL bytes"));
     }
     if start.is_empty() {
         return Ok("the file is empty".to_owned());
@@ -124,7 +124,7 @@ fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Resul
         if text.len() > output_cap::MOST || number - offset >= limit {
             // The line that does not fit is dropped as a whole, and `offset` names it.
             text.truncate(before);
-            let _ = write!(text, "\n[more follows: go on with `offset` {number}]");
+            let _ = write!(text, "\n[more follows: continue with `offset` {number}]");
             return Ok(text);
         }
     }
@@ -199,10 +199,10 @@ mod tests {
             (json!({"path": "unix", "offset": 2}), Ok("     2\ttwo\n")),
             (
                 json!({"path": "unix", "limit": 1}),
-                Ok("     1\tone\n\n[more follows: go on with `offset` 2]"),
+                Ok("     1\tone\n\n[more follows: continue with `offset` 2]"),
             ),
             (json!({"path": "unix", "offset": 3}), Ok("there are no more than 2 lines")),
-            (json!({"path": "binary"}), Err("`binary` is no text: it holds NUL bytes")),
+            (json!({"path": "binary"}), Err("`binary` is not text: it holds NUL bytes")),
             (json!({"path": "dir"}), Err("`dir` is a directory: use `list`")),
             (json!({"path": "missing"}), Err("`missing`: it does not exist")),
             (json!({"path": ""}), Err("the path is empty, too long or holds a NUL")),
@@ -221,7 +221,7 @@ mod tests {
         let output =
             world.host().call(&ReadTool, json!({"path": "long", "limit": 1_000_000})).await;
         assert!(output.text.len() < output_cap::MOST + 100, "{}", output.text.len());
-        assert!(output.text.contains("go on with `offset` "), "{:.100}", output.text);
+        assert!(output.text.contains("continue with `offset` "), "{:.100}", output.text);
         let last = world.host().call(&ReadTool, json!({"path": "long", "offset": 700_000})).await;
         assert_eq!(last.text, "700000\ta line of text\n");
         world.file("wide", "ä".repeat(5 << 20));

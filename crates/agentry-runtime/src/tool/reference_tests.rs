@@ -13,8 +13,8 @@ use crate::event::CallClass;
 const INTRODUCTION: &str = "\
 # Tools
 
-What an agent that Agentry runs can call. It is offered the tools that its definition names, or all of
-them if it names none, without those that its policy denies wholly.
+The tools that `agentry run` offers to an agent: those that its definition names, or all of them if it names
+none. Tools that the policy denies as a whole are left out.
 
 Each call is judged by one section of the policy before it runs, and so is whatever it finds on its way:
 every file that `glob`, `grep` and `list` would show, every address that a server redirects to. A path is
@@ -22,20 +22,20 @@ judged where it really leads, and what was judged is opened without following a 
 judged as `directory/*`.
 
 A call that only reads may run beside others, and again after a crash. One that writes keeps what was
-there, for `agentry runs undo`. Everything that a model gets to see has an end; what is longer lies in a
-file of the run, which the agent may read.
+there, for `agentry runs undo`. Output that a model reads is limited; the
+rest is in a file of the run, which the agent may read.
 
-`websearch` is there when the user's environment names a service: `SEARXNG_URL`, `BRAVE_API_KEY` or
-`TAVILY_API_KEY`. `question` is there when somebody can answer.
+`websearch` is available if the user's environment names a service: `SEARXNG_URL`, `BRAVE_API_KEY` or
+`TAVILY_API_KEY`. `question` is available if a user can answer.
 
 ## What no tool changes
 
 Whatever the policy says, and whether or not it exists yet: the agent's own definition, Agentry's home, the
 program itself, and in every directory what has one of these names:
 
-{names}| `*.cassette.*` | tests of agents rely on it | it is taken back |
+{names}| `*.cassette.*` | tests of agents rely on it | it is restored afterwards |
 
-The last column says what becomes of commands that write there; [how](../guides/confine-commands.md). Directories count with all that lies below, names without regard to case. A repository under another name
+The last column says what happens to commands that write there; [how](../guides/confine-commands.md). Directories count with all that lies below, names without regard to case. A repository under another name
 (a directory with `HEAD` and either `objects` and `refs` or `commondir`) is one, too. No rule opens these: an agent that is to change
 one can say how, and you do it. Secrets such as `.env` are read and written after a question only.
 

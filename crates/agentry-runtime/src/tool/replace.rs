@@ -140,7 +140,7 @@ impl ReplaceTarget<'_> {
         };
         if let Some(stat) = &now {
             if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-                return Err(io::Error::other("it is no regular file"));
+                return Err(io::Error::other("it is not a regular file"));
             }
             if stat.st_mode & 0o222 == 0 {
                 return Err(io::Error::other("it is read-only"));
@@ -152,7 +152,7 @@ impl ReplaceTarget<'_> {
 }
 
 fn changed() -> io::Error {
-    io::Error::other("somebody else changed it in the meantime")
+    io::Error::other("it was changed in the meantime")
 }
 
 /// Returns a name for a temporary file.

@@ -47,10 +47,10 @@ async fn directories_are_listed() {
         (json!({}), ".env\n.git/\n.gitignore\n.hidden\na.rs\nbinary\nout@\nprivate/\nsrc/\ntarget/\nx.log\n"),
         (json!({"path": "src"}), "b.rs\ndeep/\n"),
         (json!({"path": "private"}), "Deny: private/**:deny"),
-        (json!({"path": "a.rs"}), "`a.rs` is no directory"),
-        (json!({"path": "missing"}), "`missing` is no directory"),
-        (json!({"path": "out"}), "Ask: nothing is said about external_directory: ask"),
-        (json!({"path": "../.."}), "Ask: nothing is said about external_directory: ask"),
+        (json!({"path": "a.rs"}), "`a.rs` is not a directory"),
+        (json!({"path": "missing"}), "`missing` is not a directory"),
+        (json!({"path": "out"}), "Ask: no rule about external_directory: ask"),
+        (json!({"path": "../.."}), "Ask: no rule about external_directory: ask"),
     ])
     .await;
 }
@@ -103,18 +103,28 @@ async fn one_name_does_not_look_like_two() {
 #[tokio::test]
 async fn files_are_found_by_their_path() {
     let hidden = "\n[1 file is not shown: the policy does not allow it]";
-    check(&GlobTool, &[
-        (json!({"pattern": "*.rs"}), "a.rs\n"),
-        (json!({"pattern": "**/*.rs"}), &format!("a.rs\nsrc/b.rs\n{hidden}")),
-        (json!({"pattern": "./src/**"}), "src/b.rs\nsrc/deep/c.txt\n"),
-        (json!({"pattern": "*.{rs,txt}", "path": "src"}), "src/b.rs\n"),
-        (json!({"pattern": "private/*"}), &format!("nothing was found\n{hidden}")),
-        (json!({"pattern": "target/*"}), "nothing was found\n"),
-        (json!({"pattern": "out/*"}), "nothing was found\n"),
-        (json!({"pattern": "/etc/*"}), "`/etc/*` leads elsewhere: name the directory in `path`"),
-        (json!({"pattern": "../*"}), "`../*` leads elsewhere: name the directory in `path`"),
-        (json!({"pattern": "a{b"}), "`a{b` is no pattern: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)"),
-    ])
+    check(
+        &GlobTool,
+        &[
+            (json!({"pattern": "*.rs"}), "a.rs\n"),
+            (json!({"pattern": "**/*.rs"}), &format!("a.rs\nsrc/b.rs\n{hidden}")),
+            (json!({"pattern": "./src/**"}), "src/b.rs\nsrc/deep/c.txt\n"),
+            (json!({"pattern": "*.{rs,txt}", "path": "src"}), "src/b.rs\n"),
+            (json!({"pattern": "private/*"}), &format!("nothing was found\n{hidden}")),
+            (json!({"pattern": "target/*"}), "nothing was found\n"),
+            (json!({"pattern": "out/*"}), "nothing was found\n"),
+            (
+                json!({"pattern": "/etc/*"}),
+                "`/etc/*` leads elsewhere: name the directory in `path`",
+            ),
+            (json!({"pattern": "../*"}), "`../*` leads elsewhere: name the directory in `path`"),
+            (
+                json!({"pattern": "a{b"}),
+                "`a{b` is not a pattern: unclosed alternate group; missing '}' \
+                                     (maybe escape '{' with '[{]'?)",
+            ),
+        ],
+    )
     .await;
 }
 
@@ -150,7 +160,7 @@ async fn lines_are_found() {
             (json!({"pattern": "hush", "path": "private/key.rs"}), "Deny: private/**:deny"),
             (
                 json!({"pattern": "root", "path": "out/passwd"}),
-                "Ask: nothing is said about external_directory: ask",
+                "Ask: no rule about external_directory: ask",
             ),
             (json!({"pattern": "fn", "path": "missing"}), "`missing`: it does not exist"),
             (json!({"pattern": "fn", "path": "binary"}), "nothing was found\n"),
@@ -158,7 +168,7 @@ async fn lines_are_found() {
     )
     .await;
     let output = world().host().call(&GrepTool, json!({"pattern": "("})).await;
-    assert!(output.text.starts_with("`pattern` is no regular expression: "), "{output:?}");
+    assert!(output.text.starts_with("`pattern` is not a regular expression: "), "{output:?}");
 }
 
 #[tokio::test]

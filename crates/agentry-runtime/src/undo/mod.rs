@@ -134,7 +134,7 @@ fn there(path: &Path) -> io::Result<PathImage> {
             let mode = file.metadata()?.permissions().mode() & 0o7777;
             Ok(PathImage::File { digest: digest(file)?, mode })
         }
-        _ => Err(io::Error::other(format!("`{}` is no ordinary file", path.display()))),
+        _ => Err(io::Error::other(format!("`{}` is not a regular file", path.display()))),
     }
 }
 

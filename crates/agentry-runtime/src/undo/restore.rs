@@ -93,11 +93,11 @@ fn reached(lines: &[&PathChange], now: &PathImage) -> usize {
 
 fn why(lines: &[&PathChange], now: &PathImage) -> String {
     if lines.last().is_some_and(|line| line.left.is_none()) {
-        return "the run was killed while it changed this: nobody knows what it left".to_owned();
+        return "the run was killed while it changed this: its state is not known".to_owned();
     }
     match now {
-        PathImage::Nothing => "somebody removed it since".to_owned(),
-        _ => "somebody changed it since".to_owned(),
+        PathImage::Nothing => "it was removed since".to_owned(),
+        _ => "it was changed since".to_owned(),
     }
 }
 

@@ -83,7 +83,7 @@ fn what_somebody_else_did_is_theirs() {
                 run.change("a", "1");
                 run.write("a", "theirs");
             },
-            UndoOutcome::Kept("somebody changed it since".to_owned()),
+            UndoOutcome::Kept("it was changed since".to_owned()),
             Some("theirs"),
         ),
         (
@@ -92,7 +92,7 @@ fn what_somebody_else_did_is_theirs() {
                 run.change("a", "1");
                 fs::remove_file(run.path("a")).expect("a file");
             },
-            UndoOutcome::Kept("somebody removed it since".to_owned()),
+            UndoOutcome::Kept("it was removed since".to_owned()),
             None,
         ),
         (
@@ -112,7 +112,7 @@ fn what_somebody_else_did_is_theirs() {
                 run.write("a", "half");
             },
             UndoOutcome::Kept(
-                "the run was killed while it changed this: nobody knows what it left".to_owned(),
+                "the run was killed while it changed this: its state is not known".to_owned(),
             ),
             Some("half"),
         ),

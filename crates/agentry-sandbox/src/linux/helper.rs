@@ -227,7 +227,7 @@ fn begin(start: StartRequest, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid
     let (program, arguments) =
         argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
     if !directory.is_dir() {
-        let message = format!("`{}` is no directory in the sandbox", directory.display());
+        let message = format!("`{}` is not a directory in the sandbox", directory.display());
         return Err(io::Error::other(message));
     }
     let mut streams = descriptors.into_iter();

@@ -81,7 +81,7 @@ impl RequestHead {
             return Err("the request has too many headers".to_owned());
         }
         let target = if *method == "CONNECT" { tunnel(target) } else { plain(target) };
-        let target = target.ok_or_else(|| "it is not said which host is meant".to_owned())?;
+        let target = target.ok_or_else(|| "the request names no host".to_owned())?;
         Ok(Self { method: (*method).to_owned(), target, headers, rest })
     }
 }

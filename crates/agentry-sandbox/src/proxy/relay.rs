@@ -38,7 +38,7 @@ pub(super) fn one_request(
     };
     // A chunked body has no length here, and two lengths could hide a second request.
     if named("transfer-encoding").next().is_some() {
-        refuse(client, "411 Length Required", "the length of the body must be said before it");
+        refuse(client, "411 Length Required", "the length of the body must be sent before it");
         return Ok(());
     }
     let lengths: Vec<&str> = named("content-length").map(|(_, value)| value.as_str()).collect();

@@ -81,7 +81,7 @@ fn only_named_hosts_are_reached() {
             "GET http://evil.org/a HTTP/1.1\r\nHost: good.org\r\n\r\n",
             "`evil.org` may not be reached",
         ),
-        ("GET /a HTTP/1.1\r\nHost: good.org\r\n\r\n", "it is not said which host is meant"),
+        ("GET /a HTTP/1.1\r\nHost: good.org\r\n\r\n", "the request names no host"),
         ("POST http://good.org/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "411 Length"),
         (
             "POST http://good.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",

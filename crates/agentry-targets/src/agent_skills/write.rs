@@ -32,7 +32,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     let allowed = (!allowed.is_empty()).then(|| ("allowed-tools", Data::str(allowed)));
     let computed = allowed.into_iter().collect();
     let metadata = fields::write(FIELDS, (subject, TARGET.name), computed, &mut out);
-    unenforced(subject, "whoever loads the skill", &mut out);
+    unenforced(subject, "programs that load the skill", &mut out);
     report_losses(FIELDS, subject, &mut out);
     let text = front_matter::write(&subject.origin(), &metadata, &body(subject));
     out.files.push(RenderedFile::new(path(&subject.name), text));

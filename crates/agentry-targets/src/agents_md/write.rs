@@ -64,7 +64,7 @@ fn file(
         Err(broken) => {
             for out in agents {
                 let message = format!("`{PATH}` is left alone: {broken}");
-                out.refuse("name", message, Some("mend or remove the marks"));
+                out.refuse("name", message, Some("fix or remove the marks"));
             }
             None
         }
@@ -82,7 +82,7 @@ fn section(subject: &RenderSubject, out: &mut RenderedAgent) -> String {
     let prompt =
         subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let prompt = prompt.replace("\r\n", "\n");
-    unenforced(subject, "whoever reads AGENTS.md", out);
+    unenforced(subject, "programs that read AGENTS.md", out);
     report_losses(FIELDS, subject, out);
     let parts = [Some(heading(&subject.name)), lead, Some(prompt), in_words(subject)];
     let parts = parts.iter().flatten().map(|part| part.trim_start_matches('\u{feff}').trim());

@@ -12,7 +12,7 @@ pub(super) const BLIND: &[BlindSpot] = &[
     },
     BlindSpot {
         name: "nested commands",
-        why: "Claude Code does not look into `sh -c` and `find -exec`",
+        why: "Claude Code does not check inside `sh -c` and `find -exec`",
         lines: |command| {
             let found = format!("find . -exec {command} ;");
             vec![in_a_shell(command), MisreadLine::new(found.replace(';', "\\;"), words(&found))]

@@ -16,7 +16,7 @@ fn question(text: &str) -> Result<GuardQuestion, String> {
     let question = parse(text)?;
     let event = optional(&question, "hook_event_name", "a question")?;
     if let Some(event) = event.filter(|event| *event != "PreToolUse") {
-        return Err(format!("`{event}` is no question about a call"));
+        return Err(format!("`{event}` is not a question about a call"));
     }
     let tool = needed(&question, "tool_name", "a question")?;
     let directory = guard::directory(&question, "cwd")?;

@@ -206,11 +206,11 @@ fn identity(front: &ClaudeFrontMatter) -> Result<ImportDraft, String> {
         Some(Data::Str(name)) => name.clone(),
         Some(number @ (Data::Int(_) | Data::Float(_))) => number.to_json().to_string(),
         Some(Data::Null) | None => return Err("`name` is missing".to_owned()),
-        Some(_) => return Err("`name` is no text".to_owned()),
+        Some(_) => return Err("`name` is not text".to_owned()),
     };
     let mut draft = ImportDraft::new(&name, &front.body);
     if front.lenient {
-        let detail = "it is no valid YAML and was read line by line, as Claude Code does";
+        let detail = "it is not valid YAML and was read line by line, as Claude Code does";
         draft.lose("metadata", LossKind::Changed, detail);
     }
     for line in &front.unread {
@@ -240,14 +240,14 @@ fn lists(metadata: &Data, draft: &mut ImportDraft) {
     }
     for name in tools.and_then(names).unwrap_or_default().iter().filter(|it| is_unknown(it)) {
         let (kind, what) = if name.starts_with("mcp__") {
-            (LossKind::Dropped, "names no server, and nobody knows what it takes")
+            (LossKind::Dropped, "names no server, and its effect is not known")
         } else {
             (LossKind::Changed, "is known by its name only: a tool of that name, and no other")
         };
         draft.lose("tools", kind, format!("`{name}` {what}"));
     }
     if tools.is_some_and(|list| names(list).is_none()) {
-        draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
+        draft.lose("tools", LossKind::Narrowed, "it is not a list: it has no tools here");
     }
     for entry in metadata.get("disallowedTools").map(restricted).unwrap_or_default() {
         let detail =

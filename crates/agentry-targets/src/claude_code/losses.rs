@@ -94,7 +94,7 @@ pub(super) fn running(metadata: &Data, out: &mut RenderedAgent) {
     }
     if metadata.get("background") == Some(&Data::Bool(true)) {
         let detail =
-            "`background`: nobody is asked there, so that tools are lost which need an answer";
+            "`background`: no user can be asked there, so tools that need an answer are lost";
         out.lose("permissions", LossKind::Narrowed, detail);
     }
 }

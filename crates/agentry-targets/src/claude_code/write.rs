@@ -55,7 +55,7 @@ pub(super) fn render(
         Ok(text) => files.extend(text.map(|text| (settings::SHARED.to_owned(), text))),
         Err(wrong) => {
             for agent in &mut out {
-                let hint = "mend the file; it is never overwritten";
+                let hint = "fix the file; it is never overwritten";
                 agent.refuse("permissions", wrong.as_str(), Some(hint));
             }
         }

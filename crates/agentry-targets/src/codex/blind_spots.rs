@@ -18,7 +18,7 @@ pub(super) const BLIND: &[BlindSpot] = &[
     },
     BlindSpot {
         name: "nested commands",
-        why: "Codex does not look into `env`, `xargs` and the like",
+        why: "Codex does not check inside `env`, `xargs` and the like",
         lines: |command| vec![by_env(command)],
     },
     BlindSpot {
@@ -28,7 +28,7 @@ pub(super) const BLIND: &[BlindSpot] = &[
     },
     BlindSpot {
         name: "commands",
-        why: "Codex does not look at the files that a command is given",
+        why: "Codex does not check the files that a command is given",
         lines: |command| [command, "touch x", "cat .env"].map(as_typed).into(),
     },
     ADDRESSES,

@@ -78,9 +78,8 @@ impl CodexRivals {
         out: &mut RenderedAgent,
     ) {
         if let Some(broken) = &self.broken {
-            let message =
-                format!("`{broken}` cannot be read, so nobody knows what Codex makes of it");
-            out.refuse("permissions", message, Some("mend the file first"));
+            let message = format!("`{broken}` cannot be read, so its effect in Codex is not known");
+            out.refuse("permissions", message, Some("fix the file first"));
         }
         let own = path(name);
         let entries = self.project.entries.get(name).into_iter().flatten();

@@ -76,7 +76,7 @@ fn mode(metadata: &Data, draft: &mut ImportDraft) {
 fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     let names = match metadata.get("tools") {
         Some(list) if front_matter::list_items(list).is_none() => {
-            draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
+            draft.lose("tools", LossKind::Narrowed, "it is not a list: it has no tools here");
             return Vec::new();
         }
         _ => listed(metadata),
@@ -87,7 +87,7 @@ fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
         match (tool(name), whole(name)) {
             _ if is_other(name) => {}
             (None, _) => {
-                let detail = format!("`{name}` is no tool that is known: it is left out");
+                let detail = format!("`{name}` is not a tool that is known: it is left out");
                 draft.lose("tools", LossKind::Dropped, detail);
             }
             (Some(tool), None) if !given.contains(&tool) => {

@@ -57,7 +57,7 @@ pub static TARGET: Target = Target {
 
 const BLIND: &[BlindSpot] = &[BlindSpot {
     name: "commands",
-    why: "Copilot does not look at what a command does",
+    why: "Copilot does not check what a command does",
     lines: |command| {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect();
         let lines = [command, "cat .env", "curl https://example.org/"];

@@ -64,7 +64,7 @@ fn lists(files: &dyn HarnessFiles) -> Result<Vec<(String, Action)>, String> {
         let list = data.get("permissions").and_then(|lists| lists.get(action.as_str()));
         let Some(list) = list else { continue };
         let words = front_matter::list_items(list);
-        let words = words.ok_or_else(|| format!("`{action}` in `{PERMISSIONS}` is no list"))?;
+        let words = words.ok_or_else(|| format!("`{action}` in `{PERMISSIONS}` is not a list"))?;
         all.extend(words.into_iter().map(|text| (text, action)));
     }
     Ok(all)

@@ -7,7 +7,7 @@ use crate::gap::{ADDRESSES, BlindSpot, FILES};
 pub(super) const BLIND: &[BlindSpot] = &[
     BlindSpot {
         name: "nested commands",
-        why: "Gemini does not look into `env`, `xargs` and the like",
+        why: "Gemini does not check inside `env`, `xargs` and the like",
         lines: |command| vec![by_env(command)],
     },
     BlindSpot {
@@ -22,7 +22,7 @@ pub(super) const BLIND: &[BlindSpot] = &[
     },
     BlindSpot {
         name: "redirections",
-        why: "Gemini asks about them and does not look where they go",
+        why: "Gemini asks about them and does not check their target",
         lines: redirected,
     },
     FILES,

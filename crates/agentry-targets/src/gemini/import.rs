@@ -66,7 +66,7 @@ const REMOVING: &[&str] = &["disallowedTools", "excludeTools"];
 fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     let names = match metadata.get("tools") {
         Some(list) if front_matter::list_items(list).is_none() => {
-            draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
+            draft.lose("tools", LossKind::Narrowed, "it is not a list: it has no tools here");
             Vec::new()
         }
         _ => listed(metadata),
@@ -77,7 +77,7 @@ fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
     let names: Vec<String> = names.into_iter().filter(|name| !removed.contains(name)).collect();
     for name in names.iter().filter(|name| !is_known(name)) {
         let detail = format!(
-            "`{name}` is no tool that is known: it is left out; Gemini itself rejects the agent"
+            "`{name}` is not a tool that is known: it is left out; Gemini itself rejects the agent"
         );
         draft.lose("tools", LossKind::Dropped, detail);
     }

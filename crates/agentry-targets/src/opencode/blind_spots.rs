@@ -11,7 +11,7 @@ pub(super) const BLIND: &[BlindSpot] = &[
     },
     BlindSpot {
         name: "nested shells",
-        why: "OpenCode does not look into `sh -c`, `env`, `xargs` and the like",
+        why: "OpenCode does not check inside `sh -c`, `env`, `xargs` and the like",
         lines: |command| vec![in_a_shell(command), by_env(command)],
     },
     BlindSpot {

@@ -50,7 +50,7 @@ pub(super) const FIELDS: &[TargetField] = &[
         .loses_when(
             has_steps,
             Gap,
-            "`steps` only reminds the model; OpenCode goes on when it does not stop",
+            "`steps` only reminds the model; OpenCode continues if it does not stop",
         ),
     // OpenCode does not start with a value that it does not accept.
     field("color").preferred(|value| value.as_str().is_some_and(is_color)),

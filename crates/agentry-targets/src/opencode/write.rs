@@ -159,9 +159,8 @@ fn others(
         |other: HarnessPath<'_>| if other == own { FileChange::Hidden } else { FileChange::None };
     let existing = ChangedFiles { below: settings.existing, change: &change };
     if let Some(broken) = layers::broken(&existing) {
-        let message =
-            format!("`{broken}` cannot be read, so nobody knows what OpenCode makes of it");
-        out.refuse("permissions", message, Some("mend the file first"));
+        let message = format!("`{broken}` cannot be read, so its effect in OpenCode is not known");
+        out.refuse("permissions", message, Some("fix the file first"));
     }
     if let Some(rival) = layers::rival(&existing, &subject.name, path) {
         out.rival(rival, "OpenCode", settings);

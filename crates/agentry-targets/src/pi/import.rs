@@ -88,7 +88,7 @@ fn keep(fields: &PiFields, metadata: &Data, tools: &PiTools, draft: &mut ImportD
         } else {
             " that Pi knows"
         };
-        draft.lose("tools", LossKind::Dropped, format!("`{name}` is no tool{why}"));
+        draft.lose("tools", LossKind::Dropped, format!("`{name}` is not a tool{why}"));
     }
     if has("bash") && !has("fetch_content") {
         let detail = "the shell of Pi reaches every address: allowed here";

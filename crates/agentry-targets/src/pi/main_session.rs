@@ -28,7 +28,7 @@ pub(super) fn parts(
     let primaries = subjects.iter().filter(|subject| mode(subject) == AgentMode::Primary).count();
     let part = |(subject, out): (&RenderSubject, &mut RenderedAgent)| match chosen {
         Some(name) if is(subject, name) && mode(subject) == AgentMode::Subagent => {
-            let message = format!("`{name}` is no agent that people start");
+            let message = format!("`{name}` is not an agent that people start");
             out.refuse("mode", message, Some("name another one in `[render.pi]` `primary`"));
             PiRole::Sub
         }

@@ -78,14 +78,14 @@ pub(super) fn granted(subject: &RenderSubject, settings: &RenderSettings<'_>) ->
 /// Returns where the source is stricter about commands than an unlimited shell, beyond its rules.
 fn unseen(subject: &RenderSubject) -> Option<PolicyGap> {
     let mut shell = HarnessModel::default();
-    let everything = always(Section::Bash, Action::Allow, "Pi does not look");
+    let everything = always(Section::Bash, Action::Allow, "Pi does not check");
     shell.add(Section::Bash, "bash", vec![everything]);
     gaps(subject, &shell, BLIND).into_iter().next()
 }
 
 /// Succeeds if everything in a section is allowed; otherwise explains why not.
 pub(super) fn free(subject: &RenderSubject, section: Section) -> Result<(), String> {
-    let everything = always(section, Action::Allow, "Pi does not look");
+    let everything = always(section, Action::Allow, "Pi does not check");
     match told(&subject.memo, section, &[everything], &subject.bounds(section)) {
         PolicyProof::Holds => Ok(()),
         PolicyProof::Fails { example, source, .. } => {
@@ -106,7 +106,7 @@ fn gap(subject: &RenderSubject, section: Section) -> Option<UnprotectedSubject> 
     built_in_protection::first(
         subject,
         section,
-        &[always(section, Action::Allow, "Pi does not look")],
+        &[always(section, Action::Allow, "Pi does not check")],
     )
 }
 

@@ -173,11 +173,11 @@ fn guarded(
         let hint = "render it with the scope `project`, or without the guard";
         out.refuse("permissions", "the guard needs the definition beside its files", Some(hint));
     }
-    let detail = "Pi protects no file: whoever may write `.pi/` can replace the guard before the \
-                  agent is started";
+    let detail = "Pi protects no file: a process that may write `.pi/` can replace the guard \
+                  before the agent is started";
     out.lose("permissions", LossKind::Gap, detail);
     if asks(subject) {
-        let detail = "an ask is refused where nobody can be asked, as in every subagent of Pi";
+        let detail = "an ask is refused where no user can be asked, as in every subagent of Pi";
         out.lose("permissions", LossKind::Narrowed, detail);
     }
     for section in [Section::Webfetch, Section::Websearch] {
@@ -253,7 +253,7 @@ fn budget(subject: &RenderSubject, out: &mut RenderedAgent) -> Vec<(&'static str
     let Some(turns) = subject.agent.behaviour.max_turns else { return Vec::new() };
     let turns = turns.value;
     if turns < 1 {
-        out.refuse("max_turns", format!("`{turns}` is no number of turns"), None);
+        out.refuse("max_turns", format!("`{turns}` is not a number of turns"), None);
     }
     vec![
         ("toolBudget", raw(json!({ "hard": turns, "block": "*" }).to_string())),

@@ -150,7 +150,7 @@ impl<'s> AclLexer<'s, '_> {
         // Letters are taken too, so that `10px` is one wrong number instead of two tokens.
         let written = self.cursor.take_while(|c| is_name_part(c) || matches!(c, '+' | '-' | '.'));
         let value = TreeValue::number(written).unwrap_or_else(|| {
-            let message = format!("{} is no number", short(written));
+            let message = format!("{} is not a number", short(written));
             self.problems.add(&ACL_SYNTAX, self.since(start), message).hint("put text in quotes");
             TreeValue::Str(written.to_owned())
         });
@@ -194,7 +194,7 @@ impl<'s> AclLexer<'s, '_> {
             _ => text.extend(['\\', c]),
         }
         if quote == '"' && !"nrt\\\"".contains(c) {
-            let message = format!("{} is no escape of ACL", short(self.cursor.since(start)));
+            let message = format!("{} is not an escape of ACL", short(self.cursor.since(start)));
             self.problems
                 .add(&ACL_SYNTAX, self.since(start), message)
                 .hint("write `\\\\` for a backslash");

@@ -111,12 +111,12 @@ fn every_problem_is_found_and_the_rest_is_read() {
         ("a = 'x", &["1:5 the string is not closed on its line"], r#"{"a":"x"}"#),
         (
             "a = \"\\d\\u1\"",
-            &["1:6 `\\d` is no escape of ACL", "1:8 `\\u` is no escape of ACL"],
+            &["1:6 `\\d` is not an escape of ACL", "1:8 `\\u` is not an escape of ACL"],
             r#"{"a":"\\d\\u1"}"#,
         ),
-        ("a = 1.2.3", &["1:5 `1.2.3` is no number"], r#"{"a":"1.2.3"}"#),
-        ("a = 5x", &["1:5 `5x` is no number"], r#"{"a":"5x"}"#),
-        ("a = 1e999", &["1:5 `1e999` is no number"], r#"{"a":"1e999"}"#),
+        ("a = 1.2.3", &["1:5 `1.2.3` is not a number"], r#"{"a":"1.2.3"}"#),
+        ("a = 5x", &["1:5 `5x` is not a number"], r#"{"a":"5x"}"#),
+        ("a = 1e999", &["1:5 `1e999` is not a number"], r#"{"a":"1e999"}"#),
         (
             "a = 1 ;\nb = @@ 2",
             &["1:7 `;` has no meaning in ACL", "2:5 `@@` has no meaning in ACL"],

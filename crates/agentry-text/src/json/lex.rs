@@ -179,7 +179,7 @@ impl<'s> JsonLexer<'s, '_> {
             }
             Some(c) if !is_line_end(c) => {
                 self.cursor.next();
-                let message = format!("`\\{}` is no escape of JSON", c.escape_debug());
+                let message = format!("`\\{}` is not an escape of JSON", c.escape_debug());
                 let span = self.since(start);
                 self.problem(span, message).hint("write `\\\\` for a backslash");
                 text.push(c);
@@ -243,7 +243,7 @@ impl<'s> JsonLexer<'s, '_> {
         let value = strict.unwrap_or_else(|| {
             let span = self.since(start);
             let loose = loose_number(written);
-            let found = self.problem(span, format!("{} is no number of JSON", short(written)));
+            let found = self.problem(span, format!("{} is not a number of JSON", short(written)));
             match &loose {
                 Some(TreeValue::Int(value)) => {
                     found.fix(Fix::unsafe_("write it as JSON does", span, value.to_string()))

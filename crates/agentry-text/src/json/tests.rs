@@ -62,7 +62,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
             r#"{"a":"b,","c":1}"#,
         ),
         ("[\"a\tb\"]", &["1:4 the string holds a raw control character"], r#"["a\tb"]"#),
-        (r#"["\x"]"#, &["1:3 `\\x` is no escape of JSON"], r#"["x"]"#),
+        (r#"["\x"]"#, &["1:3 `\\x` is not an escape of JSON"], r#"["x"]"#),
         (
             r#"["\ud800", "\udc00x"]"#,
             &[
@@ -75,11 +75,11 @@ fn every_problem_is_found_and_the_rest_is_read() {
         (
             "[+1, .5, 0x10, 007, 1e999]",
             &[
-                "1:2 `+1` is no number of JSON",
-                "1:6 `.5` is no number of JSON",
-                "1:10 `0x10` is no number of JSON",
-                "1:16 `007` is no number of JSON",
-                "1:21 `1e999` is no number of JSON",
+                "1:2 `+1` is not a number of JSON",
+                "1:6 `.5` is not a number of JSON",
+                "1:10 `0x10` is not a number of JSON",
+                "1:16 `007` is not a number of JSON",
+                "1:21 `1e999` is not a number of JSON",
             ],
             r#"[1,0.5,16,7,"1e999"]"#,
         ),
@@ -150,7 +150,7 @@ fn depth_and_size_are_limited() {
         (list(limits::NODES), vec!["1:40000 the document has more than 20000 values".to_owned()]),
         (
             format!("[{}]", "9".repeat(1001)),
-            vec![format!("1:2 `{}…` is no number of JSON", "9".repeat(40))],
+            vec![format!("1:2 `{}…` is not a number of JSON", "9".repeat(40))],
         ),
     ];
     for (text, problems) in cases {

@@ -62,7 +62,7 @@ impl TomlFault {
             "missing comma between array elements" | "missing comma between key-value pairs" => {
                 ("a comma is missing".into(), "separate values by `,`")
             }
-            "missing escaped value" => ("this is no escape of TOML".into(), ESCAPE),
+            "missing escaped value" => ("this is not an escape of TOML".into(), ESCAPE),
             "too few unicode value digits" => ("the escape has too few digits".into(), ESCAPE),
             "carriage return must be followed by newline" => {
                 ("a carriage return without a line feed".into(), "end lines by LF or CRLF")

@@ -70,7 +70,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
         ("[a]\nb=1\n[a]\nc=1", &["3:2 the key `a` is here twice"], r#"{"a":{"b":1,"c":1}}"#),
         ("a = 1\n[a.b]", &["2:2 `a` has a value already"], r#"{"a":1}"#),
         ("a = [1]\n[[a]]", &["2:3 the key `a` is here twice"], r#"{"a":[1]}"#),
-        ("a = \"\\q\"", &["1:7 this is no escape of TOML"], r#"{"a":"\\q"}"#),
+        ("a = \"\\q\"", &["1:7 this is not an escape of TOML"], r#"{"a":"\\q"}"#),
         ("a = \"\\u12\"", &["1:10 the escape has too few digits"], "{\"a\":\"\u{fffd}\"}"),
         ("a = \"x\u{1}\"", &["1:7 the string holds a raw control character"], r#"{"a":"x\u0001"}"#),
         ("a = 1979-13-01", &["1:5 `1979-13-01` is no date of TOML"], r#"{"a":null}"#),

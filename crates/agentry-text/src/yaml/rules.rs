@@ -61,7 +61,8 @@ pub static YAML_RARE_TAG: LintRule = LintRule {
     name: "yaml-rare-tag",
     severity: Error,
     why: "`!!binary`, `!!set`, `!!omap` and `!!pairs` are types of YAML 1.1 that few readers know. \
-          What `!!binary` says, nobody can see; the others become lists where they are read at all.",
+          What `!!binary` holds is not readable; the others become lists where they are read at \
+          all.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\ntags: !!set {search}\n",

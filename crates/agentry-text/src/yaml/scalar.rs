@@ -76,7 +76,7 @@ fn old(text: &str) -> Result<Option<TreeValue>, String> {
         return Ok(Some(value));
     }
     if matches!(text, "=" | "<<") {
-        return Err(format!("`{text}` has a meaning of its own and is no value"));
+        return Err(format!("`{text}` has a meaning of its own and is not a value"));
     }
     if starts_with_letter(text) {
         return Ok(None);
@@ -90,7 +90,7 @@ fn old(text: &str) -> Result<Option<TreeValue>, String> {
     }
     match date::read(text, DateForm::Implicit) {
         Some(Ok(date)) => Ok(Some(TreeValue::Date(date))),
-        Some(Err(())) => Err(format!("`{text}` is no date that exists")),
+        Some(Err(())) => Err(format!("`{text}` is not a date that exists")),
         None => Ok(None),
     }
 }

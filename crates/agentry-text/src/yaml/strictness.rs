@@ -73,7 +73,7 @@ impl YamlBuilder<'_> {
         let name = self.places.slice(range.start + 1..range.end);
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if self.version == YamlVersion::V1_1 && !self.exact && !name.chars().all(fits) {
-            let message = format!("`{name}` is no name for an anchor");
+            let message = format!("`{name}` is not a name for an anchor");
             self.refuse_text(range.clone(), message, "use letters, digits, `-` and `_`");
         }
     }

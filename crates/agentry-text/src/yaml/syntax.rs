@@ -157,7 +157,7 @@ impl ErrorPosition<'_, '_> {
                     let width = escape.chars().nth(1).map_or(1, |next| 1 + next.len_utf8());
                     let range = at..at + width;
                     let written = self.places.slice(range.clone());
-                    let message = format!("`{written}` is no escape sequence");
+                    let message = format!("`{written}` is not an escape sequence");
                     return SyntaxProblem::new(range, message)
                         .hint("double the backslash, or use single quotes");
                 }

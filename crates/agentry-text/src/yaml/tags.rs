@@ -158,7 +158,7 @@ impl YamlBuilder<'_> {
             }
             None => {
                 let span = self.places.span(range.clone());
-                self.findings.add(&YAML_SYNTAX, span, "this is no text in base64");
+                self.findings.add(&YAML_SYNTAX, span, "this is not text in base64");
                 TreeValue::Null
             }
         }

@@ -14,11 +14,11 @@ pub(crate) struct PolicyArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Show all that an agent may do: every rule in order, and where it stands
+    /// Show everything that an agent may do: every rule in order, with its position
     Show(PolicyShowArguments),
-    /// Say what becomes of a call, and which rule decides about each of its parts
+    /// Show the verdict on a call, and the rule behind each of its parts
     ///
-    /// It is the answer that `agentry run` and the guard of a harness go by. Whatever the rules say, no call
+    /// `agentry run` and the guard of a harness use the same verdict. Whatever the rules say, no call
     /// writes to what decides about agents: their definitions, rendered files, settings of harnesses and of
     /// Agentry.
     Why(PolicyWhyArguments),

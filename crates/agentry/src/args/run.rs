@@ -10,16 +10,16 @@ use super::{ResultFormat, format};
 pub(crate) enum RunFormat {
     /// For people
     Human,
-    /// One JSON object a line, as it happens
+    /// One JSON object per line, as it happens
     Json,
 }
 
-/// What happens when somebody has to be asked and nobody is there.
+/// What happens if a call needs an approval and nobody can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AskFallback {
-    /// It is refused, and the agent is told so
+    /// The call is refused, and the model gets the reason
     Deny,
-    /// The run is put aside until `agentry resume`
+    /// The run is parked until `agentry resume`
     Park,
 }
 
@@ -27,19 +27,19 @@ pub(crate) enum AskFallback {
 #[derive(Debug, Clone, Copy, Default, PartialEq, ClapArgs)]
 #[expect(clippy::struct_field_names, reason = "they are named as their flags are")]
 pub(crate) struct SpendingArguments {
-    /// The most money, in US dollars
+    /// Limit the cost, in US dollars
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub(crate) max_cost: Option<f64>,
-    /// The most tokens, read and written together
+    /// Limit the tokens, input and output together
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_tokens: Option<u64>,
-    /// The most calls of tools
+    /// Limit the tool calls
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_steps: Option<u64>,
-    /// The most answers of the model
+    /// Limit the turns
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_turns: Option<u64>,
-    /// The most time, like `90s`, `10m` or `2h`; time in which you are asked does not count
+    /// Limit the time, like `90s`, `10m` or `2h`; waiting for you does not count
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) max_time: Option<u64>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct RunArguments {
     /// The model to run on, instead of those that the agent names
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Consent to all that the agent may do, without being asked
+    /// Consent to everything that the agent may do, without a question
     #[arg(long)]
     pub(crate) yes: bool,
     /// Record the run to a cassette
@@ -62,7 +62,7 @@ pub(crate) struct RunArguments {
     /// Play a cassette: nothing is executed, and the first difference is named
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<String>,
-    /// What happens when somebody has to be asked and nobody is there
+    /// What happens if a call needs an approval and nobody can answer
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: AskFallback,
     /// Run commands without the sandbox
@@ -80,18 +80,18 @@ pub(crate) struct RunArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ResumeArguments {
-    /// The run, by its identifier or the beginning of it
+    /// The run: its id, the start or the end of the id, or `last`
     pub(crate) id: String,
-    /// What to say to the agent once it has nothing left to do; this also starts a run again that ended
+    /// A further prompt; it also reopens a run that has ended
     pub(crate) prompt: Option<String>,
-    /// Go on although the agent, or what it may do, is not what it was when the run began
+    /// Continue although the agent, or its permissions, changed since the run began
     #[arg(long)]
     pub(crate) accept_changes: bool,
     /// What the whole run may spend from now on, with what it has spent already. It may be more than
     /// before, and never more than the agent, the team and your configuration say
     #[command(flatten)]
     pub(crate) spending: SpendingArguments,
-    /// What happens when somebody has to be asked and nobody is there [default: as the run began]
+    /// What happens if a call needs an approval and nobody can answer [default: as the run began]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) on_ask: Option<AskFallback>,
     /// How to report
@@ -113,7 +113,7 @@ pub(crate) enum ConsentCommand {
         #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
         format: ResultFormat,
     },
-    /// Take consent back
+    /// Revoke consent
     Revoke {
         /// The agent: its digest or the beginning of it, its name, or its path
         #[arg(required = true)]

@@ -20,20 +20,20 @@ pub(crate) struct RunsArguments {
 pub(crate) enum RunsCommand {
     /// Show what a run has done
     Show(RunsShowArguments),
-    /// Print what a run does, while it does it
+    /// Follow a run
     Tail(RunsTailArguments),
     /// Remove old runs
     Prune(RunsPruneArguments),
-    /// Take back what a run changed in files
+    /// Restore the files that a run changed
     ///
-    /// Only files that are still as the run left them are touched. What its commands changed is not
-    /// known, and stays.
+    /// Only files that are still as the run left them are restored. Changes made by commands are not
+    /// recorded, and stay.
     Undo(RunsUndoArguments),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunsShowArguments {
-    /// The run: its name, how that starts or ends, or `last`
+    /// The run: its id, the start or the end of the id, or `last`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// How to print it
@@ -43,10 +43,10 @@ pub(crate) struct RunsShowArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunsTailArguments {
-    /// The run: its name, how that starts or ends, or `last`
+    /// The run: its id, the start or the end of the id, or `last`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// How to print it; JSON is one event a line
+    /// How to print it; JSON is one event per line
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,
 }
@@ -66,13 +66,13 @@ pub(crate) struct RunsPruneArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunsUndoArguments {
-    /// The run: its name, how that starts or ends, or `last`
+    /// The run: its id, the start or the end of the id, or `last`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// Take back also what was changed since
+    /// Also restore files that were changed since
     #[arg(long)]
     pub(crate) force: bool,
-    /// List what would be taken back, and change nothing
+    /// List what would be restored, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// How to report

@@ -291,8 +291,9 @@ fn read_baseline(path: &str) -> Result<Baseline, CliFailure> {
     };
     let metadata = std::fs::metadata(path).map_err(|error| refuse(said(&error)))?;
     if !metadata.is_file() || metadata.len() > BASELINE_BYTES {
-        return Err(refuse("it is no ordinary file".to_owned()));
+        return Err(refuse("it is not a regular file".to_owned()));
     }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(said(&error)))?;
-    Baseline::parse(&text).map_err(|why| CliFailure::new(format!("`{path}` is no baseline: {why}")))
+    Baseline::parse(&text)
+        .map_err(|why| CliFailure::new(format!("`{path}` is not a baseline: {why}")))
 }

@@ -33,7 +33,7 @@ fn list(consents: &[UserConsent], format: ResultFormat) {
             };
             print_json(&consents.iter().map(entry).collect());
         }
-        ResultFormat::Human if consents.is_empty() => remark("no agent may run without a question"),
+        ResultFormat::Human if consents.is_empty() => remark("no consent is stored"),
         ResultFormat::Human => {
             let row = |it: &UserConsent| {
                 let how = if it.unconfined { "unconfined" } else { "confined" };
@@ -58,7 +58,7 @@ fn revoke(consents: &ConsentStore, agents: &[String]) -> CliOutcome {
         let gone =
             gone.map_err(|error| CliFailure::new(format!("consent stays: {}", said(&error))))?;
         if gone.is_empty() {
-            remark(&format!("nobody consented to `{agent}`"));
+            remark(&format!("there is no consent to `{agent}`"));
             let known = consents.list();
             let known = known.iter().flat_map(|it| [it.name.as_str(), it.agent.as_str()]);
             if let Some(near) = did_you_mean(agent, known) {

@@ -60,7 +60,7 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
             what: "Landlock",
             well: Some(alone.is_none()).filter(|well| *well || needed),
             found: landlock,
-            help: alone.map(|why| format!("alone it is no sandbox here: {why}")),
+            help: alone.map(|why| format!("alone it is not a sandbox here: {why}")),
         },
         DoctorFinding {
             what: "seccomp",

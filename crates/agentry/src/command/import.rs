@@ -106,7 +106,7 @@ fn one(
     };
     let name = agent.name().to_owned();
     if !is_file_name(&name) {
-        let message = format!("`{path}` is called `{name}`, which is no name of a file");
+        let message = format!("`{path}` is called `{name}`, which is not a name of a file");
         return Err(CliFailure::new(message).hint("import it alone, with a name in `--output`"));
     }
     let output = |name: &str| join(&args.output, &file_name(args.to, name));

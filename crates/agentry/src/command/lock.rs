@@ -54,7 +54,7 @@ fn find(disk: &DiskWorld, args: &LockArguments) -> Result<Vec<FoundAgent>, CliFa
     }
     show(&found.diagnostics, &found.sources);
     if !found.diagnostics.is_empty() {
-        wrong.push(CliFailure::new("not every agent can be told").finding());
+        wrong.push(CliFailure::new("some agents have errors").finding());
     }
     let mut wrong = wrong.into_iter();
     if let Some(first) = wrong.next() {

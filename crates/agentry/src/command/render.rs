@@ -206,7 +206,7 @@ fn targets(
         (false, _) => Ok(Some(out)),
         (true, false) => {
             let root = &group.root;
-            remark(&format!("note: the workspace `{root}` lists no targets and is passed over"));
+            remark(&format!("note: the workspace `{root}` lists no targets and is skipped"));
             Ok(None)
         }
         (true, true) => Err(CliFailure::new("there is no target to render for").hint(

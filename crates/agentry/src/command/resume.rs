@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     admitted(&ground, false)?;
     unchanged(&ground, &about, args.accept_changes)?;
     if !ConsentStore::of(&home).has(&ground.digest, settings.unconfined) {
-        let message = format!("nobody consents to `{}` any more", about.agent);
+        let message = format!("there is no consent to `{}` any more", about.agent);
         return Err(CliFailure::new(message).hint("run it anew to be asked").refused());
     }
     let plan = models::plan(&ground, settings.model.as_deref(), money(&happened))?;
@@ -69,7 +69,7 @@ fn ground(about: &RunDescription) -> Result<PreparedAgent, CliFailure> {
 fn enter(directory: &Path) -> Result<(), CliFailure> {
     std::env::set_current_dir(directory).map_err(|error| {
         let message =
-            format!("the run cannot go on in `{}`: {}", directory.display(), said(&error));
+            format!("the run cannot continue in `{}`: {}", directory.display(), said(&error));
         CliFailure::new(message).refused()
     })
 }
@@ -96,7 +96,7 @@ fn unchanged(
         (message, hint)
     } else {
         let message = format!("`{}` may do other things than when the run began", about.agent);
-        (message, "`--accept-changes` goes on with what it may do now")
+        (message, "`--accept-changes` continues with its current permissions")
     };
     Err(CliFailure::new(message).hint(hint).refused())
 }

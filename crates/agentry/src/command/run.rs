@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
     let money = PriceNeed::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
     let plan = match models::find(&ground, args.model.as_deref(), money)? {
         FoundModels::Plan(plan) => plan,
-        FoundModels::Nothing(why) => return without_model(&ground, args, &why),
+        FoundModels::Nothing(why) => return without_model(&ground, args, why),
     };
     admitted(&ground, false)?;
     let prompt = prompt(args)?;
@@ -102,24 +102,24 @@ fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
 }
 
 /// Plays the cassette beside the agent; without one, reports which models were searched for.
-fn without_model(ground: &PreparedAgent, args: &RunArguments, why: &str) -> CliOutcome {
+fn without_model(
+    ground: &PreparedAgent,
+    args: &RunArguments,
+    looked_for: Vec<String>,
+) -> CliOutcome {
     // A user who names a model does not want a recording.
     let beside = args.model.is_none().then(|| cassettes(ground).ok()).flatten();
     let cassettes = beside.unwrap_or_default();
     // First of all: an agent that must not start is refused, not reported as lacking a model.
     admitted(ground, !cassettes.is_empty())?;
     let Some(first) = cassettes.first() else {
-        for line in why.lines() {
-            remark(line);
-        }
         let beside = ground.path().trim_end_matches('/');
         let beside = match args.model {
             Some(_) => String::new(),
             None => format!("; there is no `{beside}.cassette.*` beside it either"),
         };
-        return Err(CliFailure::new(format!("no model can be used for `{}`", ground.path()))
-            .hint(format!("set a key or start a server that is listed above{beside}"))
-            .finding());
+        let hint = format!("set a key or start a server that is listed above{beside}");
+        return Err(models::unusable(ground, looked_for).hint(hint));
     };
     remark(&format!(
         "no model can be used here, so the recorded run `{}` is played: nothing is executed",

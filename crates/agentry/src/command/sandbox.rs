@@ -44,7 +44,7 @@ fn explained(args: &SandboxExplainArguments) -> CliOutcome {
 
 /// The path of the running program, which is also the helper of the sandbox.
 pub(crate) fn this_program() -> Result<PathBuf, CliFailure> {
-    std::env::current_exe().map_err(|_| CliFailure::new("where this program lies cannot be told"))
+    std::env::current_exe().map_err(|_| CliFailure::new("the path of this program is not known"))
 }
 
 type SandboxChoice = Result<(BackEnd, Confinement), String>;

@@ -107,21 +107,21 @@ fn a_baseline_that_cannot_be_used() {
     insta::assert_snapshot!(test.run("check --baseline known.json"), @r#"
     $ agentry check --baseline known.json
     --- stderr
-    error: `known.json` is no baseline: version 2 is not known; this program reads 1
+    error: `known.json` is not a baseline: version 2 is not known; this program reads 1
     --- exit 2
     "#);
     test.write("known.json", "known: everything\n");
     insta::assert_snapshot!(test.run("check --baseline known.json"), @r#"
     $ agentry check --baseline known.json
     --- stderr
-    error: `known.json` is no baseline: expected value at line 1 column 1
+    error: `known.json` is not a baseline: expected value at line 1 column 1
     --- exit 2
     "#);
     test.write("known.json", "{\"version\": 1}");
     insta::assert_snapshot!(test.run("check --baseline known.json"), @r#"
     $ agentry check --baseline known.json
     --- stderr
-    error: `known.json` is no baseline: it has no list `findings`
+    error: `known.json` is not a baseline: it has no list `findings`
     --- exit 2
     "#);
 }

@@ -314,8 +314,8 @@ fn a_file_that_is_no_agent() {
     insta::assert_snapshot!(test.run("check notes.txt"), @r#"
     $ agentry check notes.txt
     --- stderr
-    error: `notes.txt` is no agent definition that agentry knows
-      = help: say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    error: `notes.txt` is not an agent definition
+      = help: pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
     --- exit 2
     "#);
 }
@@ -479,7 +479,7 @@ fn receipts_of_a_home_are_checked() {
     insta::assert_snapshot!(home.run("check"), @r#"
     $ agentry check
     --- stdout
-    warning[AG6071]: `odd` is no id of a receipt
+    warning[AG6071]: `odd` is not an id of a receipt
      --> home/runs/run_1/receipts/a.yaml:1:13
       |
     1 | receipt_id: odd

@@ -10,7 +10,7 @@ fn programs_read_failures() {
     let failed =
         |at: usize| (said["failures"][at]["path"].clone(), &said["failures"][at]["message"]);
     assert_eq!(failed(0), ("nope".into(), &"`nope` does not exist".into()));
-    let message = "`odd.yaml` is no agent definition that agentry knows";
+    let message = "`odd.yaml` is not an agent definition";
     assert_eq!(failed(1), ("odd.yaml".into(), &message.into()));
     assert_eq!(said["agents"][0]["path"], "helper.agent");
 }
@@ -34,8 +34,8 @@ fn agents_of_a_harness_can_be_imported() {
     insta::assert_snapshot!(test.run("show .claude/agents/x.md"), @r#"
     $ agentry show .claude/agents/x.md
     --- stderr
-    error: `.claude/agents/x.md` is no agent definition that agentry knows
-      = help: agents of a harness: `agentry import .claude/agents/x.md --to agent-toml -o DIR`; else say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    error: `.claude/agents/x.md` is not an agent definition
+      = help: agents of a harness: `agentry import .claude/agents/x.md --to agent-toml -o DIR`; else pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
     --- exit 2
     "#);
     let cases = [

@@ -70,7 +70,7 @@ fn a_configuration_with_mistakes() {
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
     --- stdout
-    error[AG0022]: `vendor/[` is no pattern: unclosed character class; missing ']'
+    error[AG0022]: `vendor/[` is not a pattern: unclosed character class; missing ']'
      --> agentry.toml:2:12
       |
     2 | exclude = ["vendor/["]

@@ -121,7 +121,7 @@ fn losses_are_listed() {
     "#);
     insta::assert_snapshot!(test.read("reviewer/agent.toml"), @r#"
     name = "reviewer"
-    description = "Reviews the changes of a Git branch and reports what should be mended before it is merged"
+    description = "Reviews the changes of a Git branch and reports what should be fixed before it is merged"
     tags = ["review"]
     max_turns = 30
 
@@ -154,7 +154,7 @@ fn losses_are_listed() {
     intent = "deny"
     "#);
     insta::assert_snapshot!(test.read("reviewer/system-prompt.md"), @r#"
-    You are reviewer: Reviews the changes of a Git branch and reports what should be mended before it is merged.
+    You are reviewer: Reviews the changes of a Git branch and reports what should be fixed before it is merged.
 
     ## Traits
 
@@ -165,7 +165,7 @@ fn losses_are_listed() {
     ## Rules
 
     - Point to file and line for every finding
-    - Say what is wrong, why it matters and how to mend it
+    - Say what is wrong, why it matters and how to fix it
     - Never change a file
     "#);
 }

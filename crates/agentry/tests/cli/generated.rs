@@ -11,8 +11,8 @@ fn generated_cli() {
     let help = test.run("--help").exits(0).stdout;
     let mut page = format!(
         "# Commands\n\nWhat `agentry COMMAND --help` prints. Exit codes: 0 done, 1 findings \
-         or a failed run, 2 bad usage or input that cannot be read, 3 refused (not trusted, no consent, a \
-         closed gate, over budget, waiting for a person), 130 interrupted.\n\n{}",
+         or a failed run, 2 bad usage or input that cannot be read, 3 refused (not trusted, no consent, \
+         start conditions not met, over budget, parked), 130 interrupted.\n\n{}",
         block(&help)
     );
     let names = commands(&help);

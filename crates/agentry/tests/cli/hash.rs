@@ -222,8 +222,8 @@ fn a_missing_path_among_others() {
     ag1:a58b55624512  helper.agent
     --- stderr
     error: `nowhere` does not exist
-    error: `notes.txt` is no agent definition that agentry knows
-      = help: say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    error: `notes.txt` is not an agent definition
+      = help: pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
     --- exit 2
     "#);
     let ran = test.run("hash helper.agent nowhere --format json").exits(2);

@@ -7,12 +7,12 @@ fn help() {
     insta::assert_snapshot!(Test::new().run("--help"), @r#"
     $ agentry --help
     --- stdout
-    Agent definitions are source code. Agentry is their compiler and their runtime
+    A compiler and a runtime for AI-agent definitions
 
     Usage: agentry <COMMAND>
 
     Commands:
-      check        Find agents and say what is wrong with them
+      check        Find agents and report their problems
       show         Show an agent: every value and where it comes from
       hash         Print the digest of an agent
       convert      Write an agent in another format and list what is lost
@@ -24,19 +24,19 @@ fn help() {
       pull         Write an agent of the store to files
       search       List the agents of the store whose name or description has all the words
       list         List the agents of the store
-      gc           Remove from the store what nobody needs
-      keygen       Make a key to sign with
+      gc           Remove agents from the store that nothing refers to
+      keygen       Create a signing key
       sign         Sign an agent of the store
       verify       Verify an agent of the store and its signatures
-      lock         Pin what the agents of a workspace are, or say what changed since
-      resolve      Find out which model, tools and skills an agent comes down to, and why
+      lock         Pin the agents of a workspace, or list what changed since
+      resolve      Show which model, tools and skills an agent gets on this machine, and why
       run          Run an agent
-      resume       Go on with a run that was stopped
-      consent      Show and take back what you agreed to when agents first ran
+      resume       Continue a run
+      consent      List or revoke your consent to runs
       test         Replay the cassettes of agents and run the examples of their policies
-      runs         List the runs of agents; show one, follow it, take its changes back
-      sandbox      Ask what confines the commands of an agent
-      doctor       Find out what this machine supports, and what to do about the rest
+      runs         List runs; show one, follow it, undo its changes
+      sandbox      Show what confines the commands of an agent
+      doctor       Show what this machine supports, and how to get the rest
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one

@@ -29,7 +29,7 @@ fn what_a_file_of_claude_code_says_without_effect() {
     let args = format!("import {file} --to agent-toml -o agents/reviewer");
     let ran = test.run(&args).exits(0);
     for line in [
-        "changed  metadata  it is no valid YAML and was read line by line, as Claude Code does",
+        "changed  metadata  it is not valid YAML and was read line by line, as Claude Code does",
         "dropped  tools     `Bash(git diff:*)`: Claude Code does not restrict by it",
     ] {
         assert!(ran.stdout.contains(line), "{ran}");
@@ -307,7 +307,7 @@ fn what_is_there_and_cannot_be_read_is_not_absent() {
         };
         for (test, why) in [
             (project().file(path, &large), "and at most 16 MiB are read; make it smaller"),
-            (project().file(format!("{path}/x"), ""), "it is no ordinary file; make it one"),
+            (project().file(format!("{path}/x"), ""), "it is not a regular file; replace"),
         ] {
             for args in [format!("import {agent}"), "import .".to_owned()] {
                 let ran = test.run(&format!("{args} --to agent-toml -o out")).exits(2);
@@ -359,7 +359,7 @@ fn directories_of_agents_that_cannot_be_listed_are_told() {
     };
     let refused = "ermission denied";
     let mut cases = vec![
-        (Test::new().file(".pi/agents", ""), ".pi/agents", "it is no directory"),
+        (Test::new().file(".pi/agents", ""), ".pi/agents", "it is not a directory"),
         (Test::new().link(".github/agents", "agents"), ".github/agents", "ymbolic link"),
         (Test::new().link(".claude/agents/more", "more"), ".claude/agents/more", "ymbolic link"),
         (shut(".gemini/agents"), ".gemini/agents", refused),

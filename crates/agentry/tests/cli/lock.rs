@@ -422,7 +422,7 @@ fn bases_of_the_store_are_pinned_by_digest() {
     3 | base: base@1.0.0
       |       ^^^^^^^^^^
       |
-      = help: your `config.toml` asks for signatures: let somebody sign it whose key is in `trusted` in `[signing]`
+      = help: your `config.toml` asks for signatures: it needs a signature by a key that is in `trusted` in `[signing]`
 
     error: `child.agent` has errors
       = help: `agentry check` shows all findings

@@ -45,13 +45,13 @@ fn every_part_of_a_line_has_its_reason() {
     --- stdout
     deny
 
-      rm x         deny   rm *:deny                       reviewer/agent.toml:10:3 (permissions)
-      curl x       deny   webfetch = deny                 reviewer/agent.toml:21:10 (permissions)
+      rm x         deny   rm *:deny               reviewer/agent.toml:10:3 (permissions)
+      curl x       deny   webfetch = deny         reviewer/agent.toml:21:10 (permissions)
 
-      FOO=1        ask    nothing is said about env: ask  (default)
-      git log …    ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
-      > notes/log  allow  notes/**:allow                  reviewer/agent.toml:18:10 (permissions)
-      head -5      allow  head *:allow                    reviewer/agent.toml:9:3 (permissions)
+      FOO=1        ask    no rule about env: ask  (default)
+      git log …    ask    bash = ask              reviewer/agent.toml:5:10 (permissions)
+      > notes/log  allow  notes/**:allow          reviewer/agent.toml:18:10 (permissions)
+      head -5      allow  head *:allow            reviewer/agent.toml:9:3 (permissions)
 
     note: curl x: it fetches `x`
 
@@ -271,7 +271,7 @@ fn the_user_can_only_take_away() {
     insta::assert_snapshot!(test.run("policy why reviewer bash 'git log'"), @r#"
     $ agentry policy why reviewer bash 'git log'
     --- stderr
-    error[AG0171]: `git log` is no rule
+    error[AG0171]: `git log` is not a rule
      --> [DIR]/home/.config/agentry/config.toml:2:10
       |
     2 | rules = ["git log"]
@@ -357,38 +357,38 @@ fn all_that_an_agent_may_do() {
         "name: helper\ndescription: Answers\nsoul: You answer.\n\
          trust: {filesystem: read-only, network: none}\n",
     );
-    insta::assert_snapshot!(test.run("policy show helper.agent"), @r#"
+    insta::assert_snapshot!(test.run("policy show helper.agent"), @"
     $ agentry policy show helper.agent
     --- stdout
     bash
-      deny   exec: none                           (trust)
+      deny   exec: none                   (trust)
     edit
-      deny   filesystem: read-only                helper.agent:4:21 (trust)
+      deny   filesystem: read-only        helper.agent:4:21 (trust)
     read
-      allow  filesystem: read-only                helper.agent:4:21 (trust)
+      allow  filesystem: read-only        helper.agent:4:21 (trust)
     webfetch
-      deny   network: none                        helper.agent:4:41 (trust)
+      deny   network: none                helper.agent:4:41 (trust)
     websearch
-      deny   network: none                        helper.agent:4:41 (trust)
+      deny   network: none                helper.agent:4:41 (trust)
     question
-      ask    nothing is said about question: ask  (default)
+      ask    no rule about question: ask  (default)
     external_directory
-      deny   filesystem: read-only                helper.agent:4:21 (trust)
+      deny   filesystem: read-only        helper.agent:4:21 (trust)
     mcp
-      deny   network: none, exec: none            helper.agent:4:41 (trust)
+      deny   network: none, exec: none    helper.agent:4:41 (trust)
     tool
-      ask    nothing is said about tool: ask      (default)
+      ask    no rule about tool: ask      (default)
     skill
-      ask    nothing is said about skill: ask     (default)
+      ask    no rule about skill: ask     (default)
     delegate
-      ask    nothing is said about delegate: ask  (default)
+      ask    no rule about delegate: ask  (default)
     env
-      ask    nothing is said about env: ask       (default)
+      ask    no rule about env: ask       (default)
 
-    of a layer, the first rule that matches decides; of several layers, the strictest
-    what is built in only makes it stricter: `agentry policy why` says so for a call
+    in a layer, the first rule that matches decides; of several layers, the strictest
+    built-in rules only make it stricter: `agentry policy why` shows them for a call
     --- exit 0
-    "#);
+    ");
     let said = reviewer().run("policy show reviewer --format json").exits(0).json();
     let sections = said["sections"].as_array().expect("sections");
     assert_eq!(sections.len(), 12);

@@ -29,10 +29,10 @@ fn without_arguments_the_workspace_is_rendered() {
       created  .opencode/agents/pusher.md
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents)
-      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (both agents)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (both agents)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (both agents)
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
 
     rendered 2 agents for opencode: 2 created; 11 gaps
@@ -47,10 +47,10 @@ fn without_arguments_the_workspace_is_rendered() {
       unchanged  2 files
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents)
-      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (both agents)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (both agents)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (both agents)
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
 
     rendered 2 agents for opencode: 2 unchanged; 11 gaps
@@ -81,8 +81,8 @@ fn what_would_happen() {
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     would render 1 agent for opencode: 1 created; 4 gaps
     --- exit 0
@@ -205,7 +205,7 @@ fn words_that_came_back_are_explained() {
         source: permissions  bash = ask
         copilot: execute     execute: allow
         = gap as it was written: `git status` is ask in the source and not asked about in GitHub Copilot; `--close-gaps` takes that away
-        = gap commands: Copilot does not look at what a command does; `touch x` is ask in the source and allow there
+        = gap commands: Copilot does not check what a command does; `touch x` is ask in the source and allow there
     "#);
 }
 
@@ -234,11 +234,11 @@ fn losses_are_told_once() {
       narrowed  permissions.bash                                 `git status` is ask in the source and deny here: the tool is removed; `--guard` makes it exact (pusher; claude-code)
       narrowed  permissions.{bash,edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (both agents; pi)
       gap       permissions                                      `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents; opencode)
-      gap       permissions.bash                                 OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)
+      gap       permissions.bash                                 OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)
       gap       permissions.external_directory                   OpenCode lets every agent read the output of tools that it has cut off (both agents; opencode)
       gap       permissions.external_directory                   outside the workspace Claude Code asks by itself; in its auto mode a model answers instead of a person (both agents; claude-code)
-      gap       permissions.read                                 secrets: the harness does not know them; e.g. `.envrc` is ask in the source and allow there for helper in opencode (both agents; opencode, claude-code)
-      gap       permissions.webfetch                             private addresses: the harness does not know them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
+      gap       permissions.read                                 secrets: the harness does not check them; e.g. `.envrc` is ask in the source and allow there for helper in opencode (both agents; opencode, claude-code)
+      gap       permissions.webfetch                             private addresses: the harness does not check them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
       = `--explain` lists all 30, with the rules of both sides
 
     would render 2 agents for opencode, claude-code, pi: 8 created; 13 narrowed, 17 gaps

@@ -25,8 +25,8 @@ fn t54_stale_files_are_removed_and_no_others() {
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     rendered 1 agent for opencode: 1 unchanged, 1 removed; 4 gaps
     --- exit 0
@@ -85,10 +85,10 @@ fn what_was_edited_by_hand_stays() {
         = help: take the change over into the definition, or pass `--force` to undo it
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
-      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
     rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
@@ -127,10 +127,10 @@ fn what_somebody_else_wrote_stays() {
         = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
-      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
+      gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
     rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
@@ -154,7 +154,7 @@ fn the_list_can_be_made_again() {
     for broken in ["", "{", "[]", "{\"version\": 9, \"files\": []}"] {
         test.write(LEDGER, broken);
         let ran = test.run("render").exits(2);
-        assert!(ran.stderr.contains("is no list of rendered files"), "{ran}");
+        assert!(ran.stderr.contains("is not a list of rendered files"), "{ran}");
         assert_eq!(test.read(LEDGER), broken);
     }
 }
@@ -264,7 +264,10 @@ fn a_list_of_rendered_files_reaches_no_other_file() {
     let forged = r#"{"version":1,"files":[{"path":".git/config","target":"claude-code","agent":"","sha256":"","merge":[{"at":0,"removed":["evil\n"],"added":["[core]\n"]}]}]}"#;
     let test = workspace().file(".git/config", "[core]\n").file(".agentry/rendered.json", forged);
     let said = test.run("render").exits(2).to_string();
-    assert!(said.contains("`.git/config` is no file that is rendered for claude-code"), "{said}");
+    assert!(
+        said.contains("`.git/config` is not a file that is rendered for claude-code"),
+        "{said}"
+    );
     assert_eq!(test.read(".git/config"), "[core]\n");
 }
 

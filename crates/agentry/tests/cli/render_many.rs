@@ -46,8 +46,8 @@ fn many_files_are_a_line_a_directory() {
       narrowed  permissions.{edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (all 44 agents; pi)
       gap       permissions                                 `opencode --auto` allows what is asked about; other runs without a person refuse it (all 44 agents; opencode)
       gap       permissions.external_directory              OpenCode lets every agent read the output of tools that it has cut off (all 44 agents; opencode)
-      gap       permissions.read                            secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (all 44 agents; opencode)
-      gap       permissions.webfetch                        private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)
+      gap       permissions.read                            secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (all 44 agents; opencode)
+      gap       permissions.webfetch                        private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)
       = `--explain` lists all 440, with the rules of both sides
 
     rendered 44 agents for opencode, pi: 89 created; 264 narrowed, 176 gaps

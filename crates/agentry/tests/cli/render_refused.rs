@@ -86,6 +86,9 @@ fn a_guard_that_is_not_there_is_told_once() {
     let test = agent(Test::new(), "one", "");
     let ran = test.run("render --target claude-code --guard").exits(0);
     assert!(!ran.stdout.contains("no guard"), "{ran}");
+    let ran = test.run("render --target opencode --guard").exits(0);
+    assert!(ran.stdout.contains("  guard limit: OpenCode waits for its plugin package"), "{ran}");
+    assert!(!ran.stdout.contains("no guard"), "{ran}");
 }
 
 /// An entry that blocks a file is named, with a hint, and stays.
@@ -151,14 +154,14 @@ fn what_stands_in_the_way_is_named() {
     $ agentry render --target opencode
     --- stdout
     opencode
-      refused  helper: `opencode.json:2:10` cannot be read, so nobody knows what OpenCode makes of it
-        = help: mend the file first
+      refused  helper: `opencode.json:2:10` cannot be read, so its effect in OpenCode is not known
+        = help: fix the file first
     rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
     --- stderr
-    error: `.agentry/rendered.json` is no list of rendered files: line 1, column 2 is no JSON
+    error: `.agentry/rendered.json` is not a list of rendered files: line 1, column 2 is not JSON
       = help: restore it from version control; without it, `--force` is needed to render again
     --- exit 2
 
@@ -166,7 +169,7 @@ fn what_stands_in_the_way_is_named() {
     --- stdout
     claude-code
       refused  helper: `.claude/settings.json:1:1`: `{` is never closed
-        = help: mend the file; it is never overwritten
+        = help: fix the file; it is never overwritten
     rendered no agent for claude-code: 1 refused
     --- exit 1
 
@@ -174,7 +177,7 @@ fn what_stands_in_the_way_is_named() {
     --- stdout
     claude-code
       refused  helper: `.claude/settings.json`: `permissions` must be an object, or Claude Code drops the file
-        = help: mend the file; it is never overwritten
+        = help: fix the file; it is never overwritten
     rendered no agent for claude-code: 1 refused
     --- exit 1
 

@@ -238,7 +238,7 @@ fn hosted_providers_are_asked_live_with_their_key() {
         ("openai", "200 OK", r#"{"data": [{"id": "x"}]}"#, "get /models ", "does not have it"),
         ("openai", "401 No", "{}", "get /models ", "the key in `MINE` was refused"),
         ("openai", "302 Found", "{}", "get /models ", "it answered with the status 302"),
-        ("openai", "200 OK", "hello", "get /models ", "its answer is no list of models"),
+        ("openai", "200 OK", "hello", "get /models ", "its answer is not a list of models"),
         ("anthropic", "200 OK", r#"{"data": [{"id": "o3"}]}"#, "x-api-key: k-live", "chosen"),
         (
             "google",

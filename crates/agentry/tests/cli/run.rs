@@ -65,7 +65,7 @@ fn nothing_happens_without_consent() {
     let server = Server::playing([Turn::text("Hello.").into()]);
     let test = writer();
     let ran = with(&test, &server, &["run", "writer", "hi"]).exits(3);
-    for line in ["allow `out.txt`", "deny `secret/**`", "nobody consented"] {
+    for line in ["allow `out.txt`", "deny `secret/**`", "there is no consent"] {
         assert!(ran.stderr.contains(line), "{line}: {ran}");
     }
     assert_eq!(server.count(), 0);
@@ -163,7 +163,7 @@ fn verdicts_are_told_to_the_model() {
     assert_eq!(verdicts, ["deny", "ask"]);
     let results = &server.asked()[1].results;
     assert!(results[0].1.contains("refused: edit"), "{results:?}");
-    assert!(results[1].1.contains("nobody is there to ask"), "{results:?}");
+    assert!(results[1].1.contains("no user is present to answer"), "{results:?}");
     assert!(!test.has("b") && !test.has("secret"));
 }
 
@@ -186,7 +186,7 @@ fn a_parked_run_is_resumed() {
     assert_eq!(server.count(), 2, "the first answer was not asked for again");
     assert_eq!(test.read("out.txt"), "hello\n");
     let results = &server.asked()[1].results;
-    assert!(results[1].1.contains("nobody is there to ask"), "{results:?}");
+    assert!(results[1].1.contains("no user is present to answer"), "{results:?}");
     // A changed agent does not continue the run.
     test.write("writer/system-prompt.md", "You obey.\n");
     with(&test, &server, &["resume", &id, "more"]).exits(3);
@@ -246,7 +246,7 @@ fn a_recorded_run_is_replayed_and_tested() {
     assert!(ran.stderr.contains("leave out what to do to see the recording"), "{ran}");
     // A user who names a model does not want a recording.
     let ran = test.run("run writer --model anthropic/claude-sonnet-4-5").exits(1);
-    assert!(ran.stderr.contains("no model can be used for `writer`"), "{ran}");
+    assert!(ran.stderr.starts_with("error: no model can be used for `writer`\n  "), "{ran}");
     assert!(!ran.stderr.contains("cassette"), "{ran}");
     let summary = test.run("test --format json").exits(0).json();
     assert_eq!(summary["summary"], json!({ "tests": 1, "failed": 0 }));
@@ -320,7 +320,7 @@ fn a_run_in_fewer_words_is_replayed() {
     let cassette = "writer.cassette.jsonl";
     let args = ["run", "writer", "go", "--yes", "--record", cassette];
     let ran = with(&test, &server, &args).exits(0);
-    assert!(ran.stderr.contains("messages were put into fewer words"), "{ran}");
+    assert!(ran.stderr.contains("messages were compacted"), "{ran}");
     let ran = test.run(&format!("run writer --replay {cassette}")).exits(0);
     assert_eq!(ran.stdout, "All done.\n", "{ran}");
     assert!(test.run("test").exits(0).stdout.contains("1 test passed"));
@@ -340,7 +340,7 @@ fn a_recording_has_its_place_before_the_run() {
     let test = writer().file("agentry.toml", "# ours\n");
     for (place, why) in [
         ("missing/x.jsonl", "nothing can be recorded to `missing/x.jsonl`"),
-        ("agentry.toml", "it is no cassette, and is not replaced by one"),
+        ("agentry.toml", "it is not a cassette, and is not replaced by one"),
     ] {
         let ran =
             with(&test, &server, &["run", "writer", "hi", "--yes", "--record", place]).exits(2);

@@ -42,6 +42,26 @@ fn what_is_not_as_it_was_locked_does_not_run() {
     is_refused(&test, "writer", &["agentry.lock"]);
 }
 
+/// One gain and one loss, in sections of either order: the gain is shown, and before the loss.
+#[test]
+fn gains_are_shown_before_losses() {
+    let edits = [
+        [("intent = \"deny\"", "intent = \"ask\""), ("out.txt:allow", "out.txt:deny")],
+        [("out.txt:allow\", \"secret/**:deny", "out.txt:allow"), ("out.txt:allow", "out.txt:ask")],
+    ];
+    for edit in edits {
+        let test = writer();
+        test.run("lock").exits(0);
+        let text = edit.iter().fold(WRITER.to_owned(), |text, (old, new)| text.replace(old, new));
+        test.write("writer/agent.toml", text);
+        for args in ["run writer hi --yes", "render --target opencode"] {
+            let stderr = test.run(args).exits(3).stderr;
+            let at = |word: &str| stderr.find(word).unwrap_or_else(|| panic!("{word}: {stderr}"));
+            assert!(at("it gained") < at("it lost"), "{stderr}");
+        }
+    }
+}
+
 #[test]
 fn a_base_that_changed_counts() {
     let base = "name: base\ndescription: Answers\nsoul: You answer.\ntrust: {network: none}\n";

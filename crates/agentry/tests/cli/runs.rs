@@ -231,7 +231,7 @@ fn a_run_is_followed_until_its_process_is_gone() {
     drop(journal);
     let output = child.wait_with_output().expect("an end");
     let said = String::from_utf8(output.stderr).expect("text");
-    let expected = format!("no process runs it any more; `agentry resume {id}` goes on\n");
+    let expected = format!("no process runs it any more; `agentry resume {id}` continues it\n");
     assert_eq!((said, output.status.code()), (expected, Some(0)));
 }
 
@@ -297,25 +297,25 @@ fn changes_are_taken_back() {
     --- exit 3
     "#);
     drop(journal);
-    insta::assert_snapshot!(shown("runs undo last --dry-run"), @r#"
+    insta::assert_snapshot!(shown("runs undo last --dry-run"), @"
     $ agentry runs undo last --dry-run
     --- stdout
-    would be taken back: [DIR]/a.txt
-    would be taken back: [DIR]/new/c.txt
+    would be restored: [DIR]/a.txt
+    would be restored: [DIR]/new/c.txt
     --- stderr
-    kept: [DIR]/b.txt: somebody changed it since
-    `--force` takes back those as well; what was done since is lost then
+    kept: [DIR]/b.txt: it was changed since
+    `--force` restores those as well; later changes to them are lost
     --- exit 1
-    "#);
+    ");
     assert_eq!(test.read("a.txt"), "after");
     insta::assert_snapshot!(shown("runs undo last"), @r#"
     $ agentry runs undo last
     --- stdout
-    taken back: [DIR]/a.txt
-    taken back: [DIR]/new/c.txt
+    restored: [DIR]/a.txt
+    restored: [DIR]/new/c.txt
     --- stderr
-    kept: [DIR]/b.txt: somebody changed it since
-    `--force` takes back those as well; what was done since is lost then
+    kept: [DIR]/b.txt: it was changed since
+    `--force` restores those as well; later changes to them are lost
     --- exit 1
     "#);
     assert_eq!((test.read("a.txt"), test.read("b.txt")), ("before".into(), "theirs".into()));
@@ -324,7 +324,7 @@ fn changes_are_taken_back() {
     $ agentry runs undo last --force
     --- stdout
     as it was: [DIR]/a.txt
-    taken back: [DIR]/b.txt
+    restored: [DIR]/b.txt
     as it was: [DIR]/new/c.txt
     --- exit 0
     "#);
@@ -357,7 +357,7 @@ fn what_commands_changed_is_not_taken_back() {
     $ agentry runs undo last
     --- stderr
     no tool of the run changed a file
-    the run ran commands: what those changed in files is not kept, and stays
+    the run ran commands: their changes to files are not recorded, and stay
     --- exit 0
     "#);
 }

@@ -77,7 +77,7 @@ fn two_formats_in_one_directory() {
     error[AG0006]: this directory has `agent.toml` and `agent.yaml`: it could be any of them
      --> helper:1:1
       |
-      = help: keep one, or say which with `--as`
+      = help: keep one, or pass the format with `--as`
 
     checked 0 agents: 1 error
     --- exit 1
@@ -88,7 +88,7 @@ fn two_formats_in_one_directory() {
     error[AG0006]: this directory has `agent.toml` and `agent.yaml`: it could be any of them
      --> helper:1:1
       |
-      = help: keep one, or say which with `--as`
+      = help: keep one, or pass the format with `--as`
 
     checked 0 agents: 1 error
     --- exit 1
@@ -97,7 +97,7 @@ fn two_formats_in_one_directory() {
     $ agentry show helper
     --- stderr
     error: `helper`: this directory has `agent.toml` and `agent.yaml`: it could be any of them
-      = help: keep one, or say which with `--as`
+      = help: keep one, or pass the format with `--as`
     --- exit 1
     "#);
     insta::assert_snapshot!(test.run("check helper --as manifest"), @r#"

@@ -262,8 +262,8 @@ fn not_exactly_one_agent() {
     insta::assert_snapshot!(test.run("show empty/notes.txt"), @r#"
     $ agentry show empty/notes.txt
     --- stderr
-    error: `empty/notes.txt` is no agent definition that agentry knows
-      = help: say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    error: `empty/notes.txt` is not an agent definition
+      = help: pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
     --- exit 2
     "#);
     insta::assert_snapshot!(test.run("show b"), @r#"

@@ -275,7 +275,7 @@ fn a_link_in_the_store_is_no_file() {
     fs::remove_file(&file).expect("a file");
     std::os::unix::fs::symlink(test.path("helper.agent"), &file).expect("a link");
     let ran = test.run("pull helper -o out").exits(1);
-    assert!(ran.stderr.contains("it is no ordinary file"), "{ran}");
+    assert!(ran.stderr.contains("it is not a regular file"), "{ran}");
 }
 
 #[test]

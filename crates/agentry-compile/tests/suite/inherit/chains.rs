@@ -23,7 +23,7 @@ fn what_is_no_base_is_told_with_the_chain() {
     let cases = [
         ("./none.agent", "AG0031 the base `./none.agent` does not exist: `c.agent` → `b.agent` → `none.agent`".to_owned()),
         ("./docs", "AG0031 the base `./docs` is a directory without an agent: `c.agent` → `b.agent` → `docs`".to_owned()),
-        ("./docs/x.txt", "AG0031 the base `./docs/x.txt` is no agent definition by its name: `c.agent` → `b.agent` → `docs/x.txt`".to_owned()),
+        ("./docs/x.txt", "AG0031 the base `./docs/x.txt` is not an agent definition by its name: `c.agent` → `b.agent` → `docs/x.txt`".to_owned()),
         ("./binary.agent", "AG0036 the base `binary.agent` has an error (the byte 0xFF is not UTF-8): `c.agent` → `b.agent` → `binary.agent`".to_owned()),
         ("./large.agent", "AG0036 the base `large.agent` has an error (the file has 1048577 bytes; at most 1048576 are read): `c.agent` → `b.agent` → `large.agent`".to_owned()),
         ("./c.agent", "AG0032 the bases lead back to `c.agent`: `c.agent` → `b.agent` → `c.agent`".to_owned()),

@@ -211,7 +211,7 @@ fn schedules() {
             "---\ncron: '@daily'\ntimezone: +02:00\n---\nGo.\n",
             &["3:11 AG5035 there is no time zone `+02:00`"],
         ),
-        ("---\ncron: '@daily'\njitter: 2d\n---\nGo.\n", &["3:9 AG5036 `2d` is no delay"]),
+        ("---\ncron: '@daily'\njitter: 2d\n---\nGo.\n", &["3:9 AG5036 `2d` is not a delay"]),
         (
             "---\ncron: '@daily'\njitter: 25h\n---\nGo.\n",
             &["3:9 AG5036 `25h` is longer than a day"],

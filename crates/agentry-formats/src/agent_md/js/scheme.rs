@@ -123,7 +123,7 @@ impl SchemeReader<'_, '_> {
                 .related(self.key.span, "the key under which it is returned")
                 .hint("give both the same name");
         } else if name.value.len() > 64 || !name.value.chars().all(is_sign) {
-            let message = format!("`{}` is no name that a model can call", name.value);
+            let message = format!("`{}` is not a name that a model can call", name.value);
             self.findings
                 .add(&SCHEME, name.span, message)
                 .hint("use up to 64 letters, digits, `_` and `-`");

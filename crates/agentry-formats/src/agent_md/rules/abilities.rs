@@ -63,8 +63,8 @@ pub(crate) static ABILITIES_CONTRADICT: LintRule = LintRule {
     code: "AG1015",
     name: "abilities-contradict",
     severity: Error,
-    why: "`abilities` and the top-level `allow` and `deny` mean the same. When both are written and \
-          differ, nobody can say what the agent may do.",
+    why: "`abilities` and the top-level `allow` and `deny` mean the same. When both are written \
+          and differ, it is not clear what the agent may do.",
     bad: with_metadata!("abilities: [fs]\nallow: [fs, network]\n"),
     good: with_metadata!("abilities: [fs, network]\n"),
 };

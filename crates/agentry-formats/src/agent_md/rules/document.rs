@@ -39,7 +39,7 @@ pub(crate) static CONFLICT: LintRule = LintRule {
     name: "metadata-conflict",
     severity: Error,
     why: "A value may stand in the metadata or under its heading. When it stands in both and \
-          differs (case and white space aside), nobody can say which one is meant.",
+          differs (case and white space aside), it is not clear which one is meant.",
     bad: with_metadata!("title: Assistant\n"),
     good: with_metadata!("title: helper\n"),
 };
@@ -72,7 +72,7 @@ pub(crate) static MISPLACED_SECTION: LintRule = LintRule {
     name: "misplaced-section",
     severity: Warning,
     why: "System, rules and tools are read from second-level headings and the avatar from a \
-          top-level one. At another level the section is text that nobody acts upon.",
+          top-level one. At another level the section is text without an effect.",
     bad: with_body!("# Rules\n\n- Be brief\n"),
     good: with_body!("## Rules\n\n- Be brief\n"),
 };

@@ -51,8 +51,8 @@ pub(crate) static JAVASCRIPT_NESTING: LintRule = LintRule {
     code: "AG1024",
     name: "javascript-nesting",
     severity: Error,
-    why: "Code that is nested thousands of levels deep is no tool but an attempt to exhaust \
-          whoever reads it.",
+    why: "Code that is nested thousands of levels deep is not a tool but an attempt to exhaust its \
+          reader.",
     bad: RuleExample::Made("a tools block with 20,000 opening parentheses", deep),
     good: with_tools!(greet!()),
 };
@@ -92,7 +92,7 @@ pub(crate) static TOOL_SHAPE: LintRule = LintRule {
     code: "AG1027",
     name: "tool-shape",
     severity: Error,
-    why: "Each tool is an object with `fn`, what is called, and `scheme`, what the model is told.",
+    why: "Each tool is an object with `fn`, what is called, and `scheme`, what the model gets.",
     bad: with_tools!("return { greet: { fn: () => \"hello\" } };\n"),
     good: with_tools!(greet!()),
 };
@@ -115,7 +115,7 @@ pub(crate) static SCHEME: LintRule = LintRule {
     code: "AG1029",
     name: "incomplete-scheme",
     severity: Error,
-    why: "A model is told of a tool by its `name`, `description` and `parameters`; providers refuse \
+    why: "A model gets a tool as its `name`, `description` and `parameters`; providers refuse \
           a function without them.",
     bad: with_tools!(
         "const scheme = {\n  name: \"greet\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n"

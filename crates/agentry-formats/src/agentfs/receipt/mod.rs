@@ -27,7 +27,7 @@ pub(super) fn check(source: &SourceFile, findings: &mut Findings) {
     validate(table, &node, Coercion::Strict, findings);
     if let Some(id) = record.str("receipt_id").filter(|id| !is_receipt_id(id)) {
         findings
-            .add(&ODD_RECEIPT_ID, id.span, format!("`{}` is no id of a receipt", id.value))
+            .add(&ODD_RECEIPT_ID, id.span, format!("`{}` is not an id of a receipt", id.value))
             .hint("write `rcpt_`, the date, the time and six characters: `rcpt_20260115_143022_abc123`");
     }
     let Some(evolution) = record.record("receipt", &EVOLUTION) else { return };

@@ -37,7 +37,7 @@ fn what_can_be_wrong() {
                  user_rejected}\n  metadata: ";
     let cases = [
         ("repo_ref: x\n".to_owned(), vec!["1:1 AG0102 the receipt has no `receipt_id`"]),
-        ("receipt_id: r1\n".to_owned(), vec!["1:13 AG6071 `r1` is no id of a receipt"]),
+        ("receipt_id: r1\n".to_owned(), vec!["1:13 AG6071 `r1` is not an id of a receipt"]),
         (with("step_types: {adaptive: -1}"), vec!["2:24 AG0106 `adaptive` is out of range"]),
         (with("task: {outcome: {status: done}}"), vec!["2:26 AG0104 `status` cannot be `done`"]),
         (

@@ -261,7 +261,7 @@ impl<'t> WordLexer<'t> {
         };
         match ansi::decode(self.text.get(self.at + 2..end).unwrap_or_default()) {
             Some(text) => self.bits.push(WordBit::Quoted(text)),
-            None => self.open(WordExpansion::Unclear("a quoted byte that is no text")),
+            None => self.open(WordExpansion::Unclear("a quoted byte that is not text")),
         }
         self.at = end + 1;
     }

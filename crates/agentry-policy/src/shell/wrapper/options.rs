@@ -199,7 +199,7 @@ impl WrapperOptions<'_> {
 
     fn took(&self, option: &str, value: Option<ShellArg>, found: &mut WrappedCommand) {
         if matches!(value, Some(ShellArg::Some(_) | ShellArg::Many(_))) {
-            found.unclear.push("nobody knows where the value of an option ends".to_owned());
+            found.unclear.push("it is not known where the value of an option ends".to_owned());
         }
         let Some(extra) = self.entry.effect(option) else { return };
         if extra == WrapperOption::Split {

@@ -64,7 +64,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
         }
     }
     match parts.iter().find_map(|part| is_idle(part).then(|| part.paths().next())).flatten() {
-        Some(idle) => Err(format!("nothing is said of what changes in `{idle}`")),
+        Some(idle) => Err(format!("there is no change for `{idle}`")),
         None if parts.is_empty() => Err("the patch names no file".to_owned()),
         None => Ok(parts),
     }

@@ -28,11 +28,11 @@ pub(super) async fn text(
     let kind = kind.unwrap_or_default().to_ascii_lowercase();
     // An error page is shown whatever its type, because it may have the reason.
     if status.is_success() && !is_text(&kind) {
-        return Err(format!("`{url}` is no text but `{}`", output_cap::start(&kind, 100)));
+        return Err(format!("`{url}` is not text but `{}`", output_cap::start(&kind, 100)));
     }
     let (bytes, complete) = body(response).await.map_err(|why| format!("`{url}`: {why}"))?;
     if bytes.iter().take(8_192).any(|byte| *byte == 0) {
-        return Err(format!("`{url}` is no text: it holds NUL bytes"));
+        return Err(format!("`{url}` is not text: it holds NUL bytes"));
     }
     let text = decoded(&bytes, &kind).into_owned();
     let text =
@@ -43,7 +43,7 @@ pub(super) async fn text(
             output_cap::start(&text, MOST_OF_ERROR)
         ));
     }
-    let more = if complete { "" } else { "\n\n[the page goes on; it is too long]" };
+    let more = if complete { "" } else { "\n\n[the rest of the page is left out: it is too long]" };
     Ok(output_cap::kept(&format!("{url}\n\n{text}{more}"), host))
 }
 

@@ -52,7 +52,7 @@ impl<'t> YamlScanner<'t> {
             return self.numbered(digits, text);
         }
         let Some(meant) = meaning(found) else {
-            return Err(self.reader.refuse("this is no escape sequence"));
+            return Err(self.reader.refuse("this is not an escape sequence"));
         };
         text.push_char(meant);
         self.reader.take(2);

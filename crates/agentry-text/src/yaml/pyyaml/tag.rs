@@ -6,8 +6,8 @@ use super::YamlRefusal;
 use super::reader::{is_break, is_gap};
 use super::scan::{YamlScanner, YamlToken};
 
-const NO_DIRECTIVE: &str = "this is no directive of YAML";
-const NO_TAG: &str = "this is no tag";
+const NO_DIRECTIVE: &str = "this is not a directive of YAML";
+const NO_TAG: &str = "this is not a tag";
 
 impl<'t> YamlScanner<'t> {
     /// Reads the name of an anchor or alias.
@@ -17,7 +17,7 @@ impl<'t> YamlScanner<'t> {
         let ends =
             self.reader.is_gap() || self.reader.peek().is_some_and(|c| "?:,]}%@`".contains(c));
         if name.is_empty() || !ends {
-            return Err(self.reader.refuse("this is no name for an anchor"));
+            return Err(self.reader.refuse("this is not a name for an anchor"));
         }
         Ok(name)
     }

@@ -182,7 +182,7 @@ fn file(path: &str, only: Option<&'static Target>) -> Result<FoundHarnessAgent, 
         several => {
             let names: Vec<_> = several.iter().map(|(harness, _)| harness.name).collect();
             let message = format!("`{path}` may be an agent of {}", names.join(" or "));
-            Err(CliFailure::new(message).hint("say which with `--as`"))
+            Err(CliFailure::new(message).hint("pass the harness with `--as`"))
         }
     }
 }
@@ -192,9 +192,8 @@ fn unknown(path: &str, only: Option<&'static Target>) -> CliFailure {
         Some(only) => CliFailure::new(format!("agents of {} cannot be imported", only.title)),
         None => {
             let names: Vec<_> = readers(None).iter().map(|(harness, _)| harness.name).collect();
-            let hint = format!("say which harness it is from with `--as {}`", names.join("|"));
-            CliFailure::new(format!("`{path}` is no agent of a harness that agentry knows"))
-                .hint(hint)
+            let hint = format!("pass the harness with `--as {}`", names.join("|"));
+            CliFailure::new(format!("`{path}` is not an agent of a harness")).hint(hint)
         }
     }
 }
@@ -306,11 +305,11 @@ fn entries(disk: &dyn World, path: &str) -> Result<Vec<DirectoryEntry>, CliFailu
     let why = match disk.list(path, path) {
         Ok(entries) => return Ok(entries),
         Err(ReadError::Missing) if !is_there(disk, path) => return Ok(Vec::new()),
-        Err(ReadError::Missing) => "it is no directory".to_owned(),
+        Err(ReadError::Missing) => "it is not a directory".to_owned(),
         Err(why) => why.to_string(),
     };
     let hint =
-        "make it a directory that you can read, or take it away; or name the agents that you want";
+        "make it a directory that you can read, or remove it; or name the agents that you want";
     Err(CliFailure::new(format!("agents in `{path}` cannot be listed: {why}")).hint(hint))
 }
 

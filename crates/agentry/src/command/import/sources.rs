@@ -71,7 +71,7 @@ pub(super) fn text(path: &str, most: u64) -> Result<Option<String>, String> {
         Err(error) => return refused(&error),
     };
     if !metadata.is_file() {
-        return Err("it is no ordinary file; make it one, or take it away".to_owned());
+        return Err("it is not a regular file; replace or remove it".to_owned());
     }
     if metadata.len() > most {
         return Err(too_large(metadata.len(), most));

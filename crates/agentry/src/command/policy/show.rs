@@ -15,8 +15,8 @@ use crate::disk::DiskWorld;
 use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
 /// Explains how the rules are applied.
-const ORDER: &str = "of a layer, the first rule that matches decides; of several layers, the strictest\n\
-    what is built in only makes it stricter: `agentry policy why` says so for a call\n";
+const ORDER: &str = "in a layer, the first rule that matches decides; of several layers, the strictest\n\
+    built-in rules only make it stricter: `agentry policy why` shows them for a call\n";
 
 pub(crate) fn run(args: &PolicyShowArguments) -> CliOutcome {
     let disk = DiskWorld::default();

@@ -131,7 +131,7 @@ fn agentry_home() -> Option<String> {
 /// The ledger; empty if there is none.
 fn ledger(recorder: &WorldRecorder<'_>, path: &str) -> Result<RenderLedger, CliFailure> {
     let refuse = |why: &str| {
-        CliFailure::new(format!("`{path}` is no list of rendered files: {why}")).hint(
+        CliFailure::new(format!("`{path}` is not a list of rendered files: {why}")).hint(
             "restore it from version control; without it, `--force` is needed to render again",
         )
     };
@@ -141,7 +141,7 @@ fn ledger(recorder: &WorldRecorder<'_>, path: &str) -> Result<RenderLedger, CliF
             return Ok(RenderLedger::default());
         }
         Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(refuse("it is no ordinary file")),
+        Ok(_) => return Err(refuse("it is not a regular file")),
         Err(error) => return Err(refuse(&said(&error))),
     }
     let bytes = found.ok_or_else(|| refuse("it cannot be read"))?;

@@ -192,7 +192,7 @@ fn in_the_way(metadata: &fs::Metadata, is_last: bool) -> Option<&'static str> {
         (true, false) => Some("lies behind the link {}"),
         (false, false) => (!metadata.is_dir()).then_some("lies below the file {}"),
         (false, true) if metadata.is_dir() => Some("is a directory"),
-        (false, true) => (!metadata.is_file()).then_some("is no ordinary file"),
+        (false, true) => (!metadata.is_file()).then_some("is not a regular file"),
     }
 }
 

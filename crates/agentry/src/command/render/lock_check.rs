@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agentry_compile::lock::{self, LockError, Lockfile};
+use agentry_compile::lock::{self, LockChange, LockError, Lockfile};
 use agentry_compile::text::path::join;
 use agentry_compile::{CompiledAgent, World};
 
@@ -66,9 +66,7 @@ impl RenderLocks {
             return Ok(());
         }
         lock::verify(disk, compiled, lock).map_err(|changes| {
-            // Changes are sorted by weight; the last one matters most.
-            let what = changes.last().map_or("", |change| change.message.as_str());
-            let message = format!("`{path}` is not as `{file}` says: {what}");
+            let message = format!("`{path}` is not as `{file}` says: {}", summary(&changes));
             let hint = format!(
                 "run `agentry lock --update {path}` after a look, or `agentry lock --check`"
             );
@@ -84,4 +82,12 @@ impl RenderLocks {
             known.entry(root.to_owned()).or_insert_with(read).clone()
         })
     }
+}
+
+/// What the agent may do more than it was locked with, then the change that weighs most, which is the last.
+fn summary(changes: &[LockChange]) -> String {
+    let gains = changes.iter().filter(|change| change.widens);
+    let last = changes.last().filter(|change| !change.widens);
+    let messages: Vec<&str> = gains.chain(last).map(|change| change.message.as_str()).collect();
+    messages.join("; ")
 }

@@ -88,7 +88,7 @@ impl<'a> BlindSpotText<'a> {
         let shown = all.iter().min_by_key(rank);
         let shown =
             shown.map_or(String::new(), |spot| format!("; `{}` {}", spot.example, spot.said));
-        format!("{title} does not look at {names}{shown}")
+        format!("{title} does not check {names}{shown}")
     }
 }
 
@@ -140,9 +140,9 @@ mod tests {
                 "what is ask in the source is deny here",
             ),
             (
-                "secrets: Pi does not know them; `.env` is ask in the source and allow there",
+                "secrets: Pi does not check them; `.env` is ask in the source and allow there",
                 "read",
-                "secrets: Pi does not know them; what is ask in the source is allow there",
+                "secrets: Pi does not check them; what is ask in the source is allow there",
             ),
             (
                 "Pi checks no call and edit `/` is ask in the source: `edit` and `write` left out; so",
@@ -167,7 +167,8 @@ mod tests {
             details.iter().filter_map(|detail| BlindSpotText::of(detail)).collect();
         assert_eq!(
             BlindSpotText::joined(&spots, "Pi"),
-            "Pi does not look at variables, options and redirections; `ls > x` is deny in the source and allow there"
+            "Pi does not check variables, options and redirections; `ls > x` is deny in the \
+             source and allow there"
         );
         for other in ["`x` is ask in the source and deny here", "session: Codex takes `-s`"] {
             assert_eq!(BlindSpotText::of(other), None, "{other}");

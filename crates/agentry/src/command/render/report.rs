@@ -108,7 +108,7 @@ impl<'a> RenderReport<'a> {
         let start = self.text.len();
         self.changes(done, name);
         if done.kept_guard.contains(&name) {
-            self.line("  guard kept, as it was rendered before; `--no-guard` takes it away");
+            self.line("  guard kept, as it was rendered before; `--no-guard` removes it");
         }
         self.unguarded(done, name);
         if done.kept_closed.contains(&name) {
@@ -137,13 +137,16 @@ impl<'a> RenderReport<'a> {
         told
     }
 
-    /// Reports once that a guard was requested for a target without one.
+    /// Reports once that a guard was requested for a target without one, or what limits the guard it has.
     fn unguarded(&mut self, done: &ProjectOutcome, target: &str) {
         let runs = done.runs.iter().filter(|ran| ran.target.name == target);
         let rendered = runs.flat_map(|ran| agents(done, ran)).filter(|(_, it)| it.is_lossy());
         let mut losses = rendered.flat_map(|(_, it)| &it.losses);
         if let Some(loss) = losses.find(|loss| loss.field == GUARD_FIELD) {
-            self.line(&format!("  no guard: {}", loss.detail));
+            let has_guard =
+                done.runs.iter().any(|ran| ran.target.name == target && ran.target.guard.is_some());
+            let what = if has_guard { "guard limit" } else { "no guard" };
+            self.line(&format!("  {what}: {}", loss.detail));
         }
     }
 

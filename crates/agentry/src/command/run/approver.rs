@@ -105,7 +105,8 @@ impl Approver for TerminalApprover {
                     return self.choose(&format!("{CHOICES} › "), true).await;
                 }
                 ApprovalRequest::Unfinished(call) => format!(
-                    "\n`{}` was under way when the run was killed: nobody knows what it has done\n{}\nrun it again?",
+                    "\n`{}` was under way when the run was killed: it is not known what it \
+                     did\n{}\nrun it again?",
                     clean(&call.tool),
                     clean(&call.arguments.to_string())
                 ),
@@ -113,7 +114,7 @@ impl Approver for TerminalApprover {
                     format!("\n`{}` failed: {}\nrun it again?", clean(&call.tool), clean(why))
                 }
                 ApprovalRequest::Limit(limit) => {
-                    format!("\nthe limit of {limit} is reached; go on?")
+                    format!("\nthe limit of {limit} is reached; continue?")
                 }
                 ApprovalRequest::Models(why) => {
                     format!("\nno model answers: {}\ntry again?", clean(why))

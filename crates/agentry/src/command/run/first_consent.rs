@@ -45,9 +45,12 @@ pub(crate) fn consent(
     // The list is shown with `--yes` too, so that it is in the log.
     let agreed = args.yes || (attended && agrees());
     if !agreed {
-        return Err(CliFailure::new(format!("`{}` was not run: nobody consented", ground.path()))
-            .hint("`--yes` consents to what is listed above")
-            .refused());
+        return Err(CliFailure::new(format!(
+            "`{}` was not run: there is no consent",
+            ground.path()
+        ))
+        .hint("`--yes` consents to what is listed above")
+        .refused());
     }
     let consent = UserConsent {
         digest: ground.digest.clone(),

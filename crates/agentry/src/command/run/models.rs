@@ -12,7 +12,7 @@ use agentry_runtime::RunLimits;
 use agentry_runtime::provider::plan::{ModelPlan, PlanInputs};
 
 use super::prepared_agent::{PreparedAgent, variable};
-use crate::output::{CliFailure, remark};
+use crate::output::CliFailure;
 
 /// The connection timeout for each address of a model server.
 const KNOCK: Duration = Duration::from_secs(1);
@@ -23,8 +23,8 @@ const MOST_ADDRESSES: usize = 4;
 pub(crate) enum FoundModels {
     /// The usable models.
     Plan(ModelPlan),
-    /// No model; a report of everything that was tried.
-    Nothing(String),
+    /// No model; each model that was searched for, and why it cannot be used.
+    Nothing(Vec<String>),
 }
 
 /// Whether the prices of models must be known.
@@ -64,9 +64,7 @@ pub(crate) fn find(
     };
     match ModelPlan::of(&wanted, &variable) {
         Ok(plan) => Ok(FoundModels::Plan(plan)),
-        Err(nothing) if nothing.unpriced.is_empty() => {
-            Ok(FoundModels::Nothing(nothing.to_string()))
-        }
+        Err(nothing) if nothing.unpriced.is_empty() => Ok(FoundModels::Nothing(nothing.looked_for)),
         // Models exist, but a cost limit cannot be enforced without their prices.
         Err(nothing) => Err(unpriced(&nothing.unpriced)),
     }
@@ -149,11 +147,14 @@ pub(crate) fn plan(
 ) -> Result<ModelPlan, CliFailure> {
     match find(ground, named, money)? {
         FoundModels::Plan(plan) => Ok(plan),
-        FoundModels::Nothing(why) => {
-            why.lines().for_each(remark);
-            Err(CliFailure::new(format!("no model can be used for `{}`", ground.path())).finding())
-        }
+        FoundModels::Nothing(looked_for) => Err(unusable(ground, looked_for)),
     }
+}
+
+/// The failure of a run without a model.
+pub(crate) fn unusable(ground: &PreparedAgent, looked_for: Vec<String>) -> CliFailure {
+    let failure = CliFailure::new(format!("no model can be used for `{}`", ground.path()));
+    failure.details(looked_for).finding()
 }
 
 fn candidates(

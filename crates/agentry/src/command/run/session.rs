@@ -282,7 +282,7 @@ impl<'a> RunSession<'a> {
         }
         let exit = exit(&ending);
         if matches!(ending, RunEnding::Cancelled | RunEnding::Parked { .. }) {
-            remark(&format!("  = help: `agentry resume {}` goes on with it", journal.id()));
+            remark(&format!("  = help: `agentry resume {}` continues it", journal.id()));
         }
         Ok(exit)
     }

@@ -18,7 +18,7 @@ const HELP: &str = "\
 /policy  all that it may do
 /cost    what the run has spent
 /why     why the last calls were allowed, asked about or refused
-/exit    ends the conversation; `agentry resume` goes on with it
+/exit    ends the conversation; `agentry resume` continues it
 Ctrl-C stops what the agent does, twice the run.
 ";
 

@@ -92,7 +92,7 @@ impl TerminalView {
             }
             RunOutput::Waiting { time } => self.note(&format!("asking again in {time} ms"), DIM),
             RunOutput::Compacted { messages, .. } => {
-                self.note(&format!("{messages} messages were put into fewer words"), DIM);
+                self.note(&format!("{messages} messages were compacted"), DIM);
             }
             RunOutput::Ended { ending, spent } => {
                 self.spent = *spent;

@@ -91,13 +91,13 @@ fn event(happened: &TimedEvent) -> String {
             line(&format!("  {id}: {verb}")) + &indented("    ", text)
         }
         RunEvent::Compacted { messages, summary, .. } => {
-            line(&format!("{messages} messages in fewer words:")) + &indented("    ", summary)
+            line(&format!("{messages} messages compacted:")) + &indented("    ", summary)
         }
         RunEvent::Cancelled { run: true } => line("the person stopped the run"),
         RunEvent::Cancelled { run: false } => line("the person stopped the turn"),
         RunEvent::Moved { directory } => line(&format!("  now in {directory}")),
         RunEvent::TimeUp => line("! the time is over"),
-        RunEvent::Resumed => line("another process went on"),
+        RunEvent::Resumed => line("another process continued it"),
         RunEvent::Undone { paths } => {
             line(&format!("the person took back the changes of {}", paths.join(", ")))
         }
@@ -128,7 +128,7 @@ pub(super) fn ending(ending: &RunEnding) -> String {
         RunEnding::Failed { why } => format!("failed: {why}"),
         RunEnding::OverBudget { limit } => format!("stopped at its limit of {limit}"),
         RunEnding::Cancelled => "stopped by the person".to_owned(),
-        RunEnding::Parked { question } => format!("put aside: {question}"),
+        RunEnding::Parked { question } => format!("parked: {question}"),
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(args: &RunsTailArguments) -> CliOutcome {
     });
     match ending {
         Some(ending) => remark(&ending),
-        None => remark(&format!("no process runs it any more; `agentry resume {id}` goes on")),
+        None => remark(&format!("no process runs it any more; `agentry resume {id}` continues it")),
     }
     Ok(ExitKind::Done)
 }

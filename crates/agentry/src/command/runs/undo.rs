@@ -34,10 +34,10 @@ pub(super) fn run(args: &RunsUndoArguments) -> CliOutcome {
                 let path = visible(&path);
                 let would = if args.dry_run { "would be " } else { "" };
                 match undone {
-                    UndoOutcome::Back => print(&format!("{would}taken back: {path}\n")),
+                    UndoOutcome::Back => print(&format!("{would}restored: {path}\n")),
                     UndoOutcome::Same => print(&format!("as it was: {path}\n")),
                     UndoOutcome::Partly => print(&format!(
-                        "{would}taken back in part: {path}: somebody else had changed it meanwhile\n"
+                        "{would}restored in part: {path}: it was changed meanwhile\n"
                     )),
                     UndoOutcome::Kept(why) => remark(&format!("kept: {path}: {why}")),
                     UndoOutcome::Refused(why) => {
@@ -49,10 +49,10 @@ pub(super) fn run(args: &RunsUndoArguments) -> CliOutcome {
     }
     let kept = undone.iter().any(|(_, undone)| matches!(undone, UndoOutcome::Kept(_)));
     if kept && !args.force && args.format == ResultFormat::Human {
-        remark("`--force` takes back those as well; what was done since is lost then");
+        remark("`--force` restores those as well; later changes to them are lost");
     }
     if args.format == ResultFormat::Human && ran_commands(&home, &id) {
-        remark("the run ran commands: what those changed in files is not kept, and stays");
+        remark("the run ran commands: their changes to files are not recorded, and stay");
     }
     let refused = undone.iter().any(|(_, undone)| matches!(undone, UndoOutcome::Refused(_)));
     Ok(if kept || refused { ExitKind::Findings } else { ExitKind::Done })
@@ -66,7 +66,7 @@ fn taken_back(
 ) -> Result<Vec<(PathBuf, UndoOutcome)>, CliFailure> {
     let undone = |directory: &Path| {
         undo(&journal::images(directory), args.force, args.dry_run).map_err(|error| {
-            let what = format!("the changes of the run `{id}` cannot be taken back: {error}");
+            let what = format!("the changes of the run `{id}` cannot be undone: {error}");
             CliFailure::new(what).finding()
         })
     };
