@@ -52,8 +52,9 @@ fn gains_are_shown_before_losses() {
     for edit in edits {
         let test = writer();
         test.run("lock").exits(0);
-        let text = edit.iter().fold(WRITER.to_owned(), |text, (old, new)| text.replace(old, new));
-        test.write("writer/agent.toml", text);
+        let changed =
+            edit.iter().fold(WRITER.to_owned(), |text, (old, new)| text.replace(old, new));
+        test.write("writer/agent.toml", changed);
         for args in ["run writer hi --yes", "render --target opencode"] {
             let stderr = test.run(args).exits(3).stderr;
             let at = |word: &str| stderr.find(word).unwrap_or_else(|| panic!("{word}: {stderr}"));
