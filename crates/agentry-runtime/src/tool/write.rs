@@ -103,7 +103,7 @@ mod tests {
             ("old", "new\n", Ok("replaced `old`: 1 line")),
             ("big", &big, Ok("made `big`: 1048576 lines")),
             ("dir", "x", Err("`dir`: it is a directory")),
-            ("old/x", "x", Err("where `old/x` leads cannot be told")),
+            ("old/x", "x", Err("it is not known where `old/x` leads")),
             ("agentry.toml", "x", Err(" is protected from every tool")),
             ("agents/own/../own/agent.toml", "x", Err(" is protected from every tool")),
             (".git/config", "[core]\nfsmonitor = x\n", Err(" is protected from every tool")),

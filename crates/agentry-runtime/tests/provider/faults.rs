@@ -44,7 +44,7 @@ async fn every_fault_has_its_kind() {
         ("html", html, Permanent, "`text/html`", None),
         ("no bytes", Reply::Raw("text/event-stream", Vec::new()), Temporary, "broke off", None),
         ("json", Reply::Raw("application/json", b"{}".to_vec()), Temporary, "broke off", None),
-        ("no json", Reply::Raw("application/json", b"hm".to_vec()), Temporary, "no JSON", None),
+        ("no json", Reply::Raw("application/json", b"hm".to_vec()), Temporary, "not JSON", None),
         (
             "bytes",
             Reply::Raw("application/octet-stream", vec![0xff; 4_096]),
@@ -56,7 +56,7 @@ async fn every_fault_has_its_kind() {
         ("truncated", turn(Break::Truncated(3)), Temporary, "broke off", None),
         ("dropped at once", turn(Break::Dropped(0)), Temporary, "the connection broke", None),
         ("dropped", turn(Break::Dropped(3)), Temporary, "the connection broke", None),
-        ("garbage", turn(Break::Garbage(2)), Temporary, "no JSON", None),
+        ("garbage", turn(Break::Garbage(2)), Temporary, "not JSON", None),
         ("busy", turn(Break::Busy(2)), Temporary, "Overloaded", None),
     ];
     for (name, reply, kind, words, wait) in cases {

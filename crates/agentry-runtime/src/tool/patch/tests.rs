@@ -67,7 +67,7 @@ fn patches_that_cannot_be_read() {
         ),
         (
             "*** Begin Patch\n*** Update File: a\n@@\n x\n*** End Patch",
-            "nothing is said of what changes in `a`",
+            "there is no change for `a`",
         ),
         (
             "*** Begin Patch\n*** Update File: a\n+x\n*** Move to: b\n*** End Patch",
