@@ -43,8 +43,9 @@ pub enum FileEffect {
     Own,
     /// It changes files of a checkout.
     Tree {
-        /// Whether its operands limit the change to the paths that they name.
-        limited: bool,
+        /// Whether it may change any file. Otherwise its operands name the paths. The order of the two
+        /// decides which effect is the worse one.
+        whole: bool,
     },
     /// It changes git settings, or installs hooks from a directory.
     Configures,
@@ -118,8 +119,8 @@ impl<'a> CommandEffects<'a> {
             Some(FileRow::Unpacks) if lists(facts, words) => FileEffect::Changes,
             Some(FileRow::Unpacks) => FileEffect::Unpacks,
             Some(FileRow::Checkout | FileRow::NewRepository) => FileEffect::Checkout,
-            Some(FileRow::NamedTree) => FileEffect::Tree { limited: true },
-            Some(FileRow::Tree) => FileEffect::Tree { limited: false },
+            Some(FileRow::NamedTree) => FileEffect::Tree { whole: false },
+            Some(FileRow::Tree) => FileEffect::Tree { whole: true },
             // Without a subcommand the program only prints its help.
             Some(FileRow::Own) if name.is_none() => FileEffect::Reads,
             Some(FileRow::Own) => FileEffect::Own,
@@ -214,8 +215,8 @@ impl fmt::Display for CommandEffects<'_> {
             FileEffect::TakesSome => Some("takes some below"),
             FileEffect::TakesAll => Some("takes all below"),
             FileEffect::Own => Some("writes what Agentry keeps"),
-            FileEffect::Tree { limited: false } => Some("changes the checkout"),
-            FileEffect::Tree { limited: true } => Some("changes files of the checkout"),
+            FileEffect::Tree { whole: true } => Some("changes the checkout"),
+            FileEffect::Tree { whole: false } => Some("changes files of the checkout"),
             FileEffect::Configures => Some("configures"),
         };
         parts.extend(files.map(str::to_owned));

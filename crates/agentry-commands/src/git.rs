@@ -42,7 +42,7 @@ fn of_subcommand(
         row => {
             // `git checkout -- path` changes only the paths after the dashes.
             let behind = name == "checkout" && after.contains(&"--") && after.last() != Some(&"--");
-            FileEffect::Tree { limited: row == FileRow::NamedTree || behind }
+            FileEffect::Tree { whole: row != FileRow::NamedTree && !behind }
         }
     }
 }

@@ -160,6 +160,8 @@ words! {
         Links = "links",
         /// It copies, but its `-t` is not the target directory.
         NoTargetOption = "no-target-option",
+        /// An official tool chain before its subcommand changes nothing: `cargo +nightly`.
+        OfficialToolChains = "official-tool-chains",
         /// A shell builtin that can change the meaning of later commands.
         OpaqueBuiltin = "opaque-builtin",
         /// It runs a command as another user.

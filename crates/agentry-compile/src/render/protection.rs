@@ -192,8 +192,8 @@ impl ProtectedPaths<'_> {
             }
             FileEffect::Checkout => return self.checked_out(operands, part, place).or(unknown),
             FileEffect::Configures => return self.configured(operands, part, place).or(unknown),
-            FileEffect::Tree { limited } => {
-                !limited || worst.is_some() || operands.iter().any(|it| magic(it))
+            FileEffect::Tree { whole } => {
+                whole || worst.is_some() || operands.iter().any(|it| magic(it))
             }
             FileEffect::Unpacks => return self.unpacked(operands, part, place).or(unknown),
             FileEffect::TakesSome => {

@@ -2,7 +2,7 @@
 //! allows this plain form allows the command, unless a rule is against the whole command.
 
 use agentry_commands::{
-    InnerSyntax, OptionValue, OptionWords, ProgramFacts, WordList, base_name, option_words,
+    InnerSyntax, OptionWords, ProgramFacts, ProgramTrait, WordList, base_name, option_words,
     program, reads_setting, subcommand,
 };
 
@@ -16,7 +16,6 @@ pub(super) fn plain(argv: &[ShellArg], is_inside: impl Fn(&str) -> bool) -> Opti
     if let Some(form) = help(facts, argv) {
         return Some(form);
     }
-    let has_tool_chains = facts.globals.iter().any(|it| it.takes == OptionValue::Plus);
     let form = match facts {
         facts if !facts.discards.is_empty() => without_outputs(facts, argv)?,
         facts if !facts.no_effect.is_empty() => without_effect(facts, argv),
@@ -24,7 +23,7 @@ pub(super) fn plain(argv: &[ShellArg], is_inside: impl Fn(&str) -> bool) -> Opti
             reading_settings(&elsewhere(facts, argv, is_inside))
         }
         facts if !facts.directory.is_empty() => elsewhere(facts, argv, is_inside),
-        _ if has_tool_chains => without_tool_chain(argv),
+        facts if facts.has(ProgramTrait::OfficialToolChains) => without_tool_chain(argv),
         _ => return None,
     };
     (form != argv).then_some(form)
@@ -260,6 +259,8 @@ mod tests {
             ("cargo +1.95.0 fmt", Some("cargo fmt")),
             ("cargo +evil fmt", None),
             ("cargo +nightly-evil fmt", None),
+            // Which programs `rustup run` starts depends on the tool chain.
+            ("rustup +nightly run stable ls", None),
             ("docker compose logs -f web", Some("docker compose logs web")),
             ("docker compose -f x logs", None),
             ("ls -C", None),

@@ -261,8 +261,14 @@ impl<'t> YamlBuilder<'t> {
         range: Range<usize>,
     ) -> (TreeNode, AliasCost) {
         let before = self.cursor;
-        let missing = style == ScalarStyle::Plain && text.is_empty();
-        let text = if self.is_disguised { surrogates::revealed(text, style) } else { text };
+        // The parser gives `~` for a value that is not written.
+        let missing = style == ScalarStyle::Plain
+            && (text.is_empty() || text == "~" && self.places.slice(range.clone()) != "~");
+        let text = match text {
+            _ if missing => Cow::Borrowed(""),
+            text if self.is_disguised => surrogates::revealed(text, style),
+            text => text,
+        };
         let end = range.end;
         let range = self.scalar_range(style, missing, range);
         self.pass(range.clone());

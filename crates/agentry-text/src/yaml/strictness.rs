@@ -86,13 +86,17 @@ impl YamlBuilder<'_> {
     /// Returns the value of the block scalar in `range`.
     /// If the text ends without a line break, the parser adds one to the value; it is removed here.
     pub(super) fn chomped(&self, mut value: String, range: Range<usize>) -> String {
-        let raw = self.places.slice(range.clone());
-        let (header, body) = raw.split_once('\n').unwrap_or((raw, ""));
-        if range.end < self.places.text.len() || body.trim().is_empty() {
+        if range.end < self.places.text.len() {
             return value;
         }
+        let raw = self.places.slice(range);
+        let (header, body) = raw.split_once('\n').unwrap_or((raw, ""));
         // A `-` in the comment is not the chomping indicator.
         let header = header.split('#').next().unwrap_or(header);
+        if body.trim().is_empty() {
+            let breaks = if header.contains('+') { body.matches('\n').count() } else { 0 };
+            return "\n".repeat(breaks);
+        }
         let last = raw.rsplit(['\n', '\r']).next().unwrap_or(raw);
         let indent_of = |line: &str| line.len() - line.trim_start_matches(' ').len();
         let first = body.lines().find(|line| !line.trim().is_empty());

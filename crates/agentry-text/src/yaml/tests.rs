@@ -70,6 +70,27 @@ fn block_style_is_placed_to_the_byte() {
     insta::assert_snapshot!(draw(text));
 }
 
+/// A fix replaces the bytes of a value, so an anchor or a tag before it is not part of them.
+#[test]
+fn anchors_and_tags_are_not_part_of_a_value() {
+    let cases = [
+        ("a: &v \"0.1\"\nb: 2\n", "\"0.1\""),
+        ("a: !!str \"0.1\"\nb: 2\n", "\"0.1\""),
+        ("a: &v 0.1\nb: *v\n", "0.1"),
+        ("a: &v !!str 'x'\nb: 2\n", "'x'"),
+    ];
+    for (text, expected) in cases {
+        let (source, node, _) = read(text, YamlVersion::V1_2);
+        let TreeValue::Map(map) = &node.value else { panic!("{text}") };
+        let first = map.entries.first().expect("a first entry");
+        assert_eq!(source.slice(first.value.span), expected, "{text}");
+    }
+    let (_, node, _) = read("&k icn: 1\n!!int \"3\": 2\n", YamlVersion::V1_2);
+    let TreeValue::Map(map) = &node.value else { panic!("no map") };
+    let keys: Vec<_> = map.entries.iter().map(|entry| entry.key.text.as_str()).collect();
+    assert_eq!(keys, ["icn", "\"3\""]);
+}
+
 #[test]
 fn flow_style_is_placed_to_the_byte() {
     insta::assert_snapshot!(draw("m: {a: 1, \"b\": [x, 'y'], c}\nn: [\n  p: q, ? r : s\n]\n"));

@@ -329,7 +329,8 @@ mod tests {
             (
                 "ask",
                 "cp -r a .vscode|mv a .config|rsync -a a/ there/.vscode/|cp -r a/.github .|tar -C .vscode -xf a|\
-                 mv evil .git/info|git config --global core.hooksPath x|git init --template=x|\
+                 mv evil .git/info|git config --global core.hooksPath x|git --foo checkout restore|git -x reset --hard rm|\
+                 git --foo clean -fdx mv|git init --template=x|\
                  git clone --template x y",
             ),
             (
