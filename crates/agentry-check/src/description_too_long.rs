@@ -21,10 +21,10 @@ static RULE: LintRule = LintRule {
         let long = "Answers questions. ".repeat(58);
         vec![(
             "helper.agent".to_owned(),
-            format!("name: helper\ndescription: {long}\n").into_bytes(),
+            format!("name: helper\ndescription: {long}\nsoul: You answer.\n").into_bytes(),
         )]
     }),
-    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
 };
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {

@@ -19,8 +19,8 @@ static RULE: LintRule = LintRule {
           hyphens, at most 64, no hyphen at either end or beside another one, and no name that some \
           systems have for a device (`con`, `nul`, `com1`). An agent with another name cannot be \
           rendered for them.",
-    bad: RuleExample::File("helper.agent", "name: Code Reviewer\ndescription: Reviews code\n"),
-    good: RuleExample::File("helper.agent", "name: code-reviewer\ndescription: Reviews code\n"),
+    bad: RuleExample::File("helper.agent", "name: Code Reviewer\ndescription: Reviews code\nsoul: You answer questions.\n"),
+    good: RuleExample::File("helper.agent", "name: code-reviewer\ndescription: Reviews code\nsoul: You answer questions.\n"),
 };
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {

@@ -13,6 +13,7 @@
 mod baseline;
 mod caps;
 mod config;
+mod conversion;
 mod detect;
 mod digest;
 mod discover;
@@ -26,6 +27,7 @@ pub mod lock;
 mod memo;
 mod memory_world;
 mod new;
+mod overlay_world;
 mod pipeline;
 mod prompt;
 pub mod protected_names;
@@ -46,12 +48,15 @@ mod world;
 pub use baseline::Baseline;
 pub use caps::SpendingCaps;
 pub use config::{SeverityOverride, WorkspaceConfig, configuration};
+pub use conversion::{
+    ConversionRefusal, ConversionRequest, convert_agent, is_moved, write_target,
+};
 pub use digest::{AgentDigest, digest, hash};
 pub use discover::{AgentDiscovery, FoundAgent, at, discover};
 pub use fix::{FixMode, FixedAgent, fix};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
 pub use inherit::{BaseAgent, BaseMemo};
-pub use judge::{SectionDiff, WorldLinks, inside, judge, own_layers, places, policy_diff, tested};
+pub use judge::{WorldLinks, inside, judge, own_layers, places, policy_diff, tested};
 pub use memo::SessionMemo;
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;

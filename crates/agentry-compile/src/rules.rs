@@ -108,7 +108,7 @@ pub(crate) static AMBIGUOUS_DIRECTORY: LintRule = LintRule {
     bad: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("helper/system-prompt.md", "You answer questions.\n"),
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
     ]),
     good: RuleExample::Files(&[
         ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),

@@ -29,11 +29,11 @@ pub static BROKEN_PERMISSION: LintRule = LintRule {
           but it also denies nothing: the agent is not used before it is fixed.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: [git push]}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: [git push]}}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git push:deny']}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git push:deny']}}\n",
     ),
 };
 

@@ -17,7 +17,7 @@ pub const RULES: &[&LintRule] =
     &[&BIDI_CONTROL, &TAG_CHARACTER, &ZERO_WIDTH_CHARACTER, &NUL_CHARACTER, &CONTROL_CHARACTER];
 
 const CLEAN: RuleExample =
-    RuleExample::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\n");
+    RuleExample::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\nsoul: You answer questions.\n");
 
 /// A character that changes the direction of text.
 pub static BIDI_CONTROL: LintRule = LintRule {
@@ -28,7 +28,7 @@ pub static BIDI_CONTROL: LintRule = LintRule {
           or a model reads: a reviewer sees one instruction, the agent gets another.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: \"Answers \u{202E}snoitseuq\u{202C}\"\n",
+        "name: helper\ndescription: \"Answers \u{202E}snoitseuq\u{202C}\"\nsoul: You answer questions.\n",
     ),
     good: CLEAN,
 };
@@ -42,7 +42,7 @@ pub static TAG_CHARACTER: LintRule = LintRule {
           and follow them. Only the flags of regions (a black flag with its tags) need them.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: \"Answers questions\u{E006F}\u{E0062}\u{E0065}\u{E0079}\"\n",
+        "name: helper\ndescription: \"Answers questions\u{E006F}\u{E0062}\u{E0065}\u{E0079}\"\nsoul: You answer questions.\n",
     ),
     good: CLEAN,
 };
@@ -56,7 +56,7 @@ pub static ZERO_WIDTH_CHARACTER: LintRule = LintRule {
           a search and breaks rules that compare it. The joiner inside an emoji is fine.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: \"Answers que\u{200B}stions\"\n",
+        "name: helper\ndescription: \"Answers que\u{200B}stions\"\nsoul: You answer questions.\n",
     ),
     good: CLEAN,
 };

@@ -13,14 +13,14 @@ pub static DUPLICATE_KEY: LintRule = LintRule {
     name: "duplicate-key",
     severity: Error,
     why: "Readers differ in which of two equal keys they take, so the file means different things \
-          to different tools. The last one is used.",
+          to different tools. Reading goes on with the last one, in TOML with the first.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nlicense: MIT\nlicense: Apache-2.0\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nlicense: MIT\nlicense: Apache-2.0\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nlicense: Apache-2.0\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nlicense: Apache-2.0\n",
     ),
 };
 
@@ -34,7 +34,7 @@ pub static TOO_DEEP: LintRule = LintRule {
     bad: RuleExample::Made("a list in a list, and so on, 65 deep", nested_lists),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions: {x-grid: [[1, 2], [3, 4]]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions: {x-grid: [[1, 2], [3, 4]]}\n",
     ),
 };
 
@@ -48,7 +48,7 @@ pub static TOO_MANY_VALUES: LintRule = LintRule {
     bad: RuleExample::Made("a list of 20,001 numbers", long_list),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions: {x-primes: [2, 3, 5, 7]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions: {x-primes: [2, 3, 5, 7]}\n",
     ),
 };
 

@@ -32,6 +32,7 @@ pub const RULES: &[&LintRule] = &[
     &SERVER_TWICE,
     &SERVER_TRANSPORT,
     &TEXT_WITHOUT_EFFECT,
+    &NO_SYSTEM_TEXT,
 ];
 
 /// A version that is not semantic.
@@ -43,11 +44,11 @@ pub static VERSION_NOT_SEMVER: LintRule = LintRule {
           text that is not a semantic version has no order.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nversion: \"1.2\"\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nversion: \"1.2\"\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nversion: 1.2.0\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nversion: 1.2.0\n",
     ),
 };
 
@@ -59,8 +60,8 @@ pub static UNUSABLE_NAME: LintRule = LintRule {
     why: "A manifest is stored and fetched under its name. An empty name names nothing, \
           and one with a slash or a control character can lead to another place than it \
           shows.",
-    bad: RuleExample::File("helper.agent", "name: ../../helper\ndescription: Answers questions\n"),
-    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    bad: RuleExample::File("helper.agent", "name: ../../helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
 };
 
 /// A key that YAML does not read as a string.
@@ -72,11 +73,11 @@ pub static KEY_NOT_TEXT: LintRule = LintRule {
           Fields, providers, servers and extensions are named by text.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions: {1: fast}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions: {1: fast}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions: {\"1\": fast}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions: {\"1\": fast}\n",
     ),
 };
 
@@ -90,11 +91,11 @@ pub static YAML_VERSIONS: LintRule = LintRule {
           Quotes, or the plain value, mean the same to all.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions: {x-claude: {mode: on}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions: {x-claude: {mode: on}}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions: {x-claude: {mode: \"on\"}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nextensions: {x-claude: {mode: \"on\"}}\n",
     ),
 };
 
@@ -123,11 +124,11 @@ pub static EMPTY_TEXT: LintRule = LintRule {
     why: "An empty `SOUL.md` or `RULES.md` still wins over the inline text, so the agent gets no \
           text.",
     bad: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
         ("helper/RULES.md", "\n"),
     ]),
     good: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
         ("helper/RULES.md", "- Never guess.\n"),
     ]),
 };
@@ -140,11 +141,11 @@ pub static MISNAMED_FILE: LintRule = LintRule {
     why: "Only `SOUL.md` and `RULES.md`, spelt so, are read, and of `agent.yaml` and \
           `agent.yml` only the first. Hard rules in `rules.md` never reach the model.",
     bad: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
         ("helper/rules.md", "- Never guess.\n"),
     ]),
     good: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
         ("helper/RULES.md", "- Never guess.\n"),
     ]),
 };
@@ -158,11 +159,11 @@ pub static SCOPE_WITHOUT_EFFECT: LintRule = LintRule {
           another value it does nothing, which a reader of the file does not see.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only, scope: [./notes]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {filesystem: read-only, scope: [./notes]}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped, scope: [./notes]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {filesystem: scoped, scope: [./notes]}\n",
     ),
 };
 
@@ -175,11 +176,11 @@ pub static SCOPED_WITHOUT_SCOPE: LintRule = LintRule {
           the agent may write nowhere.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {filesystem: scoped}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped, scope: [./notes]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {filesystem: scoped, scope: [./notes]}\n",
     ),
 };
 
@@ -192,11 +193,11 @@ pub static HOSTS_WITHOUT_EFFECT: LintRule = LintRule {
           `allowed` it does nothing.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {network: allowed, hosts: [example.org]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {network: allowed, hosts: [example.org]}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {network: scoped, hosts: [example.org]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {network: scoped, hosts: [example.org]}\n",
     ),
 };
 
@@ -209,11 +210,11 @@ pub static SCOPED_WITHOUT_HOSTS: LintRule = LintRule {
           servers and providers of the manifest. Without any, nothing can be reached.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {network: scoped}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {network: scoped}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {network: scoped, hosts: [example.org]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {network: scoped, hosts: [example.org]}\n",
     ),
 };
 
@@ -226,11 +227,11 @@ pub static EXPLICIT_WITHOUT_PROVIDERS: LintRule = LintRule {
           Without any, no model that needs a key can be used.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauth: {strategy: explicit}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauth: {strategy: explicit}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauth: {strategy: explicit, providers: {anthropic: {from: env.ANTHROPIC_API_KEY}}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauth: {strategy: explicit, providers: {anthropic: {from: env.ANTHROPIC_API_KEY}}}\n",
     ),
 };
 
@@ -244,11 +245,11 @@ pub static KEY_IN_MANIFEST: LintRule = LintRule {
           `env.NAME`. The value found is never shown.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: not-a-variable}}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauth: {providers: {openai: {from: not-a-variable}}}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n",
     ),
 };
 
@@ -261,11 +262,11 @@ pub static PROVIDER_WITHOUT_SOURCE: LintRule = LintRule {
           nothing.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {}}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauth: {providers: {openai: {}}}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n",
     ),
 };
 
@@ -277,11 +278,11 @@ pub static TAG_TWICE: LintRule = LintRule {
     why: "A tag counts once; the second is probably a slip for another.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntags: [help, help]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntags: [help, help]\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntags: [help]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntags: [help]\n",
     ),
 };
 
@@ -294,11 +295,11 @@ pub static MODEL_WITHOUT_PROVIDER: LintRule = LintRule {
           belong to several; it is skipped unless the catalogue has it from one only.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nmodel: {preferred: [gpt-5]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nmodel: {preferred: [gpt-5]}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nmodel: {preferred: [openai/gpt-5]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nmodel: {preferred: [openai/gpt-5]}\n",
     ),
 };
 
@@ -310,11 +311,11 @@ pub static FUNCTION_TWICE: LintRule = LintRule {
     why: "A function is called by its name; of two, it is not clear which is meant.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nexpose: [{name: ask, output: str}, {name: ask}]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nexpose: [{name: ask, output: str}, {name: ask}]\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nexpose: [{name: ask, output: str}]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nexpose: [{name: ask, output: str}]\n",
     ),
 };
 
@@ -345,11 +346,11 @@ pub static UNUSABLE_REFERENCE: LintRule = LintRule {
           time, so a URL needs the digest of what is expected there.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nagents: {writer: {ref: 'https://example.org/writer.agent'}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nagents: {writer: {ref: 'https://example.org/writer.agent'}}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nagents: {writer: {ref: 'https://example.org/writer.agent#sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef'}}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nagents: {writer: {ref: 'https://example.org/writer.agent#sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef'}}\n",
     ),
 };
 
@@ -362,10 +363,10 @@ pub static MERGE_WITHOUT_BASE: LintRule = LintRule {
           nothing.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nmerge: {skills: override}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nmerge: {skills: override}\n",
     ),
     good: RuleExample::Files(&[
-        ("base.agent", "name: base\ndescription: Answers questions\n"),
+        ("base.agent", "name: base\ndescription: Answers questions\nsoul: You answer questions.\n"),
         (
             "helper.agent",
             "name: helper\ndescription: Answers questions\nbase: ./base.agent\nmerge: {skills: override}\n",
@@ -381,11 +382,11 @@ pub static SKILL_WITHOUT_NAME: LintRule = LintRule {
     why: "A skill is resolved by its name.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nskills: [{optional: true}]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nskills: [{optional: true}]\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nskills: [{name: web-search, optional: true}]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nskills: [{name: web-search, optional: true}]\n",
     ),
 };
 
@@ -397,11 +398,11 @@ pub static SKILL_TWICE: LintRule = LintRule {
     why: "A skill counts once; the second is probably a slip for another.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nskills: [git, git]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nskills: [git, git]\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nskills: [git]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nskills: [git]\n",
     ),
 };
 
@@ -413,11 +414,11 @@ pub static SERVER_WITHOUT_NAME: LintRule = LintRule {
     why: "The tools of a server are called by its name.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [{command: serve}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [{command: serve}]}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, command: serve}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [{name: notes, command: serve}]}\n",
     ),
 };
 
@@ -430,11 +431,11 @@ pub static SEVERAL_SERVERS: LintRule = LintRule {
           others are lost without a word.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [{notes: {mode: fast}, files: {mode: slow}}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [{notes: {mode: fast}, files: {mode: slow}}]}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [{notes: {mode: fast}}, {files: {mode: slow}}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [{notes: {mode: fast}}, {files: {mode: slow}}]}\n",
     ),
 };
 
@@ -447,11 +448,11 @@ pub static SERVER_TWICE: LintRule = LintRule {
           meant.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [notes, {name: notes, command: serve}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [notes, {name: notes, command: serve}]}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, command: serve}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [{name: notes, command: serve}]}\n",
     ),
 };
 
@@ -465,11 +466,11 @@ pub static SERVER_TRANSPORT: LintRule = LintRule {
           meant.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, transport: http, command: serve}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [{name: notes, transport: http, command: serve}]}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, transport: http, url: https://example.org/mcp}]}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntools: {mcp: [{name: notes, transport: http, url: https://example.org/mcp}]}\n",
     ),
 };
 
@@ -478,8 +479,8 @@ pub static TEXT_WITHOUT_EFFECT: LintRule = LintRule {
     code: "AG3029",
     name: "text-without-effect",
     severity: Note,
-    why: "`system_override` stands in for persona and traits, and only where there is no \
-          soul. What it replaces, or itself beside a soul, is never sent to the model.",
+    why: "Without a soul, `system_override` replaces persona and traits: these are not sent to the \
+          model. Beside a soul it follows them.",
     bad: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nbehavior:\n  persona: helper\n  system_override: You answer.\n",
@@ -487,5 +488,22 @@ pub static TEXT_WITHOUT_EFFECT: LintRule = LintRule {
     good: RuleExample::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nbehavior:\n  system_override: You answer.\n",
+    ),
+};
+
+/// A manifest without soul, persona and override.
+pub static NO_SYSTEM_TEXT: LintRule = LintRule {
+    code: "AG3030",
+    name: "no-system-text",
+    severity: Warning,
+    why: "Without a soul, a persona and a `system_override`, the model gets the description as its \
+          system text. It was written for people who choose an agent.",
+    bad: RuleExample::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\n",
+    ),
+    good: RuleExample::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
     ),
 };

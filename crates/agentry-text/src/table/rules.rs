@@ -27,11 +27,11 @@ pub static UNKNOWN_FIELD: LintRule = LintRule {
           silently does nothing. Keys that start with `x-` are extensions and never reported.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nlisence: MIT\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nlisence: MIT\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nlicense: MIT\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nlicense: MIT\n",
     ),
 };
 
@@ -41,8 +41,8 @@ pub static MISSING_FIELD: LintRule = LintRule {
     name: "missing-field",
     severity: Error,
     why: "The format requires the field; without it the agent cannot be identified or run.",
-    bad: RuleExample::File("helper.agent", "description: Answers questions\n"),
-    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    bad: RuleExample::File("helper.agent", "description: Answers questions\nsoul: You answer questions.\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
 };
 
 /// A value of a wrong type.
@@ -54,11 +54,11 @@ pub static WRONG_TYPE: LintRule = LintRule {
           agent does.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntags: research\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntags: research\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntags: [research]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntags: [research]\n",
     ),
 };
 
@@ -71,11 +71,11 @@ pub static UNKNOWN_VALUE: LintRule = LintRule {
           default, because not understood means not allowed.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {filesystem: readwrite}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {filesystem: readwrite}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntrust: {filesystem: read-only}\n",
     ),
 };
 
@@ -88,11 +88,11 @@ pub static UNEXPECTED_VALUE: LintRule = LintRule {
           probably misspelt.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nmodel: {context: 129k}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nmodel: {context: 129k}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nmodel: {context: 128k}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nmodel: {context: 128k}\n",
     ),
 };
 
@@ -105,11 +105,11 @@ pub static OUT_OF_RANGE: LintRule = LintRule {
           limits nothing.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nbehavior: {max_steps: -1}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nbehavior: {max_steps: -1}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nbehavior: {max_steps: 10}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nbehavior: {max_steps: 10}\n",
     ),
 };
 
@@ -175,7 +175,7 @@ pub static NOT_A_MAP: LintRule = LintRule {
     why: "A definition is a set of fields; a list or a bare word at the top says nothing about an \
           agent.",
     bad: RuleExample::File("helper.agent", "- name: helper\n- description: Answers questions\n"),
-    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
 };
 
 /// Two spellings of one field.

@@ -15,11 +15,11 @@ pub static YAML_SYNTAX: LintRule = LintRule {
           there count for nothing. The usual cause is a value with `: ` in it: it needs quotes.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Helper: answers questions\n",
+        "name: helper\ndescription: Helper: answers questions\nsoul: You answer questions.\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: 'Helper: answers questions'\n",
+        "name: helper\ndescription: 'Helper: answers questions'\nsoul: You answer questions.\n",
     ),
 };
 
@@ -32,9 +32,9 @@ pub static YAML_DOCUMENTS: LintRule = LintRule {
           first without a word, and others refuse the file.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\n---\nname: other\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n---\nname: other\n",
     ),
-    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
 };
 
 /// A tag that asks for a type which plain data does not have.
@@ -47,11 +47,11 @@ pub static YAML_TAG: LintRule = LintRule {
           fit it, is never used.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauthor: !!python/name:os.system x\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauthor: !!python/name:os.system x\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nauthor: !!str 42\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\nauthor: !!str 42\n",
     ),
 };
 
@@ -65,10 +65,10 @@ pub static YAML_RARE_TAG: LintRule = LintRule {
           all.",
     bad: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntags: !!set {search}\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntags: !!set {search}\n",
     ),
     good: RuleExample::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\ntags: [search]\n",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\ntags: [search]\n",
     ),
 };

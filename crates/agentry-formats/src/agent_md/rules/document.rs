@@ -98,3 +98,28 @@ pub(crate) static ENV_NAME: LintRule = LintRule {
     bad: with_metadata!("required:\n  env:\n    - API-KEY\n"),
     good: with_metadata!("required:\n  env:\n    - API_KEY\n"),
 };
+
+/// Metadata that does not stand first.
+pub(crate) static LATE_METADATA: LintRule = LintRule {
+    code: "AG1009",
+    name: "late-metadata",
+    severity: Error,
+    why: "Metadata is read only at the top of the file. A block further down has no effect: what it \
+          denies would be allowed.",
+    bad: with_body!("---\ndeny: [sh]\n---\n\n## System\n\nYou answer questions.\n"),
+    good: RuleExample::File(
+        PATH,
+        "---\ndeny: [sh]\n---\n# Helper\n\nAnswers questions.\n\n## System\n\nYou answer questions.\n",
+    ),
+};
+
+/// Text that belongs to no section.
+pub(crate) static TEXT_NOT_SENT: LintRule = LintRule {
+    code: "AG1017",
+    name: "text-not-sent",
+    severity: Warning,
+    why: "The model gets the text under `## System` and `## Rules`. Text under any other heading is \
+          kept, but it is not sent.",
+    bad: with_body!("## Style\n\nBe brief.\n"),
+    good: with_body!("## Rules\n\nBe brief.\n"),
+};

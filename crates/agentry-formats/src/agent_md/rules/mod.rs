@@ -8,6 +8,8 @@ pub(super) use abilities::*;
 pub(super) use document::*;
 pub(super) use tools::*;
 
+pub(crate) use tools::STARTUP_MISSING;
+
 use agentry_text::LintRule;
 
 /// Every rule of the format, in code order.
@@ -20,6 +22,7 @@ pub(super) const RULES: &[&LintRule] = &[
     &MISPLACED_SECTION,
     &NOT_ONE_EMOJI,
     &ENV_NAME,
+    &LATE_METADATA,
     &UNKNOWN_ABILITY,
     &ABILITY_SCOPE,
     &ABILITY_COMMAND,
@@ -27,6 +30,7 @@ pub(super) const RULES: &[&LintRule] = &[
     &ABILITY_OVERLAP,
     &ABILITIES_CONTRADICT,
     &ABILITY_TWICE,
+    &TEXT_NOT_SENT,
     &UNCLOSED_FENCE,
     &CODE_OUTSIDE_FENCE,
     &OTHER_LANGUAGE,
