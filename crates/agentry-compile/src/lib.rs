@@ -41,6 +41,7 @@ mod schema;
 mod secret_mask;
 mod show;
 mod signing;
+mod start_gate;
 mod store_reference;
 mod suppress;
 mod world;
@@ -69,12 +70,13 @@ pub use render::subject;
 pub use resolve::{
     CandidateOrigin, CandidateOutcome, CatalogueModel, ModelCandidate, ModelCatalogue, ModelLookup,
     ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill, PlannedTool, ProviderApi,
-    ResolveSettings, ResolvedPlan, SkillResolution, TokenPrice, ToolKind, candidates, named_model,
-    native_tool, resolve,
+    ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillResolution, TokenPrice, ToolKind,
+    candidates, named_model, native_tool, resolve,
 };
 pub use schema::schema;
 pub use show::{ShowRow, convertible, declared, flat, resolved, rows};
 pub use signing::{SigningSettings, signing};
+pub use start_gate::{StartRefusal, gate};
 pub use store_reference::{FetchError, StoreRef, StoredAgent};
 pub use world::{
     DirectoryEntry, EntryKind, FileLayer, FileTree, MachineFacts, NoServices, ReadError,
