@@ -42,6 +42,7 @@ mod property;
 mod protection;
 mod refused;
 mod skills;
+mod survival;
 mod toolless;
 mod traps;
 mod traps_each;
