@@ -24,8 +24,9 @@ use rayon::prelude::*;
 use crate::fields::grants;
 use crate::front_matter::list_items;
 use crate::import::ImportedAgent;
+use crate::import_loss::ImportLoss;
 use crate::proof::{self, PolicyProof};
-use crate::render_result::{LossKind, RenderLoss, RenderScope, RenderSettings, RenderedAgent};
+use crate::render_result::{LossKind, RenderScope, RenderSettings, RenderedAgent};
 use crate::subject::{PolicySlack, RenderSubject};
 use crate::{HarnessFiles, HarnessModel, HarnessTool, TARGETS, Target};
 
@@ -298,7 +299,7 @@ fn kept_note(
     granted: &[OriginalGrant],
     keys: &[&str],
     metadata: &Data,
-) -> RenderLoss {
+) -> ImportLoss {
     let given = |key: &&str| granted.iter().any(|grant| grant.key == *key);
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
@@ -309,7 +310,7 @@ fn kept_note(
     };
     let title = target.title;
     let detail = format!("{what} back to {title} while the permissions stay as they are");
-    RenderLoss { field: grants_place(target), kind: LossKind::Changed, detail }
+    ImportLoss { field: grants_place(target), kind: LossKind::Changed, detail, at: None }
 }
 
 impl GrantReading {

@@ -57,6 +57,7 @@ pub use hash::{ManifestHash, ag1, try_ag1};
 pub use schema::HashRefusal;
 
 use agentry_model::{Format, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::Findings;
 
 use crate::{AgentPackage, FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
@@ -108,6 +109,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "extensions",
         "policy_tests",
     ],
+    notation: LayerSource::Trust,
     read: read::read,
     write: write::write,
     defaults: defaults::defaults,
@@ -126,7 +128,6 @@ pub const INFO: FormatInfo = FormatInfo {
     reports: &[ReaderReport::RepeatedSkill],
     prompt: FormatPrompt {
         rules_heading: Some("## Hard Rules"),
-        uses_description: false,
         fixed_parts: &[],
     },
     behaviour_merge: TextMerge::Override,
