@@ -17,6 +17,9 @@ pub use search::FileSearch;
 pub struct GuardProtocol {
     /// Parses a question from standard input, or explains why it cannot be parsed.
     pub question: fn(&str) -> Result<GuardQuestion, String>,
+    /// Whether an answer may replace the command of a call. Then commands of an agent that needs the sandbox
+    /// are started in it; otherwise they are denied.
+    pub rewrites: bool,
     /// Writes the answer to a question.
     pub answer: fn(&Verdict) -> GuardAnswer,
     /// Writes the answer after a failure with this reason: never an approval.

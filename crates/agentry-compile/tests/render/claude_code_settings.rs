@@ -34,9 +34,9 @@ fn t54_rules_that_are_no_longer_wanted_go() {
     let (_, first) = one(&section("bash", "allow", &["rm *:deny"]), Wish::default());
     let existing = [(PATH, first.as_str())];
     let wish = Wish { existing: &existing, ..Wish::default() };
-    let (_, second) = one(&section("bash", "ask", &[]), wish);
+    let (_, second) = one(&section("bash", "allow", &["ls *:ask"]), wish);
     assert!(!second.contains("rm *") && second.contains("\"Bash\""), "{second}");
-    let (_, fresh) = one(&section("bash", "ask", &[]), Wish::default());
+    let (_, fresh) = one(&section("bash", "allow", &["ls *:ask"]), Wish::default());
     let value = |text: &str| -> serde_json::Value { serde_json::from_str(text).expect("json") };
     assert_eq!(value(&second)["permissions"], value(&fresh)["permissions"]);
     let (_, again) = one(&section("bash", "allow", &["rm *:deny"]), wish);
@@ -53,7 +53,7 @@ fn an_allow_of_the_user_never_wins() {
     let refused = rendered.refused.expect("a refusal");
     assert_eq!(
         refused.message,
-        "`/tmp/example.txt` is ask in the source and would be allow in Claude Code"
+        "`/workspace/src/main.rs` is ask in the source and would be allow in Claude Code"
     );
     assert!(rendered.files.is_empty());
     assert_eq!(text, "");

@@ -13,6 +13,7 @@ static STAND_IN: Target = Target {
     title: "Stand-in",
     built_in: &[],
     fields: &[],
+    shared: &[],
     one_primary: false,
     render: |_, _| ProjectRendering::default(),
     model: |_, _| None,
@@ -33,6 +34,7 @@ static STAND_IN: Target = Target {
             let searches = search.into_iter().collect();
             Ok(GuardQuestion { directory: "/".to_owned(), calls, searches })
         },
+        rewrites: false,
         answer: |verdict| told(verdict.action.as_str(), 0),
         failure: |why| told(why, 2),
     }),

@@ -9,7 +9,7 @@ use crate::guard::{
     readings, why,
 };
 
-pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
+pub(super) const GUARD: GuardProtocol = GuardProtocol { question, rewrites: true, answer, failure };
 
 /// Parses a question into the calls that it is about.
 fn question(text: &str) -> Result<GuardQuestion, String> {

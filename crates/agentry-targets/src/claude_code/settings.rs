@@ -50,6 +50,12 @@ impl ClaudeRuleLists {
         self.ask.is_empty() && self.deny.is_empty()
     }
 
+    /// Returns every rule with the name of its list, except what is allowed.
+    pub(super) fn listed(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let of = |name: &'static str| self.by_name(name).iter().map(move |text| (name, text));
+        ["ask", "deny"].into_iter().flat_map(of)
+    }
+
     /// Adds rules that are not present yet.
     pub(super) fn extend(&mut self, other: &Self) {
         for (own, more) in [
@@ -83,6 +89,36 @@ pub(super) struct ClaudeSettings {
 /// Returns the settings of a project.
 pub(super) fn known(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[SHARED, LOCAL])
+}
+
+/// Returns the rules in the shared settings of a project.
+pub(super) fn of_project(files: &dyn HarnessFiles) -> ClaudeRuleLists {
+    known_by(files, &[SHARED]).rules
+}
+
+/// What an earlier rendering wrote to the shared settings.
+#[derive(Debug, Default)]
+pub(super) struct RenderedSettings {
+    /// Whether there is anything, rules or a hook.
+    pub(super) is_some: bool,
+    pub(super) rules: ClaudeRuleLists,
+}
+
+/// Returns what an earlier rendering wrote to the shared settings.
+pub(super) fn rendered(text: Option<&str>) -> RenderedSettings {
+    let document = JsoncDocument::read(text.unwrap_or_default(), JsonDialect::Strict).ok();
+    let Some(value) = document.map(|document| document.value()) else {
+        return RenderedSettings::default();
+    };
+    let texts = |name: &str| -> Vec<String> {
+        let items = value.pointer(&format!("/{OURS}/{name}")).and_then(Value::as_array);
+        items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let [allow, ask, deny] = ClaudeRuleLists::NAMES.map(texts);
+    let hooks = value.pointer("/hooks/PreToolUse").and_then(Value::as_array);
+    let has_hook = hooks.into_iter().flatten().any(hook::is_ours);
+    let is_some = has_hook || value.get(OURS).is_some();
+    RenderedSettings { is_some, rules: ClaudeRuleLists { allow, ask, deny } }
 }
 
 /// Returns the settings of a project and of the user.
