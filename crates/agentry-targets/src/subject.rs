@@ -281,6 +281,11 @@ impl RenderSubject {
         said.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
     }
 
+    /// Whether rules about a section stay within the policy, with every question.
+    pub(crate) fn permits_unasked(&self, section: Section, layers: &[RuleList]) -> bool {
+        within(&self.memo, layers, &self.written_bounds(section)) == PolicyProof::Holds
+    }
+
     /// Whether rules about a section stay within the policy.
     pub fn permits(&self, section: Section, layers: &[RuleList]) -> bool {
         within(&self.memo, layers, &self.bounds(section)) == PolicyProof::Holds

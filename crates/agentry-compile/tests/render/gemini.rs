@@ -258,7 +258,8 @@ fn t39_t41_t43_nothing_but_what_gemini_knows() {
             "tools: [replace, write_file, run_shell_command, web_fetch, activate_skill]"
         ],
     );
-    let nothing = "[permissions.edit]\nintent = \"deny\"\n[permissions.read]\nintent = \"deny\"\n\
+    let nothing = "[permissions.bash]\nintent = \"deny\"\n\
+        [permissions.edit]\nintent = \"deny\"\n[permissions.read]\nintent = \"deny\"\n\
         [permissions.webfetch]\nintent = \"deny\"\n[permissions.skill]\nintent = \"deny\"\n";
     let text = file(&one("gemini", nothing, Wish::default()), "helper.md").to_owned();
     assert!(text.contains("\ntools: []\n"), "{text}");

@@ -75,9 +75,9 @@ fn words_count_while_the_definition_says_what_they_say() {
         (edit("ask"), edit("deny"), "tools: [read, execute, agent]"),
         (read("allow"), read("deny"), "tools: [edit, execute, agent]"),
         (bash("ask"), rule("rm *:deny"), "tools: [read, edit, agent]"),
-        // Changed to `ask` or `allow` since: only the definition counts.
+        // Changed to `ask` since: only the definition counts. Copilot asks about commands anyway.
         (read("allow"), read("ask"), "tools: [execute, edit]"),
-        (bash("ask"), rule("ls *:allow"), "tools: [execute, read, edit]"),
+        (bash("ask"), rule("ls *:allow"), own),
         // Unrelated to the original grants.
         (bash("ask"), bash("allow"), own),
         (question("deny"), question("ask"), own),

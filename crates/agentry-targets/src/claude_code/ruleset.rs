@@ -65,15 +65,15 @@ impl UnmatchedAnswer {
     }
 }
 
-/// The settings of the user, which Claude Code merges into those of every project.
+/// The settings of the user. Claude Code merges them, and what they allow is their choice.
 pub(super) const PERSONAL: UserSettings = UserSettings {
-    places: &[settings::PERSONAL],
+    places: &[settings::PERSONAL, settings::LOCAL, settings::SHARED],
     model: |files, name| by(&settings::known_by_all(files), files, name),
 };
 
 /// Returns what Claude Code lets the agent `name` do, by the files of the project.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
-    by(&settings::known(files), files, name)
+    by(&settings::rendered_for_all(files), files, name)
 }
 
 fn by(known: &ClaudeSettings, files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {

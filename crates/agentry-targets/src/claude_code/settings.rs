@@ -76,6 +76,8 @@ impl ClaudeRuleLists {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClaudeSettings {
     pub(super) rules: ClaudeRuleLists,
+    /// The allow rules that Agentry wrote.
+    ours: Vec<String>,
     /// Directories that also count as the workspace.
     pub(super) directories: Vec<String>,
     /// Whether only the managed settings may allow anything.
@@ -94,6 +96,15 @@ pub(super) fn known(files: &dyn HarnessFiles) -> ClaudeSettings {
 /// Returns the rules in the shared settings of a project.
 pub(super) fn of_project(files: &dyn HarnessFiles) -> ClaudeRuleLists {
     known_by(files, &[SHARED]).rules
+}
+
+/// Returns the shared settings of a project without what the user allows there. Like the modes of a session,
+/// that is the choice of the user; it is reported as a gap.
+pub(super) fn rendered_for_all(files: &dyn HarnessFiles) -> ClaudeSettings {
+    let mut known = known_by(files, &[SHARED]);
+    known.rules.allow = std::mem::take(&mut known.ours);
+    known.directories.clear();
+    known
 }
 
 /// What an earlier rendering wrote to the shared settings.
@@ -189,6 +200,7 @@ impl ClaudeSettings {
             ask: texts("/permissions/ask"),
             deny: texts("/permissions/deny"),
         });
+        self.ours.extend(texts(&format!("/{OURS}/allow")));
         self.directories.extend(texts("/permissions/additionalDirectories"));
         let only = value.get("allowManagedPermissionRulesOnly");
         self.managed_only |= only == Some(&Value::Bool(true));

@@ -150,7 +150,9 @@ fn tables(
     }
     // A file that commands ask about must not be shown by another tool.
     let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
-    if asks || !free(subject, &[Section::Read], settings) {
+    let everything = [always(Section::Read, Action::Allow, "everything")];
+    let reads = subject.permits_unasked(Section::Read, &everything);
+    if asks || !reads || !free(subject, &[Section::Read], settings) {
         tables.push(("tools", off("view_image", false)));
     }
     if !all(subject, &[Section::Skill]) {
