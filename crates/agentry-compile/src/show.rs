@@ -2,10 +2,9 @@
 
 use agentry_formats::info;
 use agentry_model::{Agent, Format, Inheritance, tree};
-use agentry_policy::{Action, Permissions, Section, SectionRules, flattened, written};
+use agentry_policy::flattened;
 use agentry_text::{Data, FileId, SourceFiles, Span, Spanned, TreeNode, TreeValue};
 
-use crate::judge;
 use crate::pipeline::{CarriedFile, CompiledAgent};
 use crate::prompt::CONTEXT;
 use crate::relocate::{is_relative_reference, relative};
@@ -85,10 +84,6 @@ pub fn convertible(compiled: &CompiledAgent, to: Format, keep_base: bool) -> Age
         if info(compiled.found.format).denies_without_policy.is_some() && compiled.whole.is_none() {
             agent.policy.trust.get_or_insert_default();
         }
-        // Other formats may not have the trait, so it becomes a layer of rules.
-        if asks_before_writing(&agent) && agent.policy.permissions.is_none() {
-            agent.policy.permissions = Some(ask_before_edit(&agent));
-        }
     }
     agent
 }
@@ -117,30 +112,6 @@ fn renamed(reference: &str, dir: &str) -> String {
     let path = relative(&format!("/{dir}"), &normal(&format!("/{path}")));
     let start = if path.starts_with('.') { "" } else { "./" };
     format!("{start}{path}{sign}{pin}")
-}
-
-/// Whether the agent has the trait `ask-before-writing`.
-pub(crate) fn asks_before_writing(agent: &Agent) -> bool {
-    agent.instructions.traits.iter().flatten().any(|name| name.value == "ask-before-writing")
-}
-
-/// The layer of the trait `ask-before-writing`. It leaves the verdicts of a section to the other layers that
-/// decide about it. A section that no other layer decides about keeps its default.
-fn ask_before_edit(agent: &Agent) -> Permissions {
-    let nowhere = Span::start_of(FileId::BUILT_IN);
-    let others = written(&agent.policy, &judge::place(agent, ""));
-    let is_decided =
-        |section: &Section| others.iter().any(|(_, layer)| layer.get(*section).is_some());
-    let rules = |section: &Section| {
-        let action = match section {
-            Section::Edit => Action::Ask,
-            section if is_decided(section) => Action::Allow,
-            _ => return None,
-        };
-        let intent = Some(Spanned::new(action, nowhere));
-        Some(SectionRules { section: Spanned::new(*section, nowhere), intent, rules: Vec::new() })
-    };
-    Permissions { sections: Section::ALL.iter().filter_map(rules).collect() }
 }
 
 /// The agent as data with secrets masked. With its defaults, this is the canonical form.

@@ -51,7 +51,8 @@ pub(crate) fn needs_sandbox(agent: &Agent) -> bool {
 
 /// Whether the guard of a target replaces each command by one that runs in the sandbox.
 fn wraps_commands(target: &Target, settings: &RenderSettings<'_>) -> bool {
-    is_guarded(target, settings) && target.guard.as_ref().is_some_and(|guard| guard.rewrites)
+    is_guarded(target, settings)
+        && target.guard.as_ref().is_some_and(|guard| guard.confined.is_some())
 }
 
 /// Returns the sections in which the target may skip the questions of an agent: those that a person has

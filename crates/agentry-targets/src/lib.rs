@@ -33,6 +33,7 @@ pub mod harness_files;
 mod harness_place;
 pub mod import;
 pub mod import_files;
+pub mod import_loss;
 pub mod jsonc;
 pub mod loss;
 pub mod marks;
@@ -52,15 +53,17 @@ mod servers;
 mod skills;
 pub mod subject;
 pub mod user_settings;
+mod visible_texts;
 pub mod wildcard;
 
 pub use encoding::{EncodedRule, MatchOrder, RuleEncoding};
 pub use fields::{MODEL_FIELDS, TargetField};
 pub use gap::{BlindSpot, PolicyGap};
-pub use guard::{GuardAnswer, GuardProtocol, GuardQuestion};
+pub use guard::{CommandWrapper, GuardAnswer, GuardProtocol, GuardQuestion};
 pub use harness_files::{FileRoot, HarnessFiles, HarnessPath, ListedFiles, Unreadable};
 pub use harness_place::{HarnessPlace, PlaceRole};
 pub use import::{HarnessImport, ImportedAgent};
+pub use import_loss::ImportLoss;
 pub use model::{HarnessModel, HarnessTool};
 pub use render::{GUARD_FIELD, REQUIRED, read_back, render};
 pub use render_result::{

@@ -25,8 +25,9 @@ use crate::adapt::adapted;
 use crate::fields::grants;
 use crate::front_matter::list_items;
 use crate::import::ImportedAgent;
+use crate::import_loss::ImportLoss;
 use crate::proof::{self, PolicyProof};
-use crate::render_result::{LossKind, RenderLoss, RenderSettings, RenderedAgent};
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::{PolicySlack, RenderSubject};
 use crate::{HarnessFiles, HarnessModel, HarnessTool, TARGETS, Target};
 
@@ -304,7 +305,7 @@ fn kept_note(
     granted: &[OriginalGrant],
     keys: &[&str],
     metadata: &Data,
-) -> RenderLoss {
+) -> ImportLoss {
     let given = |key: &&str| granted.iter().any(|grant| grant.key == *key);
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
@@ -315,7 +316,7 @@ fn kept_note(
     };
     let title = target.title;
     let detail = format!("{what} back to {title} while the permissions stay as they are");
-    RenderLoss { field: grants_place(target), kind: LossKind::Changed, detail }
+    ImportLoss { field: grants_place(target), kind: LossKind::Changed, detail, at: None }
 }
 
 impl GrantReading {

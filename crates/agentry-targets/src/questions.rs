@@ -54,7 +54,7 @@ fn outside_the_sandbox(target: &Target, subject: &RenderSubject, out: &mut Rende
     if !subject.without_sandbox {
         return;
     }
-    let way_out = if target.guard.as_ref().is_some_and(|guard| guard.rewrites) {
+    let way_out = if target.guard.as_ref().is_some_and(|guard| guard.confined.is_some()) {
         "; `--guard` runs each command in it"
     } else {
         ""

@@ -2,100 +2,54 @@
 //!
 //! The check is one pass over the text; plain ASCII is not even decoded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::diagnostic::Findings;
-use crate::diagnostic::Severity::{Error, Warning};
 use crate::edit::Fix;
-use crate::rule::{LintRule, RuleExample};
+use crate::rule::LintRule;
 use crate::source::{SourceFile, Span};
 
-/// Every rule about characters, in code order.
-pub const RULES: &[&LintRule] =
-    &[&BIDI_CONTROL, &TAG_CHARACTER, &ZERO_WIDTH_CHARACTER, &NUL_CHARACTER, &CONTROL_CHARACTER];
-
-const CLEAN: RuleExample =
-    RuleExample::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\n");
-
-/// A character that changes the direction of text.
-pub static BIDI_CONTROL: LintRule = LintRule {
-    code: "AG0011",
-    name: "bidi-control",
-    severity: Error,
-    why: "Characters that set the direction of text make a line look different from what a program \
-          or a model reads: a reviewer sees one instruction, the agent gets another.",
-    bad: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: \"Answers \u{202E}snoitseuq\u{202C}\"\n",
-    ),
-    good: CLEAN,
-};
-
-/// A character of the invisible copy of ASCII.
-pub static TAG_CHARACTER: LintRule = LintRule {
-    code: "AG0012",
-    name: "tag-character",
-    severity: Error,
-    why: "Tag characters repeat ASCII without being shown. A person sees nothing, a model may read \
-          and follow them. Only the flags of regions (a black flag with its tags) need them.",
-    bad: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: \"Answers questions\u{E006F}\u{E0062}\u{E0065}\u{E0079}\"\n",
-    ),
-    good: CLEAN,
-};
-
-/// A zero-width character.
-pub static ZERO_WIDTH_CHARACTER: LintRule = LintRule {
-    code: "AG0013",
-    name: "zero-width-character",
-    severity: Error,
-    why: "Characters without width make two texts that look the same differ, which hides text from \
-          a search and breaks rules that compare it. The joiner inside an emoji is fine.",
-    bad: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: \"Answers que\u{200B}stions\"\n",
-    ),
-    good: CLEAN,
-};
-
-/// The NUL character.
-pub static NUL_CHARACTER: LintRule = LintRule {
-    code: "AG0014",
-    name: "nul-character",
-    severity: Error,
-    why: "Many programs take NUL for the end of the text, so what follows it is read by some and \
-          not by others.",
-    bad: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
-        ("helper/SOUL.md", "You answer\0 questions.\n"),
-    ]),
-    good: CLEAN,
-};
-
-/// A control character other than tab and line ending.
-pub static CONTROL_CHARACTER: LintRule = LintRule {
-    code: "AG0015",
-    name: "control-character",
-    severity: Warning,
-    why: "Control characters are commands to a terminal, not text: shown raw, they can move the \
-          cursor, change colours and overwrite what stands on the screen.",
-    bad: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
-        ("helper/SOUL.md", "You answer\u{8} questions.\n"),
-    ]),
-    good: CLEAN,
-};
+crate::rules! {
+    /// Every rule about characters, in code order.
+    pub RULES = [
+        BIDI_CONTROL: "AG0011",
+        TAG_CHARACTER: "AG0012",
+        ZERO_WIDTH_CHARACTER: "AG0013",
+        NUL_CHARACTER: "AG0014",
+        CONTROL_CHARACTER: "AG0015",
+    ]
+}
 
 /// The most findings of one rule in a file; the last one also counts the rest.
 const MOST: usize = 20;
 
 /// Reports bidi controls, tag characters, zero-width characters outside of emoji, and control characters.
 pub fn check(source: &SourceFile, findings: &mut Findings) {
-    let text = &*source.text;
     let mut runs = CharacterRuns::default();
+    each_offence(&source.text, |rule, c, bytes| runs.add(rule, c, bytes));
+    runs.report(source, findings);
+}
+
+/// Returns the text without the characters that [`check`] reports.
+pub fn cleaned(text: &str) -> Cow<'_, str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    each_offence(text, |_, _, bytes| {
+        parts.push(text.get(start..bytes.start).unwrap_or(""));
+        start = bytes.end;
+    });
+    if start == 0 {
+        return Cow::Borrowed(text);
+    }
+    parts.push(text.get(start..).unwrap_or(""));
+    Cow::Owned(parts.concat())
+}
+
+/// Calls `found` for each character that breaks a rule.
+fn each_offence(text: &str, mut found: impl FnMut(&'static LintRule, char, Range<usize>)) {
     let mut flag_end = 0;
     for (at, c) in unusual(text) {
         let after = at + c.len_utf8();
@@ -109,10 +63,9 @@ pub fn check(source: &SourceFile, findings: &mut Findings) {
             && at >= flag_end
             && !joins()
         {
-            runs.add(rule, c, at..after);
+            found(rule, c, at..after);
         }
     }
-    runs.report(source, findings);
 }
 
 /// Returns the characters that are neither printable ASCII nor white space, with their offsets.

@@ -19,7 +19,8 @@ pub(crate) use runs::{
     RunsUndoArguments,
 };
 pub(crate) use sandbox::{
-    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExplainArguments,
+    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExecArguments,
+    SandboxExplainArguments,
 };
 pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
@@ -292,6 +293,7 @@ pub(crate) struct RenderArguments {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ImportArguments {
     /// Agents of a harness: their files, or projects that hold them
     #[arg(required = true)]
@@ -314,6 +316,12 @@ pub(crate) struct ImportArguments {
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// List every file and every loss
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print the number of agents and nothing else
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,

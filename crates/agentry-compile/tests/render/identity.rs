@@ -196,8 +196,9 @@ fn again(case: &Case, first: &ImportedAgent) -> (Vec<(String, String)>, Vec<Stri
             files.push(((*path).to_owned(), (*text).to_owned()));
         }
     }
-    let losses = first.losses.iter().chain(&rendered.losses);
-    (files, losses.map(|it| format!("{}: {}", it.field, it.detail)).collect())
+    let imported = first.losses.iter().map(|it| format!("{}: {}", it.field, it.detail));
+    let losses = rendered.losses.iter().map(|it| format!("{}: {}", it.field, it.detail));
+    (files, imported.chain(losses).collect())
 }
 
 /// The sections in which the second agent may do less. Fails if it may do more in any.
