@@ -32,6 +32,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
+use agentry_compile::render::AcceptedLoss;
 use agentry_compile::targets::{IMPORT_ONLY, RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
@@ -271,6 +272,15 @@ pub(crate) struct RenderArguments {
     /// Remove these rules; otherwise a target that has them keeps them
     #[arg(long, conflicts_with = "close_gaps")]
     pub(crate) no_close_gaps: bool,
+    /// Deny what the source asks about, for runs without a person
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// Also write files that hold for other agents and for your own sessions
+    #[arg(long)]
+    pub(crate) shared: bool,
+    /// Accept the losses of a field in a target, or `required` for start-up gates
+    #[arg(long, value_name = "TARGET:FIELD", value_delimiter = ',')]
+    pub(crate) accept: Vec<AcceptedLoss>,
     /// Replace files that were edited or not written by Agentry
     #[arg(long)]
     pub(crate) force: bool,

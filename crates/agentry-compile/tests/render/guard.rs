@@ -13,6 +13,7 @@ static STAND_IN: Target = Target {
     title: "Stand-in",
     built_in: &[],
     fields: &[],
+    shared: &[],
     one_primary: false,
     render: |_, _| ProjectRendering::default(),
     model: |_, _| None,

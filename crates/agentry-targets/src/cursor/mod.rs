@@ -19,6 +19,7 @@ pub static TARGET: Target = Target {
     built_in: &[],
     places: &[HarnessPlace::settings(".cursor/")],
     fields: fields::FIELDS,
+    shared: &[],
     one_primary: false,
     render: |subjects, _| {
         let mut rendering = ProjectRendering::default();
