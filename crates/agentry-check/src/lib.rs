@@ -10,6 +10,7 @@ use agentry_text::{Findings, LintRule, Span};
 
 mod commands;
 mod examples;
+pub mod harness;
 mod packages;
 #[cfg(test)]
 mod testing;

@@ -13,6 +13,7 @@
 
 pub mod agent_skills;
 pub mod agents_md;
+pub mod authoring;
 mod blind_spots;
 pub mod built_in_protection;
 pub mod claude_code;
@@ -51,6 +52,10 @@ pub mod subject;
 pub mod user_settings;
 pub mod wildcard;
 
+pub use authoring::{
+    AuthoringFacts, FieldValue, MetadataSyntax, ModelFacts, NameRule, RuleReading, ToolFacts,
+    UnknownFieldEffect, ValueKind,
+};
 pub use encoding::{EncodedRule, MatchOrder, RuleEncoding};
 pub use fields::{MODEL_FIELDS, TargetField};
 pub use gap::{BlindSpot, PolicyGap};
@@ -80,6 +85,8 @@ pub struct Target {
     pub places: &'static [HarnessPlace],
     /// Its fields, in the order in which a file is written.
     pub fields: &'static [TargetField],
+    /// What it does with agent files that people write, if it has any.
+    pub authoring: Option<&'static AuthoringFacts>,
     /// Whether it has one main session, so that a project may have to choose its agent with
     /// `[render.NAME]` `primary`.
     pub one_primary: bool,

@@ -1,0 +1,199 @@
+//! AG7052 to AG7057: metadata that Pi reads otherwise than YAML does, and its `permission` block.
+
+use agentry_targets::MetadataSyntax;
+use agentry_text::{
+    Findings, Fix, LintRule, RuleExample, Severity, SourceFile, Span, TreeEntry, TreeNode,
+    TreeValue,
+};
+
+use super::agent::{AuthoredAgent, items};
+
+pub(super) const RULES: &[&LintRule] = &[
+    &FLOW_LIST,
+    &QUOTED_ITEM,
+    &COMMENT_IN_VALUE,
+    &PERMISSION_OF_BASH,
+    &TWO_PERMISSIONS,
+    &PERMISSION_PATTERN,
+];
+
+pub(super) static FLOW_LIST: LintRule = LintRule {
+    code: "AG7052",
+    name: "pi-flow-list",
+    severity: Severity::Error,
+    why: "Pi does not parse YAML. A list in brackets becomes names with brackets in them, so the agent \
+          gets none of its tools.",
+    bad: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\ntools: [read, grep]\n---\nYou answer questions.\n",
+    ),
+    good: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\ntools: read, grep\n---\nYou answer questions.\n",
+    ),
+};
+
+pub(super) static QUOTED_ITEM: LintRule = LintRule {
+    code: "AG7053",
+    name: "pi-quoted-item",
+    severity: Severity::Error,
+    why: "Pi keeps the quotes of a list item, so `- \"bash\"` names a tool that does not exist.",
+    bad: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\ntools:\n  - \"read\"\n---\nYou answer questions.\n",
+    ),
+    good: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\ntools:\n  - read\n---\nYou answer questions.\n",
+    ),
+};
+
+pub(super) static COMMENT_IN_VALUE: LintRule = LintRule {
+    code: "AG7054",
+    name: "pi-comment-in-value",
+    severity: Severity::Warning,
+    why: "Pi has no comments after a value: `# …` becomes part of it.",
+    bad: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\ntools: read, grep # no writing\n---\nYou answer questions.\n",
+    ),
+    good: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\n# no writing\ntools: read, grep\n---\nYou answer questions.\n",
+    ),
+};
+
+pub(super) static PERMISSION_OF_BASH: LintRule = LintRule {
+    code: "AG7055",
+    name: "pi-permission-of-bash",
+    severity: Severity::Error,
+    why: "Pi has no rules for commands. An agent with `bash` in its `permission` is invalid and does not \
+          appear in the list of agents.",
+    bad: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\npermission: {bash: deny}\n---\nYou answer questions.\n",
+    ),
+    good: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny}\n---\nYou answer questions.\n",
+    ),
+};
+
+pub(super) static TWO_PERMISSIONS: LintRule = LintRule {
+    code: "AG7056",
+    name: "pi-two-permissions",
+    severity: Severity::Error,
+    why: "`permission` and `permissions` are two names of one field. Pi refuses an agent with both.",
+    bad: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny}\npermissions: {edit: deny}\n---\nYou answer questions.\n",
+    ),
+    good: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny, edit: deny}\n---\nYou answer questions.\n",
+    ),
+};
+
+pub(super) static PERMISSION_PATTERN: LintRule = LintRule {
+    code: "AG7057",
+    name: "pi-permission-pattern",
+    severity: Severity::Warning,
+    why: "Pi compares the keys of `permission` with exact names of tools. A wildcard matches no tool, and \
+          what is not listed is allowed.",
+    bad: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\npermission: {\"*\": deny}\n---\nYou answer questions.\n",
+    ),
+    good: RuleExample::File(
+        ".pi/agents/helper.md",
+        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny}\n---\nYou answer questions.\n",
+    ),
+};
+
+/// Fields whose values are lists of names.
+const LISTS: &[&str] =
+    &["tools", "excludeTools", "skills", "skill", "extensions", "aliases", "fallbackModels"];
+
+pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
+    if agent.facts.syntax != MetadataSyntax::Lines {
+        return;
+    }
+    for entry in &agent.fields.entries {
+        if LISTS.contains(&entry.key.text.as_str()) {
+            list(agent.source, entry, findings);
+        }
+        comment(agent.source, &entry.value, findings);
+    }
+    permission(agent, findings);
+}
+
+fn list(source: &SourceFile, entry: &TreeEntry, findings: &mut Findings) {
+    let written = source.slice(entry.value.span);
+    if written.trim_start().starts_with('[') {
+        let names: Vec<&str> = items(&entry.value).iter().map(|item| item.value).collect();
+        // The line reader keeps the brackets.
+        let names: Vec<&str> = names.iter().map(|name| name.trim_matches(['[', ']'])).collect();
+        let message = format!("Pi reads the brackets of `{}` as part of the names", entry.key.text);
+        let plain = names.join(", ");
+        let found = findings.add(&FLOW_LIST, entry.value.span, message);
+        found.hint(format!("write `{plain}`"));
+        if !written.contains('\n') {
+            found.fix(Fix::safe("write the list with commas", entry.value.span, plain));
+        }
+        return;
+    }
+    let TreeValue::List(items) = &entry.value.value else { return };
+    for item in items {
+        let written = source.slice(item.span);
+        if written.len() > 2 && written.starts_with(['"', '\'']) {
+            let name = item.as_str().unwrap_or_default().to_owned();
+            let found = findings.add(&QUOTED_ITEM, item.span, "Pi keeps these quotes");
+            found.hint(format!("write `{name}`"));
+            found.fix(Fix::safe("remove the quotes", item.span, name));
+        }
+    }
+}
+
+/// Reports a comment behind a value on one line.
+fn comment(source: &SourceFile, value: &TreeNode, findings: &mut Findings) {
+    let is_scalar = !matches!(value.value, TreeValue::Map(_) | TreeValue::List(_));
+    let end = value.span.range().end;
+    let rest = source.text.get(end..).unwrap_or_default();
+    let rest = rest.split('\n').next().unwrap_or_default();
+    let sign = rest.find(" #").filter(|_| is_scalar);
+    // The line reader keeps the comment in the value.
+    let inner = source.slice(value.span).find(" #").filter(|_| is_scalar);
+    let start = sign.map(|at| end + at).or(inner.map(|at| value.span.range().start + at));
+    if let Some(start) = start {
+        let line = source.text.get(start..).and_then(|text| text.split('\n').next());
+        let length = line.unwrap_or_default().trim_end().len();
+        let span = Span::new(value.span.file, start, start + length);
+        findings
+            .add(&COMMENT_IN_VALUE, span, "Pi reads this comment as part of the value")
+            .hint("write it on a line of its own")
+            .fix(Fix::unsafe_("remove the comment", span, ""));
+    }
+}
+
+fn permission(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
+    let entries = [agent.entry("permission"), agent.entry("permissions")];
+    if let [Some(first), Some(second)] = entries {
+        findings
+            .add(&TWO_PERMISSIONS, second.key.span, "`permission` is written twice")
+            .related(first.key.span, "also here")
+            .hint("merge the two blocks");
+    }
+    for entry in entries.into_iter().flatten() {
+        let Some(map) = entry.value.as_map() else { continue };
+        for TreeEntry { key, value } in &map.entries {
+            if key.text == "bash" {
+                findings
+                    .add(&PERMISSION_OF_BASH, key.span, "Pi does not load an agent with rules for `bash`")
+                    .hint("leave `bash` out of `tools` instead");
+            } else if key.text.contains('*') || value.as_map().is_some() {
+                let message = format!("`{}` matches no tool", key.text);
+                findings.add(&PERMISSION_PATTERN, key.span, message).hint("name each tool");
+            }
+        }
+    }
+}

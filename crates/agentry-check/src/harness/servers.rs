@@ -1,0 +1,380 @@
+//! AG8101 to AG8110: files of MCP servers. The checks of servers in definitions run as well.
+
+use agentry_formats::{PathPresence, mcp};
+use agentry_model::{Agent, Format, McpServer};
+use agentry_text::json::JsonDialect;
+use agentry_text::suggestion::nearest;
+use agentry_text::{
+    Findings, Fix, LintRule, RuleExample, Severity, Spanned, TreeEntry, TreeMap, TreeNode,
+    TreeValue,
+};
+
+use super::HarnessSubject;
+use super::document::read_json;
+use crate::{
+    CheckSubject, credentials_in_url, mcp_through_shell, plain_http_mcp, unpinned_mcp_package,
+};
+
+pub(super) const RULES: &[&LintRule] = &[
+    &SERVERS_NOT_JSON,
+    &SERVERS_KEY,
+    &NO_ADDRESS,
+    &TWO_ADDRESSES,
+    &ARGS_NOT_LIST,
+    &ENV_NOT_TEXT,
+    &SERVER_SECRET,
+    &MISSPELT_SERVER_FIELD,
+    &SERVER_PROGRAM,
+    &UNKNOWN_TYPE,
+];
+
+pub(super) static SERVERS_NOT_JSON: LintRule = LintRule {
+    code: "AG8101",
+    name: "servers-not-json",
+    severity: Severity::Error,
+    why: "No server is started from a file that cannot be parsed.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\"},}}\n",
+    ),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\"}}}\n",
+    ),
+};
+
+pub(super) static SERVERS_KEY: LintRule = LintRule {
+    code: "AG8102",
+    name: "servers-key",
+    severity: Severity::Warning,
+    why: "Claude Code and Cursor read servers from the key `mcpServers`, VS Code from `servers`. Below \
+          another key they are not seen.",
+    bad: RuleExample::File(".mcp.json", "{\"servers\": {\"search\": {\"command\": \"search-server\"}}}\n"),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\"}}}\n",
+    ),
+};
+
+pub(super) static NO_ADDRESS: LintRule = LintRule {
+    code: "AG8103",
+    name: "server-without-address",
+    severity: Severity::Error,
+    why: "A server is a program (`command`) or an address (`url`). With neither nothing can be started.",
+    bad: RuleExample::File(".mcp.json", "{\"mcpServers\": {\"search\": {\"args\": [\"--fast\"]}}}\n"),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": [\"--fast\"]}}}\n",
+    ),
+};
+
+pub(super) static TWO_ADDRESSES: LintRule = LintRule {
+    code: "AG8104",
+    name: "server-two-addresses",
+    severity: Severity::Warning,
+    why: "With both a `command` and a `url` it is not clear which one a program uses.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"url\": \"https://example.org/mcp\"}}}\n",
+    ),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"type\": \"http\", \"url\": \"https://example.org/mcp\"}}}\n",
+    ),
+};
+
+pub(super) static ARGS_NOT_LIST: LintRule = LintRule {
+    code: "AG8105",
+    name: "server-args-not-list",
+    severity: Severity::Error,
+    why: "The arguments of a server are a list of texts; a single text is not split at its spaces.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": \"--fast --deep\"}}}\n",
+    ),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": [\"--fast\", \"--deep\"]}}}\n",
+    ),
+};
+
+pub(super) static ENV_NOT_TEXT: LintRule = LintRule {
+    code: "AG8106",
+    name: "server-env-not-text",
+    severity: Severity::Warning,
+    why: "Environment variables are texts. A number or a switch does not fit the schema of the file.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"DEPTH\": 3}}}}\n",
+    ),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"DEPTH\": \"3\"}}}}\n",
+    ),
+};
+
+pub(super) static SERVER_SECRET: LintRule = LintRule {
+    code: "AG8107",
+    name: "server-secret",
+    severity: Severity::Error,
+    why: "The file is committed and shared, so a key in it is not a secret any more. The finding does not \
+          show it.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"API_KEY\": \"q8Zr2LmN4vXw7Tb1\"}}}}\n",
+    ),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"API_KEY\": \"${API_KEY}\"}}}}\n",
+    ),
+};
+
+pub(super) static MISSPELT_SERVER_FIELD: LintRule = LintRule {
+    code: "AG8108",
+    name: "server-misspelt-field",
+    severity: Severity::Warning,
+    why: "A field that no program knows is ignored: a misspelt `args` starts the server without arguments.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"agrs\": [\"--fast\"]}}}\n",
+    ),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": [\"--fast\"]}}}\n",
+    ),
+};
+
+pub(super) static SERVER_PROGRAM: LintRule = LintRule {
+    code: "AG8109",
+    name: "server-missing-program",
+    severity: Severity::Warning,
+    why: "The command is a path of the repository, and there is no such file.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"command\": \"./tools/search-server\"}}}\n",
+    ),
+    good: RuleExample::Files(&[
+        (".mcp.json", "{\"mcpServers\": {\"search\": {\"command\": \"./tools/search-server\"}}}\n"),
+        ("tools/search-server", "#!/bin/sh\n"),
+    ]),
+};
+
+pub(super) static UNKNOWN_TYPE: LintRule = LintRule {
+    code: "AG8110",
+    name: "server-unknown-type",
+    severity: Severity::Warning,
+    why: "The type says how a server is spoken to: `stdio`, `http`, `sse` or a spelling of streamable HTTP.",
+    bad: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"type\": \"htpp\", \"url\": \"https://example.org/mcp\"}}}\n",
+    ),
+    good: RuleExample::File(
+        ".mcp.json",
+        "{\"mcpServers\": {\"search\": {\"type\": \"http\", \"url\": \"https://example.org/mcp\"}}}\n",
+    ),
+};
+
+/// The fields that programs know.
+const FIELDS: &[&str] = &[
+    "command",
+    "args",
+    "env",
+    "envFile",
+    "cwd",
+    "url",
+    "httpUrl",
+    "serverUrl",
+    "headers",
+    "type",
+    "transport",
+    "timeout",
+    "disabled",
+    "enabled",
+    "description",
+    "autoApprove",
+    "alwaysAllow",
+    "trust",
+    "tools",
+    "includeTools",
+    "excludeTools",
+    "oauth",
+    "auth",
+    "authProviderType",
+    "headersHelper",
+    "gallery",
+    "version",
+];
+
+/// The ways to speak to a server.
+const TYPES: &[&str] = &[
+    "stdio",
+    "http",
+    "sse",
+    "ws",
+    "local",
+    "remote",
+    "sdk",
+    "streamable-http",
+    "streamable_http",
+    "streamableHttp",
+];
+
+/// Checks a file of servers.
+pub(super) fn check_file(subject: &HarnessSubject<'_>, key: &str, findings: &mut Findings) {
+    let rule = (&SERVERS_NOT_JSON, "no server of the file is started");
+    let is_editor = key == "servers";
+    let dialect = if is_editor { JsonDialect::Relaxed } else { JsonDialect::Strict };
+    let Some(map) = read_json(subject.source, dialect, rule, findings) else { return };
+    let Some(servers) = map.get(key) else {
+        // A plugin may list its servers without a key around them.
+        let others = ["mcpServers", "servers", "mcp_servers", "mcp", "context_servers"];
+        let other = map.entries.iter().find(|entry| others.contains(&entry.key.text.as_str()));
+        if let Some(entry) = other {
+            let message = format!("the servers are below `{}`", entry.key.text);
+            findings
+                .add(&SERVERS_KEY, entry.key.span, message)
+                .hint(format!("this file is read for `{key}`"))
+                .fix(Fix::unsafe_(format!("write `{key}`"), entry.key.span, format!("\"{key}\"")));
+        }
+        return;
+    };
+    check(subject, servers, findings);
+}
+
+/// Checks a map of servers by name.
+pub(super) fn check(subject: &HarnessSubject<'_>, servers: &TreeNode, findings: &mut Findings) {
+    let Some(map) = servers.as_map() else { return };
+    let mut agent = Agent::default();
+    for TreeEntry { key, value } in &map.entries {
+        let Some(fields) = value.as_map() else { continue };
+        address(&key.text, key.span, fields, findings);
+        for entry in &fields.entries {
+            field(entry, findings);
+        }
+        program(subject, fields, findings);
+        let server = Spanned::new(of_map(&key.text, fields), key.span);
+        agent.tools.mcp.get_or_insert_default().push(server);
+    }
+    general(subject, &agent, findings);
+}
+
+/// Runs the checks that servers of definitions have as well.
+fn general(subject: &HarnessSubject<'_>, agent: &Agent, findings: &mut Findings) {
+    let format = agentry_formats::info(Format::AgentFs);
+    let checked = CheckSubject { agent, format, memo: subject.memo };
+    for check in [plain_http_mcp::CHECK, credentials_in_url::CHECK, mcp_through_shell::CHECK] {
+        (check.check)(&checked, findings);
+    }
+    let mut unpinned = Findings::default();
+    (unpinned_mcp_package::CHECK.check)(&checked, &mut unpinned);
+    for mut found in unpinned.into_sorted() {
+        // Nearly every file of servers does this, so it is no more than worth knowing.
+        found.severity = Severity::Note;
+        findings.push(found);
+    }
+}
+
+fn address(name: &str, span: agentry_text::Span, fields: &TreeMap, findings: &mut Findings) {
+    let urls = ["url", "httpUrl", "serverUrl"];
+    let url = urls.iter().find_map(|key| fields.entry(key));
+    let command = fields.entry("command");
+    let is_off = fields.get("disabled").is_some_and(|node| node.value == TreeValue::Bool(true))
+        || fields.get("enabled").is_some_and(|node| node.value == TreeValue::Bool(false));
+    match (command, url) {
+        (None, None) if !is_off => {
+            let message = format!("the server `{name}` has neither `command` nor `url`");
+            findings.add(&NO_ADDRESS, span, message).hint("add `command` or `url`");
+        }
+        (Some(_), Some(url)) => {
+            let message = format!("the server `{name}` has both `command` and `url`");
+            findings.add(&TWO_ADDRESSES, url.key.span, message).hint("keep one of them");
+        }
+        _ => {}
+    }
+}
+
+fn field(entry: &TreeEntry, findings: &mut Findings) {
+    let (name, value) = (entry.key.text.as_str(), &entry.value);
+    match name {
+        "args" if value.as_list().is_none() => {
+            let message = format!("`args` is {} and not a list", value.value.describe());
+            findings.add(&ARGS_NOT_LIST, value.span, message).hint("write one text per argument");
+        }
+        "env" | "headers" => variables(value, findings),
+        "type" | "transport" => {
+            let word = value.as_str().filter(|word| !TYPES.contains(word));
+            if let Some(word) = word {
+                let hint = nearest(word, TYPES.iter().copied())
+                    .map_or("use `stdio` or `http`".to_owned(), |it| format!("did you mean `{it}`?"));
+                let message = format!("there is no type `{word}`");
+                findings.add(&UNKNOWN_TYPE, value.span, message).hint(hint);
+            }
+        }
+        _ if FIELDS.contains(&name) => {}
+        _ => {
+            let near = nearest(name, FIELDS.iter().copied()).filter(|_| name.len() > 2);
+            if let Some(near) = near {
+                findings
+                    .add(&MISSPELT_SERVER_FIELD, entry.key.span, format!("servers have no field `{name}`"))
+                    .hint(format!("did you mean `{near}`?"))
+                    .fix(Fix::unsafe_(format!("write `{near}`"), entry.key.span, format!("\"{near}\"")));
+            }
+        }
+    }
+}
+
+fn variables(node: &TreeNode, findings: &mut Findings) {
+    let Some(map) = node.as_map() else { return };
+    for TreeEntry { key, value } in &map.entries {
+        match value.as_str() {
+            Some(text) if mcp::looks_secret(&key.text, text) && !is_placeholder(text) => {
+                let message = format!("`{}` looks like a secret written out", key.text);
+                findings
+                    .add(&SERVER_SECRET, value.span, message)
+                    .secret()
+                    .hint("revoke it, and name an environment variable: `${NAME}`");
+            }
+            Some(_) => {}
+            None => {
+                let message = format!("`{}` is {} and not a text", key.text, value.value.describe());
+                findings.add(&ENV_NOT_TEXT, value.span, message).hint("write it in quotes");
+            }
+        }
+    }
+}
+
+/// Whether a value asks to be replaced.
+fn is_placeholder(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let words = ["your", "xxx", "placeholder", "changeme", "change-me", "example", "<", "todo", "insert", "..."];
+    words.iter().any(|word| lower.contains(word))
+}
+
+fn program(subject: &HarnessSubject<'_>, fields: &TreeMap, findings: &mut Findings) {
+    let Some(node) = fields.get("command") else { return };
+    // A server with a directory of its own starts there.
+    if fields.entry("cwd").is_some() {
+        return;
+    }
+    let Some(text) = node.as_str().filter(|text| text.starts_with("./")) else { return };
+    let is_plain = !text.contains([' ', '$', '*', '{']);
+    let is_rooted = subject.source.path.ends_with(".mcp.json");
+    if is_plain && is_rooted && (subject.probe)(text) == PathPresence::Missing {
+        findings
+            .add(&SERVER_PROGRAM, node.span, format!("there is no `{text}`"))
+            .hint("add the file, or name another command");
+    }
+}
+
+/// The server as a definition would declare it.
+fn of_map(name: &str, fields: &TreeMap) -> McpServer {
+    let text = |key: &str| fields.get(key).and_then(TreeNode::to_spanned);
+    let args = fields.get("args").and_then(TreeNode::as_list);
+    McpServer {
+        name: name.to_owned(),
+        command: text("command"),
+        args: args.map(|items| items.iter().filter_map(TreeNode::to_spanned).collect()),
+        url: text("url").or_else(|| text("httpUrl")).or_else(|| text("serverUrl")),
+        ..McpServer::default()
+    }
+}
