@@ -9,10 +9,10 @@ use agentry_text::path::{join, split};
 use agentry_text::{Diagnostic, SourceFiles, Span, limits};
 use rayon::prelude::*;
 
-use crate::harness::{self, FoundHarnessFile, HarnessCollection};
-use crate::owner::owners;
 use crate::detect::{by_name, is_main_file, is_sign, main_files, sign_above};
+use crate::harness::{self, FoundHarnessFile, HarnessCollection};
 use crate::home::{self, HomeReceipt};
+use crate::owner::{owner_above, owners};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
 use crate::world::{EntryKind, WalkedPath, World};
 
@@ -188,13 +188,17 @@ impl AgentSearch<'_> {
         if !self.reads.is_whole {
             return self.out.no_agents.push(path.to_owned());
         }
-        if let Some(found) = harness::at(self.world, path, self.reads.harness) {
+        let world = self.world;
+        let is_any = self.reads.harness.is_none();
+        // A skill in the directory of an agent is a part of that agent.
+        if let Some(found) = is_any.then(|| owner_above(world, path)).flatten() {
+            return self.out.agents.push(found);
+        }
+        let of_harness = harness::at(world, path, self.reads.harness);
+        if let Some(found) = of_harness.or_else(|| harness::skill_above(world, path)) {
             return self.out.harness.push(found);
         }
-        if let Some(found) = harness::skill_above(self.world, path) {
-            return self.out.harness.push(found);
-        }
-        let owners = owners(self.world, path);
+        let owners = owners(world, path);
         match (owners.is_empty(), harness::is_beside(path)) {
             (false, _) => self.out.agents.extend(owners),
             (true, true) => self.out.unchecked.push(path.to_owned()),

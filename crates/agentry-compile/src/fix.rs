@@ -98,14 +98,14 @@ impl CheckedText for CheckedHarnessFile {
 }
 
 /// Changed files with their bytes.
-type ChangedFiles = Vec<(String, Vec<u8>)>;
+type RepairedFiles = Vec<(String, Vec<u8>)>;
 
 /// Applies fixes and checks again, until nothing changes.
 fn repair<T: CheckedText>(
     world: &dyn World,
     mode: FixMode,
     check: impl Fn(&dyn World) -> T,
-) -> (ChangedFiles, usize, T) {
+) -> (RepairedFiles, usize, T) {
     let mut overlay = OverlayWorld { world, files: BTreeMap::new() };
     let mut checked = check(&overlay);
     let mut count = 0;
@@ -129,7 +129,7 @@ fn repair<T: CheckedText>(
 }
 
 /// The changed files after one round of fixes, and how many fixes were applied.
-fn round(world: &dyn World, checked: &impl CheckedText, mode: FixMode) -> (ChangedFiles, usize) {
+fn round(world: &dyn World, checked: &impl CheckedText, mode: FixMode) -> (RepairedFiles, usize) {
     let mut by_file: BTreeMap<FileId, Vec<&Fix>> = BTreeMap::new();
     for Diagnostic { fix, span, .. } in checked.diagnostics() {
         if let Some(fix) = fix.as_ref().filter(|fix| wanted(fix, span.file, mode)) {

@@ -207,9 +207,10 @@ pub fn check_harness_together(
         let Some((file, _)) = agents.get(at) else { continue };
         let config = config_of(split(&file.path).0);
         let mut checked = check_harness(world, file, &config);
+        let rule = found.rule;
         checked.diagnostics = config.weigh(suppress(&checked.sources, 1, vec![found]));
         // An unused suppression was reported with the file itself.
-        checked.diagnostics.retain(|it| it.rule.code.starts_with("AG70"));
+        checked.diagnostics.retain(|it| it.rule == rule);
         out.push(checked);
     }
     out

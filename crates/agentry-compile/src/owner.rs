@@ -12,12 +12,8 @@ use crate::world::World;
 /// The most directories above a file in which an agent is looked for.
 const LEVELS: usize = 16;
 
-/// The agents that a file belongs to: the one in whose directory it is, else all that name it.
+/// The agents of the workspace that read a file, or name it as context or rules.
 pub(crate) fn owners(world: &dyn World, path: &str) -> Vec<FoundAgent> {
-    let above = above(world, path);
-    if above.is_some() {
-        return above.into_iter().collect();
-    }
     let wanted = absolute(&world.absolute(path));
     let root = world.workspace(split(path).0);
     let agents = discover(world, &[root], None, &|_| false).agents;
@@ -25,7 +21,7 @@ pub(crate) fn owners(world: &dyn World, path: &str) -> Vec<FoundAgent> {
 }
 
 /// The agent of the nearest directory above that has the file among its parts.
-fn above(world: &dyn World, path: &str) -> Option<FoundAgent> {
+pub(crate) fn owner_above(world: &dyn World, path: &str) -> Option<FoundAgent> {
     let mut dir = split(path).0;
     for _ in 0..LEVELS {
         let rest = path.strip_prefix(dir).unwrap_or(path).trim_start_matches('/');

@@ -44,7 +44,7 @@ pub(super) static BROKEN_LINK: LintRule = LintRule {
 
 pub(super) static CONTEXT_TOO_LARGE: LintRule = LintRule {
     code: "AG8303",
-    name: "context-too-large",
+    name: "context-file-too-large",
     severity: Severity::Warning,
     why: "Codex reads at most 32 KiB of `AGENTS.md` files together, from the root of the repository down, and \
           cuts off the rest without a message. The instructions nearest to the code are lost first.",
@@ -138,7 +138,7 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     let uses_claude = !is_missing(".claude") && is_missing("CLAUDE.md");
     if name == "AGENTS.md" && uses_claude && is_missing(".claude/CLAUDE.md") {
         findings
-            .add(&NOT_READ_BY_CLAUDE, start, "Claude Code does not read this file")
+            .add(&NOT_READ_BY_CLAUDE, start, "this file is not read by Claude Code")
             .hint("add a `CLAUDE.md` with the line `@AGENTS.md`");
     }
 }

@@ -58,7 +58,7 @@ impl HarnessDocument {
         let is_broken = retold(found, facts, findings);
         let fields = match node.value {
             // What a strict parser could not read is read as the lenient harnesses do.
-            _ if is_broken => of_lines(source, range.clone()),
+            _ if is_broken => without_flow(of_lines(source, range.clone())),
             TreeValue::Map(map) => map,
             TreeValue::Null => TreeMap::default(),
             other => {
@@ -153,7 +153,8 @@ fn retold(found: Findings, facts: Option<&AuthoringFacts>, findings: &mut Findin
             is_broken = true;
             match fix {
                 Some(fix) => {
-                    findings.add(&UNQUOTED_VALUE, span, message).hint(broken).fix(fix);
+                    let hint = "in quotes it means the same to every program";
+                    findings.add(&UNQUOTED_VALUE, span, message).hint(hint).fix(fix);
                 }
                 None => {
                     let hint = hint.map_or(broken.to_owned(), |hint| format!("{hint}; {broken}"));
@@ -169,7 +170,13 @@ fn trimmed(source: &SourceFile, range: std::ops::Range<usize>) -> Option<Spanned
     agentry_formats::front_matter::trimmed(source, Span::new(source.id, range.start, range.end))
 }
 
-/// Reads lines of `key: value` and lists below a key. Deeper lines are skipped.
+/// Returns the top-level fields of the metadata without parsing it; empty without metadata.
+pub(crate) fn top_level(source: &SourceFile) -> TreeMap {
+    let range = markdown::parts(source).metadata;
+    range.map(|range| of_lines(source, range)).unwrap_or_default()
+}
+
+/// Reads lines of `key: value`, lists and blocks of text below a key. Deeper lines are skipped.
 fn of_lines(source: &SourceFile, range: std::ops::Range<usize>) -> TreeMap {
     let mut entries: Vec<TreeEntry> = Vec::new();
     let text = source.text.get(range.clone()).unwrap_or_default();
@@ -183,15 +190,35 @@ fn of_lines(source: &SourceFile, range: std::ops::Range<usize>) -> TreeMap {
             let node = scalar(source, value.trim(), place);
             let key = TreeKey::string(key, Span::new(source.id, start, start + key.len()));
             entries.push(TreeEntry { key, value: node });
+            continue;
+        }
+        let Some(last) = entries.last_mut() else { continue };
+        if source.slice(last.value.span).starts_with(['|', '>']) {
+            add_line(&mut last.value, plain.trim());
         } else if let Some(item) = plain.trim_start().strip_prefix("- ") {
             let place = start + plain.len() - item.trim_start().len();
-            let node = scalar(source, item.trim(), place);
-            if let Some(last) = entries.last_mut() {
-                add_item(&mut last.value, node);
-            }
+            add_item(&mut last.value, scalar(source, item.trim(), place));
         }
     }
     TreeMap::from(entries)
+}
+
+/// Leaves out lists and maps in brackets, which the line reader does not take apart.
+fn without_flow(mut map: TreeMap) -> TreeMap {
+    let is_flow = |node: &TreeNode| node.as_str().is_some_and(|text| text.starts_with(['[', '{']));
+    map.entries.retain(|entry| !is_flow(&entry.value));
+    map
+}
+
+/// Adds a line to a block of text, whose header was its first value.
+fn add_line(node: &mut TreeNode, line: &str) {
+    if let TreeValue::Str(text) = &mut node.value {
+        if text.starts_with(['|', '>']) {
+            text.clear();
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
 }
 
 fn is_key(key: &str) -> bool {

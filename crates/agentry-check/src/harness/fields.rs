@@ -226,9 +226,8 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
 
 fn known(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings) {
     let name = entry.key.text.as_str();
-    let title = agent.target.title;
     if agent.origin == AgentOrigin::Plugin && NOT_IN_PLUGINS.contains(&name) {
-        let message = format!("{title} ignores `{name}` of a plugin's agent");
+        let message = format!("`{name}` is ignored in an agent of a plugin");
         findings.add(&PLUGIN_FIELD, entry.key.span, message).hint("remove it");
     }
     let is_this = |(harness, old, _): &&(&str, &str, &str)| {
@@ -263,7 +262,7 @@ fn check_value(
     // The metadata of Pi is text; only words can be wrong.
     let (name, title) = (value.name, agent.target.title);
     let message = match (value.kind, node.as_str()) {
-        (ValueKind::Words(_), Some(word)) => format!("{title} has no `{name}` called `{word}`"),
+        (ValueKind::Words(_), Some(word)) => format!("`{word}` is not a `{name}` of {title}"),
         (ValueKind::Count, _) => format!("`{name}` is not a whole number above zero"),
         _ => format!("`{name}` is {} and not {}", node.value.describe(), described(value.kind)),
     };
@@ -331,7 +330,7 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
     let other = others(agent.target).find(|target| knows_field(target, name));
     let near = other.is_none().then(|| nearest_field(agent.target, name)).flatten();
     if let Some(near) = near.filter(|near| agent.entry(near).is_none()) {
-        let message = format!("{title} has no field `{name}`");
+        let message = format!("`{name}` is not a field of {title}");
         let found = findings.add(&MISSPELT_FIELD, span, message);
         found.hint(format!("did you mean `{near}`?"));
         found.fix(Fix::unsafe_(format!("write `{near}`"), span, near));
@@ -346,7 +345,7 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
         UnknownFieldEffect::Ignored | UnknownFieldEffect::Sent => false,
     };
     if is_refused {
-        let message = format!("{title} has no field `{name}`");
+        let message = format!("`{name}` is not a field of {title}");
         let found = findings.add(&UNKNOWN_FIELD, span, message);
         found.hint(format!("remove it: {title} does not load an agent with it"));
         found.severity = Severity::Error;
@@ -354,10 +353,10 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
         let message = format!("`{name}` restricts nothing: {title} has no such field");
         findings.add(&IGNORED_RESTRICTION, span, message).hint_opt(instead(agent.target));
     } else if effect == UnknownFieldEffect::Sent {
-        let message = format!("{title} has no field `{name}` and sends it to the model provider");
+        let message = format!("`{name}` is not a field of {title}, which sends it to the model provider");
         findings.add(&UNKNOWN_FIELD, span, message).hint("remove it");
     } else if let Some(other) = other.filter(|_| EFFECTS.contains(&name)) {
-        let message = format!("{title} ignores `{name}`, a field of {}", other.title);
+        let message = format!("`{name}` is a field of {}, and ignored by {title}", other.title);
         findings.add(&FOREIGN_FIELD, span, message);
     }
 }

@@ -6,7 +6,7 @@ use agentry_text::suggestion::nearest;
 use agentry_text::{Findings, Fix, LintRule, RuleExample, Severity, TreeEntry, TreeMap, TreeNode, TreeValue};
 
 use super::document::read_json;
-use super::{HarnessSubject, HookDialect, settings};
+use super::{HarnessFileKind, HarnessSubject, HookDialect, settings};
 
 pub(super) const RULES: &[&LintRule] = &[
     &MISSING_PROGRAM,
@@ -192,13 +192,22 @@ pub(super) fn check(
     findings: &mut Findings,
 ) {
     let Some(events) = hooks.as_map() else { return };
+    // Hooks of another program have another shape everywhere, which is one mistake.
+    let wrong = events.entries.iter().find(|entry| entry.value.as_list().is_none());
+    if let Some(TreeEntry { key, value }) = wrong {
+        let message = format!("`{}` is {} and not a list", key.text, value.value.describe());
+        let effect = match subject.kind {
+            HarnessFileKind::Agent(_) | HarnessFileKind::PluginAgent => {
+                "an agent with hooks of another shape is not loaded"
+            }
+            _ => "an event has a list of entries",
+        };
+        findings.add(&HOOK_SHAPE, key.span, message).hint(effect);
+        return;
+    }
     for TreeEntry { key, value } in &events.entries {
         event(key.text.as_str(), key.span, dialect, findings);
-        let Some(entries) = value.as_list() else {
-            let message = format!("`{}` is {} and not a list", key.text, value.value.describe());
-            findings.add(&HOOK_SHAPE, value.span, message).hint("write a list of entries");
-            continue;
-        };
+        let Some(entries) = value.as_list() else { continue };
         for entry in entries {
             let Some(map) = entry.as_map() else {
                 findings.add(&HOOK_SHAPE, entry.span, "an entry of an event is a map");

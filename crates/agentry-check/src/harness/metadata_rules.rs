@@ -102,10 +102,10 @@ pub(super) static BYTE_ORDER_MARK: LintRule = LintRule {
     severity: Severity::Error,
     why: "Pi looks for `---` at the first byte. With a byte order mark in front it sees no metadata and \
           does not load the agent.",
-    bad: RuleExample::File(
-        ".pi/agents/helper.md",
-        "\u{feff}---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
+    bad: RuleExample::Made("an agent of Pi that starts with a byte order mark", || {
+        let text = "\u{feff}---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n";
+        vec![(".pi/agents/helper.md".to_owned(), text.as_bytes().to_vec())]
+    }),
     good: RuleExample::File(
         ".pi/agents/helper.md",
         "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
@@ -196,8 +196,8 @@ fn dashes(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     if let Some(at) = text.find("---") {
         let span = Span::new(agent.source.id, range.start + at, range.start + at + 3);
         findings
-            .add(&DASHES_IN_METADATA, span, "Claude Code ends the metadata at these dashes")
-            .hint("write another sign, such as a comma");
+            .add(&DASHES_IN_METADATA, span, "the metadata ends at these dashes")
+            .hint("Claude Code ends it at the first `---`; write another sign, such as a comma");
     }
 }
 

@@ -28,13 +28,16 @@ mod skills;
 mod text;
 mod tools;
 
-use agentry_formats::PathPresence;
+use agentry_formats::{FORMATS, PathPresence};
+use agentry_model::Agent;
 use agentry_policy::memo::PolicyMemo;
-use agentry_targets::{Target, claude_code};
+use agentry_targets::{IMPORT_ONLY, TARGETS, Target, claude_code};
 use agentry_text::{Diagnostic, Findings, LintRule, SourceFile, Spanned, path};
 
-use agent::{AgentOrigin, AuthoredAgent};
+use agent::{AgentOrigin, AuthoredAgent, items, knows_field};
 use document::HarnessDocument;
+
+use crate::CheckSubject;
 
 pub use names::AgentSummary;
 pub use place::{HarnessFileKind, HookDialect, SettingsFile, kind_of};
@@ -117,12 +120,25 @@ fn check_other(subject: &HarnessSubject<'_>, kind: HarnessFileKind, findings: &m
     }
 }
 
-/// Whether a Markdown file below `agents/` has the metadata of a Claude Code agent.
+/// Whether a Markdown file below `agents/` has the metadata of a Claude Code agent, and not that of another
+/// harness or of a page.
 pub fn is_plugin_agent(source: &SourceFile) -> bool {
-    let document = HarnessDocument::markdown(source, None, &mut Findings::default());
-    let has = |field: &str| document.fields.entry(field).is_some();
-    let of_others = ["title", "mode", "permission", "target", "handoffs", "readonly", "kind"];
-    has("name") && has("description") && !of_others.into_iter().any(has)
+    let claude = &claude_code::TARGET;
+    let fields = document::top_level(source);
+    let has = |field: &str| fields.entry(field).is_some();
+    let others = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.authoring.is_some());
+    let is_foreign = |name: &str| {
+        let mut others = others.clone();
+        !knows_field(claude, name) && others.any(|target| knows_field(target, name))
+    };
+    let keys = fields.entries.iter().map(|entry| entry.key.text.as_str());
+    let is_other = has("title") || keys.into_iter().any(is_foreign);
+    let is_tool = |name: &str| tools::is_known(claude, name.trim_matches(['[', ']', '"', '\'']));
+    let names = fields.get("tools").map(items).unwrap_or_default();
+    // Other programs share some names of tools with Claude Code.
+    let known = names.iter().filter(|name| is_tool(name.value)).count();
+    let has_tools = known * 2 >= names.len();
+    has("name") && has("description") && !is_other && has_tools
 }
 
 /// Finds problems between the agents of a repository: for each, the position of the agent.
@@ -187,6 +203,12 @@ fn summary(agent: &AuthoredAgent<'_>, scope: String) -> AgentSummary {
         name: agent.name(),
         description: description.map(|it| Spanned::new(it.value.to_owned(), it.span)),
     }
+}
+
+/// An agent for the checks of definitions. The format does not matter to those that run here.
+fn as_definition<'a>(agent: &'a Agent, subject: &HarnessSubject<'a>) -> Option<CheckSubject<'a>> {
+    let format = FORMATS.first()?;
+    Some(CheckSubject { agent, format, memo: subject.memo })
 }
 
 /// The name that a file gives its agent: the path below the directory of agents.

@@ -54,7 +54,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     let near = nearest(name, facts.aliases.iter().copied()).filter(|_| name.len() > 3);
     if let Some(near) = near {
         let found =
-            findings.add(&MISSPELT_MODEL, model.span, format!("{title} has no model `{name}`"));
+            findings.add(&MISSPELT_MODEL, model.span, format!("`{name}` is not a model of {title}"));
         found.hint(format!("did you mean `{near}`?"));
         found.fix(Fix::unsafe_(format!("write `{near}`"), model.span, near));
         return;
@@ -63,7 +63,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     let lower = name.to_lowercase();
     let is_elsewhere = VENDORS.iter().any(|vendor| lower.starts_with(vendor));
     if is_elsewhere || facts.aliases.is_empty() {
-        let message = format!("{title} has no model `{name}`");
+        let message = format!("`{name}` is not a model of {title}");
         findings
             .add(&UNUSABLE_MODEL, model.span, message)
             .hint(format!("name a model as {}", facts.form));

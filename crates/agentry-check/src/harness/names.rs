@@ -140,7 +140,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     let name = agent.name();
     let title = agent.target.title;
     if let Some(rule) = agent.facts.name.filter(|rule| !(rule.fits)(&name.value)) {
-        let message = format!("{title} does not accept the name `{}`", name.value);
+        let message = format!("the name `{}` is not accepted by {title}", name.value);
         findings
             .add(&REFUSED_NAME, name.span, message)
             .hint(format!("use {}; {}", rule.form, rule.otherwise));
@@ -149,7 +149,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     // A settings file is the documented way to change a built-in agent.
     let is_file = agent.origin == AgentOrigin::File;
     if is_file && agent.target.built_in.iter().find(is_own).is_some() {
-        let message = format!("{title} has an agent `{}` of its own", name.value);
+        let message = format!("`{}` is also the name of a built-in agent of {title}", name.value);
         let found = findings.add(&BUILT_IN_NAME, name.span, message);
         let overrides = agent.target.import.as_ref().is_some_and(|import| import.overrides);
         if overrides {
@@ -174,11 +174,11 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
 pub(super) fn unread(title: &str, place: Span, path: &str, findings: &mut Findings) {
     let is_nested = !path.ends_with(".md") || path.contains(".gemini/");
     let (message, hint) = if is_nested {
-        ("does not look into this directory", "move the file to `.gemini/agents`")
+        ("this directory is", "move the file to `.gemini/agents`")
     } else {
-        ("does not read Markdown files here", "write the agent as `*.toml`")
+        ("a Markdown file here is", "write the agent as `*.toml`")
     };
-    findings.add(&UNREAD_FILE, place, format!("{title} {message}")).hint(hint);
+    findings.add(&UNREAD_FILE, place, format!("{message} not read by {title}")).hint(hint);
 }
 
 /// An agent, as far as other agents of the repository matter to it.

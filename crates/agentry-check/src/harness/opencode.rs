@@ -209,7 +209,7 @@ fn known(name: &str, span: agentry_text::Span, findings: &mut Findings) {
     }
     if let Some(near) = nearest(name, keys()) {
         findings
-            .add(&MISSPELT_PERMISSION, span, format!("OpenCode has no permission `{name}`"))
+            .add(&MISSPELT_PERMISSION, span, format!("`{name}` is not a permission of OpenCode"))
             .hint(format!("did you mean `{near}`?"))
             .fix(Fix::unsafe_(format!("write `{near}`"), span, near));
     }

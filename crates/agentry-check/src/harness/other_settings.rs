@@ -158,7 +158,7 @@ pub(super) fn gemini_policy(subject: &HarnessSubject<'_>, findings: &mut Finding
     let is_home = subject.source.path.starts_with(".gemini/") || !subject.source.path.contains("home/");
     if is_home {
         findings
-            .add(&GEMINI_POLICY, Span::start_of(subject.source.id), "Gemini CLI does not read this file")
+            .add(&GEMINI_POLICY, Span::start_of(subject.source.id), "this file is not read by Gemini CLI")
             .hint("start it with `--policy`, or copy the file to `~/.gemini/policies`");
     }
 }

@@ -133,7 +133,7 @@ fn list(source: &SourceFile, entry: &TreeEntry, findings: &mut Findings) {
         let names: Vec<&str> = items(&entry.value).iter().map(|item| item.value).collect();
         // The line reader keeps the brackets.
         let names: Vec<&str> = names.iter().map(|name| name.trim_matches(['[', ']'])).collect();
-        let message = format!("Pi reads the brackets of `{}` as part of the names", entry.key.text);
+        let message = format!("the brackets of `{}` become part of the names", entry.key.text);
         let plain = names.join(", ");
         let found = findings.add(&FLOW_LIST, entry.value.span, message);
         found.hint(format!("write `{plain}`"));
@@ -147,7 +147,7 @@ fn list(source: &SourceFile, entry: &TreeEntry, findings: &mut Findings) {
         let written = source.slice(item.span);
         if written.len() > 2 && written.starts_with(['"', '\'']) {
             let name = item.as_str().unwrap_or_default().to_owned();
-            let found = findings.add(&QUOTED_ITEM, item.span, "Pi keeps these quotes");
+            let found = findings.add(&QUOTED_ITEM, item.span, "these quotes become part of the name");
             found.hint(format!("write `{name}`"));
             found.fix(Fix::safe("remove the quotes", item.span, name));
         }
@@ -169,7 +169,7 @@ fn comment(source: &SourceFile, value: &TreeNode, findings: &mut Findings) {
         let length = line.unwrap_or_default().trim_end().len();
         let span = Span::new(value.span.file, start, start + length);
         findings
-            .add(&COMMENT_IN_VALUE, span, "Pi reads this comment as part of the value")
+            .add(&COMMENT_IN_VALUE, span, "this comment becomes part of the value")
             .hint("write it on a line of its own")
             .fix(Fix::unsafe_("remove the comment", span, ""));
     }
@@ -188,7 +188,7 @@ fn permission(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
         for TreeEntry { key, value } in &map.entries {
             if key.text == "bash" {
                 findings
-                    .add(&PERMISSION_OF_BASH, key.span, "Pi does not load an agent with rules for `bash`")
+                    .add(&PERMISSION_OF_BASH, key.span, "rules for `bash` make the agent invalid")
                     .hint("leave `bash` out of `tools` instead");
             } else if key.text.contains('*') || value.as_map().is_some() {
                 let message = format!("`{}` matches no tool", key.text);

@@ -75,7 +75,10 @@ pub(super) fn check(
                 MatchOrder::Strictest => other.encoded.action > rule.encoded.action,
             };
             // A rule with the same answer changes nothing, but is no mistake.
-            is_later && other.section == rule.section && other.encoded.action != rule.encoded.action
+            is_later
+                && other.section == rule.section
+                && other.encoded.action != rule.encoded.action
+                && may_cover(rule.section, &other.encoded.text, &rule.encoded.text)
         };
         let inner = pattern(rule.section, &rule.encoded, &rule.encoded.matches.most);
         let winner = rules.iter().enumerate().take(MOST_RULES).filter(wins).find(|(_, other)| {
@@ -92,6 +95,15 @@ pub(super) fn check(
                 .hint("remove one of the two");
         }
     }
+}
+
+/// Whether a rule may cover another one, by the literal start of a command. This saves most comparisons.
+fn may_cover(section: Section, outer: &str, inner: &str) -> bool {
+    let start = |text: &str| {
+        let only = text.split_once('(').map_or(text, |(_, only)| only).trim_end_matches(')');
+        only.split(['*', '?', ':']).next().unwrap_or_default().trim_end().to_owned()
+    };
+    section != Section::Bash || !outer.contains('(') || start(inner).starts_with(&start(outer))
 }
 
 /// Reads a rule by one of its bounds; both sides as allow, so that no deny counts for more spellings.

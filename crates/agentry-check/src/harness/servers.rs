@@ -1,7 +1,7 @@
 //! AG8101 to AG8110: files of MCP servers. The checks of servers in definitions run as well.
 
 use agentry_formats::{PathPresence, mcp};
-use agentry_model::{Agent, Format, McpServer};
+use agentry_model::{Agent, McpServer};
 use agentry_text::json::JsonDialect;
 use agentry_text::suggestion::nearest;
 use agentry_text::{
@@ -9,11 +9,9 @@ use agentry_text::{
     TreeValue,
 };
 
-use super::HarnessSubject;
 use super::document::read_json;
-use crate::{
-    CheckSubject, credentials_in_url, mcp_through_shell, plain_http_mcp, unpinned_mcp_package,
-};
+use super::{HarnessSubject, as_definition};
+use crate::{credentials_in_url, mcp_through_shell, plain_http_mcp, unpinned_mcp_package};
 
 pub(super) const RULES: &[&LintRule] = &[
     &SERVERS_NOT_JSON,
@@ -260,8 +258,7 @@ pub(super) fn check(subject: &HarnessSubject<'_>, servers: &TreeNode, findings: 
 
 /// Runs the checks that servers of definitions have as well.
 fn general(subject: &HarnessSubject<'_>, agent: &Agent, findings: &mut Findings) {
-    let format = agentry_formats::info(Format::AgentFs);
-    let checked = CheckSubject { agent, format, memo: subject.memo };
+    let Some(checked) = as_definition(agent, subject) else { return };
     for check in [plain_http_mcp::CHECK, credentials_in_url::CHECK, mcp_through_shell::CHECK] {
         (check.check)(&checked, findings);
     }

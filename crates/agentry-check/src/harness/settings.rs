@@ -219,7 +219,7 @@ const UNCONSULTED: &[(&str, &str)] =
 
 /// Directories at the root of a file system.
 const ROOTS: &[&str] = &[
-    "/etc/", "/home/", "/Users/", "/var/", "/usr/", "/root/", "/opt/", "/tmp/", "/proc/", "/sys/",
+    "/etc/", "/home/", "/Users/", "/var/", "/usr/", "/opt/", "/tmp/", "/proc/", "/sys/",
 ];
 
 pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
@@ -275,7 +275,7 @@ fn mode(permissions: &TreeMap, findings: &mut Findings) {
     let hint = nearest(word, modes)
         .map_or_else(|| format!("use one of {}", modes.join(", ")), |near| format!("did you mean `{near}`?"));
     findings
-        .add(&UNKNOWN_MODE, node.span, format!("Claude Code has no mode `{word}`"))
+        .add(&UNKNOWN_MODE, node.span, format!("`{word}` is not a mode of Claude Code"))
         .hint(hint);
 }
 
@@ -324,7 +324,7 @@ fn one(text: &str, item: &TreeNode, findings: &mut Findings) -> bool {
         let near = nearest(tool, known.iter().map(|(name, _)| *name));
         if let Some(near) = near {
             findings
-                .add(&UNKNOWN_RULE_TOOL, span, format!("Claude Code has no tool `{tool}`"))
+                .add(&UNKNOWN_RULE_TOOL, span, format!("`{tool}` is not a tool of Claude Code"))
                 .hint(format!("did you mean `{near}`?"));
             return false;
         }
@@ -357,7 +357,7 @@ fn specifier(tool: &str, only: &str, item: &TreeNode, findings: &mut Findings) -
         }
         "Bash" if only.starts_with("command:") => {
             findings
-                .add(&COMMAND_PARAMETER, span, "Claude Code ignores a rule with `command:`")
+                .add(&COMMAND_PARAMETER, span, "a rule with `command:` is ignored")
                 .hint(format!("write `Bash({})`", only.trim_start_matches("command:").trim()));
             false
         }

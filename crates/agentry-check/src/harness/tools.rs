@@ -208,6 +208,10 @@ fn list<'a>(
     findings: &mut Findings,
 ) -> Vec<Spanned<&'a str>> {
     let Some(entry) = agent.entry(field) else { return Vec::new() };
+    // A list in brackets that was read as a text has a finding of its own.
+    if entry.value.as_str().is_some_and(|text| text.starts_with('[')) {
+        return Vec::new();
+    }
     let entries = match &entry.value.value {
         // OpenCode has a map of switches.
         TreeValue::Map(map) => {
@@ -295,7 +299,7 @@ pub(super) fn name(
     if (facts.is_foreign)(name) {
         return;
     }
-    let message = format!("{title} has no tool `{name}`");
+    let message = format!("`{name}` is not a tool of {title}");
     // A tool of another harness is not misspelt, even if its name is near.
     let section = elsewhere(target, name);
     let same_word = names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -338,6 +342,15 @@ fn here(
     section: Section,
 ) -> Option<&'static str> {
     names.iter().find(|(_, other)| *other == Some(section)).map(|(name, _)| *name)
+}
+
+/// Whether a harness has a tool of that name, or may get it from a server.
+pub(super) fn is_known(target: &Target, name: &str) -> bool {
+    let facts = target.authoring.and_then(|facts| facts.tools);
+    let name = bare(name);
+    facts.is_some_and(|facts| {
+        (facts.is_foreign)(name) || (facts.names)().iter().any(|(known, _)| *known == name)
+    })
 }
 
 /// Whether a name looks like a tool of a server, rightly spelt or not.

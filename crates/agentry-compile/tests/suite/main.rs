@@ -12,6 +12,7 @@ mod detection;
 mod examples;
 mod forms;
 mod generated;
+mod harness;
 mod hostile;
 mod inherit;
 mod matrix;
