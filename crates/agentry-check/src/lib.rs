@@ -9,7 +9,6 @@ use agentry_policy::memo::PolicyMemo;
 use agentry_text::{Findings, LintRule, Span};
 
 mod commands;
-mod examples;
 pub mod harness;
 mod packages;
 #[cfg(test)]

@@ -254,8 +254,7 @@ impl AgentSearch<'_> {
         let files = &info(format).files;
         let Some(ending) = files.ending else { return };
         let extension = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
-        let known: Vec<&str> =
-            files.mains.iter().copied().chain([ending]).map(extension).collect();
+        let known: Vec<&str> = files.mains.iter().copied().chain([ending]).map(extension).collect();
         let fits = |path: &str| {
             path.rsplit_once('.').is_some_and(|(_, it)| known.contains(&it))
                 && !path.ends_with("README.md")
@@ -287,14 +286,16 @@ impl AgentSearch<'_> {
     fn named_directory(&mut self, path: &str) -> bool {
         let names = self.names(path);
         let mains = |(main, _): &(&str, Format)| names.iter().any(|name| name == main);
-        let wanted = |(_, format): &(&str, Format)| self.reads.format.is_none_or(|only| only == *format);
+        let wanted =
+            |(_, format): &(&str, Format)| self.reads.format.is_none_or(|only| only == *format);
         let here: Vec<_> = main_files().filter(mains).filter(wanted).collect();
         let Some((main, format)) = self.only(path, &here) else { return !here.is_empty() };
         // The root of a workspace may have an unrelated `agent.json` or `agent.toml`.
         let files = &info(format).files;
         let has_sign = files.has_sign(&names);
         let is_sure = has_sign || files.needs_sign;
-        if self.reads.format.is_none() && !is_agent(self.world, &join(path, main), format, is_sure) {
+        if self.reads.format.is_none() && !is_agent(self.world, &join(path, main), format, is_sure)
+        {
             return false;
         }
         self.add(path, path, main, format);

@@ -80,7 +80,12 @@ impl<'w> WorldFiles<'w> {
     }
 
     /// Decodes the bytes of `path` without its byte order mark.
-    pub(crate) fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> SourceFile {
+    pub(crate) fn decode(
+        &mut self,
+        path: &str,
+        bytes: &[u8],
+        findings: &mut Findings,
+    ) -> SourceFile {
         let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
         let bytes = unmarked.unwrap_or(bytes);
         match std::str::from_utf8(bytes) {

@@ -82,11 +82,12 @@ impl HarnessCollection {
             }
             _ => true,
         };
-        found.filter({
-            let mut is_first = is_first;
-            move |found| is_first(found)
-        })
-        .collect()
+        found
+            .filter({
+                let mut is_first = is_first;
+                move |found| is_first(found)
+            })
+            .collect()
     }
 }
 

@@ -59,7 +59,7 @@ pub use authoring::{
 pub use encoding::{EncodedRule, MatchOrder, RuleEncoding};
 pub use fields::{MODEL_FIELDS, TargetField};
 pub use gap::{BlindSpot, PolicyGap};
-pub use guard::{GuardAnswer, GuardProtocol, GuardQuestion};
+pub use guard::{CommandWrapper, GuardAnswer, GuardProtocol, GuardQuestion};
 pub use harness_files::{FileRoot, HarnessFiles, HarnessPath, ListedFiles, Unreadable};
 pub use harness_place::{HarnessPlace, PlaceRole};
 pub use import::{HarnessImport, ImportedAgent};

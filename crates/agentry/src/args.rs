@@ -19,7 +19,8 @@ pub(crate) use runs::{
     RunsUndoArguments,
 };
 pub(crate) use sandbox::{
-    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExplainArguments,
+    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExecArguments,
+    SandboxExplainArguments,
 };
 pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,

@@ -2,129 +2,28 @@
 
 use std::collections::HashMap;
 
-use agentry_text::{Diagnostic, Findings, LintRule, RuleExample, Severity, TreeValue};
+use agentry_text::{Diagnostic, Findings, TreeValue, rules};
 
 use super::agent::AuthoredAgent;
 use super::names::AgentSummary;
 
-pub(super) const RULES: &[&LintRule] = &[
-    &EMPTY_DESCRIPTION,
-    &DESCRIPTION_IS_NAME,
-    &PLACEHOLDER_DESCRIPTION,
-    &SAME_DESCRIPTION,
-    &NEVER_STARTED,
-    &PROMPT_TOO_LONG,
-];
-
-pub(super) static EMPTY_DESCRIPTION: LintRule = LintRule {
-    code: "AG7031",
-    name: "harness-empty-description",
-    severity: Severity::Error,
-    why: "A harness gives the descriptions of its agents to the model, which chooses by them. Claude Code \
-          and Pi do not even load an agent without one.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: \"\"\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static DESCRIPTION_IS_NAME: LintRule = LintRule {
-    code: "AG7032",
-    name: "harness-description-is-name",
-    severity: Severity::Warning,
-    why: "A description that only repeats the name says nothing about when to choose the agent, so the \
-          model starts it only when a person asks for it by name.",
-    bad: RuleExample::File(
-        ".claude/agents/code-reviewer.md",
-        "---\nname: code-reviewer\ndescription: Code reviewer\n---\nYou review code.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/code-reviewer.md",
-        "---\nname: code-reviewer\ndescription: Reviews a change before it is committed\n---\nYou review code.\n",
-    ),
-};
-
-pub(super) static PLACEHOLDER_DESCRIPTION: LintRule = LintRule {
-    code: "AG7033",
-    name: "harness-placeholder-description",
-    severity: Severity::Warning,
-    why: "The text of a template is still there. The model reads it as the purpose of the agent and never \
-          chooses it.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: TODO\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static SAME_DESCRIPTION: LintRule = LintRule {
-    code: "AG7034",
-    name: "harness-same-description",
-    severity: Severity::Warning,
-    why: "The model chooses between agents by their descriptions. With the same text twice the choice is \
-          a guess.",
-    bad: RuleExample::Files(&[
-        (
-            ".claude/agents/build-helper.md",
-            "---\nname: build-helper\ndescription: Answers questions about the repository\n---\nYou answer questions.\n",
-        ),
-        (
-            ".claude/agents/test-helper.md",
-            "---\nname: test-helper\ndescription: Answers questions about the repository\n---\nYou answer questions.\n",
-        ),
-    ]),
-    good: RuleExample::Files(&[
-        (
-            ".claude/agents/build-helper.md",
-            "---\nname: build-helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-        ),
-        (
-            ".claude/agents/test-helper.md",
-            "---\nname: test-helper\ndescription: Answers questions about the tests\n---\nYou answer questions.\n",
-        ),
-    ]),
-};
-
-pub(super) static NEVER_STARTED: LintRule = LintRule {
-    code: "AG7035",
-    name: "harness-never-started",
-    severity: Severity::Warning,
-    why: "With `disable-model-invocation` Copilot never chooses the agent, and without `user-invocable` no \
-          person can. Nothing starts it.",
-    bad: RuleExample::File(
-        ".github/agents/helper.agent.md",
-        "---\ndescription: Answers questions about the build\ndisable-model-invocation: true\nuser-invocable: false\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".github/agents/helper.agent.md",
-        "---\ndescription: Answers questions about the build\nuser-invocable: false\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static PROMPT_TOO_LONG: LintRule = LintRule {
-    code: "AG7036",
-    name: "harness-prompt-too-long",
-    severity: Severity::Error,
-    why: "Copilot accepts at most 30,000 characters of instructions for an agent.",
-    bad: RuleExample::Made("an agent of Copilot with 30,001 characters of instructions", || {
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        EMPTY_DESCRIPTION: "AG7031",
+        DESCRIPTION_IS_NAME: "AG7032",
+        PLACEHOLDER_DESCRIPTION: "AG7033",
+        SAME_DESCRIPTION: "AG7034",
+        NEVER_STARTED: "AG7035",
+        PROMPT_TOO_LONG: "AG7036".make_bad(|| {
         let text = format!(
             "---\ndescription: Answers questions about the build\n---\n{}\n",
             "x".repeat(30_001)
         );
         vec![(".github/agents/helper.agent.md".to_owned(), text.into_bytes())]
     }),
-    good: RuleExample::File(
-        ".github/agents/helper.agent.md",
-        "---\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
+    ]
+}
 
 /// Texts of templates that were never filled in.
 const PLACEHOLDERS: &[&str] = &[
@@ -201,7 +100,9 @@ pub(super) fn is_placeholder(bare: &str, whole: &str) -> bool {
 fn words(text: &str) -> Vec<String> {
     let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let lower = parts.map(str::to_lowercase);
-    lower.filter(|word| !matches!(word.as_str(), "agent" | "subagent" | "a" | "an" | "the")).collect()
+    lower
+        .filter(|word| !matches!(word.as_str(), "agent" | "subagent" | "a" | "an" | "the"))
+        .collect()
 }
 
 fn length(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
@@ -211,7 +112,11 @@ fn length(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
         let title = agent.target.title;
         let message =
             format!("the instructions have {count} characters; {title} takes at most {most}");
-        let start = agentry_text::Span::new(prompt.span.file, prompt.span.range().start, prompt.span.range().start);
+        let start = agentry_text::Span::new(
+            prompt.span.file,
+            prompt.span.range().start,
+            prompt.span.range().start,
+        );
         findings.add(&PROMPT_TOO_LONG, start, message).hint("move parts of them into skills");
     }
 }

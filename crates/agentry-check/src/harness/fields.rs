@@ -2,166 +2,24 @@
 
 use agentry_targets::{FieldValue, IMPORT_ONLY, TARGETS, Target, UnknownFieldEffect, ValueKind};
 use agentry_text::suggestion::nearest;
-use agentry_text::{
-    Findings, Fix, LintRule, RuleExample, Severity, TreeEntry, TreeNode, TreeValue,
-};
+use agentry_text::{Findings, Fix, Severity, TreeEntry, TreeNode, TreeValue, rules};
 
 use super::agent::{AgentOrigin, AuthoredAgent, field_names, knows_field};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &UNKNOWN_FIELD,
-    &MISSPELT_FIELD,
-    &IGNORED_RESTRICTION,
-    &FOREIGN_FIELD,
-    &REFUSED_VALUE,
-    &IGNORED_VALUE,
-    &PLUGIN_FIELD,
-    &UNBOUNDED_AGENT,
-    &OLD_FIELD,
-];
-
-pub(super) static UNKNOWN_FIELD: LintRule = LintRule {
-    code: "AG7010",
-    name: "harness-unknown-field",
-    severity: Severity::Warning,
-    why: "Gemini CLI rejects an agent with a field that it does not know, and Codex ignores it. OpenCode \
-          sends the field to the model provider as an option, which may refuse the request.",
-    bad: RuleExample::File(
-        ".gemini/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\nteam: support\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".gemini/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MISSPELT_FIELD: LintRule = LintRule {
-    code: "AG7011",
-    name: "harness-misspelt-field",
-    severity: Severity::Warning,
-    why: "Most harnesses ignore a field that they do not know, without a message. A misspelt list of \
-          tools restricts nothing, and a misspelt limit limits nothing.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ndisalowedTools: Bash\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ndisallowedTools: Bash\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static IGNORED_RESTRICTION: LintRule = LintRule {
-    code: "AG7012",
-    name: "harness-ignored-restriction",
-    severity: Severity::Warning,
-    why: "The field restricts an agent in another harness; this one does not read it. The author thinks \
-          that the agent is limited, and it is not.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermission: {bash: deny}\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ndisallowedTools: Bash\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static FOREIGN_FIELD: LintRule = LintRule {
-    code: "AG7013",
-    name: "harness-foreign-field",
-    severity: Severity::Note,
-    why: "The field means something in another harness and nothing in this one, so what it sets here is \
-          ignored.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntemperature: 0.2\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static REFUSED_VALUE: LintRule = LintRule {
-    code: "AG7014",
-    name: "harness-refused-value",
-    severity: Severity::Error,
-    why: "With a value of the wrong kind OpenCode does not start at all, Gemini CLI rejects the agent, and \
-          Codex ignores it.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nmode: sub-agent\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nmode: subagent\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static IGNORED_VALUE: LintRule = LintRule {
-    code: "AG7015",
-    name: "harness-ignored-value",
-    severity: Severity::Warning,
-    why: "Claude Code ignores a value that it does not know, without a message: an unknown permission mode \
-          or a turn limit below one has no effect.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermissionMode: readonly\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermissionMode: plan\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static PLUGIN_FIELD: LintRule = LintRule {
-    code: "AG7017",
-    name: "harness-plugin-field",
-    severity: Severity::Warning,
-    why: "Claude Code ignores `hooks`, `mcpServers` and `permissionMode` of an agent that comes with a \
-          plugin. A plugin declares hooks and servers in its own files.",
-    bad: RuleExample::File(
-        "plugins/support/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermissionMode: plan\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        "plugins/support/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static UNBOUNDED_AGENT: LintRule = LintRule {
-    code: "AG7018",
-    name: "harness-unbounded-agent",
-    severity: Severity::Warning,
-    why: "The agent does everything without a question and without a sandbox, on every machine that \
-          checks out the repository. Such a choice belongs to the person who starts it.",
-    bad: RuleExample::File(
-        ".codex/agents/helper.toml",
-        "name = \"helper\"\ndescription = \"Answers questions about the build\"\ndeveloper_instructions = \"You answer questions.\"\nsandbox_mode = \"danger-full-access\"\n",
-    ),
-    good: RuleExample::File(
-        ".codex/agents/helper.toml",
-        "name = \"helper\"\ndescription = \"Answers questions about the build\"\ndeveloper_instructions = \"You answer questions.\"\nsandbox_mode = \"workspace-write\"\n",
-    ),
-};
-
-pub(super) static OLD_FIELD: LintRule = LintRule {
-    code: "AG7019",
-    name: "harness-old-field",
-    severity: Severity::Note,
-    why: "The harness still reads the field, and its documentation names another one for new files.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nmaxSteps: 20\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nsteps: 20\n---\nYou answer questions.\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        UNKNOWN_FIELD: "AG7010",
+        MISSPELT_FIELD: "AG7011",
+        IGNORED_RESTRICTION: "AG7012",
+        FOREIGN_FIELD: "AG7013",
+        REFUSED_VALUE: "AG7014",
+        IGNORED_VALUE: "AG7015",
+        PLUGIN_FIELD: "AG7017",
+        UNBOUNDED_AGENT: "AG7018",
+        OLD_FIELD: "AG7019",
+    ]
+}
 
 /// Fields that restrict an agent in some harness.
 const RESTRICTIONS: &[&str] = &[
@@ -230,9 +88,8 @@ fn known(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings) 
         let message = format!("`{name}` is ignored in an agent of a plugin");
         findings.add(&PLUGIN_FIELD, entry.key.span, message).hint("remove it");
     }
-    let is_this = |(harness, old, _): &&(&str, &str, &str)| {
-        *harness == agent.target.name && *old == name
-    };
+    let is_this =
+        |(harness, old, _): &&(&str, &str, &str)| *harness == agent.target.name && *old == name;
     if let Some((_, _, newer)) = OLDER.iter().find(is_this) {
         let message = format!("`{name}` is an older name");
         findings.add(&OLD_FIELD, entry.key.span, message).hint(format!("use `{newer}`"));
@@ -353,7 +210,8 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
         let message = format!("`{name}` restricts nothing: {title} has no such field");
         findings.add(&IGNORED_RESTRICTION, span, message).hint_opt(instead(agent.target));
     } else if effect == UnknownFieldEffect::Sent {
-        let message = format!("`{name}` is not a field of {title}, which sends it to the model provider");
+        let message =
+            format!("`{name}` is not a field of {title}, which sends it to the model provider");
         findings.add(&UNKNOWN_FIELD, span, message).hint("remove it");
     } else if let Some(other) = other.filter(|_| EFFECTS.contains(&name)) {
         let message = format!("`{name}` is a field of {}, and ignored by {title}", other.title);

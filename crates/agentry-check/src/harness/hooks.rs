@@ -3,116 +3,22 @@
 use agentry_formats::PathPresence;
 use agentry_text::json::JsonDialect;
 use agentry_text::suggestion::nearest;
-use agentry_text::{Findings, Fix, LintRule, RuleExample, Severity, TreeEntry, TreeMap, TreeNode, TreeValue};
+use agentry_text::{Findings, Fix, TreeEntry, TreeMap, TreeNode, TreeValue, rules};
 
 use super::document::read_json;
 use super::{HarnessFileKind, HarnessSubject, HookDialect, settings};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &MISSING_PROGRAM,
-    &UNKNOWN_EVENT,
-    &MATCHER,
-    &HOOK_SHAPE,
-    &TIMEOUT_UNIT,
-    &NO_COMMAND,
-];
-
-pub(super) static MISSING_PROGRAM: LintRule = LintRule {
-    code: "AG8201",
-    name: "hook-missing-program",
-    severity: Severity::Error,
-    why: "A hook whose program does not exist fails at every call, and Claude Code, Codex and Gemini CLI let \
-          the call through. A guard that is missing guards nothing.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"$CLAUDE_PROJECT_DIR/.claude/hooks/guard.sh\"}]}]}}\n",
-    ),
-    good: RuleExample::Files(&[
-        (
-            ".claude/settings.json",
-            "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"$CLAUDE_PROJECT_DIR/.claude/hooks/guard.sh\"}]}]}}\n",
-        ),
-        (".claude/hooks/guard.sh", "#!/bin/sh\nexit 0\n"),
-    ]),
-};
-
-pub(super) static UNKNOWN_EVENT: LintRule = LintRule {
-    code: "AG8202",
-    name: "hook-unknown-event",
-    severity: Severity::Warning,
-    why: "The key of a hook is the name of an event. A hook for an event that does not exist never runs.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUsed\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}\n",
-    ),
-};
-
-pub(super) static MATCHER: LintRule = LintRule {
-    code: "AG8203",
-    name: "hook-matcher",
-    severity: Severity::Warning,
-    why: "A plain word in a matcher must equal the name of a tool, upper and lower case included. With \
-          `bash` instead of `Bash` the hook never runs.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}\n",
-    ),
-};
-
-pub(super) static HOOK_SHAPE: LintRule = LintRule {
-    code: "AG8204",
-    name: "hook-shape",
-    severity: Severity::Error,
-    why: "An event has a list of entries, and each entry a list `hooks`. Claude Code drops a settings file of \
-          another shape, and an agent with such hooks disappears.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"type\": \"command\", \"command\": \"date\"}]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}\n",
-    ),
-};
-
-pub(super) static TIMEOUT_UNIT: LintRule = LintRule {
-    code: "AG8205",
-    name: "hook-timeout-unit",
-    severity: Severity::Warning,
-    why: "Claude Code counts `timeout` in seconds, Gemini CLI in milliseconds. With the wrong unit a hook \
-          that hangs blocks the session for hours, or never has time to answer.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"date\", \"timeout\": 5000}]}]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"date\", \"timeout\": 5}]}]}}\n",
-    ),
-};
-
-pub(super) static NO_COMMAND: LintRule = LintRule {
-    code: "AG8206",
-    name: "hook-without-command",
-    severity: Severity::Error,
-    why: "A hook of the type `command` runs what `command` says. Without it there is nothing to run.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\"}]}]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        MISSING_PROGRAM: "AG8201",
+        UNKNOWN_EVENT: "AG8202",
+        MATCHER: "AG8203",
+        HOOK_SHAPE: "AG8204",
+        TIMEOUT_UNIT: "AG8205",
+        NO_COMMAND: "AG8206",
+    ]
+}
 
 /// Events of Claude Code, for suggestions. New ones are not reported as unknown.
 const CLAUDE_EVENTS: &[&str] = &[
@@ -276,7 +182,11 @@ fn matcher(map: &TreeMap, findings: &mut Findings) {
             let found = findings.add(&MATCHER, node.span, format!("no tool is called `{word}`"));
             found.hint(format!("did you mean `{near}`?"));
             if word == text {
-                found.fix(Fix::unsafe_(format!("write `{near}`"), node.span, format!("\"{near}\"")));
+                found.fix(Fix::unsafe_(
+                    format!("write `{near}`"),
+                    node.span,
+                    format!("\"{near}\""),
+                ));
             }
         }
     }
@@ -321,7 +231,12 @@ fn bases<'a>(subject: &HarnessSubject<'_>) -> &'a [(&'a str, &'a str)] {
     let in_project = ["/.claude/", "/.codex/", "/.gemini/", "/.cursor/"];
     let path = format!("/{}", subject.source.path);
     if in_project.iter().any(|dir| path.contains(dir)) {
-        &[("$CLAUDE_PROJECT_DIR/", "../"), ("${CLAUDE_PROJECT_DIR}/", "../"), ("./", "../"), (".claude/", "../.claude/")]
+        &[
+            ("$CLAUDE_PROJECT_DIR/", "../"),
+            ("${CLAUDE_PROJECT_DIR}/", "../"),
+            ("./", "../"),
+            (".claude/", "../.claude/"),
+        ]
     } else {
         &[("${CLAUDE_PLUGIN_ROOT}/", "../"), ("$CLAUDE_PLUGIN_ROOT/", "../")]
     }

@@ -41,7 +41,8 @@ fn in_code(text: &str, at: usize) -> bool {
 /// Whether a link names a file beside the text, and not an address, an anchor or a placeholder.
 fn is_relative(path: &str) -> bool {
     let odd = ['<', '>', '{', '}', '$', '*', '|', '\\', '@', '%', '…', '"', '\''];
-    let has_name = path.rsplit('/').next().is_some_and(|name| name.contains('.') || path.contains('/'));
+    let has_name =
+        path.rsplit('/').next().is_some_and(|name| name.contains('.') || path.contains('/'));
     !path.is_empty()
         && has_name
         && !path.contains(':')

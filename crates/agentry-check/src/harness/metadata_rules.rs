@@ -1,164 +1,28 @@
 //! AG7001 to AG7009: the metadata of an agent file as a whole.
 
 use agentry_targets::MetadataSyntax;
-use agentry_text::{Findings, LintRule, RuleExample, Severity, SourceFile, Span, TreeValue, markdown};
+use agentry_text::{Findings, SourceFile, Span, TreeValue, markdown, rules};
 
 use super::agent::{AgentOrigin, AuthoredAgent};
 use super::document::HarnessDocument;
 
-pub(super) const RULES: &[&LintRule] = &[
-    &NO_METADATA,
-    &BROKEN_METADATA,
-    &UNQUOTED_VALUE,
-    &NOT_FIELDS,
-    &REPEATED_KEY,
-    &BYTE_ORDER_MARK,
-    &DASHES_IN_METADATA,
-    &MISSING_FIELD,
-    &NO_INSTRUCTIONS,
-];
-
-pub(super) static NO_METADATA: LintRule = LintRule {
-    code: "AG7001",
-    name: "harness-no-metadata",
-    severity: Severity::Warning,
-    why: "Claude Code and Pi load an agent only if its file starts with metadata between two lines of \
-          `---`. They skip another file without a message, so the agent is never there.",
-    bad: RuleExample::File(".claude/agents/helper.md", "You answer questions.\n"),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static BROKEN_METADATA: LintRule = LintRule {
-    code: "AG7002",
-    name: "harness-broken-metadata",
-    severity: Severity::Error,
-    why: "Metadata that cannot be parsed is read line by line (Claude Code), dropped together with its \
-          rules (OpenCode), or the agent is ignored (Codex, Gemini CLI). None of them reports it where \
-          the author would look.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: [Read\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: [Read]\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static UNQUOTED_VALUE: LintRule = LintRule {
-    code: "AG7003",
-    name: "harness-unquoted-value",
-    severity: Severity::Warning,
-    why: "A plain value with `: ` in it is not YAML. Claude Code and OpenCode accept such a line; other \
-          programs that read the same file refuse it. In quotes it means the same everywhere.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Use it for questions: builds and tests\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: \"Use it for questions: builds and tests\"\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static NOT_FIELDS: LintRule = LintRule {
-    code: "AG7004",
-    name: "harness-metadata-not-fields",
-    severity: Severity::Error,
-    why: "The metadata of an agent is a map of fields. A list or a plain text has no name and no \
-          description, so the harness does not find the agent.",
-    bad: RuleExample::File(
-        ".cursor/agents/helper.md",
-        "---\n- name\n- description\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".cursor/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static REPEATED_KEY: LintRule = LintRule {
-    code: "AG7005",
-    name: "harness-repeated-key",
-    severity: Severity::Error,
-    why: "Programs disagree about a key that is written twice. OpenCode then drops the whole metadata \
-          and still loads the agent, without any of its rules.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nmode: primary\nmode: subagent\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nmode: subagent\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static BYTE_ORDER_MARK: LintRule = LintRule {
-    code: "AG7006",
-    name: "harness-byte-order-mark",
-    severity: Severity::Error,
-    why: "Pi looks for `---` at the first byte. With a byte order mark in front it sees no metadata and \
-          does not load the agent.",
-    bad: RuleExample::Made("an agent of Pi that starts with a byte order mark", || {
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        NO_METADATA: "AG7001",
+        BROKEN_METADATA: "AG7002",
+        UNQUOTED_VALUE: "AG7003",
+        NOT_FIELDS: "AG7004",
+        REPEATED_KEY: "AG7005",
+        BYTE_ORDER_MARK: "AG7006".make_bad(|| {
         let text = "\u{feff}---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n";
         vec![(".pi/agents/helper.md".to_owned(), text.as_bytes().to_vec())]
     }),
-    good: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static DASHES_IN_METADATA: LintRule = LintRule {
-    code: "AG7007",
-    name: "harness-dashes-in-metadata",
-    severity: Severity::Warning,
-    why: "Claude Code ends the metadata at the first `---`, even inside a value. The fields after it, a \
-          list of tools for example, become part of the prompt.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions --- about the build\ntools: Read\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions, about the build\ntools: Read\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MISSING_FIELD: LintRule = LintRule {
-    code: "AG7008",
-    name: "harness-missing-field",
-    severity: Severity::Error,
-    why: "Without these fields the agent does not exist: Claude Code and Pi skip the file without a \
-          message, Gemini CLI rejects it, Codex ignores it with a warning at its start.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ntools: Read\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static NO_INSTRUCTIONS: LintRule = LintRule {
-    code: "AG7009",
-    name: "harness-no-instructions",
-    severity: Severity::Warning,
-    why: "The text below the metadata is the system prompt of the agent. Without it the model gets the \
-          task and nothing about how to do it.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
+        DASHES_IN_METADATA: "AG7007",
+        MISSING_FIELD: "AG7008",
+        NO_INSTRUCTIONS: "AG7009",
+    ]
+}
 
 /// Reports a file that its harness does not load for want of metadata. Returns whether there is metadata.
 pub(super) fn check_presence(

@@ -1,43 +1,17 @@
 //! AG7061 and AG7062: the model of an agent.
 
 use agentry_text::suggestion::nearest;
-use agentry_text::{Findings, Fix, LintRule, RuleExample, Severity};
+use agentry_text::{Findings, Fix, rules};
 
 use super::agent::AuthoredAgent;
 
-pub(super) const RULES: &[&LintRule] = &[&MISSPELT_MODEL, &UNUSABLE_MODEL];
-
-pub(super) static MISSPELT_MODEL: LintRule = LintRule {
-    code: "AG7061",
-    name: "harness-misspelt-model",
-    severity: Severity::Warning,
-    why: "Claude Code sends an unknown model name as it is, and the request fails when the agent is \
-          started, not when it is loaded.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\nmodel: sonet\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\nmodel: sonnet\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static UNUSABLE_MODEL: LintRule = LintRule {
-    code: "AG7062",
-    name: "harness-unusable-model",
-    severity: Severity::Warning,
-    why: "OpenCode takes a model as `provider/model`, and Claude Code and Gemini CLI take models of their \
-          own vendors. An agent that was copied from another harness names a model that is not there.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nmodel: sonnet\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\nmodel: anthropic/claude-sonnet-4-5\n---\nYou answer questions.\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        MISSPELT_MODEL: "AG7061",
+        UNUSABLE_MODEL: "AG7062",
+    ]
+}
 
 /// How models of the large vendors start.
 const VENDORS: &[&str] =
@@ -53,8 +27,11 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     }
     let near = nearest(name, facts.aliases.iter().copied()).filter(|_| name.len() > 3);
     if let Some(near) = near {
-        let found =
-            findings.add(&MISSPELT_MODEL, model.span, format!("`{name}` is not a model of {title}"));
+        let found = findings.add(
+            &MISSPELT_MODEL,
+            model.span,
+            format!("`{name}` is not a model of {title}"),
+        );
         found.hint(format!("did you mean `{near}`?"));
         found.fix(Fix::unsafe_(format!("write `{near}`"), model.span, near));
         return;

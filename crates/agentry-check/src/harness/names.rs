@@ -2,139 +2,21 @@
 
 use std::collections::HashMap;
 
-use agentry_text::{Diagnostic, Findings, LintRule, RuleExample, Severity, Span, Spanned, path};
+use agentry_text::{Diagnostic, Findings, Severity, Span, Spanned, path, rules};
 
 use super::agent::{AgentOrigin, AuthoredAgent};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &REFUSED_NAME,
-    &BUILT_IN_NAME,
-    &NAME_CLASH,
-    &RENAMED_AGENT,
-    &MERGED_AGENT,
-    &UNREAD_FILE,
-];
-
-pub(super) static REFUSED_NAME: LintRule = LintRule {
-    code: "AG7021",
-    name: "harness-refused-name",
-    severity: Severity::Error,
-    why: "Claude Code skips an agent whose name starts with `-` or contains `:`, without a message. Gemini \
-          CLI rejects every name with other characters than lower-case letters, digits, `-` and `_`.",
-    bad: RuleExample::File(
-        ".gemini/agents/helper.md",
-        "---\nname: Build Helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".gemini/agents/helper.md",
-        "---\nname: build-helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static BUILT_IN_NAME: LintRule = LintRule {
-    code: "AG7022",
-    name: "harness-built-in-name",
-    severity: Severity::Warning,
-    why: "The harness has an agent of that name. OpenCode merges the file into it, Pi and Claude Code let \
-          the file replace it; elsewhere it is not clear which one answers.",
-    bad: RuleExample::File(
-        ".codex/agents/explorer.toml",
-        "name = \"explorer\"\ndescription = \"Answers questions about the build\"\ndeveloper_instructions = \"You answer questions.\"\n",
-    ),
-    good: RuleExample::File(
-        ".codex/agents/build-explorer.toml",
-        "name = \"build-explorer\"\ndescription = \"Answers questions about the build\"\ndeveloper_instructions = \"You answer questions.\"\n",
-    ),
-};
-
-pub(super) static NAME_CLASH: LintRule = LintRule {
-    code: "AG7023",
-    name: "harness-name-clash",
-    severity: Severity::Warning,
-    why: "Of two agents of one name in a directory only one is loaded. In Claude Code the order of the \
-          file system decides which one, so two machines may run different agents.",
-    bad: RuleExample::Files(&[
-        (
-            ".claude/agents/a.md",
-            "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-        ),
-        (
-            ".claude/agents/b.md",
-            "---\nname: helper\ndescription: Answers questions about the tests\n---\nYou answer questions.\n",
-        ),
-    ]),
-    good: RuleExample::Files(&[
-        (
-            ".claude/agents/a.md",
-            "---\nname: build-helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-        ),
-        (
-            ".claude/agents/b.md",
-            "---\nname: test-helper\ndescription: Answers questions about the tests\n---\nYou answer questions.\n",
-        ),
-    ]),
-};
-
-pub(super) static RENAMED_AGENT: LintRule = LintRule {
-    code: "AG7024",
-    name: "harness-renamed-agent",
-    severity: Severity::Warning,
-    why: "In OpenCode the name of the file is the name of the agent. A field `name` replaces it, so the \
-          agent can no longer be started by the name of its file.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\nname: Build Helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MERGED_AGENT: LintRule = LintRule {
-    code: "AG7025",
-    name: "harness-merged-agent",
-    severity: Severity::Warning,
-    why: "OpenCode merges an agent of `opencode.json` with the file of the same name instead of replacing \
-          it, and keeps the old positions of keys. Since the last matching rule wins, the result is \
-          neither of the two.",
-    bad: RuleExample::Files(&[
-        (
-            ".opencode/agents/helper.md",
-            "---\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-        ),
-        (
-            "opencode.json",
-            "{\"agent\": {\"helper\": {\"description\": \"Answers questions about the tests\"}}}\n",
-        ),
-    ]),
-    good: RuleExample::Files(&[
-        (
-            ".opencode/agents/helper.md",
-            "---\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-        ),
-        (
-            "opencode.json",
-            "{\"agent\": {\"tester\": {\"description\": \"Answers questions about the tests\"}}}\n",
-        ),
-    ]),
-};
-
-pub(super) static UNREAD_FILE: LintRule = LintRule {
-    code: "AG7026",
-    name: "harness-unread-file",
-    severity: Severity::Warning,
-    why: "The file looks like an agent and is in a place that the harness does not read: Gemini CLI does \
-          not look into directories below `.gemini/agents`, and Codex reads only `*.toml`.",
-    bad: RuleExample::File(
-        ".codex/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".codex/agents/helper.toml",
-        "name = \"helper\"\ndescription = \"Answers questions about the build\"\ndeveloper_instructions = \"You answer questions.\"\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        REFUSED_NAME: "AG7021",
+        BUILT_IN_NAME: "AG7022",
+        NAME_CLASH: "AG7023",
+        RENAMED_AGENT: "AG7024",
+        MERGED_AGENT: "AG7025",
+        UNREAD_FILE: "AG7026",
+    ]
+}
 
 pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     let name = agent.name();
@@ -154,7 +36,8 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
         let overrides = agent.target.import.as_ref().is_some_and(|import| import.overrides);
         if overrides {
             found.severity = Severity::Note;
-            found.hint("this file replaces or changes it; choose another name if that is not meant");
+            found
+                .hint("this file replaces or changes it; choose another name if that is not meant");
         } else {
             found.hint("choose another name");
         }

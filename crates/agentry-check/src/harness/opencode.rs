@@ -2,143 +2,24 @@
 
 use agentry_policy::Action;
 use agentry_text::suggestion::nearest;
-use agentry_text::{
-    Findings, Fix, LintRule, RuleExample, Severity, TreeEntry, TreeMap, TreeNode, TreeValue,
-};
+use agentry_text::{Findings, Fix, TreeEntry, TreeMap, TreeNode, TreeValue, rules};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &UNKNOWN_ACTION,
-    &MAP_NOT_TAKEN,
-    &WRITE_PERMISSION,
-    &STAR_NOT_FIRST,
-    &NUMBER_KEY,
-    &ABSOLUTE_PATH,
-    &MISSPELT_PERMISSION,
-];
-
-pub(super) static UNKNOWN_ACTION: LintRule = LintRule {
-    code: "AG7071",
-    name: "opencode-unknown-action",
-    severity: Severity::Error,
-    why: "A rule says `allow`, `ask` or `deny`. With another word OpenCode does not start, for any agent.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  bash: never\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  bash: deny\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MAP_NOT_TAKEN: LintRule = LintRule {
-    code: "AG7072",
-    name: "opencode-map-not-taken",
-    severity: Severity::Error,
-    why: "`todowrite`, `question`, `webfetch`, `websearch` and `doom_loop` take one action. With a map of \
-          patterns OpenCode does not start, for any agent.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  webfetch:\n    \"https://example.org/*\": allow\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  webfetch: ask\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static WRITE_PERMISSION: LintRule = LintRule {
-    code: "AG7073",
-    name: "opencode-write-permission",
-    severity: Severity::Warning,
-    why: "OpenCode asks the key `edit` before every change of a file. A rule for `write` has no effect: \
-          with `write: deny` the agent still writes files.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  write: deny\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  edit: deny\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static STAR_NOT_FIRST: LintRule = LintRule {
-    code: "AG7074",
-    name: "opencode-star-not-first",
-    severity: Severity::Warning,
-    why: "In OpenCode the last matching rule wins. A `\"*\"` behind other rules overrides all of them.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  bash:\n    \"git log *\": allow\n    \"*\": deny\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  bash:\n    \"*\": deny\n    \"git log *\": allow\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static NUMBER_KEY: LintRule = LintRule {
-    code: "AG7075",
-    name: "opencode-number-key",
-    severity: Severity::Warning,
-    why: "JavaScript moves keys that look like whole numbers to the front of a map. The rule no longer \
-          stands where it was written, and a `\"*\"` overrides it.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  bash:\n    \"*\": ask\n    \"10\": allow\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  bash:\n    \"*\": ask\n    \"run 10\": allow\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static ABSOLUTE_PATH: LintRule = LintRule {
-    code: "AG7076",
-    name: "opencode-absolute-path",
-    severity: Severity::Warning,
-    why: "OpenCode matches `edit` and `read` against the path relative to the worktree. An absolute path \
-          never matches; files outside are decided by `external_directory`.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  edit:\n    \"/etc/**\": deny\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  external_directory:\n    \"/etc/**\": deny\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MISSPELT_PERMISSION: LintRule = LintRule {
-    code: "AG7077",
-    name: "opencode-misspelt-permission",
-    severity: Severity::Warning,
-    why: "OpenCode takes an unknown key for the name of a tool, without a message. A misspelt key decides \
-          about nothing.",
-    bad: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  webfecth: deny\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".opencode/agents/helper.md",
-        "---\ndescription: Answers questions about the build\npermission:\n  webfetch: deny\n---\nYou answer questions.\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        UNKNOWN_ACTION: "AG7071",
+        MAP_NOT_TAKEN: "AG7072",
+        WRITE_PERMISSION: "AG7073",
+        STAR_NOT_FIRST: "AG7074",
+        NUMBER_KEY: "AG7075",
+        ABSOLUTE_PATH: "AG7076",
+        MISSPELT_PERMISSION: "AG7077",
+    ]
+}
 
 /// The keys that take a map of patterns.
-const WITH_PATTERNS: &[&str] = &[
-    "read",
-    "edit",
-    "glob",
-    "grep",
-    "list",
-    "bash",
-    "task",
-    "external_directory",
-    "lsp",
-    "skill",
-];
+const WITH_PATTERNS: &[&str] =
+    &["read", "edit", "glob", "grep", "list", "bash", "task", "external_directory", "lsp", "skill"];
 
 /// The keys that take one action.
 const ONE_ACTION: &[&str] = &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
@@ -221,7 +102,9 @@ fn action(node: &TreeNode, findings: &mut Findings) {
         TreeValue::Null => return,
         other => {
             let message = format!("a rule is an action and not {}", other.describe());
-            findings.add(&UNKNOWN_ACTION, node.span, message).hint("write `allow`, `ask` or `deny`");
+            findings
+                .add(&UNKNOWN_ACTION, node.span, message)
+                .hint("write `allow`, `ask` or `deny`");
             return;
         }
     };

@@ -3,72 +3,24 @@
 use agentry_formats::PathPresence;
 use agentry_targets::opencode;
 use agentry_text::json::JsonDialect;
-use agentry_text::{Findings, LintRule, RuleExample, Severity, Span, TreeEntry, TreeMap, TreeNode, TreeValue, toml};
+use agentry_text::{
+    Findings, Severity, Span, TreeEntry, TreeMap, TreeNode, TreeValue, rules, toml,
+};
 
 use super::agent::{AgentOrigin, AuthoredAgent};
 use super::document::read_json;
 use super::names::AgentSummary;
 use super::{HarnessSubject, HookDialect, check_agent, hooks, rules_overlap, servers, summary};
 
-pub(super) const RULES: &[&LintRule] =
-    &[&GEMINI_POLICY, &MISSING_AGENT_FILE, &MISSING_INSTRUCTIONS, &CONFIG_SYNTAX];
-
-pub(super) static GEMINI_POLICY: LintRule = LintRule {
-    code: "AG7093",
-    name: "gemini-workspace-policy",
-    severity: Severity::Warning,
-    why: "Gemini CLI does not read policies of a project: only those in the home directory, those of the \
-          machine and files given with `--policy` count. Rules in this file deny nothing by themselves.",
-    bad: RuleExample::File(
-        ".gemini/policies/project.toml",
-        "[[rule]]\ntoolName = \"run_shell_command\"\ndecision = \"deny\"\npriority = 100\n",
-    ),
-    good: RuleExample::File(
-        ".gemini/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: [read_file]\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MISSING_AGENT_FILE: LintRule = LintRule {
-    code: "AG7094",
-    name: "codex-missing-agent-file",
-    severity: Severity::Error,
-    why: "`config_file` of an agent in `.codex/config.toml` names its file, relative to that directory. If \
-          there is none, Codex ignores the agent.",
-    bad: RuleExample::File(
-        ".codex/config.toml",
-        "[agents.helper]\ndescription = \"Answers questions about the build\"\nconfig_file = \"roles/helper.toml\"\n",
-    ),
-    good: RuleExample::Files(&[
-        (
-            ".codex/config.toml",
-            "[agents.helper]\ndescription = \"Answers questions about the build\"\nconfig_file = \"roles/helper.toml\"\n",
-        ),
-        (".codex/roles/helper.toml", "developer_instructions = \"You answer questions.\"\n"),
-    ]),
-};
-
-pub(super) static MISSING_INSTRUCTIONS: LintRule = LintRule {
-    code: "AG7095",
-    name: "opencode-missing-instructions",
-    severity: Severity::Warning,
-    why: "`instructions` of `opencode.json` lists files whose text every agent gets. A file that does not \
-          exist adds nothing, and nothing says so.",
-    bad: RuleExample::File("opencode.json", "{\"instructions\": [\"docs/style.md\"]}\n"),
-    good: RuleExample::Files(&[
-        ("opencode.json", "{\"instructions\": [\"docs/style.md\"]}\n"),
-        ("docs/style.md", "Short sentences.\n"),
-    ]),
-};
-
-pub(super) static CONFIG_SYNTAX: LintRule = LintRule {
-    code: "AG7096",
-    name: "harness-config-syntax",
-    severity: Severity::Error,
-    why: "A harness that cannot parse its settings does not start, or works without them.",
-    bad: RuleExample::File("opencode.json", "{\"instructions\": [}\n"),
-    good: RuleExample::File("opencode.json", "{\"model\": \"anthropic/claude-sonnet-4-5\"}\n"),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        GEMINI_POLICY: "AG7093",
+        MISSING_AGENT_FILE: "AG7094",
+        MISSING_INSTRUCTIONS: "AG7095",
+        CONFIG_SYNTAX: "AG7096",
+    ]
+}
 
 /// Checks `opencode.json` and the agents in it.
 pub(super) fn opencode(subject: &HarnessSubject<'_>, findings: &mut Findings) -> Vec<AgentSummary> {
@@ -130,11 +82,13 @@ fn instructions(subject: &HarnessSubject<'_>, map: &TreeMap, findings: &mut Find
 fn opencode_servers(node: &TreeNode, findings: &mut Findings) {
     let Some(map) = node.as_map() else { return };
     for TreeEntry { value, .. } in &map.entries {
-        let Some(command) = value.as_map().and_then(|server| server.get("command")) else { continue };
+        let Some(command) = value.as_map().and_then(|server| server.get("command")) else {
+            continue;
+        };
         if matches!(command.value, TreeValue::Str(_)) {
-            findings
-                .add(&CONFIG_SYNTAX, command.span, "`command` is a text and not a list")
-                .hint("write `[\"program\", \"argument\"]`; OpenCode does not start with a text here");
+            findings.add(&CONFIG_SYNTAX, command.span, "`command` is a text and not a list").hint(
+                "write `[\"program\", \"argument\"]`; OpenCode does not start with a text here",
+            );
         }
     }
 }
@@ -155,10 +109,15 @@ pub(super) fn gemini(subject: &HarnessSubject<'_>, findings: &mut Findings) {
 /// Reports policies that Gemini does not read.
 pub(super) fn gemini_policy(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     // The same directory below a home is read.
-    let is_home = subject.source.path.starts_with(".gemini/") || !subject.source.path.contains("home/");
+    let is_home =
+        subject.source.path.starts_with(".gemini/") || !subject.source.path.contains("home/");
     if is_home {
         findings
-            .add(&GEMINI_POLICY, Span::start_of(subject.source.id), "this file is not read by Gemini CLI")
+            .add(
+                &GEMINI_POLICY,
+                Span::start_of(subject.source.id),
+                "this file is not read by Gemini CLI",
+            )
             .hint("start it with `--policy`, or copy the file to `~/.gemini/policies`");
     }
 }
@@ -179,7 +138,9 @@ pub(super) fn codex(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     let Some(agents) = map.get("agents").and_then(TreeNode::as_map) else { return };
     for TreeEntry { value, .. } in &agents.entries {
         let file = value.as_map().and_then(|agent| agent.get("config_file"));
-        let Some((node, path)) = file.and_then(|node| Some((node, node.as_str()?))) else { continue };
+        let Some((node, path)) = file.and_then(|node| Some((node, node.as_str()?))) else {
+            continue;
+        };
         if !path.starts_with(['~', '/', '$']) && (subject.probe)(path) == PathPresence::Missing {
             findings
                 .add(&MISSING_AGENT_FILE, node.span, format!("there is no `{path}`"))

@@ -1,114 +1,21 @@
 //! AG7052 to AG7057: metadata that Pi reads otherwise than YAML does, and its `permission` block.
 
 use agentry_targets::MetadataSyntax;
-use agentry_text::{
-    Findings, Fix, LintRule, RuleExample, Severity, SourceFile, Span, TreeEntry, TreeNode,
-    TreeValue,
-};
+use agentry_text::{Findings, Fix, SourceFile, Span, TreeEntry, TreeNode, TreeValue, rules};
 
 use super::agent::{AuthoredAgent, items};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &FLOW_LIST,
-    &QUOTED_ITEM,
-    &COMMENT_IN_VALUE,
-    &PERMISSION_OF_BASH,
-    &TWO_PERMISSIONS,
-    &PERMISSION_PATTERN,
-];
-
-pub(super) static FLOW_LIST: LintRule = LintRule {
-    code: "AG7052",
-    name: "pi-flow-list",
-    severity: Severity::Error,
-    why: "Pi does not parse YAML. A list in brackets becomes names with brackets in them, so the agent \
-          gets none of its tools.",
-    bad: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: [read, grep]\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: read, grep\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static QUOTED_ITEM: LintRule = LintRule {
-    code: "AG7053",
-    name: "pi-quoted-item",
-    severity: Severity::Error,
-    why: "Pi keeps the quotes of a list item, so `- \"bash\"` names a tool that does not exist.",
-    bad: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools:\n  - \"read\"\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools:\n  - read\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static COMMENT_IN_VALUE: LintRule = LintRule {
-    code: "AG7054",
-    name: "pi-comment-in-value",
-    severity: Severity::Warning,
-    why: "Pi has no comments after a value: `# …` becomes part of it.",
-    bad: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: read, grep # no writing\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\n# no writing\ntools: read, grep\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static PERMISSION_OF_BASH: LintRule = LintRule {
-    code: "AG7055",
-    name: "pi-permission-of-bash",
-    severity: Severity::Error,
-    why: "Pi has no rules for commands. An agent with `bash` in its `permission` is invalid and does not \
-          appear in the list of agents.",
-    bad: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermission: {bash: deny}\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny}\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static TWO_PERMISSIONS: LintRule = LintRule {
-    code: "AG7056",
-    name: "pi-two-permissions",
-    severity: Severity::Error,
-    why: "`permission` and `permissions` are two names of one field. Pi refuses an agent with both.",
-    bad: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny}\npermissions: {edit: deny}\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny, edit: deny}\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static PERMISSION_PATTERN: LintRule = LintRule {
-    code: "AG7057",
-    name: "pi-permission-pattern",
-    severity: Severity::Warning,
-    why: "Pi compares the keys of `permission` with exact names of tools. A wildcard matches no tool, and \
-          what is not listed is allowed.",
-    bad: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermission: {\"*\": deny}\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".pi/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\npermission: {write: deny}\n---\nYou answer questions.\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        FLOW_LIST: "AG7052",
+        QUOTED_ITEM: "AG7053",
+        COMMENT_IN_VALUE: "AG7054",
+        PERMISSION_OF_BASH: "AG7055",
+        TWO_PERMISSIONS: "AG7056",
+        PERMISSION_PATTERN: "AG7057",
+    ]
+}
 
 /// Fields whose values are lists of names.
 const LISTS: &[&str] =
@@ -147,7 +54,8 @@ fn list(source: &SourceFile, entry: &TreeEntry, findings: &mut Findings) {
         let written = source.slice(item.span);
         if written.len() > 2 && written.starts_with(['"', '\'']) {
             let name = item.as_str().unwrap_or_default().to_owned();
-            let found = findings.add(&QUOTED_ITEM, item.span, "these quotes become part of the name");
+            let found =
+                findings.add(&QUOTED_ITEM, item.span, "these quotes become part of the name");
             found.hint(format!("write `{name}`"));
             found.fix(Fix::safe("remove the quotes", item.span, name));
         }

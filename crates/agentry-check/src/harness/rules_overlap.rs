@@ -4,50 +4,18 @@
 use agentry_policy::overlap::covers;
 use agentry_policy::{Action, Pattern, Section};
 use agentry_targets::{EncodedRule, MatchOrder, RuleReading};
-use agentry_text::{Findings, LintRule, RuleExample, Severity, Span, TreeEntry, TreeNode};
+use agentry_text::{Findings, Span, TreeEntry, TreeNode, rules};
 
 use super::HarnessSubject;
 
-pub(super) const RULES: &[&LintRule] = &[&RULE_NEVER_DECIDES, &ALLOWS_EVERY_COMMAND, &OPEN_ENDED];
-
-pub(super) static RULE_NEVER_DECIDES: LintRule = LintRule {
-    code: "AG7078",
-    name: "harness-rule-never-decides",
-    severity: Severity::Warning,
-    why: "Another rule covers everything that this one matches and wins: in Claude Code a deny wins over an \
-          ask and an ask over an allow, in OpenCode the last match wins.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"Bash(git push origin *)\"], \"deny\": [\"Bash(git push *)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"Bash(git log *)\"], \"deny\": [\"Bash(git push *)\"]}}\n",
-    ),
-};
-
-pub(super) static ALLOWS_EVERY_COMMAND: LintRule = LintRule {
-    code: "AG7079",
-    name: "harness-allows-every-command",
-    severity: Severity::Warning,
-    why: "`Bash` or `Bash(*)` in the allow list of a shared settings file lets every session and every agent \
-          of the project run any command without a question.",
-    bad: RuleExample::File(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(*)\"]}}\n"),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"Bash(npm test *)\"]}}\n",
-    ),
-};
-
-pub(super) static OPEN_ENDED: LintRule = LintRule {
-    code: "AG7080",
-    name: "harness-open-ended-rule",
-    severity: Severity::Note,
-    why: "`Bash(ls*)` also matches `lsof`: the wildcard takes any characters. With a space before it, the \
-          name of the command ends there.",
-    bad: RuleExample::File(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls*)\"]}}\n"),
-    good: RuleExample::File(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls *)\"]}}\n"),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        RULE_NEVER_DECIDES: "AG7078",
+        ALLOWS_EVERY_COMMAND: "AG7079",
+        OPEN_ENDED: "AG7080",
+    ]
+}
 
 /// The most rules that are compared, since each is compared with the others.
 const MOST_RULES: usize = 200;
@@ -135,7 +103,9 @@ pub(super) fn opencode(
         };
         let mut rules: Vec<WrittenRule> = patterns.entries.iter().filter_map(rule).collect();
         // A late `*` has a finding of its own, for all the rules before it.
-        if let Some(at) = rules.iter().rposition(|rule| rule.encoded.text == "*").filter(|at| *at > 0) {
+        if let Some(at) =
+            rules.iter().rposition(|rule| rule.encoded.text == "*").filter(|at| *at > 0)
+        {
             rules.drain(..=at);
         }
         check(subject, reading.order, &rules, findings);
@@ -159,9 +129,7 @@ pub(super) fn too_wide(rules: &[WrittenRule], findings: &mut Findings) {
         let is_plain = !last.is_empty() && last.chars().all(|c| c.is_ascii_alphanumeric());
         if is_plain && !name.contains('*') {
             let message = format!("`{text}` also matches commands that only start with `{last}`");
-            findings
-                .add(&OPEN_ENDED, rule.span, message)
-                .hint(format!("write `Bash({name} *)`"));
+            findings.add(&OPEN_ENDED, rule.span, message).hint(format!("write `Bash({name} *)`"));
         }
     }
 }

@@ -5,172 +5,28 @@ use agentry_model::{Agent, McpServer};
 use agentry_text::json::JsonDialect;
 use agentry_text::suggestion::nearest;
 use agentry_text::{
-    Findings, Fix, LintRule, RuleExample, Severity, Spanned, TreeEntry, TreeMap, TreeNode,
-    TreeValue,
+    Findings, Fix, Severity, Spanned, TreeEntry, TreeMap, TreeNode, TreeValue, rules,
 };
 
 use super::document::read_json;
 use super::{HarnessSubject, as_definition};
 use crate::{credentials_in_url, mcp_through_shell, plain_http_mcp, unpinned_mcp_package};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &SERVERS_NOT_JSON,
-    &SERVERS_KEY,
-    &NO_ADDRESS,
-    &TWO_ADDRESSES,
-    &ARGS_NOT_LIST,
-    &ENV_NOT_TEXT,
-    &SERVER_SECRET,
-    &MISSPELT_SERVER_FIELD,
-    &SERVER_PROGRAM,
-    &UNKNOWN_TYPE,
-];
-
-pub(super) static SERVERS_NOT_JSON: LintRule = LintRule {
-    code: "AG8101",
-    name: "servers-not-json",
-    severity: Severity::Error,
-    why: "No server is started from a file that cannot be parsed.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\"},}}\n",
-    ),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\"}}}\n",
-    ),
-};
-
-pub(super) static SERVERS_KEY: LintRule = LintRule {
-    code: "AG8102",
-    name: "servers-key",
-    severity: Severity::Warning,
-    why: "Claude Code and Cursor read servers from the key `mcpServers`, VS Code from `servers`. Below \
-          another key they are not seen.",
-    bad: RuleExample::File(".mcp.json", "{\"servers\": {\"search\": {\"command\": \"search-server\"}}}\n"),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\"}}}\n",
-    ),
-};
-
-pub(super) static NO_ADDRESS: LintRule = LintRule {
-    code: "AG8103",
-    name: "server-without-address",
-    severity: Severity::Error,
-    why: "A server is a program (`command`) or an address (`url`). With neither nothing can be started.",
-    bad: RuleExample::File(".mcp.json", "{\"mcpServers\": {\"search\": {\"args\": [\"--fast\"]}}}\n"),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": [\"--fast\"]}}}\n",
-    ),
-};
-
-pub(super) static TWO_ADDRESSES: LintRule = LintRule {
-    code: "AG8104",
-    name: "server-two-addresses",
-    severity: Severity::Warning,
-    why: "With both a `command` and a `url` it is not clear which one a program uses.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"url\": \"https://example.org/mcp\"}}}\n",
-    ),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"type\": \"http\", \"url\": \"https://example.org/mcp\"}}}\n",
-    ),
-};
-
-pub(super) static ARGS_NOT_LIST: LintRule = LintRule {
-    code: "AG8105",
-    name: "server-args-not-list",
-    severity: Severity::Error,
-    why: "The arguments of a server are a list of texts; a single text is not split at its spaces.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": \"--fast --deep\"}}}\n",
-    ),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": [\"--fast\", \"--deep\"]}}}\n",
-    ),
-};
-
-pub(super) static ENV_NOT_TEXT: LintRule = LintRule {
-    code: "AG8106",
-    name: "server-env-not-text",
-    severity: Severity::Warning,
-    why: "Environment variables are texts. A number or a switch does not fit the schema of the file.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"DEPTH\": 3}}}}\n",
-    ),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"DEPTH\": \"3\"}}}}\n",
-    ),
-};
-
-pub(super) static SERVER_SECRET: LintRule = LintRule {
-    code: "AG8107",
-    name: "server-secret",
-    severity: Severity::Error,
-    why: "The file is committed and shared, so a key in it is not a secret any more. The finding does not \
-          show it.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"API_KEY\": \"q8Zr2LmN4vXw7Tb1\"}}}}\n",
-    ),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"env\": {\"API_KEY\": \"${API_KEY}\"}}}}\n",
-    ),
-};
-
-pub(super) static MISSPELT_SERVER_FIELD: LintRule = LintRule {
-    code: "AG8108",
-    name: "server-misspelt-field",
-    severity: Severity::Warning,
-    why: "A field that no program knows is ignored: a misspelt `args` starts the server without arguments.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"agrs\": [\"--fast\"]}}}\n",
-    ),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"search-server\", \"args\": [\"--fast\"]}}}\n",
-    ),
-};
-
-pub(super) static SERVER_PROGRAM: LintRule = LintRule {
-    code: "AG8109",
-    name: "server-missing-program",
-    severity: Severity::Warning,
-    why: "The command is a path of the repository, and there is no such file.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"command\": \"./tools/search-server\"}}}\n",
-    ),
-    good: RuleExample::Files(&[
-        (".mcp.json", "{\"mcpServers\": {\"search\": {\"command\": \"./tools/search-server\"}}}\n"),
-        ("tools/search-server", "#!/bin/sh\n"),
-    ]),
-};
-
-pub(super) static UNKNOWN_TYPE: LintRule = LintRule {
-    code: "AG8110",
-    name: "server-unknown-type",
-    severity: Severity::Warning,
-    why: "The type says how a server is spoken to: `stdio`, `http`, `sse` or a spelling of streamable HTTP.",
-    bad: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"type\": \"htpp\", \"url\": \"https://example.org/mcp\"}}}\n",
-    ),
-    good: RuleExample::File(
-        ".mcp.json",
-        "{\"mcpServers\": {\"search\": {\"type\": \"http\", \"url\": \"https://example.org/mcp\"}}}\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        SERVERS_NOT_JSON: "AG8101",
+        SERVERS_KEY: "AG8102",
+        NO_ADDRESS: "AG8103",
+        TWO_ADDRESSES: "AG8104",
+        ARGS_NOT_LIST: "AG8105",
+        ENV_NOT_TEXT: "AG8106",
+        SERVER_SECRET: "AG8107",
+        MISSPELT_SERVER_FIELD: "AG8108",
+        SERVER_PROGRAM: "AG8109",
+        UNKNOWN_TYPE: "AG8110",
+    ]
+}
 
 /// The fields that programs know.
 const FIELDS: &[&str] = &[
@@ -302,7 +158,9 @@ fn field(entry: &TreeEntry, findings: &mut Findings) {
             let word = value.as_str().filter(|word| !TYPES.contains(word));
             if let Some(word) = word {
                 let hint = nearest(word, TYPES.iter().copied())
-                    .map_or("use `stdio` or `http`".to_owned(), |it| format!("did you mean `{it}`?"));
+                    .map_or("use `stdio` or `http`".to_owned(), |it| {
+                        format!("did you mean `{it}`?")
+                    });
                 let message = format!("there is no type `{word}`");
                 findings.add(&UNKNOWN_TYPE, value.span, message).hint(hint);
             }
@@ -312,9 +170,17 @@ fn field(entry: &TreeEntry, findings: &mut Findings) {
             let near = nearest(name, FIELDS.iter().copied()).filter(|_| name.len() > 2);
             if let Some(near) = near {
                 findings
-                    .add(&MISSPELT_SERVER_FIELD, entry.key.span, format!("servers have no field `{name}`"))
+                    .add(
+                        &MISSPELT_SERVER_FIELD,
+                        entry.key.span,
+                        format!("servers have no field `{name}`"),
+                    )
                     .hint(format!("did you mean `{near}`?"))
-                    .fix(Fix::unsafe_(format!("write `{near}`"), entry.key.span, format!("\"{near}\"")));
+                    .fix(Fix::unsafe_(
+                        format!("write `{near}`"),
+                        entry.key.span,
+                        format!("\"{near}\""),
+                    ));
             }
         }
     }
@@ -333,7 +199,8 @@ fn variables(node: &TreeNode, findings: &mut Findings) {
             }
             Some(_) => {}
             None => {
-                let message = format!("`{}` is {} and not a text", key.text, value.value.describe());
+                let message =
+                    format!("`{}` is {} and not a text", key.text, value.value.describe());
                 findings.add(&ENV_NOT_TEXT, value.span, message).hint("write it in quotes");
             }
         }
@@ -343,7 +210,18 @@ fn variables(node: &TreeNode, findings: &mut Findings) {
 /// Whether a value asks to be replaced.
 fn is_placeholder(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let words = ["your", "xxx", "placeholder", "changeme", "change-me", "example", "<", "todo", "insert", "..."];
+    let words = [
+        "your",
+        "xxx",
+        "placeholder",
+        "changeme",
+        "change-me",
+        "example",
+        "<",
+        "todo",
+        "insert",
+        "...",
+    ];
     words.iter().any(|word| lower.contains(word))
 }
 

@@ -4,207 +4,29 @@ use agentry_policy::{Action, Section};
 use agentry_targets::{MatchOrder, claude_code};
 use agentry_text::json::JsonDialect;
 use agentry_text::suggestion::nearest;
-use agentry_text::{Findings, LintRule, RuleExample, Severity, TreeEntry, TreeMap, TreeNode, TreeValue};
+use agentry_text::{Findings, TreeEntry, TreeMap, TreeNode, TreeValue, rules};
 
 use super::document::read_json;
 use super::rules_overlap::{self, WrittenRule};
 use super::{HarnessSubject, hooks, tools};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &SETTINGS_NOT_JSON,
-    &SETTINGS_SHAPE,
-    &UNCONSULTED_RULE,
-    &UNKNOWN_RULE_TOOL,
-    &COLON_STAR,
-    &ROOT_PATH,
-    &WEB_ADDRESS,
-    &NO_SPECIFIER,
-    &COMMAND_PARAMETER,
-    &UNBALANCED_RULE,
-    &HOOKS_DISABLED,
-    &UNKNOWN_MODE,
-];
-
-pub(super) static SETTINGS_NOT_JSON: LintRule = LintRule {
-    code: "AG7081",
-    name: "settings-not-json",
-    severity: Severity::Error,
-    why: "Claude Code drops the whole settings file if it is not JSON, the deny rules included, and reports \
-          nothing in a headless run.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Read(.env)\"],}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Read(.env)\"]}}\n",
-    ),
-};
-
-pub(super) static SETTINGS_SHAPE: LintRule = LintRule {
-    code: "AG7082",
-    name: "settings-shape",
-    severity: Severity::Error,
-    why: "A value of the wrong kind makes Claude Code drop the whole settings file, the deny rules included.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": \"Read(.env)\"}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Read(.env)\"]}}\n",
-    ),
-};
-
-pub(super) static UNCONSULTED_RULE: LintRule = LintRule {
-    code: "AG7083",
-    name: "settings-unconsulted-rule",
-    severity: Severity::Warning,
-    why: "Claude Code accepts `Write(path)`, `NotebookEdit(path)`, `MultiEdit(path)` and `Glob(path)` and \
-          never consults them. Rules for `Edit` and `Read` cover all tools that write and read files.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Write(secrets/**)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Edit(secrets/**)\"]}}\n",
-    ),
-};
-
-pub(super) static UNKNOWN_RULE_TOOL: LintRule = LintRule {
-    code: "AG7084",
-    name: "settings-unknown-tool",
-    severity: Severity::Warning,
-    why: "A rule for a tool that does not exist matches nothing. Names are compared letter by letter: \
-          `bash` is not `Bash`.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"bash(rm *)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Bash(rm *)\"]}}\n",
-    ),
-};
-
-pub(super) static COLON_STAR: LintRule = LintRule {
-    code: "AG7085",
-    name: "settings-colon-star",
-    severity: Severity::Warning,
-    why: "`:*` stands for any arguments only at the end of a pattern. In the middle it is a colon and a \
-          wildcard, and the rule matches no usual command.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"Bash(git:* status)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"Bash(git status:*)\"]}}\n",
-    ),
-};
-
-pub(super) static ROOT_PATH: LintRule = LintRule {
-    code: "AG7086",
-    name: "settings-root-path",
-    severity: Severity::Warning,
-    why: "In project settings `/etc` is the directory `etc` of the project. A path from the root of the file \
-          system starts with two slashes.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Read(/etc/passwd)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Read(//etc/passwd)\"]}}\n",
-    ),
-};
-
-pub(super) static WEB_ADDRESS: LintRule = LintRule {
-    code: "AG7087",
-    name: "settings-web-address",
-    severity: Severity::Warning,
-    why: "A rule for `WebFetch` names a host, as in `WebFetch(domain:example.org)`. Schemes and paths are not \
-          part of it.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"WebFetch(https://example.org/docs)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"WebFetch(domain:example.org)\"]}}\n",
-    ),
-};
-
-pub(super) static NO_SPECIFIER: LintRule = LintRule {
-    code: "AG7088",
-    name: "settings-no-specifier",
-    severity: Severity::Warning,
-    why: "`WebSearch` takes no specifier: a rule allows or denies every search.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"WebSearch(rust *)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"allow\": [\"WebSearch\"]}}\n",
-    ),
-};
-
-pub(super) static COMMAND_PARAMETER: LintRule = LintRule {
-    code: "AG7089",
-    name: "settings-command-parameter",
-    severity: Severity::Warning,
-    why: "Claude Code ignores a rule of the form `Bash(command:…)`. The pattern itself is the command.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Bash(command:rm *)\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Bash(rm *)\"]}}\n",
-    ),
-};
-
-pub(super) static UNBALANCED_RULE: LintRule = LintRule {
-    code: "AG7090",
-    name: "settings-unbalanced-rule",
-    severity: Severity::Warning,
-    why: "Claude Code drops a rule that it cannot parse and keeps the others, without a message.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Bash(rm *\"]}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"deny\": [\"Bash(rm *)\"]}}\n",
-    ),
-};
-
-pub(super) static HOOKS_DISABLED: LintRule = LintRule {
-    code: "AG7091",
-    name: "settings-hooks-disabled",
-    severity: Severity::Warning,
-    why: "`disableAllHooks` switches off the hooks of the settings and of every agent. A hook that guards \
-          calls no longer runs.",
-    bad: RuleExample::File(".claude/settings.json", "{\"disableAllHooks\": true}\n"),
-    good: RuleExample::File(".claude/settings.json", "{\"disableAllHooks\": false}\n"),
-};
-
-pub(super) static UNKNOWN_MODE: LintRule = LintRule {
-    code: "AG7092",
-    name: "settings-unknown-mode",
-    severity: Severity::Warning,
-    why: "`permissions.defaultMode` names one of the permission modes of Claude Code.",
-    bad: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"defaultMode\": \"planning\"}}\n",
-    ),
-    good: RuleExample::File(
-        ".claude/settings.json",
-        "{\"permissions\": {\"defaultMode\": \"plan\"}}\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        SETTINGS_NOT_JSON: "AG7081",
+        SETTINGS_SHAPE: "AG7082",
+        UNCONSULTED_RULE: "AG7083",
+        UNKNOWN_RULE_TOOL: "AG7084",
+        COLON_STAR: "AG7085",
+        ROOT_PATH: "AG7086",
+        WEB_ADDRESS: "AG7087",
+        NO_SPECIFIER: "AG7088",
+        COMMAND_PARAMETER: "AG7089",
+        UNBALANCED_RULE: "AG7090",
+        HOOKS_DISABLED: "AG7091",
+        UNKNOWN_MODE: "AG7092",
+    ]
+}
 
 /// What a broken settings file means.
 const DROPPED: &str = "Claude Code drops the whole file, the deny rules included";
@@ -218,9 +40,8 @@ const UNCONSULTED: &[(&str, &str)] =
     &[("Write", "Edit"), ("NotebookEdit", "Edit"), ("MultiEdit", "Edit"), ("Glob", "Read")];
 
 /// Directories at the root of a file system.
-const ROOTS: &[&str] = &[
-    "/etc/", "/home/", "/Users/", "/var/", "/usr/", "/opt/", "/tmp/", "/proc/", "/sys/",
-];
+const ROOTS: &[&str] =
+    &["/etc/", "/home/", "/Users/", "/var/", "/usr/", "/opt/", "/tmp/", "/proc/", "/sys/"];
 
 pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     let rule = (&SETTINGS_NOT_JSON, DROPPED);
@@ -272,8 +93,10 @@ fn mode(permissions: &TreeMap, findings: &mut Findings) {
     let modes =
         ["default", "manual", "acceptEdits", "auto", "dontAsk", "bypassPermissions", "plan"];
     let Some(word) = node.as_str().filter(|word| !modes.contains(word)) else { return };
-    let hint = nearest(word, modes)
-        .map_or_else(|| format!("use one of {}", modes.join(", ")), |near| format!("did you mean `{near}`?"));
+    let hint = nearest(word, modes).map_or_else(
+        || format!("use one of {}", modes.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
     findings
         .add(&UNKNOWN_MODE, node.span, format!("`{word}` is not a mode of Claude Code"))
         .hint(hint);

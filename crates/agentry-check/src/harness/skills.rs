@@ -7,154 +7,37 @@ use agentry_formats::PathPresence;
 use agentry_formats::skill::{self, SkillDialect};
 use agentry_text::suggestion::nearest;
 use agentry_text::table::rules::MISSING_FIELD;
-use agentry_text::{
-    Diagnostic, Findings, Fix, LintRule, RuleExample, Severity, Span, TreeValue, path,
-};
+use agentry_text::{Diagnostic, Findings, Fix, Span, TreeValue, path, rules};
 
 use super::document::HarnessDocument;
 use super::links::links;
 use super::names::AgentSummary;
 use super::{HarnessSubject, descriptions};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &MISSING_REFERENCE,
-    &SKILL_TOO_LONG,
-    &COMPATIBILITY_TOO_LONG,
-    &METADATA_VALUE,
-    &MISSPELT_SKILL_FIELD,
-    &SKILL_NAME_CLASH,
-    &PLACEHOLDER_SKILL,
-];
-
-pub(super) static MISSING_REFERENCE: LintRule = LintRule {
-    code: "AG8001",
-    name: "skill-missing-reference",
-    severity: Severity::Warning,
-    why: "A skill names its further files by links relative to its folder, and the agent reads them when it \
-          needs them. A link that leads nowhere makes it search or guess.",
-    bad: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\n---\n\nRead [the style](references/style.md) first.\n",
-    ),
-    good: RuleExample::Files(&[
-        (
-            "skills/review/SKILL.md",
-            "---\nname: review\ndescription: Reviews a text\n---\n\nRead [the style](references/style.md) first.\n",
-        ),
-        ("skills/review/references/style.md", "Short sentences.\n"),
-    ]),
-};
-
-pub(super) static SKILL_TOO_LONG: LintRule = LintRule {
-    code: "AG8002",
-    name: "skill-too-long",
-    severity: Severity::Note,
-    why: "The whole text of a skill enters the context when the skill is used. The standard advises fewer \
-          than 500 lines; details belong into files that are read on demand.",
-    bad: RuleExample::Made("a skill with 600 lines", || {
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        MISSING_REFERENCE: "AG8001",
+        SKILL_TOO_LONG: "AG8002".make_bad(|| {
         let text = format!(
             "---\nname: review\ndescription: Reviews a text\n---\n\n{}",
             "Read the text twice.\n".repeat(600)
         );
         vec![("skills/review/SKILL.md".to_owned(), text.into_bytes())]
     }),
-    good: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\n---\n\nRead the text twice.\n",
-    ),
-};
-
-pub(super) static COMPATIBILITY_TOO_LONG: LintRule = LintRule {
-    code: "AG8003",
-    name: "skill-compatibility-too-long",
-    severity: Severity::Warning,
-    why: "The standard limits `compatibility` to 500 characters; its validator refuses more.",
-    bad: RuleExample::Made("a skill with a `compatibility` of 600 characters", || {
+        COMPATIBILITY_TOO_LONG: "AG8003".make_bad(|| {
         let text = format!(
             "---\nname: review\ndescription: Reviews a text\ncompatibility: {}\n---\n\nRead the text twice.\n",
             "x".repeat(600)
         );
         vec![("skills/review/SKILL.md".to_owned(), text.into_bytes())]
     }),
-    good: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\ncompatibility: Needs git\n---\n\nRead the text twice.\n",
-    ),
-};
-
-pub(super) static METADATA_VALUE: LintRule = LintRule {
-    code: "AG8004",
-    name: "skill-metadata-value",
-    severity: Severity::Warning,
-    why: "In the standard `metadata` is a map from text to text. A program that reads another kind of value \
-          may refuse the skill.",
-    bad: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\nmetadata: internal\n---\n\nRead the text twice.\n",
-    ),
-    good: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\nmetadata: {team: internal}\n---\n\nRead the text twice.\n",
-    ),
-};
-
-pub(super) static MISSPELT_SKILL_FIELD: LintRule = LintRule {
-    code: "AG8005",
-    name: "skill-misspelt-field",
-    severity: Severity::Warning,
-    why: "Programs ignore a field that they do not know, so a misspelt one has no effect.",
-    bad: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\nallowed_tools: Read\n---\n\nRead the text twice.\n",
-    ),
-    good: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\nallowed-tools: Read\n---\n\nRead the text twice.\n",
-    ),
-};
-
-pub(super) static SKILL_NAME_CLASH: LintRule = LintRule {
-    code: "AG8006",
-    name: "skill-name-clash",
-    severity: Severity::Warning,
-    why: "A skill is called by its name. Of two with one name in a directory of skills only one is used.",
-    bad: RuleExample::Files(&[
-        (
-            "skills/a/review/SKILL.md",
-            "---\nname: review\ndescription: Reviews a text\n---\n\nRead the text twice.\n",
-        ),
-        (
-            "skills/b/review/SKILL.md",
-            "---\nname: review\ndescription: Reviews a change\n---\n\nRead the change twice.\n",
-        ),
-    ]),
-    good: RuleExample::Files(&[
-        (
-            "skills/a/text-review/SKILL.md",
-            "---\nname: text-review\ndescription: Reviews a text\n---\n\nRead the text twice.\n",
-        ),
-        (
-            "skills/b/change-review/SKILL.md",
-            "---\nname: change-review\ndescription: Reviews a change\n---\n\nRead the change twice.\n",
-        ),
-    ]),
-};
-
-pub(super) static PLACEHOLDER_SKILL: LintRule = LintRule {
-    code: "AG8007",
-    name: "skill-placeholder-description",
-    severity: Severity::Warning,
-    why: "The text of a template is still there. The model chooses a skill by its description and never \
-          chooses this one.",
-    bad: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: TODO\n---\n\nRead the text twice.\n",
-    ),
-    good: RuleExample::File(
-        "skills/review/SKILL.md",
-        "---\nname: review\ndescription: Reviews a text\n---\n\nRead the text twice.\n",
-    ),
-};
+        METADATA_VALUE: "AG8004",
+        MISSPELT_SKILL_FIELD: "AG8005",
+        SKILL_NAME_CLASH: "AG8006",
+        PLACEHOLDER_SKILL: "AG8007",
+    ]
+}
 
 /// The longest text of a skill that the standard advises.
 const LONGEST: usize = 500;
@@ -183,9 +66,15 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) -> Op
         let bare = |name: &str| name.replace('_', "-").to_lowercase();
         let near = FIELDS.iter().find(|known| bare(known) == bare(name) && **known != name);
         let near = near.copied().or_else(|| nearest(name, FIELDS.iter().copied()));
-        if let Some(near) = near.filter(|near| !FIELDS.contains(&name) && name.len() > 5 && document.fields.entry(near).is_none()) {
+        if let Some(near) = near.filter(|near| {
+            !FIELDS.contains(&name) && name.len() > 5 && document.fields.entry(near).is_none()
+        }) {
             findings
-                .add(&MISSPELT_SKILL_FIELD, entry.key.span, format!("skills have no field `{name}`"))
+                .add(
+                    &MISSPELT_SKILL_FIELD,
+                    entry.key.span,
+                    format!("skills have no field `{name}`"),
+                )
                 .hint(format!("did you mean `{near}`?"))
                 .fix(Fix::unsafe_(format!("write `{near}`"), entry.key.span, near));
         }
@@ -215,8 +104,8 @@ fn standard(subject: &HarnessSubject<'_>, document: &HarnessDocument, findings: 
         let names_name = problem.message.contains("`name`");
         let names_need = names_name || problem.message.contains("`description`");
         let is_missing = *problem.rule == MISSING_FIELD && names_need && document.has_metadata;
-        let is_kept = (is_of_skill && !is_step && !is_folder)
-            || (is_missing && !(is_claude && names_name));
+        let is_kept =
+            (is_of_skill && !is_step && !is_folder) || (is_missing && !(is_claude && names_name));
         if is_kept {
             findings.push(problem);
         }

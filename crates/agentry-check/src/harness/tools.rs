@@ -5,181 +5,25 @@ use std::collections::HashSet;
 use agentry_policy::Section;
 use agentry_targets::{IMPORT_ONLY, TARGETS, Target, ToolFacts};
 use agentry_text::suggestion::nearest;
-use agentry_text::{Findings, Fix, LintRule, RuleExample, Severity, Span, Spanned, TreeValue};
+use agentry_text::{Findings, Fix, Severity, Span, Spanned, TreeValue, rules};
 
 use super::agent::{AuthoredAgent, items};
 
-pub(super) const RULES: &[&LintRule] = &[
-    &UNKNOWN_TOOL,
-    &MISSPELT_TOOL,
-    &FOREIGN_TOOL,
-    &TOOL_PATTERN,
-    &REMOVED_BY_PATTERN,
-    &TOOL_BOTH_WAYS,
-    &TOOL_TWICE,
-    &EMPTY_TOOLS,
-    &MAIN_ONLY_TOOL,
-    &SERVER_TOOL_NAME,
-];
-
-pub(super) static UNKNOWN_TOOL: LintRule = LintRule {
-    code: "AG7041",
-    name: "harness-unknown-tool",
-    severity: Severity::Warning,
-    why: "Claude Code drops names of tools that it does not know, so the agent works without them. Gemini \
-          CLI rejects the whole agent.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, Browser\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, WebFetch\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MISSPELT_TOOL: LintRule = LintRule {
-    code: "AG7042",
-    name: "harness-misspelt-tool",
-    severity: Severity::Warning,
-    why: "Names of tools are compared letter by letter, upper and lower case included. The agent does not \
-          get a tool whose name is misspelt.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, WebFetsh\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, WebFetch\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static FOREIGN_TOOL: LintRule = LintRule {
-    code: "AG7043",
-    name: "harness-foreign-tool",
-    severity: Severity::Warning,
-    why: "Every harness has its own names for the same tools. An agent that was copied from another \
-          harness does not get a tool by the old name.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, run_shell_command\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, Bash\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static TOOL_PATTERN: LintRule = LintRule {
-    code: "AG7044",
-    name: "harness-tool-pattern",
-    severity: Severity::Warning,
-    why: "`tools: Bash(git *)` gives the agent the whole `Bash` in Claude Code. A pattern works only in \
-          the permission rules of the settings, which hold for all agents.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, Bash(git log *)\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, Bash\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static REMOVED_BY_PATTERN: LintRule = LintRule {
-    code: "AG7045",
-    name: "harness-removed-by-pattern",
-    severity: Severity::Warning,
-    why: "`disallowedTools: Bash(rm *)` removes the whole `Bash` in Claude Code, not only the commands \
-          that the pattern names.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ndisallowedTools: Bash(rm *)\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ndisallowedTools: Bash\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static TOOL_BOTH_WAYS: LintRule = LintRule {
-    code: "AG7046",
-    name: "harness-tool-both-ways",
-    severity: Severity::Warning,
-    why: "A tool that is in `tools` and in `disallowedTools` is removed: Claude Code applies the second \
-          list first.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, Bash\ndisallowedTools: Bash\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static TOOL_TWICE: LintRule = LintRule {
-    code: "AG7047",
-    name: "harness-tool-twice",
-    severity: Severity::Note,
-    why: "The second entry changes nothing. It often stands where another tool was meant.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, Grep, Read\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, Grep\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static EMPTY_TOOLS: LintRule = LintRule {
-    code: "AG7048",
-    name: "harness-empty-tools",
-    severity: Severity::Warning,
-    why: "An empty list is not the same as no list. Without `tools` an agent has all of them; with an \
-          empty list it has none in Pi, Gemini CLI and Copilot, and does not start in Claude Code.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools:\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static MAIN_ONLY_TOOL: LintRule = LintRule {
-    code: "AG7049",
-    name: "harness-main-only-tool",
-    severity: Severity::Note,
-    why: "Claude Code never gives `AskUserQuestion` to a subagent, and honours the list in `Agent(a, b)` \
-          only for the agent of the main session.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, AskUserQuestion\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read\n---\nYou answer questions.\n",
-    ),
-};
-
-pub(super) static SERVER_TOOL_NAME: LintRule = LintRule {
-    code: "AG7050",
-    name: "harness-server-tool-name",
-    severity: Severity::Warning,
-    why: "Claude Code calls a tool of an MCP server `mcp__SERVER__TOOL`, with two underscores each. \
-          Another spelling names no tool, and the agent works without it.",
-    bad: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, mcp_github_search\n---\nYou answer questions.\n",
-    ),
-    good: RuleExample::File(
-        ".claude/agents/helper.md",
-        "---\nname: helper\ndescription: Answers questions about the build\ntools: Read, mcp__github__search\n---\nYou answer questions.\n",
-    ),
-};
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        UNKNOWN_TOOL: "AG7041",
+        MISSPELT_TOOL: "AG7042",
+        FOREIGN_TOOL: "AG7043",
+        TOOL_PATTERN: "AG7044",
+        REMOVED_BY_PATTERN: "AG7045",
+        TOOL_BOTH_WAYS: "AG7046",
+        TOOL_TWICE: "AG7047",
+        EMPTY_TOOLS: "AG7048",
+        MAIN_ONLY_TOOL: "AG7049",
+        SERVER_TOOL_NAME: "AG7050",
+    ]
+}
 
 /// Tools that only the agent of the main session gets.
 const MAIN_ONLY: &str = "AskUserQuestion";
@@ -189,8 +33,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     let listed = list(agent, "tools", &facts, findings);
     let removed_field = facts.removed.map(|(field, _)| field);
     let removed = removed_field.map(|field| list(agent, field, &facts, findings));
-    let removed: HashSet<&str> =
-        removed.iter().flatten().map(|entry| bare(entry.value)).collect();
+    let removed: HashSet<&str> = removed.iter().flatten().map(|entry| bare(entry.value)).collect();
     for entry in listed.iter().filter(|entry| removed.contains(bare(entry.value))) {
         let message = format!("`{}` is also removed", bare(entry.value));
         findings.add(&TOOL_BOTH_WAYS, entry.span, message).hint("keep it in one of the two lists");
@@ -219,7 +62,8 @@ fn list<'a>(
         }
         _ => items(&entry.value),
     };
-    let is_text = matches!(entry.value.value, TreeValue::Str(_) | TreeValue::List(_) | TreeValue::Null);
+    let is_text =
+        matches!(entry.value.value, TreeValue::Str(_) | TreeValue::List(_) | TreeValue::Null);
     if entries.is_empty() && is_text && field == "tools" {
         findings.add(&EMPTY_TOOLS, entry.key.span, "the list of tools is empty").hint(facts.empty);
     }
@@ -283,9 +127,8 @@ pub(super) fn name(
     findings: &mut Findings,
 ) {
     let names = (facts.names)();
-    let is_same = |known: &str| {
-        known == name || (facts.ignores_case && known.eq_ignore_ascii_case(name))
-    };
+    let is_same =
+        |known: &str| known == name || (facts.ignores_case && known.eq_ignore_ascii_case(name));
     if name.is_empty() || names.iter().any(|(known, _)| is_same(known)) {
         return;
     }
@@ -337,10 +180,7 @@ fn elsewhere(target: &Target, name: &str) -> Option<Section> {
 }
 
 /// The first tool of a section here.
-fn here(
-    names: &[(&'static str, Option<Section>)],
-    section: Section,
-) -> Option<&'static str> {
+fn here(names: &[(&'static str, Option<Section>)], section: Section) -> Option<&'static str> {
     names.iter().find(|(_, other)| *other == Some(section)).map(|(name, _)| *name)
 }
 

@@ -25,7 +25,7 @@ pub use config::RenderConfig;
 pub use drift::drift;
 pub use explain::{ExplainedRules, ExplainedSection};
 pub use file_search::searched;
-pub use guard::{GuardedAgent, guard, judged};
+pub use guard::{GuardedAgent, guard, judged, shell_word};
 pub use ledger::{LedgerEntry, RenderLedger, sha256};
 pub use merge_record::{MergeHunk, MergeRecord};
 pub use plan::{

@@ -10,6 +10,7 @@ mod chiron;
 mod claude_code;
 mod claude_code_settings;
 mod codex;
+mod convert;
 mod copilot;
 mod cursor;
 mod formats;

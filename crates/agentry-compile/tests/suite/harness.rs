@@ -140,7 +140,10 @@ const HEALTHY: &[(&str, &str)] = &[
         ".cursor/agents/verifier.md",
         "---\nname: verifier\ndescription: Checks finished work\nmodel: inherit\nreadonly: true\nis_background: false\n---\n\nYou check.\n",
     ),
-    (".cursor/rules/style.mdc", "---\ndescription: \nglobs: *.ts,*.tsx\nalwaysApply: false\n---\n\nShort.\n"),
+    (
+        ".cursor/rules/style.mdc",
+        "---\ndescription: \nglobs: *.ts,*.tsx\nalwaysApply: false\n---\n\nShort.\n",
+    ),
     (
         "skills/pdf/SKILL.md",
         "---\nname: pdf\ndescription: Reads PDF files. Use it when a PDF is mentioned.\nlicense: MIT\nallowed-tools: Read Bash(pdftotext *)\nmetadata:\n  author: team\n  version: \"1.0\"\n---\n\n# PDF\n\nSee [forms](FORMS.md) and `scripts/fill.py`.\n",
@@ -150,8 +153,14 @@ const HEALTHY: &[(&str, &str)] = &[
         ".mcp.json",
         "{\"mcpServers\": {\"github\": {\"type\": \"http\", \"url\": \"https://example.org/mcp\", \"headers\": {\"Authorization\": \"Bearer ${TOKEN}\"}}, \"db\": {\"command\": \"npx\", \"args\": [\"-y\", \"db-server@1.2.3\"], \"env\": {\"DB_URL\": \"${DB_URL:-sqlite}\"}}}}\n",
     ),
-    ("CLAUDE.md", "# Project\n\n@AGENTS.md\n\nUse @types/node and ask @octocat. Write to `@nobody/x.md`.\n"),
-    ("AGENTS.md", "# Project\n\nSee [the code](src/) and [a page](https://example.org).\n\n```md\n[x](nowhere.md)\n```\n"),
+    (
+        "CLAUDE.md",
+        "# Project\n\n@AGENTS.md\n\nUse @types/node and ask @octocat. Write to `@nobody/x.md`.\n",
+    ),
+    (
+        "AGENTS.md",
+        "# Project\n\nSee [the code](src/) and [a page](https://example.org).\n\n```md\n[x](nowhere.md)\n```\n",
+    ),
     ("src/main.rs", "fn main() {}\n"),
 ];
 
@@ -244,7 +253,10 @@ fn a_directory_is_read_as_a_format() {
 #[test]
 fn a_named_file_stands_for_its_agent() {
     let world = world(&[
-        ("a/agent.toml", "name = \"a\"\ndescription = \"x\"\nrules = [\"style\"]\ncontext = [\"notes.md\"]\n"),
+        (
+            "a/agent.toml",
+            "name = \"a\"\ndescription = \"x\"\nrules = [\"style\"]\ncontext = [\"notes.md\"]\n",
+        ),
         ("a/system-prompt.md", "You help.\n"),
         ("a/notes.md", "x\n"),
         ("a/skills/s/SKILL.md", "---\nname: s\ndescription: x\n---\ny\n"),

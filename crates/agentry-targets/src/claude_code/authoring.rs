@@ -39,7 +39,9 @@ pub(super) static AUTHORING: AuthoringFacts = AuthoringFacts {
     }),
     models: Some(ModelFacts {
         aliases: super::fields::MODELS,
-        fits: |model| named(model).is_some() || model.contains("claude") || model.contains(['/', ':']),
+        fits: |model| {
+            named(model).is_some() || model.contains("claude") || model.contains(['/', ':'])
+        },
         form: "`sonnet`, `opus`, `haiku`, `inherit` or a full name such as `claude-sonnet-4-5`",
     }),
     longest_prompt: None,

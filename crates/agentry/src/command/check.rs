@@ -213,18 +213,15 @@ impl<'a> CheckRun<'a> {
     }
 
     fn one(&self, found: &FoundAgent) -> CheckedAgent {
-        let work = || {
-            match self.mode() {
-                None => CheckedAgent::new(
-                    check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
-                    Vec::new(),
-                    0,
-                ),
-                Some(mode) => {
-                    let fixed =
-                        fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
-                    CheckedAgent::new(fixed.compiled, fixed.files, fixed.count)
-                }
+        let work = || match self.mode() {
+            None => CheckedAgent::new(
+                check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
+                Vec::new(),
+                0,
+            ),
+            Some(mode) => {
+                let fixed = fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
+                CheckedAgent::new(fixed.compiled, fixed.files, fixed.count)
             }
         };
         // A panic in one parser must not stop the check of the other files.

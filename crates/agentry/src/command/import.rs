@@ -4,7 +4,6 @@
 mod search;
 mod sources;
 
-use agentry_compile::World;
 use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
 use agentry_compile::model::Agent;
 use agentry_compile::model::ConversionLossKind::Changed;
@@ -14,10 +13,11 @@ use agentry_compile::targets::original::{self, completed, place};
 use agentry_compile::targets::{LossKind, TARGETS};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
+use agentry_compile::{World, write_target};
 use serde_json::{Value, json};
 
 use crate::args::{ImportArguments, ResultFormat};
-use crate::command::convert::{is_lost, sound, target};
+use crate::command::convert::{is_lost, sound};
 use crate::disk::DiskWorld;
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, complain, print, print_json, remark,
@@ -183,7 +183,7 @@ fn written(
     mut losses: Vec<ImportLoss>,
     output: &str,
 ) -> Result<ImportedFiles, CliFailure> {
-    let target = target(args.to, output, String::new());
+    let target = write_target(args.to, output, "");
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
     let around = found.files(disk);

@@ -48,7 +48,10 @@ fn programs_get_agents_and_files() {
     let said = repository().run("check --format json").exits(1).json();
     let list = |key: &str, name: &str| -> Vec<String> {
         let items = said[key].as_array().expect("a list");
-        items.iter().map(|it| format!("{} {}", it["path"].as_str().unwrap_or(""), it[name])).collect()
+        items
+            .iter()
+            .map(|it| format!("{} {}", it["path"].as_str().unwrap_or(""), it[name]))
+            .collect()
     };
     assert_eq!(
         list("agents", "format"),
@@ -77,7 +80,10 @@ fn programs_get_agents_and_files() {
 #[test]
 fn any_file_of_an_agent_may_be_named() {
     let test = repository()
-        .file("agents/a/agent.toml", "name = \"a\"\ndescription = \"Answers questions\"\nteam = 1\n")
+        .file(
+            "agents/a/agent.toml",
+            "name = \"a\"\ndescription = \"Answers questions\"\nteam = 1\n",
+        )
         .file("agents/a/system-prompt.md", "You answer.\n")
         .file("notes.txt", "x\n")
         .file(".claude/commands/x.md", "Do it.\n");
@@ -98,10 +104,8 @@ fn any_file_of_an_agent_may_be_named() {
 
 #[test]
 fn many_findings_of_one_rule_are_grouped() {
-    let mut test = Test::new().file(
-        ".claude/agents/z.md",
-        "---\ndescription: Answers questions\n---\nYou answer.\n",
-    );
+    let mut test = Test::new()
+        .file(".claude/agents/z.md", "---\ndescription: Answers questions\n---\nYou answer.\n");
     for at in 0..40 {
         let text = format!(
             "---\nname: a{at}\ndescription: Answers questions about topic {at}\ntools: Read, Browser\n---\nYou answer.\n"
