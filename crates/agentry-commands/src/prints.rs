@@ -78,7 +78,8 @@ pub fn printed(argv: &[ShellArg]) -> Option<PrintedWords> {
         PrintKind::Label => rest.iter().all(is_plain).then_some(PrintedWords::Label),
         PrintKind::Paths => Some(PrintedWords::Paths(below_operands(argv))),
         PrintKind::Entries => {
-            let is_plain = |arg: &ShellArg| matches!(arg.literal(), Some("-1" | "-t" | "-r" | "-S"));
+            let is_plain =
+                |arg: &ShellArg| matches!(arg.literal(), Some("-1" | "-t" | "-r" | "-S"));
             let entry = ShellWord { pieces: vec![WordPiece::Segment] };
             rest.iter().all(is_plain).then(|| PrintedWords::Paths(vec![entry]))
         }
@@ -94,15 +95,16 @@ pub fn passes_lines(argv: &[ShellArg]) -> bool {
     let is_option = |word: &&&str| word.starts_with('-');
     let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
     match name {
-        "head" | "tail" => words.iter().filter(|word| !is_option(word)).all(|word| is_number(&word)),
+        "head" | "tail" => {
+            words.iter().filter(|word| !is_option(word)).all(|word| is_number(&word))
+        }
         "sort" | "uniq" | "tac" => {
             words.iter().all(|word| matches!(*word, "-u" | "-r" | "-n" | "-z" | "-V" | "-f"))
         }
         "grep" | "egrep" | "fgrep" => {
             let plain = ["-v", "-E", "-i", "-F", "-w", "-x", "-e", "-vE", "-Ev", "-iE", "-P"];
             let options = words.iter().filter(|word| is_option(word));
-            options.clone().all(|word| plain.contains(word))
-                && words.len() == options.count() + 1
+            options.clone().all(|word| plain.contains(word)) && words.len() == options.count() + 1
         }
         _ => false,
     }
@@ -111,7 +113,15 @@ pub fn passes_lines(argv: &[ShellArg]) -> bool {
 /// Whether an argument is literal, and would not be printed as an option.
 fn is_plain(arg: &ShellArg) -> bool {
     const OPTIONS: &[&str] = &[
-        "--abbrev-ref", "--all", "--always", "--short", "--show-current", "--tags", "--verify", "-1", "-u",
+        "--abbrev-ref",
+        "--all",
+        "--always",
+        "--short",
+        "--show-current",
+        "--tags",
+        "--verify",
+        "-1",
+        "-u",
         "--utc",
     ];
     let is_printable = |text: &str| {
@@ -157,7 +167,10 @@ fn found(rest: &[ShellArg]) -> Option<Vec<ShellWord>> {
     let texts: Vec<&str> =
         rest.iter().skip(starts.len()).map(|arg| arg.literal().unwrap_or_default()).collect();
     let prints_otherwise = |text: &&str| {
-        text.is_empty() || text.starts_with("-printf") || text.starts_with("-fprint") || matches!(*text, "-ls" | "-files0-from")
+        text.is_empty()
+            || text.starts_with("-printf")
+            || text.starts_with("-fprint")
+            || matches!(*text, "-ls" | "-files0-from")
     };
     // A word that is not literal may be anything.
     if texts.iter().any(prints_otherwise) {
@@ -172,7 +185,8 @@ fn found(rest: &[ShellArg]) -> Option<Vec<ShellWord>> {
             Some(name) => {
                 paths.push(below(start, name));
                 let between = [WordPiece::Below, WordPiece::Text("/".to_owned())];
-                let deeper: Vec<WordPiece> = between.into_iter().chain(name.iter().cloned()).collect();
+                let deeper: Vec<WordPiece> =
+                    between.into_iter().chain(name.iter().cloned()).collect();
                 paths.push(below(start, &deeper));
             }
             None => {

@@ -13,8 +13,8 @@
 use crate::hazard::{CommandHazard, DashMeaning, HazardSign};
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::{GlobalOption, OptionValue};
-use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
 use crate::prints::PrintRow;
+use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
 use crate::wrapper::{RunnerRow, WrapperOption, WrapperRow};
 
 /// One parsed row.

@@ -6,7 +6,11 @@ use super::{FileUse, OperandKind, UsedFile};
 use crate::argv::{ShellWord, WordPiece};
 
 /// Lists how the operands of a subcommand are used; `before` is how many of them come before a bare `--`.
-pub(super) fn uses(kind: OperandKind, operands: &[ShellWord], before: Option<usize>) -> Vec<UsedFile> {
+pub(super) fn uses(
+    kind: OperandKind,
+    operands: &[ShellWord],
+    before: Option<usize>,
+) -> Vec<UsedFile> {
     let (doubtful, certain): (&[FileUse], &[FileUse]) = match kind {
         OperandKind::History => (&[FileUse::MayRead], &[FileUse::Read]),
         OperandKind::Diff => (&[FileUse::Read], &[FileUse::Read]),
@@ -18,7 +22,8 @@ pub(super) fn uses(kind: OperandKind, operands: &[ShellWord], before: Option<usi
         OperandKind::Tracked => (&[FileUse::List], &[FileUse::List]),
         _ => return Vec::new(),
     };
-    let (revisions, paths) = operands.split_at_checked(before.unwrap_or(operands.len())).unwrap_or((operands, &[]));
+    let (revisions, paths) =
+        operands.split_at_checked(before.unwrap_or(operands.len())).unwrap_or((operands, &[]));
     let mut found = Vec::new();
     for word in revisions {
         if let Some(path) = file_of_revision(word) {
@@ -45,7 +50,11 @@ fn is_label(word: &ShellWord) -> bool {
 fn file_of_revision(word: &ShellWord) -> Option<ShellWord> {
     let text = word.start();
     // `:/text` and `:(top)` are searches and paths.
-    if text.starts_with(":/") || text.starts_with(":(") || text.starts_with(":!") || text.starts_with(":^") {
+    if text.starts_with(":/")
+        || text.starts_with(":(")
+        || text.starts_with(":!")
+        || text.starts_with(":^")
+    {
         return None;
     }
     let stage = text.strip_prefix(':').and_then(|rest| rest.split_once(':'));

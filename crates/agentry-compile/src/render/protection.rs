@@ -10,7 +10,9 @@ use agentry_policy::commands::{
     CommandEffects, FileEffect, FileUse, ProgramFacts, ProgramTrait, base_name, effects,
 };
 use agentry_policy::path::{LinkResolver, absolute, is_inside, with_home};
-use agentry_policy::shell::{self, CommandRole, CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext};
+use agentry_policy::shell::{
+    self, CommandRole, CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext,
+};
 use agentry_policy::{Action, LayerSource, PathAnchors, Section, SectionCall, VerdictReason};
 use agentry_text::path::join;
 
@@ -111,7 +113,9 @@ impl ProtectedPaths<'_> {
     ) -> Option<VerdictReason> {
         let found = match &part.what {
             PartEffect::Write(word) => self.written(word, part, place),
-            PartEffect::Command(command) if command.role == CommandRole::Own => self.command(command, part, place),
+            PartEffect::Command(command) if command.role == CommandRole::Own => {
+                self.command(command, part, place)
+            }
             _ => None,
         };
         let linked = || {
@@ -166,7 +170,10 @@ impl ProtectedPaths<'_> {
             meetings.extend(meeting.filter(|it| !(is_option && *it == PathMeeting::Unknown)));
         }
         let lost = is_known
-            && !matches!(does, FileEffect::Tree { .. } | FileEffect::TakesSome | FileEffect::Unpacks)
+            && !matches!(
+                does,
+                FileEffect::Tree { .. } | FileEffect::TakesSome | FileEffect::Unpacks
+            )
             && *place.bases == CurrentDirs::Unknown
             && operands.iter().any(|word| !is_absolute(word) && !known(word).starts_with('-'));
         let worst = meetings.into_iter().max();
@@ -290,7 +297,8 @@ fn goes_through(part: &LinePart, links: &[String]) -> bool {
         PartEffect::Write(word) => leads(word) && !known(word).starts_with("/dev/"),
         PartEffect::Command(command) if command.role == CommandRole::Own => {
             let effects = effects(&command.argv);
-            let writes = |(used, word): &(FileUse, ShellWord)| *used == FileUse::Write && leads(word);
+            let writes =
+                |(used, word): &(FileUse, ShellWord)| *used == FileUse::Write && leads(word);
             !makes_links(effects) && effects.uses().iter().any(writes)
         }
         _ => false,

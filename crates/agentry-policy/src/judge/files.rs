@@ -45,8 +45,10 @@ impl Judge {
         let worst = self.worst(section).strictest(self.worst(Section::ExternalDirectory));
         // Where every command is allowed, other commands can read a secret as well.
         if section == Section::Read && !self.is_open(Section::Bash) {
-            return worst
-                .strictest(LayerDecision::built_in(Action::Ask, "it may be any file, also a secret"));
+            return worst.strictest(LayerDecision::built_in(
+                Action::Ask,
+                "it may be any file, also a secret",
+            ));
         }
         worst
     }

@@ -22,9 +22,7 @@ pub(super) struct JudgedLine<'a> {
 
 impl<'a> JudgedLine<'a> {
     fn new(parts: &'a [LinePart]) -> Self {
-        let needs_rule = |part: &LinePart| {
-            matches!(&part.what, PartEffect::Command(command) if command.role == CommandRole::Own)
-        };
+        let needs_rule = |part: &LinePart| matches!(&part.what, PartEffect::Command(command) if command.role == CommandRole::Own);
         Self { parts, has_commands: parts.iter().any(needs_rule) }
     }
 }

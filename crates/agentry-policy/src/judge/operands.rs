@@ -116,8 +116,7 @@ impl Judge {
             CurrentDirs::Unknown => return self.lost_operand(operand, word, call),
         };
         directories.extend(top.is_some().then(|| self.places.workspace.clone()));
-        let decide =
-            |directory: &String| self.operand_in(operand, word, directory, resolver);
+        let decide = |directory: &String| self.operand_in(operand, word, directory, resolver);
         directories.iter().filter_map(decide).reduce(LayerDecision::strictest)
     }
 
@@ -141,13 +140,17 @@ impl Judge {
             word.is_loose().then(|| self.not_understood(section, why)).flatten()
         };
         match paths {
-            Some(paths) if operand.is_certain() && section == Section::Edit && self.is_beyond(&paths) => {
+            Some(paths)
+                if operand.is_certain() && section == Section::Edit && self.is_beyond(&paths) =>
+            {
                 let call = SectionCall { section, subject: paths.known(), directory };
                 Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
             }
-            Some(paths) => {
-                self.paths(operand, &paths).into_iter().chain(split()).reduce(LayerDecision::strictest)
-            }
+            Some(paths) => self
+                .paths(operand, &paths)
+                .into_iter()
+                .chain(split())
+                .reduce(LayerDecision::strictest),
             None if operand.is_certain() => self.any_file(operand),
             None => self.not_understood(section, UNKNOWN),
         }

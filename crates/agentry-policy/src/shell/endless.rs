@@ -9,8 +9,9 @@ use super::raw_command::RawCommand;
 use super::test::{TestToken, tokens};
 
 /// Commands that always succeed, as far as a loop is concerned.
-const SUCCEEDING: &[&str] =
-    &[":", "true", "cd", "date", "echo", "export", "printf", "pwd", "set", "sleep", "unset", "wait"];
+const SUCCEEDING: &[&str] = &[
+    ":", "true", "cd", "date", "echo", "export", "printf", "pwd", "set", "sleep", "unset", "wait",
+];
 
 /// Whether a loop runs as long as its condition is `wanted`, the condition never changes, and nothing in the
 /// body leaves the loop.

@@ -104,7 +104,9 @@ impl WordExpander<'_> {
     fn defaults(&mut self, bits: &[WordBit]) -> Vec<ShellArg> {
         let mut found = Vec::new();
         for (at, bit) in bits.iter().enumerate() {
-            let WordBit::Open { quoted, what: WordExpansion::Braced(inside) } = bit else { continue };
+            let WordBit::Open { quoted, what: WordExpansion::Braced(inside) } = bit else {
+                continue;
+            };
             let Some(default) = parameter::default(inside) else { continue };
             let other = if *quoted { WordBit::Quoted(default) } else { WordBit::Plain(default) };
             let mut others = bits.to_vec();
@@ -319,9 +321,7 @@ fn insert(value: VariableExpansion, quoted: bool, what: &WordExpansion, builder:
         (VariableExpansion::Name(word), true) => builder.name(word),
         (VariableExpansion::List(_) | VariableExpansion::Unknown, true) => builder.any(),
         (
-            VariableExpansion::Name(_)
-            | VariableExpansion::List(_)
-            | VariableExpansion::Unknown,
+            VariableExpansion::Name(_) | VariableExpansion::List(_) | VariableExpansion::Unknown,
             false,
         ) => builder.unknown(),
     }

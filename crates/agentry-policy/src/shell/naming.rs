@@ -138,7 +138,9 @@ fn line_of_input(
     operands: &[ShellArg],
     state: &ShellState,
 ) -> VariableValue {
-    let is_line = name == "read" && operands.len() == 1 && found.options.iter().all(|(it, _)| matches!(it, 'r' | 'd'));
+    let is_line = name == "read"
+        && operands.len() == 1
+        && found.options.iter().all(|(it, _)| matches!(it, 'r' | 'd'));
     match state.input.as_deref() {
         // Of a directory and everything below it, the second set is the larger one.
         Some([word] | [_, word]) if is_line && !word.is_open() => {

@@ -38,13 +38,8 @@ fn argv(command: &Command, words: &mut WordExpander<'_>) -> Option<Vec<ShellArg>
     // The side effects are collected where the command itself is analysed.
     let mut effects = ExpansionEffects::default();
     let WordExpander { state, context, functions, .. } = words;
-    let mut inner = WordExpander {
-        state,
-        context,
-        fuel: words.fuel,
-        effects: &mut effects,
-        functions,
-    };
+    let mut inner =
+        WordExpander { state, context, fuel: words.fuel, effects: &mut effects, functions };
     let argv: Vec<ShellArg> = raw.iter().flat_map(|raw| inner.args(raw)).collect();
     let name = argv.first().and_then(ShellArg::literal)?;
     (!functions.contains(name)).then_some(argv)

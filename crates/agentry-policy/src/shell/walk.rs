@@ -58,9 +58,9 @@ impl ShellAnalyser<'_> {
         let found = self.parts.len();
         self.and_or(list, state.clone());
         let has = |role: CommandRole| {
-            self.parts.iter().skip(found).any(|part| {
-                matches!(&part.what, PartEffect::Command(command) if command.role == role)
-            })
+            self.parts.iter().skip(found).any(
+                |part| matches!(&part.what, PartEffect::Command(command) if command.role == role),
+            )
         };
         if has(CommandRole::Glue) && !has(CommandRole::Own) && !self.has_job {
             self.has_job = true;

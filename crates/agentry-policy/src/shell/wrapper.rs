@@ -262,7 +262,9 @@ fn is_exact(call: &ShellCall<'_>, found: &WrappedCommand) -> bool {
     let options = call.argv.get(1..found.inner_at).unwrap_or_default().iter();
     options.filter_map(ShellArg::literal).any(|option| {
         let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        letters.is_some_and(|letters| letters.starts_with(['0', 'd'])) || option == "--null" || option.starts_with("--delim")
+        letters.is_some_and(|letters| letters.starts_with(['0', 'd']))
+            || option == "--null"
+            || option.starts_with("--delim")
     })
 }
 

@@ -5,7 +5,6 @@ mod report;
 mod search;
 mod sources;
 
-use agentry_compile::{World, write_target};
 use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
 use agentry_compile::model::ConversionLossKind::Changed;
 use agentry_compile::model::Format;
@@ -14,6 +13,7 @@ use agentry_compile::targets::original::{self, completed, place};
 use agentry_compile::targets::{ImportLoss, LossKind, TARGETS};
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::path::{is_portable, join};
+use agentry_compile::{World, write_target};
 
 use crate::args::ImportArguments;
 use crate::command::convert::{is_lost, sound};

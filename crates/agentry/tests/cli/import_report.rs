@@ -33,8 +33,16 @@ const TOLD: &[(&str, &str, &str)] = &[
         "changes the order in which text is shown: removed (.opencode/agents/x.md:2:16)",
     ),
     // Invented descriptions.
-    (".opencode/agents/x.md", "---\nmode: all\n---\nHi.\n", "description  there is none: the start"),
-    (".codex/agents/x.toml", "name = \"x\"\ndeveloper_instructions = \"Hi.\"\n", "there is none: the"),
+    (
+        ".opencode/agents/x.md",
+        "---\nmode: all\n---\nHi.\n",
+        "description  there is none: the start",
+    ),
+    (
+        ".codex/agents/x.toml",
+        "name = \"x\"\ndeveloper_instructions = \"Hi.\"\n",
+        "there is none: the",
+    ),
     (".github/agents/x.agent.md", "---\ntools: [read]\n---\nHi.\n", "there is none: the start"),
     // Unknown tools, models and modes.
     (
@@ -132,7 +140,8 @@ fn what_lies_beside_agents_is_listed() {
 #[test]
 fn equal_lines_are_one() {
     let agents = (0..30).fold(Test::new(), |test, at| {
-        let text = format!("---\nname: a{at}\ndescription: Does it.\ntools: Read, Frob{at}\n---\nHi.\n");
+        let text =
+            format!("---\nname: a{at}\ndescription: Does it.\ntools: Read, Frob{at}\n---\nHi.\n");
         test.file(format!(".claude/agents/a{at}.md"), text)
     });
     let ran = agents.run("import . --to agent-toml -o out --dry-run").exits(0);

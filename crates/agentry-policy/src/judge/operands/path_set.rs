@@ -149,8 +149,7 @@ impl PathSet {
             PatternShape::Everything => true,
             PatternShape::Path(path) => {
                 let known = self.known.split('/').filter(|name| !name.is_empty());
-                let known =
-                    known.map(|name| PathName::One(vec![WordPiece::Text(name.to_owned())]));
+                let known = known.map(|name| PathName::One(vec![WordPiece::Text(name.to_owned())]));
                 let all: Vec<PathName> = known.chain(self.names.iter().cloned()).collect();
                 rows_meet(&path.elements, &all)
             }
@@ -303,7 +302,11 @@ mod tests {
         for (at, part) in text.split('*').enumerate() {
             // `…` stands for any path below.
             if at > 0 {
-                pieces.push(if part.starts_with('…') { WordPiece::Below } else { WordPiece::Segment });
+                pieces.push(if part.starts_with('…') {
+                    WordPiece::Below
+                } else {
+                    WordPiece::Segment
+                });
             }
             let part = part.trim_start_matches('…');
             if !part.is_empty() {

@@ -134,7 +134,10 @@ fn without_directories(pieces: &[WordPiece]) -> Option<ShellWord> {
     let (_, name) = text.rsplit_once('/')?;
     let rest = pieces.get(at + 1..)?;
     // Only these pieces contain no slash.
-    if !rest.iter().all(|piece| matches!(piece, WordPiece::Segment | WordPiece::Number | WordPiece::Text(_))) {
+    if !rest
+        .iter()
+        .all(|piece| matches!(piece, WordPiece::Segment | WordPiece::Number | WordPiece::Text(_)))
+    {
         return None;
     }
     let first = WordPiece::Text(name.to_owned());

@@ -12,7 +12,8 @@ mod state;
 mod wrappers;
 
 use super::{
-    CommandRole, CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext, VariableScope, analyse,
+    CommandRole, CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext, VariableScope,
+    analyse,
 };
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 

@@ -129,6 +129,12 @@ fn may_become(argument: &ShellArg, starts: &[&str]) -> bool {
             starts.iter().any(|start| start.starts_with(text.as_str()) || text.starts_with(start))
         }
         Some(WordPiece::Label | WordPiece::Number) | None => word.is_loose(),
-        Some(WordPiece::Text(_) | WordPiece::Segment | WordPiece::Below | WordPiece::Loose | WordPiece::Any) => true,
+        Some(
+            WordPiece::Text(_)
+            | WordPiece::Segment
+            | WordPiece::Below
+            | WordPiece::Loose
+            | WordPiece::Any,
+        ) => true,
     }
 }

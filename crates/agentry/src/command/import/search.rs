@@ -240,12 +240,7 @@ fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a st
 }
 
 /// Adds the agents of a project or a home, and whatever else lies where agents are.
-fn project(
-    disk: &dyn World,
-    root: &str,
-    only: Option<&'static Target>,
-    out: &mut HarnessSearch,
-) {
+fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mut HarnessSearch) {
     if let Err(failure) = entries(disk, root) {
         out.failures.push(failure);
         return;
