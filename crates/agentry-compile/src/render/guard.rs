@@ -1,5 +1,6 @@
 //! Answers the guard question of a harness about a tool call.
 
+use agentry_policy::path::absolute;
 use agentry_policy::{Action, Judge, Section, SectionCall, Verdict, VerdictReason};
 use agentry_targets::guard::{GuardAnswer, GuardQuestion};
 use agentry_targets::{GuardProtocol, Target};

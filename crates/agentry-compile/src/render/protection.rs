@@ -215,7 +215,7 @@ impl ProtectedPaths<'_> {
         }
     }
 
-    fn exists(&self, path: &str) -> bool {
+    pub(super) fn exists(&self, path: &str) -> bool {
         self.world.kind(path) != EntryKind::Missing
     }
 
