@@ -146,4 +146,9 @@ pub trait JobBroker: Send + Sync {
 
     /// Receives a log line.
     fn log(&self, level: LogLevel, text: &str);
+
+    /// Returns how long the job has waited for the user so far. That time does not count.
+    fn paused(&self) -> Duration {
+        Duration::ZERO
+    }
 }

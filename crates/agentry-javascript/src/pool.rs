@@ -126,15 +126,12 @@ impl WorkerPool {
         let worker = self.take().await.map_err(JobFailure::Unavailable)?;
         let conversation = JobConversation::new(broker);
         // Dropping the worker kills it: at the deadline, and when the caller gives up.
-        let outcome = match tokio::time::timeout(time + GRACE, worker.work(conversation, job)).await
-        {
-            Err(_) => return Err(JobFailure::TimedOut(time)),
-            Ok(Err(why)) => return Err(JobFailure::Crashed(why)),
-            Ok(Ok((worker, outcome))) => {
-                self.put_back(worker);
-                outcome
-            }
+        let worked = tokio::select! {
+            worked = worker.work(conversation, job) => worked,
+            () = overdue(time + GRACE, broker) => return Err(JobFailure::TimedOut(time)),
         };
+        let (worker, outcome) = worked.map_err(JobFailure::Crashed)?;
+        self.put_back(worker);
         match outcome {
             JobOutcome::Returned(json) => serde_json::from_str(&json)
                 .map_err(|error| threw(format!("its result cannot be read: {error}"))),
@@ -249,6 +246,18 @@ impl Worker {
             Ok(Ok(Ok(CommandExit { code: Some(code), .. }))) => format!("exit code {code}"),
             _ => "it closed its streams".to_owned(),
         }
+    }
+}
+
+/// Waits until a job has used up its time.
+async fn overdue(time: Duration, broker: &dyn JobBroker) {
+    let began = tokio::time::Instant::now();
+    loop {
+        let left = (time + broker.paused()).saturating_sub(began.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left).await;
     }
 }
 

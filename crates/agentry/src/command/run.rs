@@ -2,7 +2,8 @@
 
 mod approver;
 pub(crate) mod confinement;
-mod first_consent;
+pub(crate) mod declared_tools;
+pub(crate) mod first_consent;
 pub(crate) mod limits;
 mod line_editor;
 mod markdown;
@@ -57,15 +58,11 @@ pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), Cli
     let is_denied = |name: &str| ground.variable(name) == Action::Deny;
     let remarks = match gate(&ground.agent, &is_set, &is_denied) {
         Ok(remarks) => remarks,
-        Err(StartRefusal::Unset(_) | StartRefusal::Denied(_) | StartRefusal::Startup(_))
-            if replayed =>
-        {
-            Vec::new()
-        }
+        Err(StartRefusal::Unset(_) | StartRefusal::Denied(_)) if replayed => Vec::new(),
         Err(closed) => {
             let hint = match &closed {
                 StartRefusal::Unset(_) => Some("set it and run the agent again".to_owned()),
-                StartRefusal::Disabled | StartRefusal::Denied(_) | StartRefusal::Startup(_) => None,
+                _ => None,
             };
             let message = format!("`{}` does not start: {closed}", ground.path());
             return Err(CliFailure::new(message).hint_opt(hint).refused());

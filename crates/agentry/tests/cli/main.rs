@@ -59,3 +59,4 @@ mod store_gc;
 mod telemetry;
 mod terminal;
 mod test;
+mod tools;

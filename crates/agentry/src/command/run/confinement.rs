@@ -41,7 +41,7 @@ impl ConfinedCommands {
     }
 
     /// The description of the confinement, for the user.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         if self.has_any {
             self.commands.confined_by().to_string()
         } else {
@@ -50,7 +50,7 @@ impl ConfinedCommands {
     }
 
     /// The runner for a run: files that confined commands create under protected names are quarantined.
-    pub(super) fn of_run(
+    pub(crate) fn of_run(
         &self,
         ground: &PreparedAgent,
         run: &Path,

@@ -23,10 +23,12 @@ use agentry_runtime::prompt::system;
 use agentry_runtime::quarantine;
 use agentry_runtime::redact::{KnownSecret, Redactor};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{CallLocation, SearchClient, ToolExtras, Toolbox, real};
+use agentry_runtime::tool::{
+    BuiltInTool, CallLocation, SearchClient, ToolExtras, ToolTouch, Toolbox, real,
+};
 use agentry_runtime::undo::BeforeImages;
 
-use super::outer_workspaces;
+use super::{declared_tools, outer_workspaces};
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
 use crate::command::{find_one, reported, show, usable};
@@ -71,6 +73,8 @@ pub(crate) struct RunSurroundings {
     pub(crate) can_ask: bool,
     /// The user's search service.
     pub(crate) search: Option<SearchClient>,
+    /// The tools of the definition.
+    pub(crate) declared: Vec<Box<dyn BuiltInTool>>,
 }
 
 impl PreparedAgent {
@@ -140,9 +144,11 @@ impl PreparedAgent {
             directory,
             can_ask,
             search,
+            declared,
         } = around;
         let extras = ToolExtras { person: can_ask, search, skills: self.skills.clone() };
-        let toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        let mut toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        declared.into_iter().for_each(|tool| toolbox.add(tool));
         let place = CallLocation {
             workspace: self.workspace.clone(),
             directory: self.workspace.clone(),
@@ -171,11 +177,20 @@ impl PreparedAgent {
         GuardedTools::new(toolbox, Arc::new(shared))
     }
 
+    /// The strictest verdict of the policy on what a call touches.
+    pub(crate) fn verdict(&self, touches: &[ToolTouch]) -> Action {
+        let directory = &self.judge.places().workspace;
+        let verdict = |touch: &ToolTouch| {
+            let ToolTouch { section, subject } = touch;
+            let call = SectionCall { section: *section, subject, directory };
+            self.judge.judge(call, &WorldLinks(&*self.disk)).action
+        };
+        touches.iter().map(verdict).max().unwrap_or(Action::Allow)
+    }
+
     /// The verdict of the policy on passing a variable to commands.
     pub(crate) fn variable(&self, name: &str) -> Action {
-        let directory = &self.judge.places().workspace;
-        let call = SectionCall { section: Section::Env, subject: name, directory };
-        self.judge.judge(call, &WorldLinks(&*self.disk)).action
+        self.verdict(&[ToolTouch { section: Section::Env, subject: name.to_owned() }])
     }
 
     /// The names of the agent's tools, whether or not a user is present.
@@ -259,7 +274,8 @@ fn skills(plan: &ResolvedPlan) -> Vec<String> {
 fn secrets(agent: &Agent, settings: &ResolveSettings) -> Vec<KnownSecret> {
     let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
     let needed = agent.requirements.env.iter().flatten().map(|name| name.value.clone());
-    let mut names: Vec<String> = keys.chain(needed).collect();
+    let read = declared_tools::read_variables(agent);
+    let mut names: Vec<String> = keys.chain(needed).chain(read).collect();
     names.sort();
     names.dedup();
     names.into_iter().filter_map(|name| KnownSecret::new(name.clone(), variable(&name)?)).collect()
