@@ -31,7 +31,7 @@ use agentry_text::{FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
-pub use rules::RULES;
+use rules::RULES;
 
 /// The name of the main file.
 const MAIN: &str = "agent.toml";

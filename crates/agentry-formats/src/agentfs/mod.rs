@@ -39,7 +39,7 @@ mod write;
 
 use agentry_model::{Agent, Format, TextMerge};
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, LintRule, Span, Spanned};
+use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
@@ -62,7 +62,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ("runs/*/receipts/*.yaml", &RECEIPT),
     ],
     settings: Some(&NEWER),
-    rules: RULES,
+    rules: rules::RULES,
     carries: &[
         "name",
         "display_name",
@@ -120,30 +120,6 @@ pub const INFO: FormatInfo = FormatInfo {
 
 /// Names that are reserved for directories of the home itself.
 const RESERVED: &[&str] = &["core", "desirecore"];
-
-/// Every rule about the files of AgentFS, in code order.
-const RULES: &[&LintRule] = &[
-    &rules::NO_PERSONA,
-    &rules::NO_PRINCIPLES,
-    &rules::NOTHING_PROTECTED,
-    &rules::LONG_PERSONA,
-    &rules::NAME_TOO_LONG,
-    &rules::DESCRIPTION_TOO_LONG,
-    &rules::RESERVED_ID,
-    &rules::ODD_ID,
-    &rules::LEGACY_RUNTIME,
-    &rules::TOOL_ALLOWED_AND_DENIED,
-    &rules::SCHEDULE_NOT_RUN,
-    &rules::NO_CRON,
-    &rules::NOT_A_CRON,
-    &rules::EMPTY_NEVER_DO,
-    &rules::EMPTY_NAME,
-    &memory::NOT_A_TIME,
-    &memory::EMPTY_MEMORY,
-    &receipt::ODD_RECEIPT_ID,
-    &receipt::RECEIPT_TIME,
-    &receipt::COUNTS_DIFFER,
-];
 
 /// Fills in the defaults: an agent without `heartbeat` does not start by itself.
 fn defaults(agent: &mut Agent) {
